@@ -1,0 +1,107 @@
+# What needs doing in this repository. Needs GNU make >= 4 and Python >= 3.11; everything else goes into .venv.
+# Steps that take time leave a stamp inside the environment, so a second run is fast and deleting .venv starts over.
+
+PYTHON ?= python3
+VENV := .venv
+PY := $(VENV)/bin/python
+STAMPS := $(VENV)/.stamps
+PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
+
+# In the order of the layers, lowest first.
+DISTRIBUTIONS := kernel dispatcher plugins/autograd plugins/aten plugins/cpu plugins/cuda .
+EXAMPLES := $(patsubst %/pyproject.toml,%,$(wildcard examples/*/pyproject.toml))
+MANIFESTS := $(addsuffix /pyproject.toml,$(DISTRIBUTIONS) $(EXAMPLES))
+
+# What mypy --strict and ruff look at.
+TYPED := kernel/src dispatcher/src plugins/autograd/src plugins/aten/src plugins/cpu/src plugins/cuda/src src
+LINTED := $(DISTRIBUTIONS:.=src) tests tools $(wildcard examples benchmarks)
+
+TEST_STAMPS := $(STAMPS)/test
+# make test ORACLE=1 also installs PyTorch, which the conformance tests compare with.
+ifeq ($(ORACLE),1)
+TEST_STAMPS += $(STAMPS)/oracle
+endif
+
+.SUFFIXES:
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-print-directory
+.PHONY: help install demo test check bench codegen clean install-dispatcher install-noautograd
+
+help:
+	@echo "make demo                 install, then classify digits with examples/digits/demo.py"
+	@echo "make test [ORACLE=1]      install, check, run every test (ORACLE=1: compare with PyTorch)"
+	@echo "make check                lint, format, types, import layers, stale generated code"
+	@echo "make bench [ORACLE=1]     measure the overhead of calls (ORACLE=1: against PyTorch)"
+	@echo "make codegen              write the generated code again"
+	@echo "make install              every distribution, editable, into $(VENV)"
+	@echo "make install-dispatcher   kernel and dispatcher alone, into $(VENV)-dispatcher"
+	@echo "make install-noautograd   everything but autograd and the front end, into $(VENV)-noautograd"
+	@echo "make clean                remove caches and the two small environments, keep $(VENV)"
+
+# -- environments --------------------------------------------------------------------------------------------------
+
+define create_venv
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Dovetail needs Python >= 3.11: make PYTHON=...")'
+	$(PYTHON) -m venv $(1)
+endef
+
+# An environment that is there already is kept: venv only adds what is missing.
+$(STAMPS)/venv:
+	$(call create_venv,$(VENV))
+	@mkdir -p $(STAMPS)
+	@touch $@
+
+$(STAMPS)/install: $(STAMPS)/venv $(MANIFESTS)
+	$(PY) $(PIP_INSTALL) $$($(PY) tools/dependency_group.py build)
+	$(PY) $(PIP_INSTALL) --no-build-isolation $(foreach path,$(DISTRIBUTIONS) $(EXAMPLES),-e './$(path:aten=aten[codegen])')
+	@touch $@
+
+# One stamp per group of [dependency-groups] in pyproject.toml.
+$(STAMPS)/test $(STAMPS)/demo $(STAMPS)/oracle: $(STAMPS)/%: $(STAMPS)/install pyproject.toml
+	$(PY) tools/dependency_group.py $* > $(STAMPS)/$*.txt
+	$(PY) $(PIP_INSTALL) -r $(STAMPS)/$*.txt
+	@touch $@
+
+install: $(STAMPS)/install
+
+# -- what one does with it -----------------------------------------------------------------------------------------
+
+demo: $(STAMPS)/demo
+	$(PY) examples/digits/demo.py
+
+check: $(STAMPS)/test
+	$(PY) -m ruff check $(LINTED)
+	$(PY) -m ruff format --check $(LINTED)
+	$(PY) -m mypy --strict $(TYPED)
+	$(VENV)/bin/lint-imports
+	$(PY) -m dovetail_aten.codegen --check
+
+# pytest's closing line stays the last one.
+test: check $(TEST_STAMPS)
+	@$(PY) -m pytest -q $$($(PY) -c 'import xdist; print("-n 2")' 2>/dev/null)
+
+bench: $(TEST_STAMPS)
+	$(PY) benchmarks/overhead.py
+
+codegen: $(STAMPS)/install
+	$(PY) -m dovetail_aten.codegen
+
+clean:
+	rm -rf $(VENV)-dispatcher $(VENV)-noautograd .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	find $(DISTRIBUTIONS:.=src) tests tools -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# -- parts of the whole --------------------------------------------------------------------------------------------
+# As a user gets them: not editable, with build isolation, one command that names the closure. Made anew each time, so
+# that nothing from an earlier installation is left to lean on.
+
+install-dispatcher:
+	rm -rf $(VENV)-dispatcher
+	$(call create_venv,$(VENV)-dispatcher)
+	$(VENV)-dispatcher/bin/python $(PIP_INSTALL) ./kernel ./dispatcher
+	$(VENV)-dispatcher/bin/python tools/smoke_dispatcher.py
+
+install-noautograd:
+	rm -rf $(VENV)-noautograd
+	$(call create_venv,$(VENV)-noautograd)
+	$(VENV)-noautograd/bin/python $(PIP_INSTALL) ./kernel ./dispatcher ./plugins/aten ./plugins/cpu
+	$(VENV)-noautograd/bin/python tools/smoke_noautograd.py

@@ -1,0 +1,207 @@
+"""What routes through array kernels call off the common path: writing results, checking overlap, wording errors."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+from dovetail_kernel import (
+    Backend,
+    TensorBase,
+    VersionCounter,
+    dtype,
+    dtype_of_signature,
+    replace_array,
+    share_storage,
+    tensor_class,
+)
+from dovetail_kernel.signature import ZERO_DIM
+
+from .operator import Operator
+from .promotion_rules import check_writable_as
+
+
+def array_wrapper(backend: Backend, base: int) -> Callable[[Any, TensorBase | None], TensorBase]:
+    """Return the function that makes a tensor of an array, sharing the memory of another tensor if one is given."""
+    arrays = backend.arrays
+    array_type = arrays.array_types[0]
+    cls = tensor_class()
+
+    def wrap(array: Any, shared: TensorBase | None) -> TensorBase:
+        if array.__class__ is not array_type:
+            array = arrays.asarray(array)
+        tensor = cls.__new__(cls)
+        tensor.array = array
+        tensor._signature = base | arrays.dtype_bits[array.dtype] | (0 if array.ndim else ZERO_DIM)
+        tensor._grad_fn = None
+        tensor.output_nr = 0
+        tensor._meta = None
+        if shared is None:
+            tensor._storage = tensor._counter = None
+        else:
+            tensor._storage = share_storage(shared)
+            if shared._counter is None:
+                shared._counter = VersionCounter()
+            tensor._counter = shared._counter
+        return tensor
+
+    return wrap
+
+
+def call_error(op: Operator, error: Exception, *operands: TensorBase | None) -> Exception:
+    """Return what to raise for `error`, which came out of a pointwise array kernel: PyTorch's words where it is known."""
+    tensors = [t for t in operands if isinstance(t, TensorBase)]
+    mismatch = broadcast_error([tuple(t.array.shape) for t in tensors])
+    if mismatch is not None:
+        return mismatch
+    text = str(error)
+    if "read-only" in text:
+        return RuntimeError(
+            "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
+            "Please clone() the tensor before performing the operation."
+        )
+    if "broadcast" in text and tensors:
+        shape = _broadcast_shape([tuple(t.array.shape) for t in tensors])
+        if shape is not None and shape != tuple(tensors[0].array.shape):
+            return shape_of_output_error(tuple(tensors[0].array.shape), shape)
+    return error
+
+
+def broadcast_error(shapes: list[tuple[int, ...]]) -> RuntimeError | None:
+    """Return the error for the first two shapes that do not broadcast, or None."""
+    sizes: tuple[int, ...] = ()
+    for shape in shapes:
+        for back in range(1, min(len(sizes), len(shape)) + 1):
+            a, b = sizes[-back], shape[-back]
+            if a != b and a != 1 and b != 1:
+                dim = max(len(sizes), len(shape)) - back
+                return RuntimeError(
+                    f"The size of tensor a ({a}) must match the size of tensor b ({b}) at non-singleton dimension {dim}: "
+                    f"shapes {list(sizes)} and {list(shape)} do not broadcast. Reshape one of them."
+                )
+        sizes = _broadcast_shape([sizes, shape]) or ()
+    return None
+
+
+def _broadcast_shape(shapes: list[tuple[int, ...]]) -> tuple[int, ...] | None:
+    ndim = max(map(len, shapes))
+    result = []
+    for back in range(ndim, 0, -1):
+        sizes = {shape[-back] for shape in shapes if len(shape) >= back} - {1}
+        if len(sizes) > 1:
+            return None
+        result.append(sizes.pop() if sizes else 1)
+    return tuple(result)
+
+
+def shape_of_output_error(own: tuple[int, ...], result: tuple[int, ...]) -> RuntimeError:
+    """Return the error for an in-place result that does not have the shape of its destination."""
+    return RuntimeError(
+        f"output with shape {list(own)} doesn't match the broadcast shape {list(result)}. An in-place operator cannot "
+        "change the shape of its destination: use the out-of-place operator."
+    )
+
+
+def write_into(destination: TensorBase, array: Any, computed: dtype | None) -> None:
+    """Write `array` into the memory of `destination`.
+
+    Parameters
+    ----------
+    computed
+        The dtype that the result was computed in; None if it is known to be castable.
+
+    Raises
+    ------
+    RuntimeError
+        If the result cannot be cast, has another shape, or the destination's elements share memory.
+    """
+    if computed is not None:
+        check_writable_as(computed, destination.dtype)
+    own = tuple(destination.array.shape)
+    shape = tuple(getattr(array, "shape", ()))
+    if shape != own and _broadcast_shape([own, shape]) != own:
+        raise shape_of_output_error(own, _broadcast_shape([own, shape]) or shape)
+    try:
+        destination._backend.arrays.copy_into(destination.array, array)
+    except ValueError as error:
+        if "read-only" not in str(error):
+            raise
+        raise RuntimeError(
+            "unsupported operation: more than one element of the written-to tensor refers to a single memory location, "
+            "or the memory is read-only. Please clone() the tensor before performing the operation."
+        ) from error
+
+
+def write_out(out: TensorBase, array: Any) -> None:
+    """Write `array` into the tensor given as ``out=``, which takes its shape if it has another one.
+
+    Raises
+    ------
+    RuntimeError
+        If the result cannot be cast to the dtype of `out`.
+    """
+    arrays = out._backend.arrays
+    if not isinstance(array, arrays.array_types):
+        array = arrays.asarray(array)
+    check_writable_as(dtype_of_signature(arrays.dtype_bits[array.dtype]), out.dtype)
+    if tuple(array.shape) != tuple(out.array.shape):
+        if out.numel():
+            warnings.warn(
+                f"An output with one or more elements was resized since it had shape {list(out.shape)}, which does not "
+                f"match the required output shape {list(array.shape)}. Give out= a tensor of that shape, or an empty one.",
+                UserWarning,
+                stacklevel=4,
+            )
+        replace_array(out, arrays.empty(tuple(array.shape), out.array.dtype))
+    arrays.copy_into(out.array, array)
+
+
+def on_backend(backend: Backend, value: Any) -> Any:
+    """Return a tensor argument on `backend`: itself, or a copy of a 0-dim cpu tensor.
+
+    Raises
+    ------
+    RuntimeError
+        For any other tensor of another backend.
+    """
+    if isinstance(value, list | tuple):
+        return [on_backend(backend, item) for item in value]
+    if not isinstance(value, TensorBase) or value._backend is backend:
+        return value
+    if value._backend.name == "cpu" and not value.array.shape:
+        moved = value.item() if backend.name != "meta" else 0  # type: ignore[attr-defined]
+        arrays = backend.arrays
+        return array_wrapper(backend, value._signature & ~0 & ~value._backend.bit | backend.bit)(
+            arrays.scalar(moved, arrays.native_dtypes[value.dtype]), None
+        )
+    raise RuntimeError(
+        f"Expected all tensors to be on the same device: Tensor on device {value.device} is not on the expected device "
+        f"{backend.name}! Move it: x.to({backend.name!r})."
+    )
+
+
+def check_overlap(written: TensorBase, read: TensorBase) -> None:
+    """Refuse to write to memory that another argument partly covers.
+
+    Raises
+    ------
+    RuntimeError
+        If the two share some elements, but not all of them in the same order.
+    """
+    a, b = written.array, read.array
+    if a is b or (a.shape == b.shape and written.data_ptr() == read.data_ptr() and written.stride() == read.stride()):
+        return
+    if written._backend.arrays.may_overlap(a, b):
+        raise RuntimeError(
+            "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
+            "memory location. Please clone() the tensor before performing the operation."
+        )
+
+
+def refuse_inference_write(tensor: TensorBase) -> NoReturn:
+    """Refuse an in-place write to an inference tensor outside inference mode."""
+    raise RuntimeError(
+        "Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone to get a normal "
+        "tensor before doing inplace update."
+    )

@@ -1,0 +1,97 @@
+"""Kernel: one implementation of an operator at one dispatch key, with what is known about where it came from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from dovetail_kernel import DispatchKey
+from dovetail_kernel.errors import distribution_of
+
+TENSOR: Final = "tensor"
+"""The kernel takes and returns tensors."""
+ARRAY: Final = "array"
+"""The kernel takes and returns the backend's arrays."""
+BOXED: Final = "boxed"
+"""A backend fallback: it takes the operator first, then tensors."""
+FALLTHROUGH: Final = "fallthrough"
+"""The key is passed over."""
+FORMULA: Final = "formula"
+"""The derived Autograd kernel: the operator's formula record stands for it."""
+
+
+class Kernel:
+    """One registered implementation.
+
+    Parameters
+    ----------
+    fn
+        What is called.
+    key
+        Where it is registered; may be an alias key.
+    convention
+        One of the constants of this module.
+    location
+        ``"file:line"`` of the registration.
+    with_keyset
+        The kernel wants the call's DispatchKeySet as its first argument.
+    plain
+        Array kernels only: a faster callable that takes the tensor arguments alone, used when every other argument has
+        its default.
+    into
+        Array kernels only: a callable ``(*arrays, out=array)`` that writes its result into `out`.
+    """
+
+    __slots__ = ("convention", "fn", "into", "key", "location", "plain", "with_keyset")
+
+    def __init__(
+        self,
+        fn: Callable[..., Any],
+        key: DispatchKey,
+        convention: str,
+        location: str,
+        *,
+        with_keyset: bool = False,
+        plain: Callable[..., Any] | None = None,
+        into: Callable[..., Any] | None = None,
+    ) -> None:
+        self.fn = fn
+        self.key = key
+        self.convention = convention
+        self.location = location
+        self.with_keyset = with_keyset
+        self.plain = plain
+        self.into = into
+
+    @property
+    def is_fallthrough(self) -> bool:
+        """Whether the kernel says: pass over this key."""
+        return self.convention is FALLTHROUGH
+
+    @property
+    def name(self) -> str:
+        """A name for people: module and qualified name of the function."""
+        module = getattr(self.fn, "__module__", None)
+        name = getattr(self.fn, "__qualname__", None) or getattr(self.fn, "__name__", None) or repr(self.fn)
+        return f"{module}.{name}" if module else name
+
+    @property
+    def source(self) -> str:
+        """``file:line`` of the function itself where it is Python, else of its registration."""
+        code = getattr(self.fn, "__code__", None)
+        return f"{code.co_filename}:{code.co_firstlineno}" if code is not None else self.location
+
+    @property
+    def distribution(self) -> str | None:
+        """The installed distribution that registered the kernel, as ``name version``; None for a script."""
+        return distribution_of(self.location.rpartition(":")[0])
+
+    def __repr__(self) -> str:
+        return f"<{self.convention} kernel {self.name} at {self.key.name}, registered at {self.location}>"
+
+
+def fallthrough_kernel(*_args: Any, **_kwargs: Any) -> None:
+    """Stand for "pass over this key" in `Library.impl` and `Library.fallback`; never called."""
+    raise NotImplementedError(
+        "fallthrough_kernel() should never be called: it marks a key to pass over. Give it to Library.impl or fallback."
+    )

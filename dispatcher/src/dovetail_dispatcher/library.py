@@ -1,0 +1,352 @@
+"""`Library`: what an op library registers with, and takes back."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Final
+
+from dovetail_kernel import DispatchKey, parse_dispatch_key, runtime_keys
+from dovetail_kernel.errors import where
+
+from . import registry
+from .kernels import ARRAY, BOXED, FALLTHROUGH, TENSOR, Kernel, fallthrough_kernel
+from .ops import OpOverload
+from .schema import parse_schema
+from .tags import Tag, checked_tags
+
+RESERVED_NAMESPACES: Final = ("prim",)
+KINDS: Final = ("DEF", "IMPL", "FRAGMENT")
+
+_owners: dict[str, str] = {}
+"""Where the DEF library of each namespace was made."""
+_python_kernels: set[tuple[str, str]] = set()
+"""Operator and key of every live kernel that a Library registered; ``allow_override=False`` asks it."""
+
+
+class Library:
+    """A handle on registrations in one namespace.
+
+    Parameters
+    ----------
+    ns
+        The namespace; ``"_"`` (with "IMPL") stands for all, for fallbacks.
+    kind
+        "DEF" owns the namespace, "FRAGMENT" adds definitions to it, "IMPL" adds kernels only.
+    dispatch_key
+        Key of the kernels that are registered without one; only with "IMPL".
+
+    Raises
+    ------
+    ValueError
+        For an unknown kind, or a reserved namespace.
+    RuntimeError
+        For a second DEF of a namespace, an unknown key, a key with DEF or FRAGMENT, or ``"_"`` without IMPL.
+    """
+
+    def __init__(self, ns: str, kind: str, dispatch_key: str = "") -> None:
+        location = where()
+        if kind not in KINDS:
+            raise ValueError(f"Unsupported kind: {kind}. Choose from {', '.join(KINDS)}.")
+        if ns in RESERVED_NAMESPACES and kind != "IMPL":
+            raise ValueError(f"{ns} is a reserved namespace. Please try creating a library with another name.")
+        if ns == "_" and kind != "IMPL":
+            raise RuntimeError(
+                f"cannot define TORCH_LIBRARY_{kind} with the wildcard namespace _ at {location}. Only IMPL may have it."
+            )
+        if dispatch_key and kind != "IMPL":
+            raise RuntimeError(
+                f"!dispatch_key_.has_value(): a {kind} library cannot have a dispatch key ({dispatch_key}), at {location}. "
+                'Give the key to impl, or make the library with kind "IMPL".'
+            )
+        key = parse_dispatch_key(dispatch_key) if dispatch_key else None
+        with registry.lock:
+            if kind == "DEF":
+                if ns in _owners:
+                    raise RuntimeError(
+                        f"Only a single TORCH_LIBRARY can be used to register the namespace {ns}; please put all of your "
+                        "definitions in a single TORCH_LIBRARY block. If you were trying to specify implementations, "
+                        'consider using kind "IMPL", or "FRAGMENT" for more definitions. Previous registration of '
+                        f"TORCH_LIBRARY was registered at {_owners[ns]}; latest registration was registered at {location}"
+                    )
+                _owners[ns] = location
+        self.ns = ns
+        self.kind = kind
+        self.dispatch_key = dispatch_key
+        self.location = location
+        self._key = key
+        self._undo: list[registry.Undo] = []
+        self._destroyed = False
+        if kind == "DEF":
+            self._undo.append(lambda: _owners.pop(ns, None) and None)
+        self._finalizer = weakref.finalize(self, _undo_all, self._undo)
+        self._finalizer.atexit = False
+
+    def __repr__(self) -> str:
+        return f"Library(kind={self.kind}, ns={self.ns}, dispatch_key={self.dispatch_key})>"
+
+    # -- definitions ---------------------------------------------------------------------------------------------
+
+    def define(
+        self, schema: str, alias_analysis: str = "", *, tags: Tag | Sequence[Tag] = ()
+    ) -> str:
+        """Define an operator and return its name as written, without overload.
+
+        Parameters
+        ----------
+        schema
+            ``"name.overload(Tensor x, int n=1) -> Tensor"``; the namespace may be left out.
+        alias_analysis
+            "", "FROM_SCHEMA" or "CONSERVATIVE"; accepted, and without effect here.
+        tags
+            Facts about the operator.
+
+        Raises
+        ------
+        RuntimeError
+            For a malformed schema, a duplicate, another namespace, an IMPL library, or an unknown `alias_analysis`.
+        TypeError
+            For a tag that is no Tag.
+        """
+        self._check_alive()
+        if alias_analysis not in ("", "FROM_SCHEMA", "CONSERVATIVE"):
+            raise RuntimeError(
+                f"Invalid alias_analysis type {alias_analysis}. Choose from '', FROM_SCHEMA, CONSERVATIVE."
+            )
+        checked = checked_tags(tags)
+        if self.kind == "IMPL":
+            raise RuntimeError(
+                f'def("{schema.partition("(")[0]}"): Cannot define an operator inside of a TORCH_LIBRARY_IMPL block, '
+                f'made at {self.location}. Use a library of kind "DEF" or "FRAGMENT".'
+            )
+        head, paren, rest = schema.partition("(")
+        if paren and "::" not in head:
+            parsed = parse_schema(f"{self.ns}::{head.strip()}({rest}")
+        else:
+            parsed = parse_schema(schema)
+            namespace = parsed.name.partition("::")[0]
+            if namespace != self.ns:
+                raise RuntimeError(
+                    f"Explicitly provided namespace ({namespace}) in schema string does not match namespace of enclosing "
+                    f"library ({self.ns}), made at {self.location}. Leave the namespace out."
+                )
+        _op, undo = registry.define(parsed, self.location, tags=checked)
+        self._undo.append(undo)
+        return head.strip().partition(".")[0]
+
+    # -- kernels -------------------------------------------------------------------------------------------------
+
+    def impl(
+        self,
+        op_name: str | OpOverload,
+        fn: Callable[..., Any],
+        dispatch_key: str = "",
+        *,
+        with_keyset: bool = False,
+        allow_override: bool = True,
+    ) -> None:
+        """Register a kernel that takes and returns tensors.
+
+        Parameters
+        ----------
+        op_name
+            ``"f"``, ``"f.overload"``, ``"ns::f"``, or an `OpOverload`.
+        fn
+            The kernel; `fallthrough_kernel` makes calls pass over the key.
+        dispatch_key
+            Default: the library's, then "CompositeImplicitAutograd".
+        with_keyset
+            `fn` gets the call's DispatchKeySet first.
+        allow_override
+            False: refuse if a library has registered a kernel at the same operator and key.
+
+        Raises
+        ------
+        TypeError
+            If `fn` is not callable.
+        RuntimeError
+            For a wrong name, key or namespace, a Meta kernel beside a CompositeImplicitAutograd one, or an override that
+            is not allowed.
+        """
+        convention = FALLTHROUGH if fn is fallthrough_kernel else TENSOR
+        self._impl(op_name, fn, dispatch_key, convention, with_keyset=with_keyset, allow_override=allow_override)
+
+    def array_impl(
+        self,
+        op_name: str | OpOverload,
+        fn: Callable[..., Any],
+        dispatch_key: str = "",
+        *,
+        plain: Callable[..., Any] | None = None,
+        into: Callable[..., Any] | None = None,
+        allow_override: bool = True,
+    ) -> None:
+        """Register a kernel that takes and returns the backend's own arrays.
+
+        The route unwraps and wraps, and handles ``out=``, in-place, aliases and versions as the schema says.
+
+        Parameters
+        ----------
+        op_name, fn, dispatch_key, allow_override
+            As for `impl`; `fn` has the schema's parameters, keyword-only ones by keyword, with arrays for tensors. It
+            must not write to its arguments.
+        plain
+            A faster callable that takes the tensor arguments alone; used when all others have their defaults.
+        into
+            A callable ``(*arrays, out=array)`` that writes its result into `out`, such as a NumPy ufunc.
+
+        Raises
+        ------
+        TypeError, RuntimeError
+            As `impl`.
+        """
+        self._impl(op_name, fn, dispatch_key, ARRAY, plain=plain, into=into, allow_override=allow_override)
+
+    def _impl(
+        self,
+        op_name: str | OpOverload,
+        fn: Callable[..., Any],
+        dispatch_key: str,
+        convention: str,
+        *,
+        with_keyset: bool = False,
+        allow_override: bool = True,
+        plain: Callable[..., Any] | None = None,
+        into: Callable[..., Any] | None = None,
+    ) -> None:
+        self._check_alive()
+        for what in (fn, plain, into):
+            if what is not None and not callable(what):
+                raise TypeError(
+                    f"Input function is required to be a callable but found type {type(what).__name__}. Give a function."
+                )
+        name, overload = self._operator_name(op_name)
+        key = self._kernel_key(dispatch_key, name)
+        qualified = f"{name}.{overload}" if overload else name
+        op = registry.find(name, overload)
+        if key is DispatchKey.Meta:
+            if op is None or not op.is_defined:
+                raise RuntimeError(f"operator {qualified} does not exist. Define it before its Meta kernel.")
+            if op.newest(DispatchKey.CompositeImplicitAutograd):
+                raise RuntimeError(
+                    f"We should not register a meta kernel directly to the operator '{qualified}', because it has a "
+                    "CompositeImplicitAutograd kernel in core. Instead we should let the operator decompose, and ensure "
+                    "that we have meta kernels for the base ops that it decomposes into."
+                )
+        identity = (qualified, key.name)
+        if not allow_override and identity in _python_kernels:
+            assert op is not None
+            old = op.newest(key)
+            raise RuntimeError(
+                f"This is not allowed since there's already a kernel registered from python overriding {op.base_name}'s "
+                f"behavior for {key.name} dispatch key and {op.namespace} namespace: registered at "
+                f"{old.location if old else '?'}. Destroy that library first, or give allow_override=True."
+            )
+        kernel = Kernel(fn, key, convention, self.location, with_keyset=with_keyset, plain=plain, into=into)
+        undo = registry.add_kernel(name, overload, kernel)
+        fresh = identity not in _python_kernels
+        _python_kernels.add(identity)
+
+        def undo_both() -> None:
+            undo()
+            if fresh:
+                _python_kernels.discard(identity)
+
+        self._undo.append(undo_both)
+
+    def fallback(self, fn: Callable[..., Any], dispatch_key: str = "", *, with_keyset: bool = False) -> None:
+        """Register `fn` for every operator without a kernel at a key: ``fn(op, *args, **kwargs)``.
+
+        Parameters
+        ----------
+        fn
+            The fallback; with `with_keyset` it gets the DispatchKeySet before the operator. `fallthrough_kernel` makes
+            calls pass over the key.
+        dispatch_key
+            Default: the library's. An alias key stands for all its runtime keys.
+
+        Raises
+        ------
+        RuntimeError
+            On a library that is not ``Library("_", "IMPL")``, or for a key that has a fallback.
+        AssertionError
+            Without a key.
+        """
+        self._check_alive()
+        if self.ns != "_":
+            raise RuntimeError(
+                'Fallback can only be registered using library fragment on the global namespace "_" but it is '
+                f'{self.ns}. Make one: Library("_", "IMPL").'
+            )
+        if not callable(fn):
+            raise TypeError(f"Input function is required to be a callable but found type {type(fn).__name__}.")
+        name = dispatch_key or self.dispatch_key
+        assert name, "dispatch_key must not be empty: give one, or make the library with one."
+        key = parse_dispatch_key(name)
+        keys: Iterable[DispatchKey] = runtime_keys(key) if key.is_alias else (key,)
+        convention = FALLTHROUGH if fn is fallthrough_kernel else BOXED
+        undo = registry.add_fallback(
+            keys, lambda k: Kernel(fn, k, convention, self.location, with_keyset=with_keyset)
+        )
+        self._undo.append(undo)
+
+    # -- life ----------------------------------------------------------------------------------------------------
+
+    def _destroy(self) -> None:
+        """Take back everything that was registered with this library; a second time does nothing."""
+        self._destroyed = True
+        _undo_all(self._undo)
+
+    def _check_alive(self) -> None:
+        assert not self._destroyed, f"Library object has been destroyed: {self!r} made at {self.location}. Make a new one."
+
+    def _operator_name(self, op_name: str | OpOverload) -> tuple[str, str]:
+        if isinstance(op_name, OpOverload):
+            text = op_name.name()
+        elif isinstance(op_name, str):
+            text = op_name
+        else:
+            raise RuntimeError(
+                f"impl should be passed either a name or an OpOverload object as the first argument, but got "
+                f"{type(op_name).__name__}."
+            )
+        namespace, separator, rest = text.rpartition("::")
+        if separator and namespace != self.ns:
+            raise RuntimeError(
+                f'impl("{text}", ...): Explicitly provided namespace ({namespace}) in operator name does not match '
+                f"namespace of enclosing library ({self.ns}), made at {self.location}. Leave the namespace out."
+            )
+        base, _, overload = rest.partition(".")
+        return f"{self.ns}::{base}", "" if overload == "default" else overload
+
+    def _kernel_key(self, dispatch_key: str, name: str) -> DispatchKey:
+        if dispatch_key in ("Undefined", "CatchAll"):
+            return DispatchKey.CompositeImplicitAutograd
+        if not dispatch_key:
+            return self._key or DispatchKey.CompositeImplicitAutograd
+        key = parse_dispatch_key(dispatch_key)
+        if self._key is not None and key is not self._key:
+            raise RuntimeError(
+                f'impl("{name}", ...): Explicitly provided dispatch key ({dispatch_key}) is inconsistent with the '
+                f"dispatch key of the enclosing TORCH_LIBRARY_IMPL block ({self._key.name}), made at {self.location}. "
+                "Leave the key out."
+            )
+        return key
+
+
+def _undo_all(undo: list[registry.Undo]) -> None:
+    """Take back registrations, the newest first."""
+    with registry.lock:
+        while undo:
+            undo.pop()()
+
+
+@contextmanager
+def _scoped_library(*args: Any, **kwargs: Any) -> Iterator[Library]:
+    """Make a `Library` for the duration of a ``with`` block."""
+    library = Library(*args, **kwargs)
+    try:
+        yield library
+    finally:
+        library._destroy()

@@ -1,0 +1,55 @@
+"""Python numbers where a schema has a Tensor: the tensors that stand for them, made once per value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from dovetail_kernel import Backend, TensorBase, dtype, tensor_class
+from dovetail_kernel.signature import NORMAL, PYTHON_BOOL, PYTHON_COMPLEX, PYTHON_FLOAT, PYTHON_INT, ZERO_DIM
+
+_CACHED_NUMBERS = 256
+
+
+def category_of_number(bits: int) -> int:
+    """Return the promotion category of the Python scalar bits of a call key; -1 if there are none."""
+    if bits & PYTHON_COMPLEX:
+        return 3
+    if bits & PYTHON_FLOAT:
+        return 2
+    if bits & PYTHON_INT:
+        return 1
+    return 0 if bits & PYTHON_BOOL else -1
+
+
+def number_tensor(number: complex, backend: Backend, wanted: dtype) -> TensorBase:
+    """Return a new 0-d tensor of dtype `wanted` that holds `number`."""
+    cls = tensor_class()
+    tensor = cls.__new__(cls)
+    tensor.array = backend.arrays.scalar(number, backend.arrays.native_dtypes[wanted])
+    tensor._signature = backend.bit | wanted.bit | ZERO_DIM | NORMAL
+    tensor._grad_fn = None
+    tensor.output_nr = 0
+    tensor._storage = None
+    tensor._counter = None
+    tensor._meta = None
+    return tensor
+
+
+def number_cache(backend: Backend, wanted: dtype) -> tuple[dict[Any, TensorBase], Callable[[Any], TensorBase]]:
+    """Return a mapping of numbers to their 0-d tensors, and the function that fills it.
+
+    A route owns one mapping, and knows the Python type of its numbers from the call key; so equal keys mean equal
+    tensors, except for zeros (-0.0 == 0.0) and NaN, which are never kept.
+    """
+    known: dict[Any, TensorBase] = {}
+
+    def remember(number: Any) -> TensorBase:
+        tensor = number_tensor(number, backend, wanted)
+        if number == number and (number != 0 or isinstance(number, int)):
+            if len(known) >= _CACHED_NUMBERS:
+                known.clear()
+            known[number] = tensor
+        return tensor
+
+    return known, remember

@@ -1,0 +1,167 @@
+"""Operator: one overload in the operator table, with everything that is registered for it now."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from dovetail_kernel import DispatchKey
+
+from .kernels import ARRAY, Kernel
+from .schema import FunctionSchema, parse_schema
+
+if TYPE_CHECKING:
+    from .formula import Formula
+
+
+class Operator:
+    """One overload of one operator. It exists from its first definition or kernel on; `schema` is None before the definition.
+
+    Attributes
+    ----------
+    name
+        Qualified name without overload, ``"aten::add"``.
+    overload
+        ``"Tensor"``; ``""`` for the default overload.
+    kernels
+        Live kernels by key, newest first.
+    routes
+        Composed callables by call key. Cleared in place whenever anything that they were composed from changes.
+    formula
+        How to differentiate, or None.
+    kind, promotion
+        Shape and dtype rules: see `dovetail_dispatcher.kinds`.
+    tags
+        Tags of the definition.
+    variant_of, variants
+        An in-place or ``out=`` variant uses the array kernels and the formula of the functional operator.
+    defined_at
+        ``file:line`` of the definition; None before it.
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "_handle",
+        "_schema",
+        "_schema_text",
+        "defined_at",
+        "formula",
+        "kernels",
+        "kind",
+        "name",
+        "overload",
+        "promotion",
+        "redispatch_routes",
+        "routes",
+        "tags",
+        "variant_of",
+        "variants",
+    )
+
+    def __init__(self, name: str, overload: str) -> None:
+        self.name = name
+        self.overload = overload
+        self.kernels: dict[DispatchKey, list[Kernel]] = {}
+        self.routes: dict[int, Callable[..., Any]] = {}
+        self.redispatch_routes: dict[Any, Callable[..., Any]] = {}
+        self.formula: Formula | None = None
+        self.kind = "other"
+        self.promotion = "none"
+        self.tags: Sequence[Any] = ()
+        self.defined_at: str | None = None
+        self.variant_of: Operator | None = None
+        self.variants: list[Operator] = []
+        self._handle: Any = None
+        self._schema: FunctionSchema | None = None
+        self._schema_text: str | None = None
+
+    def define(self, schema: FunctionSchema | str, defined_at: str) -> None:
+        """Give the operator its schema; a text is parsed when first looked at."""
+        if isinstance(schema, str):
+            self._schema_text = schema
+            self._schema = None
+        else:
+            self._schema = schema
+        self.defined_at = defined_at
+
+    def undefine(self) -> None:
+        """Take back the definition."""
+        self._schema = self._schema_text = self.defined_at = self._handle = None
+        self.kind, self.promotion, self.tags = "other", "none", ()
+
+    @property
+    def is_defined(self) -> bool:
+        """Whether the operator has a schema."""
+        return self.defined_at is not None
+
+    @property
+    def schema(self) -> FunctionSchema:
+        """The parsed schema.
+
+        Raises
+        ------
+        RuntimeError
+            If kernels were registered but no definition.
+        """
+        schema = self._schema
+        if schema is None:
+            if self._schema_text is None:
+                raise RuntimeError(
+                    f"Could not find schema for {self.qualified_name}. but we found an implementation; did you forget "
+                    "to def() the operator? Define it: Library.define(...)."
+                )
+            schema = self._schema = parse_schema(self._schema_text)
+        return schema
+
+    @property
+    def namespace(self) -> str:
+        """The part of the name before ``::``."""
+        return self.name.partition("::")[0]
+
+    @property
+    def base_name(self) -> str:
+        """The part of the name after ``::``."""
+        return self.name.partition("::")[2]
+
+    @property
+    def qualified_name(self) -> str:
+        """``"aten::add.Tensor"``; no suffix for the default overload."""
+        return f"{self.name}.{self.overload}" if self.overload else self.name
+
+    @property
+    def handle(self) -> Any:
+        """The `OpOverload` that users hold; one per operator."""
+        if self._handle is None:
+            assert handle_factory is not None
+            self._handle = handle_factory(self)
+        return self._handle
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing keeps the operator in the table."""
+        return self.defined_at is None and not self.kernels
+
+    def newest(self, key: DispatchKey) -> Kernel | None:
+        """Return the kernel in force at exactly `key`; a variant has the array kernels of its functional operator."""
+        stack = self.kernels.get(key)
+        if stack:
+            return stack[0]
+        if self.variant_of is not None:
+            kernel = self.variant_of.newest(key)
+            if kernel is not None and kernel.convention == ARRAY:
+                return kernel
+        return None
+
+    def forget_routes(self) -> None:
+        """Drop every composed callable, in place: entries and methods hold the dict for ever."""
+        self.routes.clear()
+        self.redispatch_routes.clear()
+        for variant in self.variants:
+            variant.forget_routes()
+
+    def __repr__(self) -> str:
+        return f"<operator {self.qualified_name}>"
+
+
+handle_factory: Callable[[Operator], Any] | None = None
+"""Makes the `OpOverload` of an operator; set by `dovetail_dispatcher.ops`, which stands above this module."""

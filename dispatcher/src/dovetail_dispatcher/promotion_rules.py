@@ -1,0 +1,86 @@
+"""Which dtype a pointwise call computes in: read off the call key where it can be, found per call where it cannot."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from dovetail_kernel import Backend, TensorBase, dtype, dtype_of_signature, get_default_dtype, result_dtype
+from dovetail_kernel.signature import DTYPE_MASK, PYTHON_SCALAR, ZERO_DIM
+
+from .numbers import category_of_number
+
+INT_TO_FLOAT = ("int_to_float",)
+"""Promotion rules by which integers and bools compute in the default floating-point dtype."""
+
+
+def computing_dtype(common: dtype, rule: str) -> dtype:
+    """Return the dtype that operands of the common dtype `common` are cast to under promotion rule `rule`."""
+    return get_default_dtype() if rule in INT_TO_FLOAT and common.category < 2 else common
+
+
+def static_dtype(key: int) -> dtype | None:
+    """Return the common dtype of a call's operands if its key decides it: tensors of one dtype, perhaps a number."""
+    bits = key & DTYPE_MASK
+    if not bits or bits & (bits - 1):
+        return None
+    own = dtype_of_signature(bits)
+    category = category_of_number(key & PYTHON_SCALAR)
+    if category <= own.category:
+        return own
+    return result_dtype([own], [], [category])
+
+
+def common_dtype(tensors: tuple[TensorBase, ...]) -> dtype:
+    """Return the common dtype of tensors: those with dimensions outrank those without, unless of a lower category."""
+    bits = 0
+    for tensor in tensors:
+        bits |= tensor._signature
+    bits &= DTYPE_MASK
+    if not bits & (bits - 1):
+        return dtype_of_signature(bits)
+    return result_dtype(
+        [t.dtype for t in tensors if not t._signature & ZERO_DIM],
+        [t.dtype for t in tensors if t._signature & ZERO_DIM],
+        [],
+    )
+
+
+def promoter(backend: Backend, rule: str) -> Callable[..., tuple[list[Any], dtype]]:
+    """Return the function that casts the operands of a call to the dtype they compute in.
+
+    It takes tensors and returns their arrays, in order, and that dtype.
+    """
+    arrays = backend.arrays
+
+    def promote(*tensors: TensorBase) -> tuple[list[Any], dtype]:
+        wanted = computing_dtype(common_dtype(tensors), rule)
+        native = arrays.native_dtypes[wanted]
+        bit = wanted.bit
+        return [t.array if t._signature & bit else arrays.cast(t.array, native) for t in tensors], wanted
+
+    return promote
+
+
+def check_writable_as(result: dtype, destination: dtype) -> None:
+    """Refuse to write a result of a higher category into a tensor of a lower one.
+
+    Raises
+    ------
+    RuntimeError
+        For instance for a float result and an int destination.
+    """
+    if result.category > destination.category:
+        raise RuntimeError(
+            f"result type {result.scalar_name} can't be cast to the desired output type {destination.scalar_name}. "
+            f"Convert the destination first (x.to({result})), or use the out-of-place operator."
+        )
+
+
+__all__ = [
+    "check_writable_as",
+    "common_dtype",
+    "computing_dtype",
+    "promoter",
+    "static_dtype",
+]

@@ -1,0 +1,205 @@
+"""Composing routes: from a call's key to the callable that the call runs.
+
+On a miss the resolver derives the public DispatchKeySet (PyTorch's: always with Autograd), asks the dispatch table for the
+kernel of the highest key, and composes a route through it and whatever lies below. Routes exist per call key and only
+while nothing that they were made from changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from dovetail_kernel import (
+    Backend,
+    DispatchKey,
+    DispatchKeySet,
+    DispatchState,
+    after_autograd_keyset,
+    backend_key,
+    backends_of_signature,
+    dispatch_state,
+    state,
+)
+from dovetail_kernel.signature import GRAD, NO_GRAD, NORMAL, OVERRIDES
+
+from . import registry
+from .dispatch_errors import ambiguous_error, missing_kernel_error
+from .dispatch_table import compute, highest, without_fallthrough
+from .kernels import ARRAY, BOXED, FALLTHROUGH, FORMULA, TENSOR, Kernel
+from .operator import Operator
+from .overrides import overriding_route
+from .templates import RouteText, array_route, boxed_route, tensor_route
+
+MAX_ROUTES: Final = 1024
+"""An operator with more routes than this starts anew: keys are few in practice, and memory must stay bounded."""
+
+AUTOGRAD_FALLBACK: Final = "autograd fallback"
+"""Convention of the fallback at the Autograd keys: nothing is known of how to differentiate the operator."""
+
+
+@dataclass(frozen=True, slots=True)
+class Composition:
+    """What a route is being composed for.
+
+    Attributes
+    ----------
+    op
+        The operator.
+    keys
+        The dispatch keys of the call from here down.
+    key
+        The call key: the or-ed signatures of the arguments and the state.
+    state
+        The dispatch state.
+    """
+
+    op: Operator
+    keys: DispatchKeySet
+    key: int
+    state: DispatchState
+
+    def below(self, keys: DispatchKeySet) -> Composition:
+        """Return the same call restricted to the keys in `keys`."""
+        return Composition(self.op, self.keys & keys, self.key, self.state)
+
+    @property
+    def records(self) -> bool:
+        """Whether a graph is recorded: an argument may require grad, and grad mode is on."""
+        return bool(self.key & GRAD) and not self.key & NO_GRAD
+
+    @property
+    def views(self) -> bool:
+        """Whether the results are to know whose views they are: always outside inference mode."""
+        return self.op.schema._is_view_op() and DispatchKey.ADInplaceOrView in self.keys
+
+
+AutogradLayer = Callable[[Composition, Kernel], RouteText]
+_autograd_layer: AutogradLayer | None = None
+
+
+def set_autograd_layer(layer: AutogradLayer) -> None:
+    """Install what composes the derived Autograd kernels and the Autograd fallback, where a graph is recorded."""
+    global _autograd_layer
+    with registry.lock:
+        _autograd_layer = layer
+        registry.forget_all_routes()
+
+
+def route_of(op: Operator, key: int) -> Callable[..., Any]:
+    """Return the route of `op` for a call with `key` in the present state, composing it if there is none."""
+    route = op.routes.get(key)
+    if route is not None:
+        return route
+    with registry.lock:
+        route = op.routes.get(key)
+        if route is None:
+            if len(op.routes) >= MAX_ROUTES:
+                op.routes.clear()
+            route = op.routes[key] = compose_call(op, key)
+    return route
+
+
+def redispatch_route(op: Operator, keys: DispatchKeySet, key: int) -> Callable[..., Any]:
+    """Return the route of `op` that begins at exactly `keys`: no included or excluded keys, no fallthrough masking."""
+    cached = op.redispatch_routes.get((keys, key))
+    if cached is not None:
+        return cached
+    with registry.lock:
+        composition = Composition(op, keys, key, dispatch_state())
+        chosen = keys.highestPriorityTypeId()
+        entry = compute(op, chosen, registry.fallbacks)
+        if entry.kernel is not None and entry.kernel.is_fallthrough:
+            raise RuntimeError(
+                f"fallthrough_kernel was executed but it should have been short-circuited: {op.qualified_name} was "
+                f"redispatched to {keys}, whose highest key {chosen.name} falls through. Take that key out of the set."
+            )
+        if len(op.redispatch_routes) >= MAX_ROUTES:
+            op.redispatch_routes.clear()
+        route = op.redispatch_routes[keys, key] = compose(composition, chosen).build()
+    return route
+
+
+def compose_call(op: Operator, key: int) -> Callable[..., Any]:
+    """Return a new route of `op` for a call with `key` in the present state."""
+    now = dispatch_state(state())
+    if key & OVERRIDES or now.modes:
+        return overriding_route(op, key, now)
+    return compose(Composition(op, call_keys(key, now), key, now)).build()
+
+
+def compose(composition: Composition, chosen: DispatchKey | None = None) -> RouteText:
+    """Return the text of the route for a composition, through the kernel of its highest key."""
+    op = composition.op
+    fallbacks = registry.fallbacks
+    if chosen is None:
+        chosen, entry = highest(op, composition.keys, fallbacks)
+    else:
+        entry = compute(op, chosen, fallbacks)
+    kernel = entry.kernel
+    if kernel is None:
+        if entry.tag.startswith("ambiguous"):
+            raise ambiguous_error(op)
+        raise missing_kernel_error(op, chosen, fallbacks)
+    match kernel.convention:
+        case "array":
+            return array_route(
+                op, kernel, _backend_of(composition, chosen), composition.key, inference=composition.state.inference
+            )
+        case "tensor":
+            return tensor_route(op, kernel, without_fallthrough(op, composition.keys, fallbacks))
+        case "boxed":
+            return boxed_route(op, kernel, without_fallthrough(op, composition.keys, fallbacks))
+        case "formula" | "autograd fallback":
+            if _autograd_layer is not None and (composition.records or composition.views):
+                return _autograd_layer(composition, kernel)
+            return compose(composition.below(after_autograd_keyset))
+    raise AssertionError(f"unknown kernel convention {kernel.convention}")
+
+
+def call_keys(key: int, now: DispatchState) -> DispatchKeySet:
+    """Return the dispatch keys of a call: ``(keys of the arguments | included) - excluded``."""
+    return (argument_keys(key) | now.included) - now.excluded
+
+
+def argument_keys(signature: int) -> DispatchKeySet:
+    """Return the dispatch keys of a tensor, or of several whose signatures are or-ed."""
+    keys = DispatchKeySet()
+    for backend in backends_of_signature(signature):
+        keys = keys | _keys_of_backend(backend, bool(signature & NORMAL))
+    return keys
+
+
+def _keys_of_backend(backend: Backend, normal: bool) -> DispatchKeySet:
+    keys = DispatchKeySet.of(backend_key("Dense", backend))
+    if autocast := DispatchKey.__members__.get(f"Autocast{backend.key_name}"):
+        keys = keys.add(autocast)
+    if normal:
+        keys = keys.add(DispatchKey.ADInplaceOrView).add(backend_key("AutogradFunctionality", backend))
+    return keys
+
+
+def _backend_of(composition: Composition, chosen: DispatchKey) -> Backend:
+    """Return the backend whose arrays an array kernel gets: that of its key, or of the highest argument."""
+    backend = chosen.backend or backends_of_signature(composition.key)[-1]
+    assert isinstance(backend, Backend)
+    return backend
+
+
+__all__ = [
+    "ARRAY",
+    "AUTOGRAD_FALLBACK",
+    "BOXED",
+    "FALLTHROUGH",
+    "FORMULA",
+    "TENSOR",
+    "Composition",
+    "argument_keys",
+    "call_keys",
+    "compose",
+    "compose_call",
+    "redispatch_route",
+    "route_of",
+    "set_autograd_layer",
+]

@@ -1,0 +1,138 @@
+"""Binding the arguments of a call to a schema, fully checked, and the texts of what can go wrong.
+
+Entry functions generated for an operator bind by their own Python signature; this is the general form, which they fall
+back on to explain a call that they refuse.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from .casts import CastError, caster
+from .function_schema import Argument, FunctionSchema
+from .types import DeviceObjType, OptionalType, TensorType
+
+
+def bind(
+    schema: FunctionSchema,
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
+    wrap_number: Callable[[int | float | complex], Any] | None = None,
+) -> list[Any]:
+    """Return the value of every argument of a schema for one call.
+
+    Parameters
+    ----------
+    schema : FunctionSchema
+    args, kwargs
+        The arguments of the call; any argument may be given by name, a keyword-only one must be.
+    wrap_number : callable, optional
+        Makes a tensor of a Python number given for a ``Tensor``. By default such a number is refused.
+
+    Returns
+    -------
+    list
+        Cast values in the order of the schema, with the defaults filled in. Every list in it is a new one.
+
+    Raises
+    ------
+    RuntimeError
+        An argument is missing, unknown, given twice, too many, or of the wrong type.
+    """
+    arguments = schema.arguments
+    given = len(args) + len(kwargs)
+    if given > len(arguments):
+        raise binding_error(schema, f"expected at most {len(arguments)} argument(s) but received {given} argument(s).")
+    positional = sum([not argument.kwarg_only for argument in arguments])
+    if len(args) > positional:
+        raise binding_error(schema, f"takes {positional} positional argument(s) but {len(args)} was/were given. ")
+    values = list(args)
+    for position in range(len(args), len(arguments)):
+        argument = arguments[position]
+        if argument.name in kwargs:
+            values.append(kwargs[argument.name])
+        elif argument.has_default_value():
+            values.append(None)
+        else:
+            raise missing_error(schema, argument)
+    if kwargs:
+        _refuse_surplus_keywords(schema, len(args), kwargs)
+    for position, argument in enumerate(arguments):
+        if position >= len(args) and argument.name not in kwargs:
+            values[position] = default_of(argument)
+        else:
+            values[position] = _cast(schema, position, values[position], wrap_number)
+    return values
+
+
+def default_of(argument: Argument) -> Any:
+    """Return the default of an argument as a kernel receives it: a new list, a dtype, a device.
+
+    A default that its type does not accept is returned as written: PyTorch does not check defaults either.
+    """
+    value = argument.default_value
+    if value is None:
+        return None
+    if isinstance(value, tuple):
+        value = list(value)
+    declared = argument.real_type
+    if isinstance(declared, OptionalType):
+        declared = declared.elem
+    if declared.collapsed is declared and not isinstance(declared, DeviceObjType):
+        return value
+    try:
+        return caster(declared)(value)
+    except CastError:
+        return value
+
+
+def _cast(schema: FunctionSchema, position: int, value: Any, wrap_number: Callable[..., Any] | None) -> Any:
+    declared = schema.arguments[position].real_type
+    if wrap_number is not None and isinstance(value, int | float | complex) and _is_tensor(declared):
+        value = wrap_number(value)
+    try:
+        return caster(declared)(value)
+    except CastError as reason:
+        raise cast_error(schema, position, value, reason) from None
+
+
+def _is_tensor(declared: Any) -> bool:
+    return isinstance(declared.elem if isinstance(declared, OptionalType) else declared, TensorType)
+
+
+def _refuse_surplus_keywords(schema: FunctionSchema, given: int, kwargs: Mapping[str, Any]) -> None:
+    names = [argument.name for argument in schema.arguments]
+    for name in kwargs:
+        if name not in names:
+            raise RuntimeError(
+                f"Unknown keyword argument '{name}' for operator '{schema.name}'. Schema: {schema}\n"
+                f"Use one of {', '.join(names) or 'no keywords'}."
+            )
+        if names.index(name) < given:
+            raise RuntimeError(
+                f"Argument '{name}' specified both as positional and keyword argument. Schema: {schema}\nGive it once."
+            )
+
+
+def binding_error(schema: FunctionSchema, problem: str) -> RuntimeError:
+    """Return the error for a call whose arguments do not fit the schema's names and number."""
+    return RuntimeError(f"{schema.name}() {problem} Declaration: {schema}")
+
+
+def missing_error(schema: FunctionSchema, argument: Argument) -> RuntimeError:
+    """Return the error for a call without a required argument."""
+    where = f"Pass it by keyword: {argument.name}=..." if argument.kwarg_only else "Pass it by position or by keyword."
+    return RuntimeError(
+        f"{schema.name}() is missing value for argument '{argument.name}'. Declaration: {schema}\n{where}"
+    )
+
+
+def cast_error(schema: FunctionSchema, position: int, value: object, reason: Exception | str) -> RuntimeError:
+    """Return the error for an argument of the wrong type."""
+    argument = schema.arguments[position]
+    return RuntimeError(
+        f"{schema.name}() Expected a value of type '{argument.type}' for argument '{argument.name}' but instead found "
+        f"type '{type(value).__name__}'.\nPosition: {position}\nValue: {value!r}\nDeclaration: {schema}\n"
+        f"Cast error details: {reason}\nPass a value that a schema type {argument.real_type.schema_str} accepts."
+    )

@@ -1,0 +1,63 @@
+"""A place in the tokens of a schema, and the errors that point at it."""
+
+from __future__ import annotations
+
+from . import lexer
+from .errors import SchemaError, schema_error
+
+_GRAMMAR = "Write a schema as 'namespace::name.overload(Type argument=default, *, Type keyword) -> Type'."
+
+
+class Cursor:
+    """The tokens of one text and the index of the next one; every rule of the grammar moves it on."""
+
+    __slots__ = ("fresh_sets", "index", "text", "tokens")
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.tokens = lexer.tokenize(text)
+        self.index = 0
+        self.fresh_sets = 0
+
+    def expect(self, token: str) -> None:
+        if self.tokens[self.index] != token:
+            raise self.unexpected(lexer.describe(token))
+        self.index += 1
+
+    def accept(self, token: str) -> bool:
+        if self.tokens[self.index] != token:
+            return False
+        self.index += 1
+        return True
+
+    def identifier(self) -> str:
+        token = self.tokens[self.index]
+        if not lexer.is_identifier(token):
+            raise self.unexpected("ident")
+        self.index += 1
+        return token
+
+    def number(self) -> str:
+        token = self.tokens[self.index]
+        if not lexer.is_number(token):
+            raise self.unexpected("number")
+        self.index += 1
+        return token
+
+    def integer(self, literal: str, start: int) -> int:
+        if not literal.lstrip("-").isdecimal() or not -(2**63) <= (value := int(literal)) < 2**63:
+            raise self.error(f"{literal} is not a 64-bit integer", "Write a decimal integer below 2**63.", start)
+        return value
+
+    def unexpected(self, wanted: str) -> SchemaError:
+        token = self.tokens[self.index]
+        if not lexer.is_token(token) and token != lexer.END:
+            return self.error(f"expected a valid token but found '{token}'", "Remove it, or close the string it opens.")
+        remedy = _GRAMMAR
+        if token in lexer.KEYWORDS and wanted == "ident":
+            remedy = f"{token} is a keyword of the schema language; use another name, such as '{token}_'."
+        return self.error(f"expected {wanted} but found '{lexer.describe(token)}'", remedy)
+
+    def error(self, reason: str, remedy: str, index: int | None = None) -> SchemaError:
+        span = lexer.token_spans(self.text)[self.index if index is None else index]
+        return schema_error(reason, self.text, span, remedy)

@@ -1,0 +1,141 @@
+"""The grammar of default values."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from . import lexer
+from .codes import CONSTANTS, DTYPE_CONSTANTS
+from .cursor import Cursor
+from .types import (
+    BoolType,
+    ComplexType,
+    DeviceObjType,
+    FloatType,
+    GeneratorType,
+    IntType,
+    ListType,
+    NumberType,
+    OptionalType,
+    ScalarTypeType,
+    StringType,
+    SymBoolType,
+    TensorType,
+    Type,
+)
+
+_TENSOR = TensorType()
+_FLOAT = FloatType()
+_DEFAULTABLE = (IntType, FloatType, BoolType, ComplexType, StringType, NumberType, OptionalType)
+_LIST_ELEMENTS: dict[Type, type] = {IntType(): int, FloatType(): float, ComplexType(): complex, BoolType(): bool}
+_WORDS: dict[str, bool | None] = {"True": True, "False": False, "None": None}
+_DEVICE = re.compile(r"[A-Za-z_]\w*(:(0|[1-9]\d*))?", re.ASCII)
+
+
+class DefaultParser(Cursor):
+    """The rules for defaults."""
+
+    __slots__ = ()
+
+    def default(self, declared: Type) -> Any:
+        if declared is _TENSOR or isinstance(declared, GeneratorType):
+            self.expect("None")
+            return None
+        if isinstance(declared, ListType):
+            return self.list_default(declared)
+        if isinstance(declared, DeviceObjType):
+            return self.device_default()
+        if not isinstance(declared.collapsed, _DEFAULTABLE) or isinstance(declared, SymBoolType):
+            raise self.error(
+                f"a {declared.schema_str} argument cannot have a default",
+                f"Declare it {declared.schema_str}? and use None.",
+            )
+        return self.constant(declared)
+
+    def list_default(self, declared: ListType) -> tuple[Any, ...]:
+        start = self.index
+        elem = declared.elem
+        wanted = None if isinstance(elem, SymBoolType) else _LIST_ELEMENTS.get(elem.collapsed)
+        values: tuple[Any, ...]
+        if declared.size is not None and self.tokens[self.index] != "[":
+            values = (self.constant(elem),) * declared.size
+        else:
+            values = self.list_constant(elem)
+        if wanted is None:
+            raise self.error(
+                "lists are only supported for float, int and complex types",
+                f"Leave the default out, or declare {declared.schema_str}? with the default None.",
+                start,
+            )
+        for value in values:
+            if type(value) is not wanted:
+                raise self.error(
+                    f"expected {wanted.__name__} but found {value!r} in the default of a {declared.schema_str}",
+                    f"Write each element as a {wanted.__name__}.",
+                    start,
+                )
+        return values
+
+    def list_constant(self, elem: Type) -> tuple[Any, ...]:
+        self.expect("[")
+        values: list[Any] = []
+        if self.accept("]"):
+            return ()
+        while True:
+            values.append(self.constant(elem))
+            if not self.accept(","):
+                self.expect("]")
+                return tuple(values)
+
+    def device_default(self) -> str:
+        token = self.tokens[self.index]
+        if not lexer.is_string(token):
+            raise self.unexpected("string_literal")
+        device = self.string(token)
+        if not _DEVICE.fullmatch(device):
+            raise self.error(f"Invalid device string: '{device}'", 'Write a device as "type" or "type:index".')
+        self.index += 1
+        return device
+
+    def constant(self, declared: Type) -> Any:
+        start = self.index
+        token = self.tokens[start]
+        if token in _WORDS:
+            self.index += 1
+            return _WORDS[token]
+        if lexer.is_string(token):
+            value = self.string(token)
+            self.index += 1
+            return value
+        if lexer.is_identifier(token):
+            named = declared.elem if isinstance(declared, OptionalType) else declared
+            constants = DTYPE_CONSTANTS if isinstance(named, ScalarTypeType) else CONSTANTS
+            if token not in constants:
+                raise self.error("invalid numeric default value", f"Use a literal, or one of {', '.join(constants)}.")
+            self.index += 1
+            return constants[token]
+        negative = self.accept("-")
+        return self.convert(("-" if negative else "") + self.number(), declared, start)
+
+    def string(self, token: str) -> str:
+        try:
+            return lexer.string_value(token)
+        except ValueError as reason:
+            raise self.error(str(reason), "Write the character itself, or its octal code as \\ooo.") from None
+
+    def convert(self, literal: str, declared: Type, start: int) -> int | float | complex:
+        if literal.endswith("j"):
+            return complex(literal)
+        read: Callable[[str], int | float | complex] = float
+        if isinstance(declared, ComplexType):
+            read = complex
+        elif declared is not _FLOAT and literal.lstrip("-").isdecimal():
+            return self.integer(literal, start)
+        elif "x" in literal or "X" in literal:
+            return read(str(int(literal, 16))) if declared is _FLOAT else int(literal, 16)
+        value = read(literal)
+        if value in (float("inf"), float("-inf")):
+            raise self.error(f"the number {literal} is out of range", "Use a number a double can hold.", start)
+        return value

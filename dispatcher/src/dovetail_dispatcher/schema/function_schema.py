@@ -1,0 +1,168 @@
+"""What a parsed schema is: immutable records of a function, its arguments and their aliasing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from functools import cached_property
+from typing import Any, Final, NamedTuple
+
+from .formatting import format_argument, format_schema
+from .types import ListType, OptionalType, Type
+
+
+class _Missing(Enum):
+    NO_DEFAULT = "no default"
+
+
+NO_DEFAULT: Final = _Missing.NO_DEFAULT
+
+
+class OperatorName(NamedTuple):
+    """The name of one operator overload; ``namespace`` is ``''`` where none was written."""
+
+    namespace: str
+    name: str
+    overload_name: str
+
+    def __str__(self) -> str:
+        qualified = f"{self.namespace}::{self.name}" if self.namespace else self.name
+        return f"{qualified}.{self.overload_name}" if self.overload_name else qualified
+
+
+@dataclass(frozen=True, slots=True)
+class AliasInfo:
+    """How an argument or return shares memory: ``Tensor(a! -> b)``.
+
+    Attributes
+    ----------
+    is_write : bool
+        Whether the operator writes to it (``!``).
+    before_set, after_set : frozenset of str
+        The alias sets it belongs to before and after the call; ``'*'`` is every set.
+    contained : AliasInfo or None
+        The annotation of the elements of a list.
+    """
+
+    is_write: bool
+    before_set: frozenset[str]
+    after_set: frozenset[str]
+    contained: AliasInfo | None = None
+    schema_str: str = field(default="", compare=False)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Argument:
+    """One argument, or one return, of a schema.
+
+    Attributes
+    ----------
+    name : str
+        ``''`` for an unnamed return.
+    real_type : Type
+        The type as declared; `type` is the collapsed one.
+    kwarg_only : bool
+    alias_info : AliasInfo or None
+    """
+
+    name: str
+    real_type: Type
+    kwarg_only: bool = False
+    alias_info: AliasInfo | None = None
+    _default: Any = NO_DEFAULT
+
+    @property
+    def type(self) -> Type:
+        """The type values have at run time: ``int`` for ``ScalarType`` and ``SymInt``."""
+        return self.real_type.collapsed
+
+    @property
+    def N(self) -> int | None:
+        """The size of ``T[N]`` or ``T[N]?``, else None."""
+        listed = self.real_type.elem if isinstance(self.real_type, OptionalType) else self.real_type
+        return listed.size if isinstance(listed, ListType) else None
+
+    def has_default_value(self) -> bool:
+        return self._default is not NO_DEFAULT
+
+    @property
+    def default_value(self) -> Any:
+        """The default as written: a tuple for a list, a code for a dtype, a string for a device; None without one."""
+        return None if self._default is NO_DEFAULT else self._default
+
+    @property
+    def is_out(self) -> bool:
+        """Whether this is an output buffer: keyword-only and written to."""
+        return self.kwarg_only and self.is_write
+
+    @property
+    def is_write(self) -> bool:
+        return self.alias_info is not None and self.alias_info.is_write
+
+    def _identity(self) -> tuple[Any, ...]:
+        default = self._default
+        return self.name, self.type, self.kwarg_only, self.alias_info, type(default), default
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Argument) and self._identity() == other._identity()
+
+    def __hash__(self) -> int:
+        return hash(self._identity())
+
+    def __str__(self) -> str:
+        return format_argument(self)
+
+
+@dataclass(frozen=True)
+class FunctionSchema:
+    """A parsed schema. ``str(schema)`` is the schema in canonical spelling and parses back to an equal one.
+
+    Attributes
+    ----------
+    name : str
+        Namespace and name, such as ``'aten::add'``.
+    overload_name : str
+        ``''`` for the default overload.
+    arguments, returns : tuple of Argument
+    is_vararg, is_varret : bool
+        Whether the arguments or returns end in ``...``.
+    """
+
+    name: str
+    overload_name: str
+    arguments: tuple[Argument, ...]
+    returns: tuple[Argument, ...]
+    is_vararg: bool = False
+    is_varret: bool = False
+
+    @cached_property
+    def is_mutable(self) -> bool:
+        """Whether some argument is written to."""
+        return any([argument.is_write for argument in self.arguments])
+
+    def _is_view_op(self) -> bool:
+        """Say whether some argument is aliased but not written to."""
+        return any([argument.alias_info is not None and not argument.is_write for argument in self.arguments])
+
+    @property
+    def operator_name(self) -> OperatorName:
+        namespace, _, name = self.name.rpartition("::")
+        return OperatorName(namespace, name, self.overload_name)
+
+    def is_backward_compatible_with(self, old: FunctionSchema) -> bool:
+        """Say whether every call that ``old`` accepts means the same under this schema.
+
+        New arguments need defaults; argument types may become wider and return types narrower.
+        """
+        from .compatibility import is_backward_compatible
+
+        return is_backward_compatible(self, old)
+
+    @cached_property
+    def _text(self) -> str:
+        return format_schema(self)
+
+    def __str__(self) -> str:
+        return self._text
+
+    __repr__ = __str__

@@ -1,0 +1,152 @@
+"""Splits schema text into tokens with one compiled expression.
+
+Tokens are plain strings and carry no position: a schema is parsed thousands of times for every one that is wrong, so
+positions are found again only when an error needs them (`token_spans`).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from .errors import schema_error
+
+END: Final = ""
+"""The token after the last one."""
+
+KEYWORDS: Final = frozenset(
+    [
+        "False",
+        "None",
+        "True",
+        "and",
+        "as",
+        "assert",
+        "break",
+        "class",
+        "continue",
+        "def",
+        "del",
+        "elif",
+        "else",
+        "for",
+        "global",
+        "if",
+        "import",
+        "in",
+        "is",
+        "not",
+        "or",
+        "pass",
+        "raise",
+        "return",
+        "while",
+        "with",
+    ]
+)
+
+_TOKEN = re.compile(
+    r"""
+      [A-Za-z_]\w*                                              # identifier or keyword
+    | 0[xX][0-9A-Fa-f]+                                         # number
+    | (?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?j?
+    | \"\"\"(?:[^\\]|\\.)*?\"\"\" | '''(?:[^\\]|\\.)*?'''       # string
+    | "(?:[^"\\\n]|\\.)*" | '(?:[^'\\\n]|\\.)*'
+    | -> | \.\.\.
+    | \#[^\n]*                                                  # comment
+    | \S                                                        # punctuation, or something that is no token at all
+    """,
+    re.VERBOSE | re.ASCII | re.DOTALL,
+)
+
+_PUNCTUATION = frozenset("()[]{},.:=*?!|-+/%<>&^~@")
+_ESCAPE = re.compile(r"\\(?:([0-3][0-7]{2})|(.))", re.DOTALL)
+ESCAPES: Final = {"n": "\n", "t": "\t", "a": "\a", "b": "\b", "f": "\f", "v": "\v", "\\": "\\", "'": "'", '"': '"'}
+"""What the letter after a backslash stands for in a string."""
+
+
+def tokenize(text: str) -> list[str]:
+    """Return the tokens of ``text``, comments dropped, followed by `END`."""
+    tokens: list[str] = _TOKEN.findall(text)
+    if "#" in text:
+        tokens = [token for token in tokens if token[0] != "#"]
+    if "\n" in text:
+        _refuse_newline_between_parts(text)
+    tokens.append(END)
+    return tokens
+
+
+def token_spans(text: str) -> list[tuple[int, int]]:
+    """Return where each token of `tokenize` lies in ``text``."""
+    spans = [match.span() for match in _TOKEN.finditer(text) if text[match.start()] != "#"]
+    spans.append((len(text), len(text)))
+    return spans
+
+
+def is_identifier(token: str) -> bool:
+    return token.isidentifier() and token not in KEYWORDS and token.isascii()
+
+
+def is_number(token: str) -> bool:
+    return token[:1].isdecimal() or (token[:1] == "." and token[1:2].isdecimal())
+
+
+def is_string(token: str) -> bool:
+    return len(token) > 1 and token[0] in "'\""
+
+
+def describe(token: str) -> str:
+    """Return the name error messages use for a token: its kind if it carries a value, else the token itself."""
+    if token == END:
+        return "eof"
+    if token == "->":
+        return "arrow"
+    if is_identifier(token):
+        return "ident"
+    if is_number(token):
+        return "number"
+    if is_string(token):
+        return "string_literal"
+    return token
+
+
+def is_token(token: str) -> bool:
+    """Say whether the schema language knows this token at all."""
+    return describe(token) != token or token in KEYWORDS or token == "..." or token in _PUNCTUATION
+
+
+def string_value(token: str) -> str:
+    """Return the text a string literal stands for.
+
+    Raises
+    ------
+    ValueError
+        If the literal holds an escape that the schema language does not have.
+    """
+    quotes = 3 if token[:3] in ('"""', "'''") and len(token) >= 6 else 1
+    return _ESCAPE.sub(_unescape, token[quotes:-quotes])
+
+
+def _unescape(match: re.Match[str]) -> str:
+    octal, character = match.groups()
+    if octal is not None:
+        return chr(int(octal, 8))
+    if character == "x":
+        raise ValueError("unsupported hex specifier")
+    if character not in ESCAPES:
+        raise ValueError("ill formed octal specifier")
+    return ESCAPES[character]
+
+
+def _refuse_newline_between_parts(text: str) -> None:
+    """A schema is one line; it may be broken only inside brackets or after a backslash."""
+    depth = end = 0
+    for index, (start, stop) in enumerate(token_spans(text)[:-1]):
+        between = text[end:start]
+        if index and depth == 0 and "\n" in between and "\\" not in text[:start].split("\n")[-2][-1:]:
+            reason = f"expected {'arrow' if text[:end].rstrip().endswith(')') else 'the rest of the schema'}"
+            remedy = "Write the schema on one line, or break it inside ()."
+            raise schema_error(f"{reason} but found 'newline'", text, (start, stop), remedy)
+        token = text[start:stop]
+        depth += (token in "([") - (token in ")]")
+        end = stop

@@ -1,0 +1,153 @@
+"""The parser of the schema language: recursive descent, one method per rule of the grammar."""
+
+from __future__ import annotations
+
+from . import lexer
+from .default_parser import DefaultParser
+from .errors import SchemaError, schema_error
+from .function_schema import NO_DEFAULT, Argument, FunctionSchema, OperatorName
+from .type_parser import TypeParser
+
+
+def parse_schema(text: str) -> FunctionSchema:
+    """Parse a schema.
+
+    Parameters
+    ----------
+    text : str
+        ``[namespace::]name[.overload](arguments) -> returns``.
+
+    Returns
+    -------
+    FunctionSchema
+
+    Raises
+    ------
+    SchemaError
+        A `RuntimeError`: the text does not follow the schema language, or is only a name.
+    """
+    parser = _Parser(text)
+    name = parser.operator_name()
+    if parser.tokens[parser.index] == lexer.END:
+        raise schema_error(
+            "Tried to parse a function schema but only the operator name was given",
+            text,
+            None,
+            f"Add arguments and returns, such as '{name}(Tensor self) -> Tensor'.",
+        )
+    return parser.schema(name)
+
+
+def parse_name(text: str) -> OperatorName:
+    """Parse ``[namespace::]name[.overload]``.
+
+    Raises
+    ------
+    SchemaError
+        The text is no operator name, or more than one: a whole schema is refused.
+    """
+    parser = _Parser(text)
+    name = parser.operator_name()
+    parser.expect(lexer.END)
+    return name
+
+
+class _Parser(TypeParser, DefaultParser):
+    """The rules for a whole schema."""
+
+    __slots__ = ()
+
+    def operator_name(self) -> OperatorName:
+        name = self.identifier()
+        namespace = overload_name = ""
+        if self.accept(":"):
+            self.expect(":")
+            namespace, name = name, self.identifier()
+        if self.accept("."):
+            overload_name = self.identifier()
+            if overload_name == "default" or overload_name.startswith("__"):
+                raise self.error(
+                    f"{overload_name} is not a legal overload name for aten operators",
+                    "Leave the overload name out for the default overload, or choose another one.",
+                    self.index - 1,
+                )
+        return OperatorName(namespace, name, overload_name)
+
+    def schema(self, name: OperatorName) -> FunctionSchema:
+        if self.tokens[self.index] != "(":
+            raise self.unexpected("eof")
+        arguments, is_vararg = self.arguments()
+        self.expect("->")
+        returns, is_varret = self.returns()
+        self.expect(lexer.END)
+        qualified = f"{name.namespace}::{name.name}" if name.namespace else name.name
+        return FunctionSchema(qualified, name.overload_name, arguments, returns, is_vararg, is_varret)
+
+    def arguments(self) -> tuple[tuple[Argument, ...], bool]:
+        self.expect("(")
+        arguments: list[Argument] = []
+        names: set[str] = set()
+        kwarg_only = is_vararg = optional_seen = False
+        if self.accept(")"):
+            return (), False
+        while True:
+            if self.accept("*"):
+                kwarg_only = True
+            elif self.accept("..."):
+                is_vararg = True
+            else:
+                argument = self.argument(kwarg_only)
+                if argument.name in names:
+                    raise self.repeated(argument.name)
+                names.add(argument.name)
+                if argument.has_default_value():
+                    optional_seen = True
+                elif optional_seen and not kwarg_only:
+                    raise self.error(
+                        f"Non-default positional argument follows default argument. Parameter {argument.name}",
+                        f"Give {argument.name} a default, move it to the front, or make it keyword-only with '*'.",
+                        self.index - 1,
+                    )
+                arguments.append(argument)
+            if not self.accept(","):
+                break
+            if is_vararg:
+                raise self.error("... must be the last element of the argument list", "Move ... to the end.")
+        if is_vararg and optional_seen:
+            reason = "schemas with vararg (...) can't have default value args"
+            raise self.error(reason, "Leave out ... or the defaults.")
+        self.expect(")")
+        return tuple(arguments), is_vararg
+
+    def repeated(self, name: str) -> SchemaError:
+        return self.error(
+            f"argument name '{name}' is used twice", "Give each argument a name of its own.", self.index - 1
+        )
+
+    def argument(self, kwarg_only: bool) -> Argument:
+        declared, alias = self.argument_type()
+        name = self.identifier()
+        default = self.default(declared) if self.accept("=") else NO_DEFAULT
+        return Argument(name, declared, kwarg_only, alias, default)
+
+    def returns(self) -> tuple[tuple[Argument, ...], bool]:
+        if self.accept("..."):
+            return (), True
+        if not self.accept("("):
+            return (self.returned(),), False
+        returns: list[Argument] = []
+        if self.accept(")"):
+            return (), False
+        while True:
+            if self.accept("..."):
+                self.expect(")")
+                return tuple(returns), True
+            returns.append(self.returned())
+            if not self.accept(","):
+                self.expect(")")
+                return tuple(returns), False
+
+    def returned(self) -> Argument:
+        declared, alias = self.argument_type()
+        name = self.identifier() if lexer.is_identifier(self.tokens[self.index]) else ""
+        return Argument(name, declared, False, alias)

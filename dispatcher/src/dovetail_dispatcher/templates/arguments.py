@@ -1,0 +1,100 @@
+"""What the templates need to know of a schema argument: how it is checked, keyed and unwrapped."""
+
+from __future__ import annotations
+
+import keyword
+
+from ..schema import Argument
+
+TENSOR, OPTIONAL_TENSOR, TENSOR_LIST, OPTIONAL_TENSOR_LIST = "Tensor", "Tensor?", "Tensor[]", "Tensor?[]"
+
+INT_LISTS = ("int[]", "SymInt[]")
+
+_CLASSES: dict[str, tuple[str, ...]] = {
+    "int": ("int",),
+    "SymInt": ("int",),
+    "DeviceIndex": ("int",),
+    "float": ("float",),
+    "bool": ("bool",),
+    "SymBool": ("bool",),
+    "str": ("str",),
+    "complex": ("complex",),
+    "Scalar": ("int", "float"),
+    "ScalarType": ("DType",),
+}
+
+
+def parameter(argument: Argument) -> str:
+    """Return the Python name of an argument: the schema's, with an underscore behind a Python keyword."""
+    return argument.name + "_" if keyword.iskeyword(argument.name) else argument.name
+
+
+def spelling(argument: Argument) -> str:
+    """Return the argument's type as it is written in a schema, list sizes left out: ``int[]?`` for ``int[1]?``."""
+    text = argument.real_type.schema_str
+    begin = text.find("[")
+    end = text.find("]")
+    return text if begin < 0 else text[: begin + 1] + text[end:]
+
+
+def is_tensor_like(argument: Argument) -> bool:
+    """Return whether the dispatch keys of a call depend on this argument."""
+    return spelling(argument) in (TENSOR, OPTIONAL_TENSOR, TENSOR_LIST, OPTIONAL_TENSOR_LIST)
+
+
+def class_test(argument: Argument) -> list[str]:
+    """Return the conditions under which an entry leaves the fast path because of this argument's class, as text.
+
+    An empty list means that any value may pass, because the signature of a tensor is its own test.
+    """
+    name, kind = parameter(argument), spelling(argument)
+    if is_tensor_like(argument):
+        return []
+    optional = kind.endswith("?")
+    base = kind.removesuffix("?")
+    guard = f"{name} is not None and " if optional else ""
+    if classes := _CLASSES.get(base):
+        return [guard + " and ".join(f"{name}.__class__ is not {cls}" for cls in classes)]
+    if base in INT_LISTS:
+        return [f"{guard}not are_ints({name})"]
+    if optional:
+        return [f"{name} is not None"]
+    return ["True"] if not argument.has_default_value() else [f"{name} is not {default_text(argument)}"]
+
+
+def default_text(argument: Argument) -> str:
+    """Return the default of an argument as source text; names that cannot be written become ``<name>_default``."""
+    value = argument.default_value
+    if value is None or isinstance(value, bool | int | str):
+        return repr(value)
+    if isinstance(value, float) and value == value and abs(value) != float("inf"):
+        return repr(value)
+    if isinstance(value, tuple) and spelling(argument).removesuffix("?") in INT_LISTS:
+        return repr(value)
+    return f"{argument.name}_default"
+
+
+def array_expression(argument: Argument) -> str:
+    """Return the text that turns an argument of a route into what an array kernel takes."""
+    name, kind = parameter(argument), spelling(argument)
+    match kind:
+        case "Tensor":
+            return f"{name}.array"
+        case "Tensor?":
+            return f"(None if {name} is None else {name}.array)"
+        case "Tensor[]":
+            return f"[t.array for t in {name}]"
+        case "Tensor?[]":
+            return f"[None if t is None else t.array for t in {name}]"
+        case "ScalarType":
+            return f"native_dtypes[{name}]"
+        case "ScalarType?":
+            return f"(None if {name} is None else native_dtypes[{name}])"
+    return name
+
+
+def are_ints(value: object) -> bool:
+    """Return whether `value` is a tuple of nothing but ints: the one form of an ``int[]`` on the fast path."""
+    if not isinstance(value, tuple):
+        return False
+    return all(item.__class__ is int for item in value)

@@ -1,0 +1,296 @@
+"""Text of routes that call an array kernel: unwrap, promote, call, wrap, as the operator's schema and kind say.
+
+A functional pointwise route for operands of one dtype is no more than::
+
+    def add_Tensor(self, other, alpha):
+        try:
+            array = plain(self.array, other.array) if alpha == 1 else kernel(self.array, other.array, alpha=alpha)
+        except ValueError as error:
+            raise call_error(error, self, other) from None
+        result = Tensor()
+        result.array = array
+        result._signature = SIGNATURE
+        ...
+        return result
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from dovetail_kernel import Backend, VersionCounter, backends_of_signature, dtype, dtype_of_signature, share_storage, tensor_class
+from dovetail_kernel import bool as bool_
+from dovetail_kernel.signature import DTYPE_MASK, NORMAL, PYTHON_SCALAR, ZERO_DIM
+
+from ..array_calls import (
+    array_wrapper,
+    call_error,
+    check_overlap,
+    on_backend,
+    refuse_inference_write,
+    write_into,
+    write_out,
+)
+from ..kernels import Kernel
+from ..numbers import number_cache
+from ..operator import Operator
+from ..promotion_rules import check_writable_as, computing_dtype, promoter, static_dtype
+from ..schema import Argument
+from .arguments import TENSOR, TENSOR_LIST, array_expression, is_tensor_like, parameter, spelling
+from .entry import symbol
+from .source import RouteText
+
+NOT_PROMOTED = ("condition", "mask")
+"""Tensor arguments of pointwise operators that choose, and do not take part in promotion."""
+
+
+def array_route(op: Operator, kernel: Kernel, backend: Backend, key: int, *, inference: bool) -> RouteText:
+    """Return the route of `op` through the array kernel `kernel`, for calls with `key`.
+
+    Raises
+    ------
+    RuntimeError
+        If the key alone says that the call is wrong: an in-place result that cannot be cast to its destination, or a
+        write to an array that cannot be written.
+    """
+    return _ArrayRoute(op, kernel, backend, key, inference).text
+
+
+class _ArrayRoute:
+    """One pass over a schema that writes the text of its route."""
+
+    def __init__(self, op: Operator, kernel: Kernel, backend: Backend, key: int, inference: bool) -> None:
+        schema = op.schema
+        self.op, self.kernel, self.backend, self.key = op, kernel, backend, key
+        self.schema = schema
+        self.arrays = backend.arrays
+        self.base = backend.bit | (0 if inference else NORMAL)
+        self.outs = [a for a in schema.arguments if a.is_out]
+        self.written = next((a for a in schema.arguments if a.is_write and not a.kwarg_only), None)
+        self.inputs = [a for a in schema.arguments if not a.is_out]
+        self.tensors = [a for a in self.inputs if spelling(a) == TENSOR]
+        self.expressions = {a.name: array_expression(a) for a in self.inputs}
+        self.wanted: dtype | None = None
+        self.text = RouteText(symbol(schema), [parameter(a) for a in schema.arguments])
+        self.bind(kernel=kernel.fn, native_dtypes=self.arrays.native_dtypes)
+        if not self.arrays.mutable_arrays and (self.written or self.outs):
+            raise RuntimeError(
+                f"{op.qualified_name}: arrays of backend {backend.name} cannot be written in place. Use the "
+                "out-of-place operator."
+            )
+        self.unwrap()
+        if self.written:
+            self.write()
+        elif self.outs:
+            self.write_out()
+        else:
+            self.call_and_wrap()
+
+    def bind(self, **bindings: Any) -> None:
+        self.text.bindings.update(bindings)
+
+    def add(self, *lines: str) -> None:
+        self.text.lines += lines
+
+    # -- arguments -----------------------------------------------------------------------------------------------
+
+    def unwrap(self) -> None:
+        if len(backends_of_signature(self.key)) > 1:
+            self.bind(on_backend=partial(on_backend, self.backend))
+            for argument in self.inputs:
+                if is_tensor_like(argument):
+                    self.add(f"{parameter(argument)} = on_backend({parameter(argument)})")
+        if self.op.kind == "pointwise" and self.op.promotion != "none":
+            self.promote()
+
+    def promote(self) -> None:
+        operands = [a for a in self.tensors if a.name not in NOT_PROMOTED]
+        common = static_dtype(self.key) if len(operands) == len(self.tensors) else None
+        if common is None:
+            names = [parameter(a) for a in operands]
+            self.bind(promote=promoter(self.backend, self.op.promotion))
+            self.add(f"({''.join(f'{name}_array, ' for name in names)}), computed = promote({', '.join(names)})")
+            self.expressions.update({a.name: f"{parameter(a)}_array" for a in operands})
+            self.text.promoted = True
+            return
+        self.wanted = wanted = computing_dtype(common, self.op.promotion)
+        if self.key & PYTHON_SCALAR:
+            number = parameter(operands[1])
+            numbers, remember = number_cache(self.backend, wanted)
+            self.bind(numbers=numbers, remember=remember)
+            self.add(f"number = {number}", f"{number} = numbers.get(number)")
+            self.add(f"if {number} is None:", f"    {number} = remember(number)")
+        if not self.key & wanted.bit:
+            self.text.promoted = True
+            self.bind(cast=self.arrays.cast, computed_native=self.arrays.native_dtypes[wanted])
+            for argument in operands[:1] if self.key & PYTHON_SCALAR else operands:
+                self.expressions[argument.name] = f"cast({parameter(argument)}.array, computed_native)"
+
+    # -- the call ------------------------------------------------------------------------------------------------
+
+    def call(self, target: str) -> None:
+        """Add the call of the kernel, its result left in `target`, with its errors put in the words of the schema."""
+        positional = [self.expressions[a.name] for a in self.inputs if not a.kwarg_only]
+        keyword = [f"{a.name}={self.expressions[a.name]}" for a in self.inputs if a.kwarg_only]
+        call = f"kernel({', '.join(positional + keyword)})"
+        if self.kernel.plain is not None:
+            self.bind(plain=self.kernel.plain)
+            plain = f"plain({', '.join(self.expressions[a.name] for a in self.inputs if is_tensor_like(a))})"
+            tests = self.default_tests()
+            call = f"{plain} if {' and '.join(tests)} else {call}" if tests else plain
+        self.guarded(f"{target} = {call}")
+
+    def guarded(self, line: str) -> None:
+        if self.op.kind != "pointwise":
+            self.add(line)
+            return
+        self.bind(call_error=partial(call_error, self.op))
+        operands = ", ".join(parameter(a) for a in self.tensors)
+        self.add("try:", f"    {line}")
+        self.add("except (ValueError, TypeError) as error:", f"    raise call_error(error, {operands}) from error")
+
+    def default_tests(self) -> list[str]:
+        """Return the conditions under which every argument but the tensors has its default."""
+        tests = []
+        for argument in self.inputs:
+            if is_tensor_like(argument):
+                continue
+            name, default = parameter(argument), argument.default_value
+            if not argument.has_default_value():
+                return ["False"]
+            if default is None or isinstance(default, bool):
+                tests.append(f"{name} is {default}")
+            else:
+                tests.append(f"{name} == {default!r}")
+        return tests
+
+    # -- results -------------------------------------------------------------------------------------------------
+
+    def call_and_wrap(self) -> None:
+        returns = self.schema.returns
+        shared = self.shared_with()
+        kinds = [spelling(r) for r in returns]
+        if kinds == [TENSOR]:
+            self.call("array")
+            self.wrap("result", "array", shared)
+            self.text.results = ["result"]
+        elif kinds == [TENSOR_LIST]:
+            self.call("arrays")
+            self.bind(wrap=array_wrapper(self.backend, self.base))
+            self.add(f"result = [wrap(array, {shared}) for array in arrays]")
+            self.text.results = ["result"]
+        elif kinds and all(kind == TENSOR for kind in kinds):
+            arrays = [f"array{i}" for i in range(len(kinds))]
+            self.call(", ".join(arrays))
+            for i, array in enumerate(arrays):
+                self.wrap(f"result{i}", array, shared)
+            self.text.results = [f"result{i}" for i in range(len(kinds))]
+        else:
+            self.call("result")
+            self.text.results = ["result"] if returns else []
+
+    def shared_with(self) -> str | None:
+        """Return the parameter whose memory the results share, if the operator is a view."""
+        if not self.schema._is_view_op() or not self.schema.returns:
+            return None
+        return next((parameter(a) for a in self.inputs if a.alias_info is not None), None)
+
+    def wrap(self, result: str, array: str, shared: str | None) -> None:
+        self.bind(Tensor=tensor_class())
+        pointwise = self.op.kind == "pointwise"
+        if not pointwise or self.key & ZERO_DIM or not self.key & DTYPE_MASK:
+            self.bind(Array=self.arrays.array_types[0], asarray=self.arrays.asarray)
+            self.add(f"if {array}.__class__ is not Array:", f"    {array} = asarray({array})")
+        self.add(f"{result} = Tensor()", f"{result}.array = {array}")
+        self.add(f"{result}._signature = {self.signature(array)}")
+        self.add(f"{result}._grad_fn = None", f"{result}.output_nr = 0")
+        if shared is None:
+            self.add(f"{result}._storage = None", f"{result}._counter = None")
+        else:
+            self.bind(share_storage=share_storage, VersionCounter=VersionCounter)
+            self.add(f"storage = {shared}._storage", f"counter = {shared}._counter")
+            self.add(f"{result}._storage = share_storage({shared}) if storage is None else storage")
+            self.add("if counter is None:", f"    counter = {shared}._counter = VersionCounter()")
+            self.add(f"{result}._counter = counter")
+        self.add(f"{result}._meta = None")
+        self.text.arrays[result] = array
+
+    def signature(self, array: str) -> str:
+        """Return the text of the signature of a tensor around `array`."""
+        wanted = bool_ if self.op.promotion == "bool_result" and self.wanted else self.wanted
+        if wanted is not None:
+            self.bind(SIGNATURE=self.base | wanted.bit)
+            if not self.key & ZERO_DIM:
+                return "SIGNATURE"
+            self.bind(ZERO_DIM_SIGNATURE=self.base | wanted.bit | ZERO_DIM)
+            return f"SIGNATURE if {array}.ndim else ZERO_DIM_SIGNATURE"
+        self.bind(BASE=self.base, dtype_bits=self.arrays.dtype_bits, ZERO_DIM=ZERO_DIM)
+        general = f"BASE | dtype_bits[{array}.dtype] | (0 if {array}.ndim else ZERO_DIM)"
+        common = static_dtype(self.key)
+        if common is None:
+            return general
+        self.bind(SIGNATURE=self.base | common.bit, DTYPE=self.arrays.native_dtypes[common])
+        return f"SIGNATURE if {array}.dtype is DTYPE and {array}.ndim else {general}"
+
+    # -- writes --------------------------------------------------------------------------------------------------
+
+    def write(self) -> None:
+        """Compute and write into the argument that the schema marks, count the write, return what the schema says."""
+        assert self.written is not None
+        name = parameter(self.written)
+        self.bind(NORMAL=NORMAL, refuse_inference_write=refuse_inference_write)
+        if self.base & NORMAL:
+            self.add(f"if not {name}._signature & NORMAL:", f"    refuse_inference_write({name})")
+        for other in self.tensors:
+            if other is not self.written:
+                local = parameter(other)
+                self.bind(check_overlap=check_overlap)
+                self.add(f"if {local}._storage is not None and {local}._storage is {name}._storage:")
+                self.add(f"    check_overlap({name}, {local})")
+        tests = self.default_tests()
+        into = self.kernel.into
+        own_dtype = self.wanted is not None and not self.text.promoted and self.op.promotion != "bool_result"
+        if self.wanted is not None and self.op.promotion != "bool_result":
+            self.check_cast()
+        self.bind(write_into=write_into)
+        if into is not None and own_dtype:
+            self.bind(into=into)
+            arrays = ", ".join(self.expressions[a.name] for a in self.inputs if is_tensor_like(a))
+            direct = f"into({arrays}, out={name}.array)"
+            if not tests:
+                self.guarded(direct)
+            else:
+                positional = [self.expressions[a.name] for a in self.inputs if not a.kwarg_only]
+                keyword = [f"{a.name}={self.expressions[a.name]}" for a in self.inputs if a.kwarg_only]
+                general = f"write_into({name}, kernel({', '.join(positional + keyword)}), None)"
+                self.guarded(f"{direct} if {' and '.join(tests)} else {general}")
+        else:
+            self.call("array")
+            computed = "computed" if self.text.promoted and self.wanted is None and self.op.promotion != "bool_result" else "None"
+            self.guarded(f"write_into({name}, array, {computed})")
+        self.count_write(name)
+        self.text.results = [name] if self.schema.returns else []
+
+    def check_cast(self) -> None:
+        """Refuse at once what the key alone shows to be uncastable."""
+        assert self.wanted is not None
+        bits = self.key & DTYPE_MASK
+        if not bits & (bits - 1):
+            check_writable_as(self.wanted, dtype_of_signature(bits))
+
+    def count_write(self, name: str) -> None:
+        self.bind(VersionCounter=VersionCounter)
+        self.add(f"counter = {name}._counter", "if counter is None:")
+        self.add(f"    {name}._counter = VersionCounter(1)", "else:", "    counter.value += 1")
+
+    def write_out(self) -> None:
+        """Compute, then write into the ``out=`` tensors, which take the shape of the results."""
+        self.bind(write_out=write_out)
+        arrays = [f"array{i}" for i in range(len(self.outs))]
+        self.call(", ".join(arrays))
+        for array, out in zip(arrays, self.outs, strict=True):
+            self.add(f"write_out({parameter(out)}, {array})")
+            self.count_write(parameter(out))
+        self.text.results = [parameter(a) for a in self.outs] if self.schema.returns else []
+

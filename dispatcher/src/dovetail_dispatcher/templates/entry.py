@@ -1,0 +1,170 @@
+"""Text of entries: the functions that check a call's arguments, make its key and run its route.
+
+Every entry has the same shape::
+
+    def add_Tensor(self=MISSING, other=MISSING, *extra, alpha=1, **unknown):
+        if extra or unknown or alpha.__class__ is not int and alpha.__class__ is not float:
+            return miss(add_Tensor_op, (self, other, *extra), {"alpha": alpha, **unknown})
+        try:
+            cls = other.__class__
+            if cls in SCALAR_BITS:
+                route = add_Tensor_routes[self._signature | SCALAR_BITS[cls] | state()]
+            else:
+                route = add_Tensor_routes[self._signature | other._signature | state()]
+        except (KeyError, AttributeError, TypeError):
+            return miss(add_Tensor_op, (self, other), {"alpha": alpha})
+        return route(self, other, alpha)
+
+`miss` binds with every check and cast, composes the route if there is none, and explains what is wrong with the call.
+"""
+
+from __future__ import annotations
+
+from ..schema import FunctionSchema
+from .arguments import (
+    INT_LISTS,
+    OPTIONAL_TENSOR,
+    OPTIONAL_TENSOR_LIST,
+    TENSOR,
+    TENSOR_LIST,
+    class_test,
+    default_text,
+    is_tensor_like,
+    parameter,
+    spelling,
+)
+
+INDENT = "    "
+
+
+def symbol(schema: FunctionSchema) -> str:
+    """Return the name of an overload in generated text: ``add_Tensor``, ``add`` for the default overload."""
+    base = schema.name.rpartition("::")[2]
+    return f"{base}_{schema.overload_name}" if schema.overload_name else base
+
+
+def entry_source(schema: FunctionSchema, *, numbers: bool) -> str:
+    """Return the text of the entry behind an `OpOverload`.
+
+    It takes whatever it is given, so that a call that does not fit raises PyTorch's RuntimeError, not a TypeError.
+
+    Parameters
+    ----------
+    numbers
+        Whether a Python number may stand for the second of two tensors (binary pointwise operators).
+
+    Notes
+    -----
+    The text names ``MISSING``, ``SCALAR_BITS``, ``DType``, ``are_ints``, ``miss``, ``state`` and, of the operator,
+    ``<symbol>_op`` and ``<symbol>_routes``.
+    """
+    positional = [a for a in schema.arguments if not a.kwarg_only]
+    keyword = [a for a in schema.arguments if a.kwarg_only]
+    parameters = [f"{parameter(a)}={default_text(a) if a.has_default_value() else 'MISSING'}" for a in positional]
+    parameters.append("*extra")
+    parameters += [f"{parameter(a)}={default_text(a) if a.has_default_value() else 'MISSING'}" for a in keyword]
+    parameters.append("**unknown")
+    return _source(schema, symbol(schema), parameters, ["extra", "unknown"], numbers=numbers)
+
+
+def name_source(schema: FunctionSchema, name: str, *, numbers: bool, out: str | None = None) -> str:
+    """Return the text of the function that users call by `name`: the same entry with a Python signature of its own.
+
+    Parameters
+    ----------
+    out
+        Symbol of the entry to go to when ``out=`` is given; None where the operator has no such variant.
+    """
+    positional = [a for a in schema.arguments if not a.kwarg_only]
+    keyword = [a for a in schema.arguments if a.kwarg_only]
+
+    def declared(argument: object) -> str:
+        return f"{parameter(argument)}={default_text(argument)}" if argument.has_default_value() else parameter(argument)  # type: ignore
+
+    parameters = [declared(a) for a in positional]
+    if keyword or out:
+        parameters.append("*")
+        parameters += [declared(a) for a in keyword]
+        if out:
+            parameters.append("out=None")
+    lines: list[str] = []
+    if out:
+        given = [parameter(a) for a in positional] + [f"{parameter(a)}={parameter(a)}" for a in keyword]
+        lines = ["if out is not None:", f"{INDENT}return {out}({', '.join([*given, 'out=out'])})"]
+    return _source(schema, name, parameters, [], numbers=numbers, first=lines)
+
+
+def _source(
+    schema: FunctionSchema,
+    name: str,
+    parameters: list[str],
+    refused: list[str],
+    *,
+    numbers: bool,
+    first: list[str] | None = None,
+) -> str:
+    own = symbol(schema)
+    arguments = schema.arguments
+    positional = [parameter(a) for a in arguments if not a.kwarg_only]
+    keywords = [f'"{a.name}": {parameter(a)}' for a in arguments if a.kwarg_only]
+    surplus = bool(refused)
+    args = f"({', '.join([*positional, '*extra'] if surplus else positional)}{',' if positional or surplus else ''})"
+    kwargs = f"{{{', '.join([*keywords, '**unknown'] if surplus else keywords)}}}"
+    refusal = f"return miss({own}_op, {args}, {kwargs})"
+
+    lines = list(first or [])
+    for argument in arguments:
+        kind = spelling(argument).removesuffix("?")
+        if kind in INT_LISTS:
+            local = parameter(argument)
+            if argument.N is not None:
+                repeated = f"({local},)" if argument.N == 1 else f"({local},) * {argument.N}"
+                lines += [f"if {local}.__class__ is int:", f"{INDENT}{local} = {repeated}"]
+                lines += [f"elif {local}.__class__ is list:", f"{INDENT}{local} = tuple({local})"]
+            else:
+                lines += [f"if {local}.__class__ is list:", f"{INDENT}{local} = tuple({local})"]
+    tests = [*refused, *(test for a in arguments for test in class_test(a))]
+    lists = [a for a in arguments if spelling(a) in (TENSOR_LIST, OPTIONAL_TENSOR_LIST)]
+    tests += [f"{parameter(a)}.__class__ is not list and {parameter(a)}.__class__ is not tuple" for a in lists]
+    if tests:
+        lines += [f"if {' or '.join(tests)}:", INDENT + refusal]
+    lines += ["try:", *(INDENT + line for line in _route_lines(schema, own, numbers))]
+    lines += ["except (KeyError, AttributeError, TypeError):", INDENT + refusal]
+    lines.append(f"return route({', '.join(map(parameter, arguments))})")
+    body = "\n".join(INDENT + line for line in lines)
+    return f"def {name}({', '.join(parameters)}):\n{body}\n"
+
+
+def _route_lines(schema: FunctionSchema, own: str, numbers: bool) -> list[str]:
+    """Return the lines that look up the route of a call whose arguments passed the class tests."""
+    tensors = [a for a in schema.arguments if is_tensor_like(a)]
+    plain = [f"{parameter(a)}._signature" for a in tensors if spelling(a) == TENSOR]
+    others = [a for a in tensors if spelling(a) != TENSOR]
+    if numbers and len(plain) >= 2 and not others:
+        rest = [text for text in plain if text != plain[1]]
+        second = plain[1].removesuffix("._signature")
+        return [
+            f"cls = {second}.__class__",
+            "if cls in SCALAR_BITS:",
+            f"{INDENT}route = {own}_routes[{' | '.join([*rest, 'SCALAR_BITS[cls]', 'state()'])}]",
+            "else:",
+            f"{INDENT}route = {own}_routes[{' | '.join([*plain, 'state()'])}]",
+        ]
+    if not others:
+        return [f"route = {own}_routes[{' | '.join([*plain, 'state()'])}]"]
+    lines = [f"key = {' | '.join([*plain, 'state()'])}"]
+    for argument in others:
+        local = parameter(argument)
+        match spelling(argument):
+            case "Tensor?":
+                lines += [f"if {local} is not None:", f"{INDENT}key |= {local}._signature"]
+            case "Tensor[]":
+                lines += [f"for tensor in {local}:", f"{INDENT}key |= tensor._signature"]
+            case _:
+                lines += [f"for tensor in {local}:", f"{INDENT}if tensor is not None:"]
+                lines += [f"{INDENT * 2}key |= tensor._signature"]
+    lines.append(f"route = {own}_routes[key]")
+    return lines
+
+
+__all__ = ["OPTIONAL_TENSOR", "entry_source", "name_source", "symbol"]

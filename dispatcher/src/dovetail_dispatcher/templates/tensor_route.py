@@ -1,0 +1,130 @@
+"""Text of routes that call a tensor kernel: hand over the arguments as PyTorch does, check what comes back."""
+
+from __future__ import annotations
+
+import inspect
+from functools import partial
+from typing import Any
+
+from dovetail_kernel import DispatchKeySet, tensor_class
+
+from ..kernels import Kernel
+from ..operator import Operator
+from ..returns import checked_return, checked_tensor
+from ..schema import Argument, FunctionSchema
+from .arguments import TENSOR, parameter, spelling
+from .entry import symbol
+from .source import RouteText
+
+
+def tensor_route(op: Operator, kernel: Kernel, keys: DispatchKeySet) -> RouteText:
+    """Return the route that calls `kernel` with tensors; `keys` is what a ``with_keyset`` kernel receives."""
+    schema = op.schema
+    first = ["KEYS"] if kernel.with_keyset else []
+    bindings: dict[str, Any] = {"kernel": kernel.fn, "KEYS": keys}
+    if takes_all_arguments(kernel, schema):
+        positional = [parameter(a) for a in schema.arguments if not a.kwarg_only]
+        keyword = [f"{a.name}={parameter(a)}" for a in schema.arguments if a.kwarg_only]
+        call = f"kernel({', '.join([*first, *positional, *keyword])})"
+    else:
+        bindings["stripped"] = partial(strip_defaults, schema)
+        call = f"kernel({', '.join([*first, '*args'])}, **kwargs)"
+    text = _route(op, call, bindings)
+    if not takes_all_arguments(kernel, schema):
+        text.lines.insert(0, f"args, kwargs = stripped({', '.join(map(parameter, schema.arguments))})")
+    return text
+
+
+def boxed_route(op: Operator, kernel: Kernel, keys: DispatchKeySet) -> RouteText:
+    """Return the route that calls a backend fallback: it takes the operator, then the arguments."""
+    schema = op.schema
+    first = ["KEYS", "OP"] if kernel.with_keyset else ["OP"]
+    text = _route(
+        op,
+        f"kernel({', '.join([*first, '*args'])}, **kwargs)",
+        {"kernel": kernel.fn, "KEYS": keys, "OP": op.handle, "stripped": partial(strip_defaults, schema)},
+    )
+    text.lines.insert(0, f"args, kwargs = stripped({', '.join(map(parameter, schema.arguments))})")
+    return text
+
+
+def opaque_route(op: Operator, route: Any) -> RouteText:
+    """Return the route that calls another route."""
+    call = f"below({', '.join(map(parameter, op.schema.arguments))})"
+    return _route(op, call, {"below": route}, check=False)
+
+
+def _route(op: Operator, call: str, bindings: dict[str, Any], *, check: bool = True) -> RouteText:
+    schema = op.schema
+    text = RouteText(symbol(schema), [parameter(a) for a in schema.arguments], bindings=bindings)
+    text.lines.append(f"result = {call}")
+    if check:
+        if [spelling(r) for r in schema.returns] == [TENSOR]:
+            text.bindings.update(Tensor=tensor_class(), checked=partial(checked_tensor, op))
+            text.lines += ["if result.__class__ is not Tensor:", "    result = checked(result)"]
+        else:
+            text.bindings.update(checked=partial(checked_return, op))
+            text.lines.append("result = checked(result)")
+    text.results = ["result"]
+    return text
+
+
+def takes_all_arguments(kernel: Kernel, schema: FunctionSchema) -> bool:
+    """Return whether a kernel may simply be given every argument, because its own defaults equal the schema's.
+
+    Otherwise it must be called as PyTorch calls it, with the arguments that equal their default left out, so that its
+    own defaults win.
+    """
+    try:
+        parameters = inspect.signature(kernel.fn).parameters
+    except (TypeError, ValueError):
+        return False
+    names = list(parameters)
+    if any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in parameters.values()):
+        return False
+    positional = [a for a in schema.arguments if not a.kwarg_only]
+    offset = 1 if kernel.with_keyset else 0
+    if len(names) < offset + len(schema.arguments):
+        return False
+    for position, argument in enumerate(positional, offset):
+        own = parameters[names[position]]
+        if own.kind is own.KEYWORD_ONLY or not _same_default(own, argument):
+            return False
+    return all(
+        a.name in parameters and _same_default(parameters[a.name], a) for a in schema.arguments if a.kwarg_only
+    )
+
+
+def _same_default(own: inspect.Parameter, argument: Argument) -> bool:
+    if own.default is own.empty:
+        return True
+    if not argument.has_default_value():
+        return True
+    default = argument.default_value
+    if isinstance(own.default, list | tuple) and isinstance(default, list | tuple):
+        return tuple(own.default) == tuple(default)
+    return type(own.default) is type(default) and bool(own.default == default)
+
+
+def strip_defaults(schema: FunctionSchema, *values: Any) -> tuple[list[Any], dict[str, Any]]:
+    """Return a call's arguments without those equal to their default: trailing positional ones, any keyword-only one."""
+    positional = [(a, v) for a, v in zip(schema.arguments, values, strict=True) if not a.kwarg_only]
+    while positional and _equals_default(*positional[-1]):
+        positional.pop()
+    keyword = {
+        a.name: v
+        for a, v in zip(schema.arguments, values, strict=True)
+        if a.kwarg_only and not _equals_default(a, v)
+    }
+    return [v for _, v in positional], keyword
+
+
+def _equals_default(argument: Argument, value: Any) -> bool:
+    if not argument.has_default_value():
+        return False
+    default = argument.default_value
+    if value is default:
+        return True
+    if isinstance(value, list | tuple):
+        return isinstance(default, list | tuple) and tuple(value) == tuple(default)
+    return type(value) is type(default) and bool(value == default)

@@ -1,0 +1,162 @@
+"""How a call is bound to a schema, and how its values are cast."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dovetail_kernel
+from dovetail_dispatcher.schema import CastError, bind, caster, parse_schema
+
+
+class Tensor(dovetail_kernel.TensorBase):
+    """A tensor with the one thing that casts need."""
+
+    def __new__(cls, value: Any) -> Any:
+        self = object.__new__(cls)
+        self.array = np.asarray(value)
+        return self
+
+    def item(self) -> Any:
+        return self.array.item()
+
+    def __repr__(self) -> str:
+        return f"Tensor({self.array})"
+
+
+def cast(type_text: str, value: Any) -> Any:
+    return caster(parse_schema(f"f({type_text} x) -> ()").arguments[0].real_type)(value)
+
+
+def same(first: object, second: object) -> bool:
+    return type(first) is type(second) and first == second
+
+
+@pytest.mark.parametrize(
+    ("type_text", "value", "expected"),
+    [
+        ("int", True, 1),
+        ("int", np.int64(3), 3),
+        ("int", Tensor(2.7), 2),
+        ("int", Tensor([[4]]), 4),
+        ("SymInt", Tensor(3), 3),
+        ("float", 3, 3.0),
+        ("float", True, 1.0),
+        ("float", np.float32(1.5), 1.5),
+        ("float", Tensor(2.5), 2.5),
+        ("bool", 2, True),
+        ("bool", Tensor(0), False),
+        ("complex", 1.5, 1.5 + 0j),
+        ("Scalar", True, True),
+        ("Scalar", 2j, 2j),
+        ("Scalar", np.int64(3), 3),
+        ("Scalar", np.float64(1.5), 1.5),
+        ("str", b"abc", "abc"),
+        ("int[]", (1, 2), [1, 2]),
+        ("int[]", dovetail_kernel.Size((1, 2)), [1, 2]),
+        ("int[]", range(2), [0, 1]),
+        ("int[]", np.array([1, 2]), [1, 2]),
+        ("int[2]", 3, [3, 3]),
+        ("int[2]", [1, 2, 3], [1, 2, 3]),
+        ("int[2]?", None, None),
+        ("float[]", [1, True], [1.0, 1.0]),
+        ("Tensor", None, None),
+        ("Tensor?[]", [None], [None]),
+        ("(int, float)", [1, 2], (1, 2.0)),
+        ("Dict(str, float)", {"a": 1}, {"a": 1.0}),
+        ("Union(int, str)", "a", "a"),
+        ("ScalarType", dovetail_kernel.float32, dovetail_kernel.float32),
+        ("ScalarType", 7, dovetail_kernel.float64),
+        ("Device", "cpu", dovetail_kernel.Device("cpu")),
+        ("Layout", 0, dovetail_kernel.strided),
+        ("MemoryFormat", dovetail_kernel.channels_last, dovetail_kernel.channels_last),
+    ],
+)
+def test_a_value_is_cast(type_text: str, value: Any, expected: Any) -> None:
+    assert same(cast(type_text, value), expected)
+
+
+@pytest.mark.parametrize(
+    ("type_text", "value"),
+    [
+        ("int", 1.5),
+        ("int", "1"),
+        ("int", None),
+        ("int", 2**70),
+        ("int", Tensor([1, 2])),
+        ("float", "1"),
+        ("float", 1j),
+        ("bool", "a"),
+        ("bool", [1]),
+        ("Scalar", Tensor(1)),
+        ("Scalar", "1"),
+        ("str", 1),
+        ("str", b"\xff"),
+        ("int[]", 3),
+        ("int[]", [1.5]),
+        ("int[]", "12"),
+        ("Tensor", 1),
+        ("Tensor[]", [None]),
+        ("Tensor[]", Tensor([1])),
+        ("(int, int)", (1,)),
+        ("Dict(str, int)", {1: 1}),
+        ("Union(int, str)", [1]),
+        ("ScalarType", "float"),
+        ("ScalarType", 99),
+        ("Device", 0),
+        ("Generator", 3),
+        ("Layout", "diagonal"),
+    ],
+)
+def test_a_value_of_the_wrong_type_is_refused(type_text: str, value: Any) -> None:
+    with pytest.raises(CastError):
+        cast(type_text, value)
+
+
+def test_a_type_has_one_caster() -> None:
+    declared = parse_schema("f(int[2]? x) -> ()").arguments[0].real_type
+    assert caster(declared) is caster(declared)
+
+
+SCHEMA = parse_schema("ns::a(Tensor x, int i, int[] l=[1, 2], *, float z=1.5, ScalarType d=long) -> ()")
+
+
+def test_arguments_are_bound_in_schema_order_with_defaults() -> None:
+    x = Tensor(1)
+    assert bind(SCHEMA, (x,), {"z": 2, "i": True}) == [x, 1, [1, 2], 2.0, dovetail_kernel.int64]
+
+
+def test_a_default_list_is_new_for_every_call() -> None:
+    first, second = (bind(SCHEMA, (None, 1), {})[2] for _ in range(2))
+    assert first is not second
+
+
+def test_a_number_for_a_tensor_is_wrapped_on_request() -> None:
+    schema = parse_schema("f(Tensor x, Tensor? y) -> ()")
+    assert bind(schema, (2, 3.5), {}, wrap_number=Tensor)[1].item() == 3.5
+
+
+def test_an_argument_may_be_called_self() -> None:
+    assert bind(parse_schema("f(int self) -> ()"), (), {"self": 1}) == [1]
+
+
+@pytest.mark.parametrize(
+    ("args", "kwargs", "message"),
+    [
+        ((None,), {}, "ns::a() is missing value for argument 'i'. Declaration: ns::a(Tensor x, int i,"),
+        ((None, 1, [], 2.0), {}, "ns::a() takes 3 positional argument(s) but 4 was/were given.  Declaration: ns::a("),
+        ((1,) * 6, {}, "ns::a() expected at most 5 argument(s) but received 6 argument(s). Declaration: ns::a("),
+        ((None, 1), {"zz": 1}, "Unknown keyword argument 'zz' for operator 'ns::a'. Schema: ns::a("),
+        ((None, 1), {"x": 1}, "Argument 'x' specified both as positional and keyword argument. Schema: ns::a("),
+        ((None, 1.5), {}, "ns::a() Expected a value of type 'int' for argument 'i' but instead found type 'float'.\n"
+                          "Position: 1\nValue: 1.5\nDeclaration: ns::a("),
+        ((None, 1), {"d": "x"}, "Expected a value of type 'int' for argument 'd' but instead found type 'str'."),
+        ((1, 1), {}, "Cast error details: Unable to cast 1 to Tensor"),
+    ],
+)  # fmt: skip
+def test_a_call_that_does_not_fit_is_refused_in_the_words_of_torch(args: Any, kwargs: Any, message: str) -> None:
+    with pytest.raises(RuntimeError) as caught:
+        bind(SCHEMA, args, kwargs)
+    assert message in str(caught.value)

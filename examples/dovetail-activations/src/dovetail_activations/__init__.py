@@ -1,0 +1,5 @@
+"""Two published activations with a learnable parameter: squareplus and snake."""
+
+from .modules import Snake, Squareplus
+
+__all__ = ["Snake", "Squareplus"]

@@ -1,0 +1,91 @@
+"""The operators: schema, CPU kernel, shape rule, derivative, and for snake a CUDA kernel.
+
+The CPU kernels take and return NumPy arrays (`Library.array_impl`): nothing of Dovetail is in the way between the call
+and NumPy. The derivatives are written with Tensor operations, so they run on every backend and can be differentiated
+again.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import dovetail
+from dovetail import Tensor
+from dovetail.library import Library, register_autograd, register_fake
+
+library = Library("activations", "DEF")
+
+
+def register() -> None:
+    """Register everything. Called once, by the plugin."""
+    library.define("squareplus(Tensor x, Tensor b) -> Tensor")
+    library.array_impl("squareplus", squareplus_cpu, "CPU")
+    register_fake("activations::squareplus", _broadcast_shape, lib=library)
+    register_autograd("activations::squareplus", squareplus_backward, setup_context=_save_inputs, lib=library)
+
+    library.define("snake(Tensor x, Tensor a) -> Tensor")
+    library.array_impl("snake", snake_cpu, "CPU")
+    library.array_impl("snake", snake_cuda, "CUDA")
+    register_fake("activations::snake", _broadcast_shape, lib=library)
+    register_autograd("activations::snake", snake_backward, setup_context=_save_inputs, lib=library)
+
+
+def squareplus_cpu(x: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+    """Return (x + sqrt(x² + b)) / 2, elementwise; `b` broadcasts against `x`."""
+    result: NDArray[Any] = np.sqrt(x * x + b)
+    result += x
+    result *= x.dtype.type(0.5)
+    return result
+
+
+def squareplus_backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the gradients for `x` and `b`: (1 + x / r) / 2 and 1 / (4 r), with r = sqrt(x² + b)."""
+    x, b = ctx.saved_tensors
+    r = (x * x + b).sqrt()
+    return grad * (x / r + 1) * 0.5, grad / (r * 4)
+
+
+def snake_cpu(x: NDArray[Any], a: NDArray[Any]) -> NDArray[Any]:
+    """Return x + sin²(a x) / a, elementwise; `a` broadcasts against `x` and must not be zero."""
+    sine = np.sin(a * x)
+    result: NDArray[Any] = x + sine * sine / a
+    return result
+
+
+def snake_cuda(x: Any, a: Any) -> Any:
+    """Return the same on CuPy arrays, in one pass over memory."""
+    return _snake_kernel()(x, a)
+
+
+@cache
+def _snake_kernel() -> Any:
+    """Compile the CUDA kernel when it is first needed: importing this module needs no GPU and no CuPy."""
+    import cupy
+
+    return cupy.ElementwiseKernel(
+        "T x, T a",
+        "T y",
+        "T s = sin(a * x); y = x + s * s / a",
+        "dovetail_activations_snake",
+    )
+
+
+def snake_backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the gradients for `x` and `a`: 1 + sin(2 a x) and x sin(2 a x) / a - sin²(a x) / a²."""
+    x, a = ctx.saved_tensors
+    double = (x * a * 2).sin()
+    sine = (x * a).sin()
+    return grad * (double + 1), grad * (x * double / a - sine * sine / (a * a))
+
+
+def _save_inputs(ctx: Any, inputs: tuple[Tensor, Tensor], output: Tensor) -> None:
+    ctx.save_for_backward(*inputs)
+
+
+def _broadcast_shape(x: Tensor, parameter: Tensor) -> Tensor:
+    """Return an empty tensor of the result's shape and dtype."""
+    return x.new_empty(dovetail.broadcast_shapes(x.shape, parameter.shape))

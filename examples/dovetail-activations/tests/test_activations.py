@@ -1,0 +1,70 @@
+"""The activations as their users see them."""
+
+import numpy as np
+import pytest
+
+import dovetail
+from dovetail_activations import Snake, Squareplus
+
+REFERENCE = {
+    "squareplus": lambda x, p: (x + np.sqrt(x * x + p)) / 2,
+    "snake": lambda x, p: x + np.sin(p * x) ** 2 / p,
+}
+
+
+@pytest.fixture(params=["squareplus", "snake"])
+def name(request):
+    return request.param
+
+
+@pytest.fixture
+def operator(name):
+    return getattr(dovetail.ops.activations, name)
+
+
+def test_the_result_is_that_of_the_published_formula(name, operator):
+    x = np.linspace(-3, 3, 13)
+    result = operator(dovetail.tensor(x), dovetail.tensor(1.5, dtype=dovetail.float64))
+    np.testing.assert_allclose(result.numpy(), REFERENCE[name](x, 1.5), rtol=1e-14)
+
+
+def test_float32_stays_float32(operator):
+    assert operator(dovetail.ones(3), dovetail.tensor(2.0)).dtype is dovetail.float32
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (4,), (3, 1)])
+def test_gradients_of_both_arguments_are_right_for_broadcasting_parameters(operator, shape):
+    generator = np.random.default_rng(0)
+    x = dovetail.tensor(generator.normal(size=(3, 4)), requires_grad=True)
+    parameter = dovetail.tensor(generator.uniform(0.5, 2, size=shape), requires_grad=True)
+    assert dovetail.autograd.gradcheck(operator, (x, parameter))
+    assert dovetail.autograd.gradgradcheck(operator, (x, parameter))
+
+
+def test_meta_tensors_give_the_broadcast_shape(operator):
+    result = operator(dovetail.ones(3, 1, device="meta"), dovetail.ones(4, device="meta"))
+    assert (result.shape, result.device.type) == ((3, 4), "meta")
+
+
+@pytest.mark.parametrize("module", [Squareplus, Snake])
+def test_the_parameter_of_a_module_learns(module):
+    activation = module()
+    (parameter,) = activation.parameters()
+    before = parameter.item()
+    optimizer = dovetail.optim.SGD(activation.parameters(), lr=0.1)
+    activation(dovetail.tensor([0.3, -0.4, 1.2])).sum().backward()
+    optimizer.step()
+    assert parameter.item() != before
+
+
+def test_a_zero_frequency_is_refused():
+    with pytest.raises(ValueError, match="a must not be zero"):
+        Snake(0.0)
+
+
+@pytest.mark.skipif(not dovetail.cuda.is_available(), reason="needs a CUDA device and CuPy")
+def test_the_cuda_kernel_of_snake_agrees_with_the_cpu():
+    x, a = dovetail.linspace(-3, 3, 1000), dovetail.tensor(1.7)
+    on_cpu = dovetail.ops.activations.snake(x, a)
+    on_cuda = dovetail.ops.activations.snake(x.to("cuda"), a.to("cuda"))
+    np.testing.assert_allclose(on_cuda.cpu().numpy(), on_cpu.numpy(), rtol=1e-5, atol=1e-6)

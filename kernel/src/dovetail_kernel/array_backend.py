@@ -1,0 +1,78 @@
+"""What a backend tells the core about its arrays: dtypes, memory, and how to make one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
+
+from .dtype import dtype
+
+
+class ArrayBackend:
+    """The array side of a backend; a backend plugin subclasses it and hands an instance to `Backend.attach`.
+
+    Attributes
+    ----------
+    array_types
+        Classes whose instances are this backend's arrays.
+    mutable_arrays
+        False for arrays that cannot be written (in-place operators then raise until functionalization exists).
+    dtype_bits
+        Native dtype of an array (``array.dtype``) to the dtype bit of a signature. Total over what kernels may return.
+    native_dtypes
+        The way back: `dtype` to the native dtype.
+    """
+
+    array_types: ClassVar[tuple[type, ...]] = ()
+    mutable_arrays: ClassVar[bool] = True
+    dtype_bits: Mapping[Any, int]
+    native_dtypes: Mapping[dtype, Any]
+
+    def asarray(self, value: Any, native_dtype: Any = None) -> Any:
+        """Return `value` (a Python number, nested sequence, host array or array of this backend) as an array."""
+        raise NotImplementedError
+
+    def scalar(self, value: Any, native_dtype: Any) -> Any:
+        """Return the Python number `value` as a new 0-d array of `native_dtype`, wrapping out-of-range integers."""
+        raise NotImplementedError
+
+    def to_host(self, array: Any) -> Any:
+        """Return `array` as a NumPy array, sharing memory where the backend lives in host memory."""
+        raise NotImplementedError
+
+    def empty(self, shape: tuple[int, ...], native_dtype: Any, device_index: int | None = None) -> Any:
+        """Return an uninitialised C-contiguous array."""
+        raise NotImplementedError
+
+    def device_index(self, array: Any) -> int | None:
+        """Return the index of the device that holds `array`; None where a backend has only one, unnumbered (cpu)."""
+        return None
+
+    def data_ptr(self, array: Any) -> int:
+        """Return the address of the first element."""
+        raise NotImplementedError
+
+    def storage_of(self, array: Any) -> Any:
+        """Return the array that owns the memory of `array` (itself, or the root of its bases)."""
+        while (base := getattr(array, "base", None)) is not None and isinstance(base, self.array_types):
+            array = base
+        return array
+
+    def strides(self, array: Any) -> tuple[int, ...]:
+        """Return the strides of `array` in elements."""
+        itemsize = array.dtype.itemsize
+        return tuple(stride // itemsize for stride in array.strides)
+
+    def copy_into(self, destination: Any, source: Any) -> None:
+        """Write `source`, broadcast and cast, into `destination`."""
+        destination[...] = source
+
+    def cast(self, array: Any, native_dtype: Any) -> Any:
+        """Return `array` with another dtype (a copy)."""
+        return array.astype(native_dtype)
+
+    synchronize: Callable[[], None] | None = None
+
+    def may_overlap(self, a: Any, b: Any) -> bool:
+        """Return whether two arrays share some element."""
+        raise NotImplementedError

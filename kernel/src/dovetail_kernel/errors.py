@@ -1,0 +1,115 @@
+"""What errors are made of: exception classes, spelling suggestions, where the caller is, where code is from."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Collection, Iterable
+from functools import lru_cache
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+INTERNAL_PACKAGES = ("dovetail_kernel", "dovetail_dispatcher", "dovetail")
+"""Packages whose frames are not what a user means by "where"."""
+
+
+class PluginError(RuntimeError):
+    """A plugin that was asked for cannot be used; its own exception, if there is one, is the cause."""
+
+
+class PluginNotFoundError(PluginError):
+    """No installed plugin has the name that was asked for."""
+
+
+def did_you_mean(word: str, candidates: Iterable[str]) -> str:
+    """Return " Did you mean 'cuda'?" for a word close to one of `candidates`, else an empty string."""
+    from difflib import get_close_matches  # only errors need it
+
+    by_lower = {candidate.lower(): candidate for candidate in candidates}
+    matches = get_close_matches(word.lower(), by_lower, n=1, cutoff=0.6)
+    return f" Did you mean {by_lower[matches[0]]!r}?" if matches else ""
+
+
+def where(skip: Collection[str] = INTERNAL_PACKAGES) -> str:
+    """Return ``"file:line"`` of the innermost caller outside the packages `skip`.
+
+    Parameters
+    ----------
+    skip
+        Top-level package names; frames of their modules are passed over. If nothing else is on the stack, the
+        outermost frame is the answer.
+    """
+    frame = sys._getframe(1)
+    while frame.f_globals.get("__name__", "").partition(".")[0] in skip and frame.f_back is not None:
+        frame = frame.f_back
+    return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+
+
+def distribution_of(code: ModuleType | str) -> str | None:
+    """Return the name of the installed distribution that a module came with, or None if it came with none.
+
+    The first call reads the metadata of everything installed; only errors and listings should ask.
+
+    Parameters
+    ----------
+    code
+        A module, the dotted name of one, or the path of a source file.
+    """
+    from pathlib import Path
+
+    top_level, editable = _installed(tuple(sys.path))
+    name, filename = code if isinstance(code, str) else code.__name__, None
+    if not isinstance(code, str):
+        filename = code.__file__
+    elif code.endswith(".py"):
+        name, filename = _module_of_file(code), code
+    elif (module := sys.modules.get(code)) is not None:
+        filename = module.__file__ if hasattr(module, "__file__") else None
+    if (found := top_level.get(name.partition(".")[0])) is not None:
+        return found
+    if filename is not None:
+        for root, distribution in editable:
+            if Path(filename).is_relative_to(root):
+                return distribution
+    return None
+
+
+def forget_distributions() -> None:
+    """Forget which distributions are installed, so that those installed meanwhile are found."""
+    _installed.cache_clear()
+
+
+def _module_of_file(filename: str) -> str:
+    """Return the top-level name under which the innermost entry of ``sys.path`` above `filename` finds it."""
+    from pathlib import Path
+
+    path = Path(filename)
+    roots = [root for entry in sys.path if entry and path.is_relative_to(root := Path(entry))]
+    if not roots:
+        return path.stem
+    return path.relative_to(max(roots, key=lambda root: len(root.parts))).parts[0].removesuffix(".py")
+
+
+@lru_cache(maxsize=1)
+def _installed(search_path: tuple[str, ...]) -> tuple[dict[str, str], list[tuple[Path, str]]]:
+    """Return top-level name -> distribution, and (folder, distribution) of editable installs, innermost first."""
+    import json
+    from importlib.metadata import distributions
+    from pathlib import Path
+    from urllib.parse import unquote, urlsplit
+
+    top_level: dict[str, str] = {}
+    editable: list[tuple[Path, str]] = []
+    for distribution in distributions(path=list(search_path)):
+        name = distribution.metadata["Name"]
+        listed = (distribution.read_text("top_level.txt") or "").split()
+        for entry in listed or {file.parts[0] for file in distribution.files or () if file.suffix == ".py"}:
+            top_level.setdefault(entry.removesuffix(".py"), name)
+        if (origin := distribution.read_text("direct_url.json")) is not None:
+            url = json.loads(origin)
+            if url.get("dir_info", {}).get("editable"):
+                editable.append((Path(unquote(urlsplit(url["url"]).path)), name))
+    editable.sort(key=lambda each: len(each[0].parts), reverse=True)
+    return top_level, editable

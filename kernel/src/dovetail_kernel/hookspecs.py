@@ -1,0 +1,67 @@
+"""The specifications that plugins implement, as pluggy hooks of the project "dovetail"."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pluggy
+
+PROJECT = "dovetail"
+
+hookspec = pluggy.HookspecMarker(PROJECT)
+hookimpl = pluggy.HookimplMarker(PROJECT)
+
+
+def _always() -> str | None:
+    return None
+
+
+def _one() -> int:
+    return 1
+
+
+@dataclass(frozen=True, slots=True)
+class BackendSpec:
+    """What a backend plugin offers; nothing heavy has to be imported to describe it.
+
+    Attributes
+    ----------
+    name
+        The device type, the same as the name of the entry point.
+    load
+        Registers the backend's arrays (`Backend.attach`) and kernels; called once, if it is available.
+    is_available
+        Returns None if the backend works on this machine, else the reason and what to do about it.
+    device_count
+        Returns how many devices there are.
+    array_types
+        Classes whose instances are this backend's arrays.
+    mutable_arrays
+        False for arrays that cannot be written.
+    """
+
+    name: str
+    load: Callable[[], None]
+    is_available: Callable[[], str | None] = _always
+    device_count: Callable[[], int] = _one
+    array_types: tuple[type, ...] = ()
+    mutable_arrays: bool = True
+
+
+@hookspec(firstresult=True)
+def dovetail_backend() -> BackendSpec:
+    """Return the description of a backend (group ``dovetail.backends``)."""
+    raise NotImplementedError
+
+
+@hookspec
+def dovetail_load(group: str, name: str) -> None:
+    """Register what the entry point stands for: operators, kernels, a functionality, an overlay.
+
+    Parameters
+    ----------
+    group, name
+        The entry point, for plugins that serve several; an implementation may leave out either parameter.
+    """
+    raise NotImplementedError

@@ -1,0 +1,63 @@
+"""Size, layouts and memory formats."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from operator import add
+from typing import Any
+
+import pytest
+
+from dovetail_kernel.layout import Layout, MemoryFormat, channels_last, sparse_coo, strided
+from dovetail_kernel.size import Size
+
+
+def test_a_size_is_a_tuple_with_a_repr_of_its_own() -> None:
+    assert Size([2, 3]) == (2, 3)
+    assert repr(Size([2, 3])) == str(Size((2, 3))) == "dovetail.Size([2, 3])"
+
+
+@pytest.mark.parametrize(("sizes", "count"), [([2, 3], 6), ([], 1), ([4, 0], 0)])
+def test_numel_is_the_product(sizes: list[int], count: int) -> None:
+    assert Size(sizes).numel() == count
+
+
+@pytest.mark.parametrize(
+    "size", [Size([1, 2])[0:], add(Size([1]), (2,)), add((1,), Size([2])), Size([1, 2]) * 1, 1 * Size([1, 2])]
+)
+def test_slices_sums_and_multiples_are_sizes(size: Size) -> None:
+    assert type(size) is Size and size == (1, 2)
+
+
+def test_an_item_is_a_plain_int() -> None:
+    assert type(Size([True])[0]) is int
+
+
+@pytest.mark.parametrize("bad", [[1.5], ["a"], [1, None]])
+def test_items_must_be_integers(bad: list[Any]) -> None:
+    with pytest.raises(TypeError, match=r"takes an iterable of 'int' \(item"):
+        Size(bad)
+
+
+def test_a_list_cannot_be_added() -> None:
+    with pytest.raises(TypeError, match=r"concatenate|unsupported operand"):
+        add(Size([1]), [2])
+
+
+def test_a_size_survives_copying_and_pickling() -> None:
+    for twin in (copy.deepcopy(Size([1, 2])), pickle.loads(pickle.dumps(Size([1, 2])))):
+        assert type(twin) is Size and twin == (1, 2)
+
+
+def test_layouts_print_their_public_names() -> None:
+    assert [repr(strided), repr(sparse_coo), repr(channels_last)] == [
+        "dovetail.strided",
+        "dovetail.sparse_coo",
+        "dovetail.channels_last",
+    ]
+
+
+@pytest.mark.parametrize("value", [strided, channels_last], ids=str)
+def test_layouts_and_memory_formats_keep_their_identity(value: Layout | MemoryFormat) -> None:
+    assert copy.deepcopy(value) is pickle.loads(pickle.dumps(value)) is value

@@ -1,0 +1,408 @@
+"""Reads ``derivatives.yaml``: which operator is differentiated by which formulas, rewritten and with what they save."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from dovetail_dispatcher.schema import parse_schema
+
+from .entries import Entry, read_entries
+from .errors import DerivativeError, Location
+from .expressions import Rewritten, Scope, rewrite
+from .native_functions import NativeFunction
+
+NON_DIFFERENTIABLE = "non_differentiable"
+_RESERVED = ("grad_input_mask", "result", "grads")
+_OWN = {"k", "node"}  # what bodies call the operators and the node
+_KEYS = ("name", "output_differentiability", "node")
+
+
+@dataclass(frozen=True)
+class SavedValue:
+    """One value that a node keeps; the fields are those of `dovetail_dispatcher.formula.Saved`."""
+
+    name: str
+    kind: str
+    optional: bool = False
+    needed_by: tuple[str, ...] = ()
+    expression: str = ""
+    output: int = 0
+
+
+@dataclass(frozen=True)
+class InputFormula:
+    """The formula of one input, or the joint formula of several."""
+
+    inputs: tuple[str, ...]
+    rewritten: Rewritten
+    where: Location
+
+
+@dataclass(frozen=True)
+class Derivative:
+    """How one operator is differentiated.
+
+    Attributes
+    ----------
+    function
+        The operator.
+    node
+        Name of the node class, ``MulBackward0``.
+    inputs
+        Differentiable arguments in schema order.
+    list_inputs
+        Those of them that are lists of tensors.
+    formulas
+        One per input or group of inputs, in the order of the file.
+    saved
+        What all formulas read.
+    gradients
+        The parameters under which the bodies take their gradients: ``grad``, ``*grads``, or one name per result.
+    output_differentiability
+        Per result, or None where all are.
+    forward
+        Forward formulas as text, by result.
+    inplace_of
+        Set for an in-place variant that uses the bodies of its functional operator.
+    """
+
+    function: NativeFunction
+    node: str
+    inputs: tuple[str, ...]
+    list_inputs: tuple[str, ...]
+    formulas: tuple[InputFormula, ...]
+    saved: tuple[SavedValue, ...]
+    gradients: tuple[str, ...]
+    output_differentiability: tuple[bool, ...] | None
+    forward: tuple[tuple[str, str], ...]
+    where: Location
+    inplace_of: NativeFunction | None = None
+
+    @property
+    def has_array_body(self) -> bool:
+        """Whether every formula means the right thing over arrays."""
+        return all([formula.rewritten.arrays for formula in self.formulas])
+
+
+def read_derivatives(
+    path: Path,
+    functions: Sequence[NativeFunction],
+    *,
+    helpers: Collection[str] = (),
+    tensors_only: Collection[str] = (),
+    operators: Collection[str] = (),
+    partial: bool = False,
+) -> list[Derivative]:
+    """Read the derivatives that `path` declares for `functions`, in-place variants included.
+
+    Parameters
+    ----------
+    path
+        The YAML file.
+    functions
+        Operators, as `read_native_functions` returns them.
+    helpers
+        Names of helper functions that formulas may call; they get the operator namespace `k` first.
+    tensors_only
+        Those of them that do not work on arrays.
+    operators
+        Base names of operators of other libraries that formulas may call.
+    partial
+        Skip entries of operators that are not among `functions` (for ``--ops``).
+
+    Raises
+    ------
+    DerivativeError
+        With the line and the remedy.
+    """
+    by_name = {function.name: function for function in functions}
+    base_names = {function.base_name for function in functions} | set(operators)
+    derivatives: dict[str, Derivative] = {}
+    numbers: dict[str, int] = {}
+    for entry in read_entries(path, DerivativeError):
+        function = _find(entry, by_name, partial)
+        node = _node_name(entry, numbers)
+        if function is None:
+            continue
+        if function.name in derivatives:
+            raise DerivativeError(
+                entry.where, f"'{function.name}' has two entries; first at {derivatives[function.name].where}.", "Merge them."
+            )
+        derivatives[function.name] = _Reader(
+            entry, function, node, base_names, helpers, tensors_only
+        ).read()
+    for function in functions:
+        functional = _functional(function, by_name)
+        if functional is not None and function.name not in derivatives and functional.name in derivatives:
+            derivatives[function.name] = replace(
+                derivatives[functional.name], function=function, inplace_of=functional
+            )
+    return list(derivatives.values())
+
+
+def _functional(function: NativeFunction, by_name: dict[str, NativeFunction]) -> NativeFunction | None:
+    """Return the functional operator of an in-place variant."""
+    if function.schema_kind != "inplace":
+        return None
+    if function.derived_from is not None:
+        return by_name[function.derived_from]
+    arguments = [(a.name, a.type, a.default_value) for a in function.schema.arguments]
+    for other in by_name.values():
+        if other.base_name == function.base_name[:-1] and other.schema_kind == "functional":
+            if [(a.name, a.type, a.default_value) for a in other.schema.arguments] == arguments:
+                return other
+    return None
+
+
+def _find(entry: Entry, by_name: dict[str, NativeFunction], partial: bool) -> NativeFunction | None:
+    if "name" not in entry.values:
+        raise DerivativeError(entry.where, "the entry has no 'name'.", "Write the operator's schema there.")
+    where, text = entry.lines["name"], entry.text("name")
+    try:
+        schema = parse_schema(text if "::" in text.partition("(")[0] else f"aten::{text}")
+    except Exception as problem:
+        raise DerivativeError(where, f"Invalid function schema: {text}\n{problem}\n", "Correct the schema.") from None
+    name = schema.name.partition("::")[2] + (f".{schema.overload_name}" if schema.overload_name else "")
+    function = by_name.get(name)
+    if function is None and partial:
+        return None
+    if function is None or function.schema != schema:
+        base = name.partition(".")[0]
+        available = [f.text for f in by_name.values() if f.base_name == base]
+        raise DerivativeError(
+            where,
+            f"could not find ATen function for schema: {text}. Available signatures:\n  " + "\n  ".join(available) + "\n",
+            "Copy the schema from native_functions.yaml.",
+        )
+    if function.schema_kind == "out":
+        raise DerivativeError(where, f"{name} is an out= variant, which is never differentiable.", "Remove the entry.")
+    return function
+
+
+def _node_name(entry: Entry, numbers: dict[str, int]) -> str:
+    """Return PyTorch's name of the node: the operator's in CamelCase and a number per such name."""
+    base = entry.text("name").partition("(")[0].rpartition("::")[2].partition(".")[0]
+    prefix = "".join([part.title() for part in base.split("_")]) + "Backward"
+    prefix = prefix.replace("ForwardBackward", "Backward")
+    number = numbers.get(prefix, 0)
+    if "node" in entry.values:
+        given = entry.text("node")
+        if not given.isidentifier():
+            raise DerivativeError(entry.lines["node"], f"'{given}' is no name of a node.", f"Write {prefix} and a number.")
+        match = re.fullmatch(re.escape(prefix) + r"(\d+)", given)
+        if match is None:
+            return given
+        number = int(match[1])
+    elif not _differentiable_keys(entry):
+        return prefix
+    numbers[prefix] = number + 1
+    return f"{prefix}{number}"
+
+
+def _differentiable_keys(entry: Entry) -> list[str]:
+    return [key for key in entry.values if key not in _KEYS and entry.text(key) != NON_DIFFERENTIABLE]
+
+
+class _Reader:
+    """Reads one entry."""
+
+    def __init__(
+        self,
+        entry: Entry,
+        function: NativeFunction,
+        node: str,
+        operators: Collection[str],
+        helpers: Collection[str],
+        tensors_only: Collection[str],
+    ) -> None:
+        self.entry = entry
+        self.function = function
+        self.node = node
+        self.schema = function.schema
+        self.arguments = {argument.name: argument for argument in self.schema.arguments}
+        self.results = _result_names(function)
+        for name in self.arguments:
+            if name in _RESERVED:
+                raise DerivativeError(
+                    entry.where,
+                    f"Schema for {function.name} has an argument named {name}.",
+                    "Formulas use that name for something else: rename the argument.",
+                )
+        tensors = {n for n, a in self.arguments.items() if a.real_type.schema_str in ("Tensor", "Tensor?")}
+        lists = {n for n, a in self.arguments.items() if a.real_type.schema_str in ("Tensor[]", "Tensor?[]")}
+        self.named_gradients = {f"grad_{name}": name for name in self.results if not name.startswith("result")}
+        self.scope = Scope(
+            tensors=tensors | set(self.results),
+            lists=lists,
+            values=set(self.arguments) - tensors - lists - _OWN,
+            gradients={"grad", "grads", *self.named_gradients},
+            operators=operators,
+            helpers=helpers,
+            tensors_only=tensors_only,
+        )
+
+    def read(self) -> Derivative:
+        output_differentiability = self._output_differentiability()
+        formulas, forward, without = [], [], set()
+        for key in self.entry.values:
+            if key in _KEYS:
+                continue
+            names = tuple([name.strip() for name in key.split(",")])
+            text, where = self.entry.text(key), self.entry.lines[key]
+            if len(names) == 1 and names[0] in self.results and names[0] not in self.arguments:
+                forward.append((names[0], text))
+                continue
+            self._check_inputs(names, where)
+            if text == NON_DIFFERENTIABLE:
+                without.update(names)
+                continue
+            formulas.append(InputFormula(names, self._rewrite(text, names, where), where))
+        inputs = self._inputs(formulas, without)
+        gradients, output_differentiability = self._gradients(formulas, output_differentiability)
+        return Derivative(
+            function=self.function,
+            node=self.node,
+            inputs=inputs,
+            list_inputs=tuple([name for name in inputs if name in self.scope.lists]),
+            formulas=tuple(formulas),
+            saved=self._saved(formulas, inputs),
+            gradients=gradients,
+            output_differentiability=output_differentiability,
+            forward=tuple(forward),
+            where=self.entry.lines["name"],
+        )
+
+    def _check_inputs(self, names: Iterable[str], where: Location) -> None:
+        for name in names:
+            if name not in self.arguments:
+                raise DerivativeError(
+                    where,
+                    f"'{name}' is no argument or result of {self.schema}.",
+                    f"Formulas are for: {', '.join(self.arguments)}.",
+                )
+            if name not in self.scope.tensors and name not in self.scope.lists:
+                raise DerivativeError(where, f"argument '{name}' is not a tensor.", "Remove its formula.")
+
+    def _rewrite(self, text: str, names: tuple[str, ...], where: Location) -> Rewritten:
+        rewritten = rewrite(text, self.scope, where)
+        used = rewritten.gradients
+        if "grad" in used and "grads" in used:
+            raise DerivativeError(
+                where, f"formula '{text}' illegally mixes use of 'grad' and 'grads'.", "Use 'grads[i]' throughout."
+            )
+        if used - {"grad", "grads"} and used & {"grad", "grads"}:
+            raise DerivativeError(
+                where, f"formula '{text}' illegally mixes use of 'grad' and 'grad_<result>'.", "Use one way of naming them."
+            )
+        self._check_indices(text, where)
+        if rewritten.uses_mask and len(names) == 1:
+            raise DerivativeError(where, "grad_input_mask stands in the formula of one input.", "Write a joint formula.")
+        return rewritten
+
+    def _check_indices(self, text: str, where: Location) -> None:
+        indices = [int(index) for index in re.findall(r"\bgrads\[(\d+)\]", text)]
+        count = len(self.results)
+        if any([index >= count for index in indices]) and not self._returns_list():
+            raise DerivativeError(where, f"Out of bounds grads access in '{text}'.", f"{self.function.name} has {count} results.")
+        if indices and set(indices) == {0} and count == 1 and not self._returns_list():
+            raise DerivativeError(where, f"formula '{text}' solely refers to 'grads[0]'.", "Write 'grad'.")
+
+    def _returns_list(self) -> bool:
+        return any([result.real_type.schema_str == "Tensor[]" for result in self.schema.returns])
+
+    def _inputs(self, formulas: list[InputFormula], without: set[str]) -> tuple[str, ...]:
+        names = [name for formula in formulas for name in formula.inputs]
+        for name in names:
+            if name in without or names.count(name) > 1:
+                raise DerivativeError(
+                    self.entry.where,
+                    f"overlapped non_differentiable and differentiable variables: {name} of {self.function.name}.",
+                    "Give every input one formula.",
+                )
+        inputs = tuple([name for name in self.arguments if name in names])
+        lists = [name for name in inputs if name in self.scope.lists]
+        if lists and len(inputs) > 1:
+            raise DerivativeError(
+                self.entry.where, f"the list {lists[0]} is not the only differentiable input.", "Split the operator."
+            )
+        return inputs
+
+    def _output_differentiability(self) -> tuple[bool, ...] | None:
+        value = self.entry.values.get("output_differentiability")
+        if value is None:
+            return None
+        if not isinstance(value, list) or not all([isinstance(item, bool) for item in value]):
+            raise DerivativeError(
+                self.entry.lines["output_differentiability"],
+                "output_differentiability must either be list[bool] or a list[str] where each str is a condition;",
+                "here it is list[bool], one per result: conditions are not supported.",
+            )
+        if len(value) != len(self.schema.returns):
+            raise DerivativeError(
+                self.entry.lines["output_differentiability"],
+                f"output_differentiability has {len(value)} entries for {len(self.schema.returns)} results.",
+                "Give one per result.",
+            )
+        return tuple(value)
+
+    def _gradients(
+        self, formulas: list[InputFormula], output_differentiability: tuple[bool, ...] | None
+    ) -> tuple[tuple[str, ...], tuple[bool, ...] | None]:
+        """Return the names under which a body takes its gradients, and which results are differentiable after all."""
+        used = {name for formula in formulas for name in formula.rewritten.gradients}
+        if "grads" in used or self._returns_list():
+            return ("*grads",), output_differentiability
+        count = len(self.schema.returns)
+        if used - {"grad"}:
+            differentiable = output_differentiability or (True,) * count
+            names = [f"grad_{name}" for name, is_it in zip(self.results, differentiable, strict=True) if is_it]
+            return tuple(names), output_differentiability
+        if count > 1:
+            return ("grad", "*_"), output_differentiability or (True, *(False,) * (count - 1))
+        return ("grad",), output_differentiability
+
+    def _saved(self, formulas: list[InputFormula], inputs: tuple[str, ...]) -> tuple[SavedValue, ...]:
+        readers: dict[str, set[str]] = {}
+        expressions: dict[str, str] = {}
+        for formula in formulas:
+            for name, expression in formula.rewritten.saved.items():
+                readers.setdefault(name, set()).update(formula.inputs)
+                expressions[name] = expression
+        saved = []
+        for name in sorted(readers, key=self._order):
+            needed_by = () if len(inputs) == 1 else tuple([i for i in inputs if i in readers[name]])
+            saved.append(replace(self._saved_value(name, expressions[name]), needed_by=needed_by))
+        return tuple(saved)
+
+    def _order(self, name: str) -> tuple[int, str]:
+        order = [*self.arguments, *self.results]
+        owner = next((n for n in order if name == n or name.startswith(n + "_")), name)
+        owner = name if name in order else owner
+        return (order.index(owner) if owner in order else len(order), name)
+
+    def _saved_value(self, name: str, expression: str) -> SavedValue:
+        if expression:
+            owner = expression.split(".")[0]
+            if owner in self.results and owner != "result" and owner not in self.arguments:
+                raise DerivativeError(
+                    self.entry.where, f"metadata of the result '{owner}'.", "Save it from an argument or use the result."
+                )
+            return SavedValue(name, "value", expression=expression)
+        if name in self.results and name not in self.arguments:
+            return SavedValue(name, "result", output=self.results.index(name))
+        if name in self.scope.lists:
+            return SavedValue(name, "list")
+        if name in self.scope.tensors:
+            return SavedValue(name, "input", optional=self.arguments[name].real_type.schema_str == "Tensor?")
+        return SavedValue(name, "value")
+
+
+def _result_names(function: NativeFunction) -> tuple[str, ...]:
+    """Return the names by which formulas call the results: their own, ``result``, or ``result0``, ``result1``, ..."""
+    returns = function.schema.returns
+    if len(returns) == 1:
+        return (returns[0].name or "result",)
+    return tuple([result.name or f"result{index}" for index, result in enumerate(returns)])

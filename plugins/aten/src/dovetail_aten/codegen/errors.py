@@ -1,0 +1,35 @@
+"""What goes wrong when declarations are read: every message says where, what, and what to write instead."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """A line of a declaration file."""
+
+    file: str
+    line: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
+
+
+def located(where: Location, problem: str, remedy: str) -> str:
+    """Return the message for `problem` at `where`."""
+    return f"{where}: {problem} {remedy}"
+
+
+class DeclarationError(AssertionError):
+    """An entry of ``native_functions.yaml`` that cannot be meant."""
+
+    def __init__(self, where: Location, problem: str, remedy: str) -> None:
+        super().__init__(located(where, problem, remedy))
+
+
+class DerivativeError(RuntimeError):
+    """An entry of ``derivatives.yaml`` that cannot be meant."""
+
+    def __init__(self, where: Location, problem: str, remedy: str) -> None:
+        super().__init__(located(where, problem, remedy))

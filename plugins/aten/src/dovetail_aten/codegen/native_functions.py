@@ -1,0 +1,304 @@
+"""Reads ``native_functions.yaml``: every operator of a library, with the in-place and out variants derived from it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from dovetail_dispatcher.schema import FunctionSchema, parse_schema
+
+from .entries import Entry, read_entries
+from .errors import DeclarationError, Location
+from .variants import SchemaKind, derive_variant, schema_kind
+
+KINDS = ("pointwise", "reduction", "view", "matmul", "factory", "random", "inplace_only", "composite", "other")
+PROMOTIONS = ("none", "same", "int_to_float", "bool_result", "complex_to_real")
+VARIANTS = ("function", "method")
+PYTHON_MODULES = ("nn", "linalg", "fft", "special")
+TAGS = (
+    "core", "cudagraph_unsafe", "data_dependent_output", "dynamic_output_shape", "flexible_layout", "generated",
+    "inplace", "inplace_view", "maybe_aliasing_or_mutating", "needs_contiguous_strides", "needs_exact_strides",
+    "needs_fixed_stride_order", "nondeterministic_bitwise", "nondeterministic_seeded", "out", "out_variant",
+    "pointwise", "pt2_compliant_tag", "reduction", "view_copy",
+)  # fmt: skip
+COMPOSITE_KEYS = {"implicit": "CompositeImplicitAutograd", "explicit": "CompositeExplicitAutograd"}
+_KEYS = {
+    "func", "variants", "python_module", "kind", "promotion", "promote", "autogen", "composite", "derived_from", "tags",
+}  # fmt: skip
+_PROMOTED_SCALARS = ("self", "other", "exponent", "min", "max")
+
+
+@dataclass(frozen=True)
+class NativeFunction:
+    """One declared or derived overload.
+
+    Attributes
+    ----------
+    schema
+        Parsed schema; its name carries the namespace.
+    text
+        The schema as written, without namespace.
+    variants
+        Of ``function`` and ``method``.
+    python_module
+        Submodule in which the function is public; ``""``: at the top.
+    kind, promotion, promote
+        Rules of shapes and dtypes; `promote` are the arguments that take part in promotion.
+    composite
+        ``(dispatch key, function name)`` of a composite kernel, or None.
+    derived_from
+        Name with overload of the functional operator whose kernel serves this variant, or None.
+    tags
+        PyTorch's tags, sorted.
+    where
+        Line of the entry.
+    """
+
+    schema: FunctionSchema
+    text: str
+    variants: tuple[str, ...]
+    python_module: str
+    kind: str
+    promotion: str
+    promote: tuple[str, ...]
+    composite: tuple[str, str] | None
+    derived_from: str | None
+    tags: tuple[str, ...]
+    where: Location
+
+    @property
+    def namespace(self) -> str:
+        """Such as ``aten``."""
+        return self.schema.name.partition("::")[0]
+
+    @property
+    def base_name(self) -> str:
+        """Such as ``add``."""
+        return self.schema.name.partition("::")[2]
+
+    @property
+    def name(self) -> str:
+        """Base name with overload, ``add.Tensor``."""
+        overload = self.schema.overload_name
+        return f"{self.base_name}.{overload}" if overload else self.base_name
+
+    @property
+    def identifier(self) -> str:
+        """The name as a Python identifier, ``add_Tensor``."""
+        return self.name.replace(".", "_")
+
+    @property
+    def schema_kind(self) -> SchemaKind:
+        """Functional, in-place, out or otherwise mutable."""
+        return schema_kind(self.schema)
+
+
+def read_native_functions(path: Path, *, only: Iterable[str] | None = None) -> list[NativeFunction]:
+    """Read the operators that `path` declares, derived variants after the entry that derives them.
+
+    Parameters
+    ----------
+    path
+        The YAML file.
+    only
+        Names (``add.Tensor``, or ``add`` for all overloads) of the entries to keep; default: all.
+
+    Raises
+    ------
+    DeclarationError
+        With the line and the remedy: unknown keys, schemas that do not parse, unknown kinds, tags or variants,
+        operators declared twice, variants that cannot be derived, names in `only` that no entry has.
+    """
+    functions: dict[str, NativeFunction] = {}
+    for entry in read_entries(path, DeclarationError):
+        for function in _read(entry):
+            known = functions.get(function.name)
+            if known is not None:
+                raise DeclarationError(
+                    function.where,
+                    f"operator '{function.name}' is declared twice; first at {known.where}.",
+                    "Remove one, or give it another overload name.",
+                )
+            functions[function.name] = function
+    for function in functions.values():
+        if function.derived_from is not None and function.derived_from not in functions:
+            raise DeclarationError(
+                function.where,
+                f"'{function.name}' is derived from '{function.derived_from}', which is not declared.",
+                "Name a functional operator of this file.",
+            )
+    return _select(list(functions.values()), path, only)
+
+
+def _select(
+    functions: list[NativeFunction], path: Path, only: Iterable[str] | None
+) -> list[NativeFunction]:
+    if only is None:
+        return functions
+    wanted = set(only)
+    known = {name for f in functions for name in (f.name, f.base_name)}
+    if missing := sorted(wanted - known):
+        raise DeclarationError(
+            Location(path.name, 1), f"no operator {', '.join(missing)} is declared.", "Correct the list of operators."
+        )
+
+    def is_wanted(function: NativeFunction) -> bool:
+        return function.name in wanted or function.base_name in wanted
+
+    needed = {f.derived_from for f in functions if is_wanted(f)}
+    return [f for f in functions if is_wanted(f) or f.name in needed]
+
+
+def _read(entry: Entry) -> list[NativeFunction]:
+    if unknown := [key for key in entry.values if key not in _KEYS]:
+        raise DeclarationError(
+            entry.lines[unknown[0]],
+            f"leftover entries: {', '.join(unknown)} are no keys of a native function.",
+            f"Keys are: {', '.join(sorted(_KEYS))}.",
+        )
+    if "func" not in entry.values:
+        raise DeclarationError(entry.where, "the entry has no 'func'.", "Write its schema: 'func: f(Tensor self) -> Tensor'.")
+    schema, text = _schema(entry)
+    where = entry.lines["func"]
+    variants = entry.names("variants") or ("function",)
+    kind = _one_of(entry, "kind", KINDS, "other")
+    promotion = _one_of(entry, "promotion", PROMOTIONS, "same" if kind == "pointwise" else "none")
+    module = _one_of(entry, "python_module", ("", *PYTHON_MODULES), "")
+    _check_variants(entry, schema, variants, module)
+    composite = _composite(entry)
+    function = NativeFunction(
+        schema=schema,
+        text=text,
+        variants=variants,
+        python_module=module,
+        kind=kind,
+        promotion=promotion,
+        promote=_promote(entry, schema, kind, promotion),
+        composite=composite,
+        derived_from=entry.text("derived_from") or None,
+        tags=_tags(entry, schema),
+        where=where,
+    )
+    return [function, *[_derive(function, name, entry) for name in entry.names("autogen")]]
+
+
+def _schema(entry: Entry) -> tuple[FunctionSchema, str]:
+    text = entry.text("func")
+    namespace, separator, rest = text.partition("::")
+    if not separator or not namespace.isidentifier():
+        namespace, rest = "aten", text
+    try:
+        return parse_schema(f"{namespace}::{rest}"), rest
+    except Exception as problem:
+        raise DeclarationError(
+            entry.lines["func"], f"Invalid function schema: {text}\n{problem}\n", "Correct the schema."
+        ) from None
+
+
+def _one_of(entry: Entry, key: str, allowed: Sequence[str], default: str) -> str:
+    value = entry.text(key, default)
+    if value not in allowed:
+        raise DeclarationError(
+            entry.lines[key], f"illegal {key} '{value}'.", f"It is one of: {', '.join(a for a in allowed if a)}."
+        )
+    return value
+
+
+def _check_variants(entry: Entry, schema: FunctionSchema, variants: Sequence[str], module: str) -> None:
+    where = entry.lines.get("variants", entry.where)
+    for variant in variants:
+        if variant not in VARIANTS:
+            raise DeclarationError(where, f"illegal variant '{variant}'.", "It is 'function', 'method' or 'function, method'.")
+    if "method" not in variants:
+        return
+    if schema_kind(schema) == "out":
+        raise DeclarationError(
+            where,
+            "Native functions with out arguments MUST be declared with only function variant.",
+            "Remove 'method'.",
+        )
+    if module:
+        raise DeclarationError(where, "a python_module excludes the method variant.", "Remove one of them.")
+    if not any([argument.name == "self" for argument in schema.arguments]):
+        raise DeclarationError(where, "a method needs an argument 'self'.", "Name it so, or remove 'method'.")
+
+
+def _composite(entry: Entry) -> tuple[str, str] | None:
+    text = entry.text("composite")
+    if not text:
+        return None
+    how, _, name = text.partition(".")
+    if how not in COMPOSITE_KEYS or not name.isidentifier():
+        raise DeclarationError(
+            entry.lines["composite"], f"illegal composite '{text}'.", "Write implicit.<function> or explicit.<function>."
+        )
+    return COMPOSITE_KEYS[how], name
+
+
+def _promote(entry: Entry, schema: FunctionSchema, kind: str, promotion: str) -> tuple[str, ...]:
+    names = {argument.name for argument in schema.arguments}
+    given = entry.names("promote")
+    if unknown := [name for name in given if name not in names]:
+        raise DeclarationError(
+            entry.lines["promote"], f"{', '.join(unknown)}: no such argument in {schema}.", "Name its arguments."
+        )
+    if given or kind != "pointwise" or promotion == "none":
+        return given
+    promoted = []
+    for argument in schema.arguments:
+        type_name = argument.real_type.schema_str.rstrip("?")
+        if type_name == "Tensor" or (type_name == "Scalar" and argument.name in _PROMOTED_SCALARS):
+            promoted.append(argument.name)
+    return tuple(promoted)
+
+
+def _tags(entry: Entry, schema: FunctionSchema) -> tuple[str, ...]:
+    tags = set(entry.names("tags"))
+    if unknown := sorted(tags - set(TAGS)):
+        raise DeclarationError(
+            entry.lines["tags"], f"illegal tag {', '.join(unknown)}.", f"Tags are: {', '.join(TAGS)}."
+        )
+    name = schema.name.partition("::")[2]
+    random = any([a.real_type.schema_str.startswith("Generator") for a in schema.arguments])
+    random = random or "rand" in name or ("dropout" in name and "backward" not in name)
+    if random and "nondeterministic_seeded" not in tags:
+        raise DeclarationError(
+            entry.where, f"nondeterministic_seeded tag missing for {name}.", "Add it: its results depend on the seed."
+        )
+    return _with_automatic_tags(tags, schema)
+
+
+def _with_automatic_tags(tags: set[str], schema: FunctionSchema) -> tuple[str, ...]:
+    added = {"inplace": {"inplace"}, "out": {"out"}}.get(schema_kind(schema), set())
+    if schema.name.startswith("aten::"):
+        added.add("pt2_compliant_tag")
+    return tuple(sorted(tags | added))
+
+
+def _derive(function: NativeFunction, name: str, entry: Entry) -> NativeFunction:
+    try:
+        text = derive_variant(function.text, function.schema, name)
+        schema = parse_schema(f"{function.namespace}::{text}")
+    except ValueError as problem:
+        raise DeclarationError(
+            entry.lines["autogen"], f"'{name}' cannot be derived from {function.text}: {problem}.",
+            "Autogen names are name_ or name_.overload for the in-place variant and name.overload for out=.",
+        ) from None
+    inplace = schema_kind(schema) == "inplace"
+    composite = None
+    if inplace and function.composite is not None:
+        composite = function.composite[0], function.composite[1] + "_"
+    return NativeFunction(
+        schema=schema,
+        text=text,
+        variants=function.variants if inplace else ("function",),
+        python_module=function.python_module if "method" not in function.variants else "",
+        kind=function.kind,
+        promotion=function.promotion,
+        promote=function.promote,
+        composite=composite,
+        derived_from=function.name,
+        tags=_with_automatic_tags(set(function.tags) - {"core", "pt2_compliant_tag"} | {"generated"}, schema),
+        where=function.where,
+    )

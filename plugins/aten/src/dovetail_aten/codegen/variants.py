@@ -1,0 +1,81 @@
+"""Derives the schemas of in-place and out variants from that of the functional operator."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal, TypeAlias
+
+from dovetail_dispatcher.schema import Argument, FunctionSchema
+
+SchemaKind: TypeAlias = Literal["functional", "inplace", "out", "mutable"]
+
+
+def schema_kind(schema: FunctionSchema) -> SchemaKind:
+    """Say which kind of variant a schema is: ``add``, ``add_``, ``add.out`` or another that writes its arguments."""
+    if any([argument.is_out for argument in schema.arguments]):
+        return "out"
+    if schema.name.endswith("_") and not schema.name.endswith("__") and schema.is_mutable:
+        return "inplace"
+    return "mutable" if schema.is_mutable else "functional"
+
+
+def derive_variant(text: str, schema: FunctionSchema, name: str) -> str:
+    """Return the schema text of the variant `name` of the functional operator `text`.
+
+    Parameters
+    ----------
+    text
+        Schema of the functional operator without namespace, ``add.Tensor(Tensor self, ...) -> Tensor``.
+    schema
+        The same, parsed.
+    name
+        ``add_`` or ``add_.overload`` for the in-place variant (`self` is written and returned), ``add.overload`` for
+        the out variant (one keyword-only written argument per result, called ``out``, as the result is called, or
+        ``out0``, ``out1``, ...).
+
+    Raises
+    ------
+    ValueError
+        If `name` belongs to another operator, or the operator is not functional.
+    """
+    if schema_kind(schema) != "functional":
+        raise ValueError("it is not functional")
+    base = schema.name.partition("::")[2]
+    derived_base = name.partition(".")[0]
+    written = _written_arguments(text)
+    if derived_base == base + "_":
+        return _inplace(name, written, schema)
+    if derived_base == base and name != text.partition("(")[0]:
+        return _out(name, written, schema)
+    raise ValueError(f"the name is neither {base}_ nor an overload of {base}")
+
+
+def _written_arguments(text: str) -> str:
+    match = re.fullmatch(r"[\w.]+\((.*)\) -> .*", text)
+    if match is None:
+        raise ValueError("the schema has no arrow")
+    return match[1]
+
+
+def _inplace(name: str, written: str, schema: FunctionSchema) -> str:
+    first = schema.arguments[0] if schema.arguments else None
+    if first is None or first.name != "self" or first.real_type.schema_str != "Tensor":
+        raise ValueError("its first argument is not 'Tensor self'")
+    arguments = re.sub(r"^Tensor self", "Tensor(a!) self", written)
+    return f"{name}({arguments}) -> Tensor(a!)"
+
+
+def _out(name: str, written: str, schema: FunctionSchema) -> str:
+    returns = schema.returns
+    outs = [_out_argument(result, index, len(returns)) for index, result in enumerate(returns)]
+    results = [f"Tensor({'abcdef'[i]}!)" + (f" {r.name}" if r.name else "") for i, r in enumerate(returns)]
+    separator = [] if any([argument.kwarg_only for argument in schema.arguments]) else ["*"]
+    arguments = ", ".join([*([written] if written else []), *separator, *outs])
+    return f"{name}({arguments}) -> {results[0] if len(results) == 1 else '(' + ', '.join(results) + ')'}"
+
+
+def _out_argument(result: Argument, index: int, count: int) -> str:
+    if result.real_type.schema_str != "Tensor":
+        raise ValueError("it returns something else than tensors")
+    name = result.name or ("out" if count == 1 else f"out{index}")
+    return f"Tensor({'abcdef'[index]}!) {name}"

@@ -1,0 +1,189 @@
+"""Writes ``derivatives.py``: two bodies per derivative, over tensors and over arrays, and the table of records."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+from ..derivatives import Derivative, InputFormula, SavedValue
+from ..native_functions import NativeFunction
+from .text import HEADER, INDENT, Lines
+
+BODIES_DOC = '''"""Derivative formulas: per operator a body over tensors, one over arrays, and the record that names them."""'''
+
+
+def write_derivatives(derivatives: Sequence[Derivative], *, functions_module: str, helpers_module: str) -> str:
+    """Return the text of the module of derivatives.
+
+    Parameters
+    ----------
+    derivatives
+        What `read_derivatives` returned.
+    functions_module
+        Module of the operator functions, which are `k` in the tensors bodies.
+    helpers_module
+        Module of the helper functions.
+    """
+    own = [derivative for derivative in derivatives if derivative.inplace_of is None and derivative.inputs]
+    helpers = sorted({name for d in own for formula in d.formulas for name in formula.rewritten.helpers})
+    lines = Lines()
+    lines.add(HEADER, BODIES_DOC, "", "from __future__ import annotations", "", "from typing import Any", "")
+    lines.add("from dovetail_dispatcher.formula import Formula, Saved", "")
+    package, _, module = functions_module.rpartition(".")
+    lines.add(f"from {package} import {module} as k" if package else f"import {module} as k")
+    if helpers:
+        lines.add(f"from {helpers_module} import (", *[f"{INDENT}{name}," for name in helpers], ")")
+    for derivative in own:
+        lines.add("", "", *_body(derivative, arrays=False))
+        if derivative.has_array_body:
+            lines.add("", "", *_body(derivative, arrays=True))
+    lines.add("", "", "FORMULAS = (")
+    for derivative in derivatives:
+        if derivative.inputs:
+            lines.add(*[INDENT + line for line in _record(derivative)])
+    lines.add(")", '"""One record per differentiable operator."""', "")
+    lines.add("FORWARD_FORMULAS: dict[str, dict[str, str]] = {")
+    for derivative in derivatives:
+        if derivative.forward and derivative.inplace_of is None:
+            lines.add(f"{INDENT}{_qualified(derivative.function)!r}: {dict(derivative.forward)!r},")
+    lines.add("}", '"""Forward-mode formulas, as written, by operator and result."""', "")
+    lines.add("NON_DIFFERENTIABLE = (")
+    for derivative in derivatives:
+        if not derivative.inputs and derivative.inplace_of is None:
+            lines.add(f"{INDENT}{_qualified(derivative.function)!r},")
+    lines.add(")", '"""Operators none of whose results is ever differentiable."""')
+    return lines.text()
+
+
+def body_name(function: NativeFunction, *, arrays: bool) -> str:
+    """Return the name of a body, ``mul_Tensor_arrays``."""
+    return f"{function.identifier.lstrip('_') or function.identifier}_{'arrays' if arrays else 'tensors'}"
+
+
+def _qualified(function: NativeFunction) -> str:
+    return f"{function.namespace}::{function.name}"
+
+
+# -- records ---------------------------------------------------------------------------------------------------------
+
+
+def _record(derivative: Derivative) -> list[str]:
+    function = derivative.inplace_of or derivative.function
+    lines = [
+        "Formula(",
+        f"{INDENT}operator={_qualified(derivative.function)!r},",
+        f"{INDENT}name={derivative.node!r},",
+        f"{INDENT}inputs={derivative.inputs!r},",
+    ]
+    if derivative.saved:
+        lines += [f"{INDENT}saved=(", *[f"{INDENT * 2}{_saved(saved)}," for saved in derivative.saved], f"{INDENT}),"]
+    lines.append(f"{INDENT}tensors={body_name(function, arrays=False)},")
+    if derivative.has_array_body:
+        lines.append(f"{INDENT}arrays={body_name(function, arrays=True)},")
+    if derivative.output_differentiability is not None:
+        lines.append(f"{INDENT}output_differentiability={derivative.output_differentiability!r},")
+    return [*lines, f"{INDENT}where={str(derivative.where)!r},", "),"]
+
+
+def _saved(saved: SavedValue) -> str:
+    arguments = [repr(saved.name), repr(saved.kind)]
+    if saved.needed_by:
+        arguments.append(f"needed_by={saved.needed_by!r}")
+    if saved.expression:
+        arguments.append(f"expression={saved.expression!r}")
+    if saved.output:
+        arguments.append(f"output={saved.output}")
+    return f"Saved({', '.join(arguments)})"
+
+
+# -- bodies ----------------------------------------------------------------------------------------------------------
+
+
+def _body(derivative: Derivative, *, arrays: bool) -> list[str]:
+    parameters = ["node: Any", *(["k: Any"] if arrays else []), *[f"{name}: Any" for name in derivative.gradients]]
+    head = f"def {body_name(derivative.function, arrays=arrays)}({', '.join(parameters)}) -> Any:"
+    saved = {value.name: value for value in derivative.saved}
+    if len(derivative.inputs) == 1:
+        formula = derivative.formulas[0]
+        if formula.rewritten.not_implemented is not None:
+            return [head, INDENT + _not_implemented(formula)]
+        lines = _unpack(formula, saved, arrays)
+        return [head, *[INDENT + line for line in [*lines, f"return ({_text(formula)},)"]]]
+    return [head, *[INDENT + line for line in _several(derivative, saved, arrays)]]
+
+
+def _several(derivative: Derivative, saved: dict[str, SavedValue], arrays: bool) -> list[str]:
+    """Return the statements of a body with several inputs: each gradient is computed only if its edge leads somewhere."""
+    inputs = derivative.inputs
+    edges = [f"{name}_edge" for name in inputs]
+    gradients = [f"grad_{name}" for name in inputs]
+    gradients = [f"{name}_" if name in derivative.gradients else name for name in gradients]
+    of = dict(zip(inputs, gradients, strict=True))
+    if len(derivative.formulas) == 1 and len(derivative.formulas[0].inputs) == len(inputs):
+        formula = derivative.formulas[0]
+        mask = ["grad_input_mask = tuple([edge is not None for edge in node.next_edges])"]
+        lines = mask if formula.rewritten.uses_mask else []
+        lines += _unpack(formula, saved, arrays)
+        if formula.inputs == inputs:
+            return [*lines, f"return {_text(formula)}"]
+        return [*lines, f"{', '.join(of[n] for n in formula.inputs)} = {_text(formula)}", f"return {', '.join(gradients)}"]
+    lines = [f"{', '.join(edges)} = node.next_edges", f"{' = '.join(gradients)} = None"]
+    for formula in derivative.formulas:
+        lines.append(f"if {' or '.join(f'{name}_edge is not None' for name in formula.inputs)}:")
+        if formula.rewritten.not_implemented is not None:
+            lines.append(INDENT + _not_implemented(formula))
+            continue
+        if formula.rewritten.uses_mask:
+            mask_text = ", ".join([f"{name}_edge is not None" for name in formula.inputs])
+            lines.append(f"{INDENT}grad_input_mask = ({mask_text})")
+        lines += [INDENT + line for line in _unpack(formula, saved, arrays)]
+        lines.append(f"{INDENT}{', '.join(of[name] for name in formula.inputs)} = {_text(formula)}")
+    return [*lines, f"return {', '.join(gradients)}"]
+
+
+def _text(formula: InputFormula) -> str:
+    return formula.rewritten.text
+
+
+def _not_implemented(formula: InputFormula) -> str:
+    message = f"the derivative for '{formula.rewritten.not_implemented}' is not implemented."
+    return f"raise NotImplementedError({message!r})"
+
+
+def _unpack(formula: InputFormula, saved: dict[str, SavedValue], arrays: bool) -> list[str]:
+    used = {node.id for node in ast.walk(ast.parse(formula.rewritten.text)) if isinstance(node, ast.Name)}
+    lines: list[str] = []
+    for name in formula.rewritten.saved:
+        if name in used:
+            lines += (_unpack_array if arrays else _unpack_tensor)(saved[name])
+    return lines
+
+
+def _unpack_tensor(saved: SavedValue) -> list[str]:
+    if saved.kind == "value":
+        return [f"{saved.name} = node._{saved.name}"]
+    return [f"{saved.name} = node.unpack_{saved.name}()"]
+
+
+def _unpack_array(saved: SavedValue) -> list[str]:
+    """Return what reads a saved value as an array; on another version than was saved, the node's own reading raises."""
+    name = saved.name
+    if saved.kind == "value":
+        return [f"{name} = node._{name}"]
+    if saved.kind == "list":
+        return [f"{name} = [None if tensor is None else tensor.array for tensor in node.unpack_{name}()]"]
+    if saved.kind == "result":
+        return [
+            f"{name}, version, expected = node._{name}",
+            "if version.value != expected:",
+            f"{INDENT}node.unpack_{name}()",
+        ]
+    read = [
+        f"version = {name}._counter",
+        f"if version is not None and version.value != node._{name}_version:",
+        f"{INDENT}node.unpack_{name}()",
+        f"{name} = {name}.array",
+    ]
+    if saved.optional:
+        read = [f"if {name} is not None:", *[INDENT + line for line in read]]
+    return [f"{name} = node._{name}", *read]

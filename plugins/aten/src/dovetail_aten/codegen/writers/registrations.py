@@ -1,0 +1,55 @@
+"""Writes ``registrations.py``: the operators of a library as plain tuples, which are merged in bulk and parsed later."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ..native_functions import NativeFunction
+from .text import HEADER, INDENT, Lines
+
+
+def write_registrations(functions: Sequence[NativeFunction], composite_modules: Mapping[str, str]) -> str:
+    """Return the text of the registration table.
+
+    Parameters
+    ----------
+    functions
+        The operators.
+    composite_modules
+        The module that defines each composite function, by the function's name.
+    """
+    lines = Lines()
+    lines.add(HEADER, '"""The operators of the library: what `dovetail_dispatcher` merges into its table."""', "")
+    lines.add("from __future__ import annotations", "")
+    lines.add("OPERATORS: tuple[tuple[str, str, str, tuple[str, ...]], ...] = (")
+    for function in functions:
+        text = f"{function.namespace}::{function.text}"
+        row = (text, function.kind, function.promotion, function.tags)
+        lines.add(f"{INDENT}{row!r},")
+    lines.add(")", '"""Schema, kind, promotion, tags."""', "")
+    lines.add("PROMOTED: dict[str, tuple[str, ...]] = {")
+    for function in functions:
+        if function.promote:
+            lines.add(f"{INDENT}{_qualified(function)!r}: {function.promote!r},")
+    lines.add("}", '"""The arguments of pointwise operators that take part in promotion."""', "")
+    lines.add("DERIVED: dict[str, str] = {")
+    for function in functions:
+        if function.derived_from is not None:
+            lines.add(f"{INDENT}{_qualified(function)!r}: {function.namespace + '::' + function.derived_from!r},")
+    lines.add("}", '"""In-place and out variants, and the functional operator whose kernel serves them."""', "")
+    lines.add("COMPOSITES: tuple[tuple[str, str, str, str], ...] = (")
+    for function in functions:
+        if function.composite is not None and not _is_served(function):
+            key, name = function.composite
+            lines.add(f"{INDENT}{(_qualified(function), key, composite_modules[name], name)!r},")
+    lines.add(")", '"""Operator, dispatch key, module and name of the composite kernel."""')
+    return lines.text()
+
+
+def _is_served(function: NativeFunction) -> bool:
+    """Say whether a derived variant of a composite uses the functional kernel, being an out variant."""
+    return function.derived_from is not None and function.schema_kind == "out"
+
+
+def _qualified(function: NativeFunction) -> str:
+    return f"{function.namespace}::{function.name}"

@@ -1,0 +1,121 @@
+"""The operators that the engine itself calls, by name through the dispatcher, when gradients are tensors."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from dovetail_kernel.signature import GRAD
+from dovetail_kernel.state import state
+from dovetail_kernel.signature import NO_GRAD, OVERRIDES
+from dovetail_kernel.tensor_base import TensorBase, wrap
+from dovetail_kernel.version import share_version
+
+if TYPE_CHECKING:
+    from dovetail_kernel.dtype import dtype as Dtype
+
+
+@cache
+def operator(name: str, overload: str) -> Any:
+    """Return ``ops.aten.<name>.<overload>``, looked up once."""
+    from dovetail_dispatcher import ops
+
+    return getattr(getattr(ops.aten, name), overload)
+
+
+def needs_dispatch(*tensors: TensorBase) -> bool:
+    """Return whether a call on `tensors` has to be dispatched: it is recorded, overridden, or seen by a mode."""
+    current = state()
+    if current & ~NO_GRAD:
+        return True
+    flags = OVERRIDES if current & NO_GRAD else OVERRIDES | GRAD
+    backend = tensors[0]._backend
+    return any([tensor._signature & flags or tensor._backend is not backend for tensor in tensors])
+
+
+def add(left: TensorBase, right: TensorBase) -> TensorBase:
+    """Return the sum."""
+    if needs_dispatch(left, right):
+        result: TensorBase = operator("add", "Tensor")(left, right)
+        return result
+    return wrap(left.array + right.array, left._backend)
+
+
+def sum_to_size(tensor: TensorBase, shape: tuple[int, ...]) -> TensorBase:
+    """Return `tensor` summed over the dimensions along which `shape` was broadcast."""
+    if not needs_dispatch(tensor):
+        return wrap(sum_array_to_shape(tensor.array, shape), tensor._backend)
+    given = tensor.array.shape
+    extra = len(given) - len(shape)
+    dims = [dim for dim in range(len(given)) if dim < extra or (shape[dim - extra] == 1 and given[dim] != 1)]
+    if dims:
+        tensor = operator("sum", "dim_IntList")(tensor, dims, True)
+    if tuple(tensor.array.shape) != tuple(shape):
+        tensor = operator("view", "default")(tensor, list(shape))
+    return tensor
+
+
+def sum_array_to_shape(array: Any, shape: tuple[int, ...]) -> Any:
+    """Return `array` summed over the dimensions along which `shape` was broadcast."""
+    given = array.shape
+    extra = len(given) - len(shape)
+    axes = tuple([dim for dim in range(len(given)) if dim < extra or (shape[dim - extra] == 1 and given[dim] != 1)])
+    return array.sum(axis=axes, keepdims=True, dtype=array.dtype).reshape(shape)
+
+
+def cast(tensor: TensorBase, dtype: Dtype) -> TensorBase:
+    """Return `tensor` with another dtype."""
+    if needs_dispatch(tensor):
+        result: TensorBase = operator("to", "dtype")(tensor, dtype)
+        return result
+    backend = tensor._backend
+    return wrap(backend.arrays.cast(tensor.array, backend.arrays.native_dtypes[dtype]), backend)
+
+
+def real(tensor: TensorBase) -> TensorBase:
+    """Return the real part."""
+    if needs_dispatch(tensor):
+        result: TensorBase = operator("real", "default")(tensor)
+        return result
+    return wrap(tensor.array.real, tensor._backend)
+
+
+def move(tensor: TensorBase, device: Any) -> TensorBase:
+    """Return `tensor` on another device."""
+    result: TensorBase = operator("to", "device")(tensor, device, tensor.dtype)
+    return result
+
+
+def clone(tensor: TensorBase) -> TensorBase:
+    """Return a copy."""
+    if needs_dispatch(tensor):
+        result: TensorBase = operator("clone", "default")(tensor)
+        return result
+    return wrap(tensor.array.copy(), tensor._backend)
+
+
+def detach(tensor: TensorBase) -> TensorBase:
+    """Return a leaf with the same data and version."""
+    if needs_dispatch(tensor):
+        result: TensorBase = operator("detach", "default")(tensor)
+        return result
+    twin = wrap(tensor.array, tensor._backend)
+    twin._counter = share_version(tensor)
+    twin._storage = tensor.untyped_storage()
+    return twin
+
+
+def filled(shape: tuple[int, ...], native_dtype: Any, backend: Any, value: int) -> TensorBase:
+    """Return a new tensor full of `value`."""
+    array = backend.arrays.scalar(value, native_dtype)
+    if shape:
+        array = _full(array, shape, backend)
+    return wrap(array, backend)
+
+
+def _full(scalar: Any, shape: tuple[int, ...], backend: Any) -> Any:
+    array = backend.arrays.empty(shape, scalar.dtype)
+    if backend.arrays.mutable_arrays:
+        backend.arrays.copy_into(array, scalar)
+        return array
+    return array * 0 + scalar

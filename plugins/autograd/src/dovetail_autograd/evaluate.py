@@ -1,0 +1,113 @@
+"""Running one node on tensors, with everything that may surround it: hooks, captured and retained gradients, anomalies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from dovetail_kernel.tensor_base import TensorBase
+
+from . import anomaly, calls
+from .accumulate import AccumulateGrad
+from .autograd_meta import meta_of
+from .hooks import NodeHooks, run_node_hooks, run_tensor_hooks
+
+if TYPE_CHECKING:
+    from .graph_task import GraphTask
+    from .node import Node
+
+
+def evaluate(task: GraphTask, node: Node, grads: list[TensorBase | None]) -> Sequence[TensorBase | None]:
+    """Run `node` on the gradients of its outputs; return those of its inputs, one per edge.
+
+    The order is that of PyTorch: tensor hooks, retained gradients, captured gradients, node pre-hooks, the node, node
+    hooks. A node that is only captured does not run.
+    """
+    hooks = node.hooks
+    if hooks is not None:
+        _before_capture(hooks, grads)
+    captures = task.captures.get(node)
+    if captures is not None:
+        for output_nr, position in captures:
+            task.captured[position] = grads[output_nr]
+        if not task.runs(node):
+            return [None] * len(node.next_edges)
+    given = tuple(grads)
+    if hooks is not None and hooks.before:
+        given = run_node_hooks(hooks.before, given)
+    outer = task.node
+    task.node = node
+    try:
+        returned = _apply(node, given)
+    finally:
+        task.node = outer
+    if hooks is not None and hooks.after:
+        returned = run_node_hooks(hooks.after, tuple(returned), given)
+    if not task.keep_graph:
+        node.release()
+    return returned
+
+
+def _before_capture(hooks: NodeHooks, grads: list[TensorBase | None]) -> None:
+    for output_nr, tensor_hooks in hooks.tensor.items():
+        grads[output_nr] = run_tensor_hooks(tensor_hooks, grads[output_nr])
+    for output_nr, reference in hooks.retained.items():
+        tensor = reference()
+        grad = grads[output_nr]
+        if tensor is not None and grad is not None:
+            meta = meta_of(tensor)
+            meta.grad = calls.clone(grad) if meta.grad is None else calls.add(meta.grad, grad)
+
+
+def _apply(node: Node, grads: tuple[TensorBase | None, ...]) -> Sequence[TensorBase | None]:
+    if node.is_formula and not any([grad is not None for grad in grads]):
+        return [None] * len(node.next_edges)
+    if not anomaly.is_anomaly_enabled():
+        return flatten(node, node.apply_tensors(*grads))
+    with anomaly.watch(node):
+        returned = flatten(node, node.apply_tensors(*grads))
+        anomaly.check_nan(node, returned)
+    return returned
+
+
+def flatten(node: Node, returned: Any) -> Sequence[TensorBase | None]:
+    """Return what a body returned as one gradient per edge: entries for a ``Tensor[]`` argument are lists."""
+    if type(returned) is tuple and len(returned) == len(node.next_edges):
+        for grad in returned:
+            if type(grad) is list:
+                break
+        else:
+            return returned
+    flat: list[TensorBase | None] = []
+    for grad in returned:
+        if type(grad) in (list, tuple):
+            flat.extend(grad)
+        else:
+            flat.append(grad)
+    return flat
+
+
+def run_leaf(task: GraphTask, node: AccumulateGrad, grad: TensorBase) -> None:
+    """Bring a complete gradient to a leaf that has hooks or is captured, or while gradients are tensors."""
+    hooks = node.hooks
+    grads: list[TensorBase | None] = [grad]
+    if hooks is not None:
+        _before_capture(hooks, grads)
+    captures = task.captures.get(node)
+    if captures is not None:
+        for _, position in captures:
+            task.captured[position] = grads[0]
+        if not task.runs(node):
+            return
+    given = tuple(grads)
+    if hooks is not None and hooks.before:
+        given = run_node_hooks(hooks.before, given)
+    if given[0] is not None:
+        outer = task.node
+        task.node = node
+        try:
+            node.accumulate_tensor(given[0])
+        finally:
+            task.node = outer
+    if hooks is not None and hooks.after:
+        run_node_hooks(hooks.after, (), given)

@@ -1,0 +1,200 @@
+"""Nodes of the graph: one per recorded call, with edges to the nodes that made its inputs and what it saved."""
+
+from __future__ import annotations
+
+import itertools
+from abc import ABC
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+from dovetail_kernel.dtype import dtype, dtype_of_signature
+
+from .hooks import Hooks, NodeHooks, RemovableHandle
+
+if TYPE_CHECKING:
+    from dovetail_kernel.backends import Backend
+    from dovetail_kernel.tensor_base import TensorBase
+
+next_sequence_nr: Callable[[], int] = itertools.count().__next__
+"""Return the next sequence number. Edges always lead to smaller ones (AccumulateGrad apart)."""
+
+Metadata = tuple[tuple[int, ...], Any]
+"""Shape and native dtype of one output of a node."""
+
+
+class Edge(NamedTuple):
+    """One way on in the graph: to output `input_nr` of `function`. (The graph itself holds plain tuples.)"""
+
+    function: Node | None
+    input_nr: int
+
+
+class InputMetadata(NamedTuple):
+    """What is known of the gradients that a node takes: those of its outputs."""
+
+    shape: tuple[int, ...]
+    dtype: dtype
+    device: str | None
+    is_nested_tensor: bool = False
+
+
+class Node:
+    """A recorded call.
+
+    Attributes
+    ----------
+    next_edges
+        Per differentiable input None, or (node, output number of that node).
+    sequence_nr
+        Ready nodes run by the highest first.
+    input_metadata
+        For one output its `Metadata`, for several a list of them.
+    backend
+        The backend whose arrays the array body takes; None if only the tensors body will do, as for every node with
+        hooks.
+    hooks
+        None until something is registered or `metadata` is asked for.
+    """
+
+    __slots__ = ("backend", "hooks", "input_metadata", "next_edges", "sequence_nr")
+
+    next_edges: tuple[tuple[Node, int] | None, ...]
+    sequence_nr: int
+    input_metadata: Metadata | list[Metadata]
+    backend: Backend | None
+    hooks: NodeHooks | None
+
+    formula: ClassVar[Any] = None
+    is_leaf: ClassVar[bool] = False
+    """Whether the node is an AccumulateGrad."""
+    is_formula: ClassVar[bool] = False
+    """Whether the node is built in: undefined gradients in mean undefined gradients out, and a complex gradient for a
+    real input counts by its real part."""
+
+    # -- what a node computes; overridden per class --------------------------------------------------------------
+
+    def apply_tensors(self, *grads: TensorBase | None) -> Any:
+        """Return the gradients of the inputs, one per edge."""
+        raise NotImplementedError
+
+    def apply_arrays(self, kernels: Any, *grads: Any) -> Any:
+        """Return the gradients of the inputs over arrays. Only called on a node with a `backend`."""
+        raise NotImplementedError
+
+    def release(self) -> None:
+        """Free what was saved."""
+
+    # -- what a node tells about itself --------------------------------------------------------------------------
+
+    def name(self) -> str:
+        """Return the name of the node."""
+        return type(self).__name__
+
+    @property
+    def num_outputs(self) -> int:
+        """How many gradients the node takes."""
+        return len(self.input_metadata) if type(self.input_metadata) is list else 1
+
+    @property
+    def next_functions(self) -> tuple[Edge, ...]:
+        """One (node or None, input number) per differentiable input."""
+        return tuple([Edge(None, 0) if edge is None else Edge(*edge) for edge in self.next_edges])
+
+    @property
+    def metadata(self) -> dict[Any, Any]:
+        """A dict for whoever wants to note something on the node."""
+        hooks = self._make_hooks()
+        if hooks.metadata is None:
+            hooks.metadata = {}
+        return hooks.metadata
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether any input requires grad."""
+        return any([edge is not None for edge in self.next_edges])
+
+    @property
+    def _input_metadata(self) -> tuple[InputMetadata, ...]:
+        backend = self.backend
+        described = self.input_metadata if type(self.input_metadata) is list else [self.input_metadata]
+        return tuple(
+            [
+                InputMetadata(
+                    shape,
+                    native if backend is None else dtype_of_signature(backend.arrays.dtype_bits[native]),
+                    None if backend is None else backend.name,
+                )
+                for shape, native in described
+            ]
+        )
+
+    def _sequence_nr(self) -> int:
+        return self.sequence_nr
+
+    # -- hooks ---------------------------------------------------------------------------------------------------
+
+    def _make_hooks(self) -> NodeHooks:
+        hooks = self.hooks
+        if hooks is None:
+            hooks = NodeHooks()
+            self._leave_arrays()
+            self.hooks = hooks
+        return hooks
+
+    def _leave_arrays(self) -> None:
+        """Become a node that takes the tensors body only."""
+        self.backend = None
+
+    def register_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call ``hook(grad_inputs, grad_outputs)`` after the node ran.
+
+        Parameters
+        ----------
+        hook
+            Gets the gradients the node returned and those it was given, as tuples, and may return a tuple to replace
+            the former.
+
+        Returns
+        -------
+        RemovableHandle
+            ``handle.remove()`` takes the hook away.
+        """
+        return self._make_hooks().after.register(hook)
+
+    def register_prehook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call ``hook(grad_outputs)`` before the node runs; it may return a tuple to replace the gradients.
+
+        Returns
+        -------
+        RemovableHandle
+            ``handle.remove()`` takes the hook away.
+        """
+        return self._make_hooks().before.register(hook)
+
+    def _tensor_hooks(self, output_nr: int) -> Hooks:
+        return self._make_hooks().tensor_hooks(output_nr)
+
+    def __repr__(self) -> str:
+        return f"<{self.name()} object at {id(self):#x}>"
+
+
+class AnyNode(ABC):
+    """The type of graph nodes for ``isinstance``, as ``dovetail.autograd.graph.Node``."""
+
+    @classmethod
+    def __subclasshook__(cls, subclass: type) -> bool:
+        return issubclass(subclass, Node)
+
+
+def walk(root: Node) -> Iterator[Node]:
+    """Iterate over all nodes reachable from `root`, without recursion, each once."""
+    seen = {root}
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        yield node
+        for edge in node.next_edges:
+            if edge is not None and edge[0] not in seen:
+                seen.add(edge[0])
+                stack.append(edge[0])
+

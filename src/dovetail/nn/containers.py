@@ -1,0 +1,462 @@
+"""Modules that hold other modules or parameters in order or by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import chain, islice
+from typing import Any, Self, overload
+
+from dovetail import Tensor
+
+from .module import Module, indent
+from .parameter import Parameter
+
+__all__ = ["ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential"]
+
+
+def _position(index: Any, length: int) -> int:
+    """Return a valid non-negative position.
+
+    Raises
+    ------
+    IndexError
+        If ``index`` is out of range.
+    """
+    position = index.__index__()
+    if not -length <= position < length:
+        raise IndexError(f"index {position} is out of range for a container of {length}.")
+    return int(position % length)
+
+
+class _Numbered(Module):
+    """Submodules named "0", "1", …"""
+
+    def _rebuild(self, modules: Iterable[Module]) -> None:
+        for name in list(self._modules):
+            del self._modules[name]
+        for position, module in enumerate(list(modules)):
+            self.add_module(str(position), module)
+
+    def _key(self, index: Any) -> str:
+        return next(islice(self._modules, _position(index, len(self)), None))
+
+    def _at(self, index: Any) -> Module:
+        module = self._modules[self._key(index)]
+        assert module is not None
+        return module
+
+    def __setitem__(self, index: int, module: Module) -> None:
+        setattr(self, self._key(index), module)
+
+    def __delitem__(self, index: int | slice) -> None:
+        modules = list(self)
+        del modules[index if isinstance(index, slice) else _position(index, len(self))]
+        self._rebuild(modules)
+
+    def __len__(self) -> int:
+        return len(self._modules)
+
+    def __iter__(self) -> Iterator[Module]:
+        return iter(self._modules.values())  # type: ignore[arg-type]
+
+    def append(self, module: Module) -> Self:
+        """Add a module at the end; returns self."""
+        self.add_module(str(len(self)), module)
+        return self
+
+    def insert(self, index: int, module: Module) -> Self:
+        """Insert a module before position ``index``; returns self."""
+        if not isinstance(module, Module):
+            raise TypeError(f"{type(module).__name__} is not a Module subclass. Pass an instance of nn.Module.")
+        modules = list(self)
+        if not -len(modules) <= index <= len(modules):
+            raise IndexError(f"Index out of range: {index}. The container has {len(modules)} modules.")
+        modules.insert(index, module)
+        self._rebuild(modules)
+        return self
+
+    def extend(self, modules: Iterable[Module]) -> Self:
+        """Add modules at the end; returns self.
+
+        Raises
+        ------
+        TypeError
+            If ``modules`` is not iterable.
+        """
+        if not isinstance(modules, Iterable):
+            raise TypeError(
+                f"{type(self).__name__}.extend should be called with an iterable, but got {type(modules).__name__}. "
+                "Use append for one module."
+            )
+        for module in list(modules):
+            self.append(module)
+        return self
+
+    def __add__(self, other: Iterable[Module]) -> Self:
+        return self._of(chain(self, other))
+
+    def __iadd__(self, other: Iterable[Module]) -> Self:
+        return self.extend(other)
+
+    def pop(self, index: int = -1) -> Module:
+        """Remove the module at ``index`` and return it."""
+        module = self._at(index)
+        del self[index]
+        return module
+
+    def _of(self, modules: Iterable[Module]) -> Self:
+        raise NotImplementedError
+
+
+class Sequential(_Numbered):
+    """Call modules one after the other, each with the output of the one before.
+
+    Parameters
+    ----------
+    *args : Module, or one mapping of str to Module
+        Named "0", "1", …, or as in the mapping.
+    """
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__()
+        if len(args) == 1 and isinstance(args[0], Mapping):
+            for name, module in args[0].items():
+                self.add_module(name, module)
+        else:
+            for position, module in enumerate(args):
+                self.add_module(str(position), module)
+
+    def forward(self, input: Any) -> Any:
+        for module in self:
+            input = module(input)
+        return input
+
+    @overload
+    def __getitem__(self, index: int) -> Module: ...
+    @overload
+    def __getitem__(self, index: slice) -> Self: ...
+    def __getitem__(self, index: int | slice) -> Module | Self:
+        if isinstance(index, slice):
+            return type(self)(dict(list(self._modules.items())[index]))
+        return self._at(index)
+
+    def __delitem__(self, index: int | slice) -> None:
+        names = list(self._modules)
+        for name in names[index] if isinstance(index, slice) else [self._key(index)]:
+            del self._modules[name]
+        # Numbers close up; given names stay.
+        if all(name.isdigit() for name in self._modules):
+            self._rebuild(list(self))
+
+    def _of(self, modules: Iterable[Module]) -> Self:
+        return type(self)(*modules)
+
+
+class ModuleList(_Numbered):
+    """A list of modules that are registered as submodules "0", "1", ….
+
+    Parameters
+    ----------
+    modules : iterable of Module, optional
+        The first elements.
+    """
+
+    def __init__(self, modules: Iterable[Module] | None = None) -> None:
+        super().__init__()
+        if modules is not None:
+            self.extend(modules)
+
+    @overload
+    def __getitem__(self, index: int) -> Module: ...
+    @overload
+    def __getitem__(self, index: slice) -> Self: ...
+    def __getitem__(self, index: int | slice) -> Module | Self:
+        if isinstance(index, slice):
+            return type(self)(list(self)[index])
+        return self._at(index)
+
+    def _of(self, modules: Iterable[Module]) -> Self:
+        return type(self)(modules)
+
+    def __repr__(self) -> str:
+        """Print equal neighbours once, as ``(0-2): 3 x Linear(…)``."""
+        runs: list[list[Any]] = []
+        for position, module in enumerate(self):
+            text = repr(module)
+            if runs and runs[-1][2] == text:
+                runs[-1][1] = position
+            else:
+                runs.append([position, position, text])
+        if not runs:
+            return f"{self._get_name()}()"
+        lines = [
+            f"({first}): {indent(text)}" if first == last else f"({first}-{last}): {last - first + 1} x {indent(text)}"
+            for first, last, text in runs
+        ]
+        return f"{self._get_name()}(\n  " + "\n  ".join(lines) + "\n)"
+
+
+class ModuleDict(Module):
+    """A dictionary of modules that are registered as submodules under their keys.
+
+    Parameters
+    ----------
+    modules : mapping or iterable of pairs, optional
+        The first entries.
+    """
+
+    def __init__(self, modules: Mapping[str, Module] | Iterable[tuple[str, Module]] | None = None) -> None:
+        super().__init__()
+        if modules is not None:
+            self.update(modules)
+
+    def __getitem__(self, key: str) -> Module:
+        module = self._modules[key]
+        assert module is not None
+        return module
+
+    def __setitem__(self, key: str, module: Module) -> None:
+        self.add_module(key, module)
+
+    def __delitem__(self, key: str) -> None:
+        del self._modules[key]
+
+    def __len__(self) -> int:
+        return len(self._modules)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._modules)
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._modules
+
+    def clear(self) -> None:
+        """Remove all entries."""
+        self._modules.clear()
+
+    def pop(self, key: str) -> Module:
+        """Remove the entry ``key`` and return its module."""
+        module = self[key]
+        del self[key]
+        return module
+
+    def keys(self) -> Iterable[str]:
+        """Return the keys."""
+        return self._modules.keys()
+
+    def items(self) -> Iterable[tuple[str, Any]]:
+        """Return the (key, module) pairs."""
+        return self._modules.items()
+
+    def values(self) -> Iterable[Any]:
+        """Return the modules."""
+        return self._modules.values()
+
+    def update(self, modules: Mapping[str, Module] | Iterable[tuple[str, Module]]) -> None:
+        """Add entries, replacing those with the same key.
+
+        Raises
+        ------
+        TypeError
+            If ``modules`` is not a mapping or an iterable of pairs.
+        """
+        for key, module in _pairs("ModuleDict", modules):
+            self[key] = module
+
+
+class ParameterList(Module):
+    """A list whose tensors become parameters, named "0", "1", …; other values are kept as they are.
+
+    Parameters
+    ----------
+    values : iterable, optional
+        The first elements.
+    """
+
+    def __init__(self, values: Iterable[Any] | None = None) -> None:
+        super().__init__()
+        self._size = 0
+        if values is not None:
+            self.extend(values)
+
+    @overload
+    def __getitem__(self, index: int) -> Any: ...
+    @overload
+    def __getitem__(self, index: slice) -> Self: ...
+    def __getitem__(self, index: int | slice) -> Any:
+        if isinstance(index, slice):
+            return type(self)(list(self)[index])
+        return getattr(self, str(_position(index, self._size)))
+
+    def __setitem__(self, index: int, value: Any) -> None:
+        setattr(self, str(_position(index, self._size)), _as_parameter(value))
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __iter__(self) -> Iterator[Any]:
+        return (getattr(self, str(position)) for position in range(self._size))
+
+    def append(self, value: Any) -> Self:
+        """Add a value at the end; returns self."""
+        setattr(self, str(self._size), _as_parameter(value))
+        self._size += 1
+        return self
+
+    def extend(self, values: Iterable[Any]) -> Self:
+        """Add values at the end; returns self.
+
+        Raises
+        ------
+        TypeError
+            If ``values`` is not an iterable, or a single tensor.
+        """
+        if not isinstance(values, Iterable) or isinstance(values, Tensor):
+            raise TypeError(
+                f"ParameterList.extend should be called with an iterable, but got {type(values).__name__}. "
+                "Use append for one value."
+            )
+        for value in list(values):
+            self.append(value)
+        return self
+
+    def __iadd__(self, values: Iterable[Any]) -> Self:
+        return self.extend(values)
+
+    def pop(self, index: int = -1) -> Any:
+        """Remove the value at ``index`` and return it."""
+        values = list(self)
+        removed = values.pop(_position(index, self._size))
+        for position in range(self._size):
+            delattr(self, str(position))
+        self._size = 0
+        self.extend(values)
+        return removed
+
+    def extra_repr(self) -> str:
+        return "\n".join(
+            _describe(position, value, str(getattr(value, "dtype", ""))) for position, value in enumerate(self)
+        )
+
+    def __repr__(self) -> str:
+        return _repr_of_values(self)
+
+
+class ParameterDict(Module):
+    """A dictionary whose tensors become parameters under their keys; other values are kept as they are.
+
+    Parameters
+    ----------
+    parameters : mapping or iterable of pairs, optional
+        The first entries.
+    """
+
+    def __init__(self, parameters: Any = None) -> None:
+        super().__init__()
+        self._keys: dict[str, None] = {}
+        if parameters is not None:
+            self.update(parameters)
+
+    def __getitem__(self, key: str) -> Any:
+        if key not in self._keys:
+            raise KeyError(key)
+        return getattr(self, key)
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        if key not in self._keys and (not isinstance(key, str) or not key or "." in key or hasattr(self, key)):
+            raise KeyError(f"{key!r} can't name a parameter here: it is empty, has a dot, or is an attribute already")
+        setattr(self, key, _as_parameter(value))
+        self._keys[key] = None
+
+    def __delitem__(self, key: str) -> None:
+        del self._keys[key]
+        delattr(self, key)
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._keys)
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._keys
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """Return the value of ``key``, or ``default``."""
+        return getattr(self, key) if key in self._keys else default
+
+    def pop(self, key: str) -> Any:
+        """Remove the entry ``key`` and return its value."""
+        value = self[key]
+        del self[key]
+        return value
+
+    def clear(self) -> None:
+        """Remove all entries."""
+        for key in list(self):
+            del self[key]
+
+    def keys(self) -> Iterable[str]:
+        """Return the keys."""
+        return self._keys.keys()
+
+    def items(self) -> Iterable[tuple[str, Any]]:
+        """Return the (key, value) pairs."""
+        return ((key, self[key]) for key in self._keys)
+
+    def values(self) -> Iterable[Any]:
+        """Return the values."""
+        return (self[key] for key in self._keys)
+
+    def update(self, parameters: Any) -> None:
+        """Add entries, replacing those with the same key.
+
+        Raises
+        ------
+        TypeError
+            If ``parameters`` is not a mapping or an iterable of pairs.
+        """
+        for key, value in _pairs("ParameterDict", parameters):
+            self[key] = value
+
+    def extra_repr(self) -> str:
+        return "\n".join(
+            _describe(key, value, str(value.type()) if isinstance(value, Tensor) else "") for key, value in self.items()
+        )
+
+    def __repr__(self) -> str:
+        return _repr_of_values(self)
+
+
+def _pairs(name: str, entries: Any) -> list[tuple[str, Any]]:
+    if not isinstance(entries, Iterable):
+        raise TypeError(
+            f"{name}.update should be called with an iterable of key/value pairs, but got {type(entries).__name__}. "
+            "Pass a dict."
+        )
+    items: Callable[[], Any] | None = getattr(entries, "items", None)
+    pairs = [tuple(pair) for pair in (items() if items is not None else entries)]
+    for position, pair in enumerate(pairs):
+        if len(pair) != 2:
+            raise ValueError(
+                f"{name} update sequence element #{position} has length {len(pair)}; 2 is required. Pass (key, value)."
+            )
+    return pairs
+
+
+def _as_parameter(value: Any) -> Any:
+    return Parameter(value) if isinstance(value, Tensor) and not isinstance(value, Parameter) else value
+
+
+def _describe(key: Any, value: Any, kind: str) -> str:
+    if not isinstance(value, Tensor):
+        return f"  ({key}): Object of type: {type(value).__name__}"
+    size = "x".join(str(length) for length in value.shape)
+    place = "" if value.device.type == "cpu" else f" ({value.device})"
+    what = "Parameter" if isinstance(value, Parameter) else "Tensor"
+    return f"  ({key}): {what} containing: [{kind} of size {size}{place}]"
+
+
+def _repr_of_values(module: Module) -> str:
+    lines = module.extra_repr()
+    return f"{type(module).__name__}(\n{indent('  ' + lines)}\n)" if lines else f"{type(module).__name__}()"

@@ -1,0 +1,75 @@
+"""Linear maps."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import dovetail
+from dovetail import Tensor
+
+from . import functional as F
+from . import init
+from .module import Module
+from .parameter import Parameter
+
+__all__ = ["Identity", "Linear"]
+
+
+class Identity(Module):
+    """Return the input; any constructor arguments are ignored."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__()
+
+    def forward(self, input: Tensor) -> Tensor:
+        return input
+
+
+class Linear(Module):
+    """``input @ weight.T + bias``.
+
+    Parameters
+    ----------
+    in_features, out_features : int
+        Last dimension of the input, ``(*, in_features)``, and of the output, ``(*, out_features)``.
+    bias : bool, default True
+        Whether to add a bias.
+    device, dtype : optional
+        Of the parameters; default: the default device and dtype.
+
+    Attributes
+    ----------
+    weight : Parameter
+        ``(out_features, in_features)``; both are initialised uniformly within ``± 1 / sqrt(in_features)``.
+    bias : Parameter or None
+        ``(out_features,)``
+    """
+
+    weight: Parameter
+    bias: Parameter | None
+
+    def __init__(
+        self, in_features: int, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None
+    ) -> None:
+        super().__init__()
+        self.in_features = in_features
+        self.out_features = out_features
+        self.weight = Parameter(dovetail.empty((out_features, in_features), device=device, dtype=dtype))
+        self.register_parameter(
+            "bias", Parameter(dovetail.empty(out_features, device=device, dtype=dtype)) if bias else None
+        )
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw new initial values."""
+        init.kaiming_uniform_(self.weight, a=math.sqrt(5))
+        if self.bias is not None:
+            bound = 1 / math.sqrt(self.in_features) if self.in_features else 0.0
+            init.uniform_(self.bias, -bound, bound)
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.linear(input, self.weight, self.bias)
+
+    def extra_repr(self) -> str:
+        return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"

@@ -1,0 +1,143 @@
+"""Moving and casting a module: ``to``, ``double``, ``cpu``, ``to_empty`` …; Parameter objects are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Self
+
+import dovetail
+from dovetail import Tensor, device, dtype
+
+from .parameter import Parameter
+from .traversal import Traversal
+
+
+class Moves(Traversal):
+    """Methods that replace the data of all parameters and buffers; every one returns self."""
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
+        """Replace every parameter's data, its gradient's data, and every buffer by ``fn`` of it."""
+        if recurse:
+            for module in self.children():
+                module._apply(fn)
+        for name, parameter in self._parameters.items():
+            if parameter is None:
+                continue
+            with dovetail.no_grad():
+                moved = fn(parameter)
+                gradient = parameter.grad
+                moved_gradient = None if gradient is None else fn(gradient)
+            if moved is parameter:
+                continue
+            if moved.is_meta == parameter.is_meta:
+                parameter.grad = None
+                parameter.data = moved
+            else:
+                # A meta tensor has no data to swap: the parameter is replaced.
+                parameter = Parameter(moved, parameter.requires_grad)
+                self._parameters[name] = parameter
+            if moved_gradient is not None:
+                assert gradient is not None
+                parameter.grad = moved_gradient.requires_grad_(gradient.requires_grad)
+        for name, buffer in self._buffers.items():
+            if buffer is not None:
+                self._buffers[name] = fn(buffer)
+        return self
+
+    def to(self, *args: Any, **kwargs: Any) -> Self:
+        """Move to a device and/or cast the floating point and complex parameters and buffers.
+
+        Called as ``to(device=None, dtype=None, non_blocking=False)``, ``to(dtype, non_blocking=False)`` or
+        ``to(tensor, non_blocking=False)`` (that tensor's device and dtype). Parameter objects are kept.
+
+        Raises
+        ------
+        TypeError
+            If the dtype is neither floating point nor complex.
+        NotImplementedError
+            If a meta tensor would have to be copied; use `to_empty`.
+        """
+        target, kind, non_blocking = _parse_to(*args, **kwargs)
+        if kind is not None and not (kind.is_floating_point or kind.is_complex):
+            raise TypeError(
+                f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={kind}. "
+                "Cast single tensors with Tensor.to instead."
+            )
+
+        def convert(tensor: Tensor) -> Tensor:
+            if tensor.is_meta and target is not None and target.type != "meta":
+                raise NotImplementedError(
+                    "Cannot copy out of meta tensor; no data! Please use torch.nn.Module.to_empty() instead of "
+                    "torch.nn.Module.to() when moving module from meta to a different device."
+                )
+            castable = tensor.is_floating_point() or tensor.is_complex()
+            return tensor.to(target, kind if castable else None, non_blocking)
+
+        return self._apply(convert)
+
+    def to_empty(self, *, device: str | device | int | None, recurse: bool = True) -> Self:
+        """Move to ``device`` without copying: the new parameters and buffers are uninitialised."""
+        return self._apply(lambda tensor: dovetail.empty_like(tensor, device=device), recurse)
+
+    def type(self, dst_type: dtype | str) -> Self:
+        """Cast all parameters and buffers to ``dst_type``."""
+        return self._apply(lambda tensor: tensor.type(dst_type))
+
+    def float(self) -> Self:
+        """Cast floating point parameters and buffers to float32."""
+        return self._cast(dovetail.float32)
+
+    def double(self) -> Self:
+        """Cast floating point parameters and buffers to float64."""
+        return self._cast(dovetail.float64)
+
+    def half(self) -> Self:
+        """Cast floating point parameters and buffers to float16."""
+        return self._cast(dovetail.float16)
+
+    def bfloat16(self) -> Self:
+        """Cast floating point parameters and buffers to bfloat16."""
+        return self._cast(dovetail.bfloat16)
+
+    def _cast(self, kind: dtype) -> Self:
+        return self._apply(lambda tensor: tensor.to(kind) if tensor.is_floating_point() else tensor)
+
+    def cpu(self) -> Self:
+        """Move all parameters and buffers to the CPU."""
+        return self._apply(lambda tensor: tensor.cpu())
+
+    def cuda(self, device: int | device | None = None) -> Self:
+        """Move all parameters and buffers to a CUDA device (default: the current one)."""
+        return self._apply(lambda tensor: tensor.cuda(device))
+
+
+def _parse_to(*args: Any, **kwargs: Any) -> tuple[device | None, dtype | None, bool]:
+    """Sort the arguments of `Moves.to` into device, dtype and non_blocking."""
+    unknown = set(kwargs) - {"device", "dtype", "non_blocking", "tensor", "memory_format"}
+    if unknown:
+        raise TypeError(
+            f"to() got an unexpected keyword argument '{sorted(unknown)[0]}'. Use device, dtype or tensor."
+        )
+    target, kind = kwargs.get("device"), kwargs.get("dtype")
+    non_blocking = bool(kwargs.get("non_blocking", False))
+    rest = list(args)
+    first = kwargs.get("tensor", rest[0] if rest else None)
+    if isinstance(first, Tensor):
+        target, kind = first.device, first.dtype
+        rest = rest if "tensor" in kwargs else rest[1:]
+    elif isinstance(first, dtype):
+        kind, rest = first, rest[1:]
+    elif rest:
+        target, rest = rest[0], rest[1:]
+        if rest and (rest[0] is None or isinstance(rest[0], dtype)):
+            kind, rest = rest[0], rest[1:]
+    if rest:
+        non_blocking, rest = rest[0], rest[1:]
+    valid_device = target is None or isinstance(target, (str, int, device))
+    if rest or not valid_device or not isinstance(non_blocking, bool) or not (kind is None or isinstance(kind, dtype)):
+        given = ", ".join(type(value).__name__ for value in (*args, *kwargs.values()))
+        raise TypeError(
+            f"to() received an invalid combination of arguments - got ({given}). "
+            "Use to(device, dtype), to(dtype) or to(tensor), each with an optional non_blocking."
+        )
+    return (None if target is None else device(target)), kind, non_blocking

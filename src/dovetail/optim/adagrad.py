@@ -1,0 +1,113 @@
+"""Adagrad."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import dovetail
+from dovetail import Tensor
+
+from .optimizer import Optimizer, Params
+from .options import check_flags, check_non_negative, number
+
+__all__ = ["Adagrad"]
+
+
+class Adagrad(Optimizer):
+    """Adagrad: steps divided by the root of the sum of all squared gradients so far.
+
+    Parameters
+    ----------
+    params : iterable
+        As in `Optimizer`.
+    lr : float or Tensor, default 1e-2
+        Learning rate.
+    lr_decay : float, default 0
+        The rate is divided by ``1 + (step - 1) * lr_decay``.
+    weight_decay : float, default 0
+        Factor of the parameter added to its gradient.
+    initial_accumulator_value : float, default 0
+        What the sums start from.
+    eps : float, default 1e-10
+        Added to the denominator.
+    maximize : bool, default False
+        Go up instead of down.
+    foreach, fused : bool, optional
+        Accepted; they do not change the result.
+    differentiable : bool, default False
+        True is refused.
+
+    Raises
+    ------
+    ValueError
+        For a negative option.
+    """
+
+    def __init__(
+        self,
+        params: Params,
+        lr: float | Tensor = 1e-2,
+        lr_decay: float = 0,
+        weight_decay: float = 0,
+        initial_accumulator_value: float = 0,
+        eps: float = 1e-10,
+        foreach: bool | None = None,
+        *,
+        maximize: bool = False,
+        differentiable: bool = False,
+        fused: bool | None = None,
+    ) -> None:
+        check_non_negative(learning_rate=lr)
+        for name, value in (
+            ("lr_decay", lr_decay),
+            ("weight_decay", weight_decay),
+            ("initial_accumulator_value", initial_accumulator_value),
+            ("epsilon", eps),
+        ):
+            if not value >= 0.0:
+                raise ValueError(f"Invalid {name.removesuffix('_value')} value: {value}. It must not be negative.")
+        check_flags("Adagrad", differentiable=differentiable, foreach=foreach, fused=fused)
+        defaults = {
+            "lr": lr,
+            "lr_decay": lr_decay,
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "initial_accumulator_value": initial_accumulator_value,
+            "foreach": foreach,
+            "maximize": maximize,
+            "differentiable": differentiable,
+            "fused": fused,
+        }
+        super().__init__(params, defaults)
+
+    def add_param_group(self, param_group: dict[str, Any]) -> None:
+        super().add_param_group(param_group)
+        # The sums exist before the first step, as they may start from another value than zero.
+        group = self.param_groups[-1]
+        for parameter in group["params"]:
+            initial = group["initial_accumulator_value"]
+            with dovetail.no_grad():
+                total = dovetail.zeros_like(parameter).fill_(initial)
+            self.state[parameter] = {"step": dovetail.tensor(0.0), "sum": total}
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        loss = self._evaluate(closure)
+        with dovetail.no_grad():
+            for group in self.param_groups:
+                rate = number(group["lr"])
+                for parameter in group["params"]:
+                    gradient = parameter.grad
+                    if gradient is None:
+                        continue
+                    state = self.state[parameter]
+                    step = state["step"].add_(1).item()
+                    if group["maximize"]:
+                        gradient = gradient.neg()
+                    if group["weight_decay"] != 0:
+                        gradient = gradient.add(parameter, alpha=group["weight_decay"])
+                    total = state["sum"].addcmul_(gradient, gradient)
+                    parameter.addcdiv_(
+                        gradient, total.sqrt().add_(group["eps"]), value=-rate / (1 + (step - 1) * group["lr_decay"])
+                    )
+        return loss

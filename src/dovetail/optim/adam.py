@@ -1,0 +1,176 @@
+"""Adam and AdamW."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import dovetail
+from dovetail import Tensor
+
+from .optimizer import Optimizer, Params
+from .options import check_flags, check_non_negative, number
+
+__all__ = ["Adam", "AdamW"]
+
+
+class Adam(Optimizer):
+    """Adam: steps scaled by running means of the gradients and of their squares.
+
+    Parameters
+    ----------
+    params : iterable
+        As in `Optimizer`.
+    lr : float or Tensor, default 1e-3
+        Learning rate.
+    betas : (float, float), default (0.9, 0.999)
+        Decay of the two running means, each within [0, 1).
+    eps : float, default 1e-8
+        Added to the denominator.
+    weight_decay : float, default 0
+        Factor of the parameter added to its gradient.
+    amsgrad : bool, default False
+        Divide by the greatest mean of squares so far.
+    maximize : bool, default False
+        Go up instead of down.
+    decoupled_weight_decay : bool, default False
+        Shrink the parameter itself instead (AdamW).
+    foreach, fused, capturable : bool, optional
+        Accepted; they do not change the result.
+    differentiable : bool, default False
+        True is refused.
+
+    Raises
+    ------
+    ValueError
+        For an option out of range.
+    """
+
+    def __init__(
+        self,
+        params: Params,
+        lr: float | Tensor = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        amsgrad: bool = False,
+        *,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        capturable: bool = False,
+        differentiable: bool = False,
+        fused: bool | None = None,
+        decoupled_weight_decay: bool = False,
+    ) -> None:
+        check_non_negative(learning_rate=lr, epsilon_value=eps)
+        for position, beta in enumerate(betas):
+            if not 0.0 <= beta < 1.0:
+                raise ValueError(f"Invalid beta parameter at index {position}: {beta}. It must be within [0, 1).")
+        if weight_decay < 0.0:
+            raise ValueError(f"Invalid weight_decay value: {weight_decay}. It must not be negative.")
+        check_flags(type(self).__name__, differentiable=differentiable, foreach=foreach, fused=fused)
+        defaults = {
+            "lr": lr,
+            "betas": betas,
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "amsgrad": amsgrad,
+            "maximize": maximize,
+            "foreach": foreach,
+            "capturable": capturable,
+            "differentiable": differentiable,
+            "fused": fused,
+            "decoupled_weight_decay": decoupled_weight_decay,
+        }
+        super().__init__(params, defaults)
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        loss = self._evaluate(closure)
+        with dovetail.no_grad():
+            for group in self.param_groups:
+                self._step_group(group)
+        return loss
+
+    def _step_group(self, group: dict[str, Any]) -> None:
+        beta1, beta2 = group["betas"]
+        rate, decay, eps = number(group["lr"]), group["weight_decay"], group["eps"]
+        decoupled, amsgrad, maximize = group["decoupled_weight_decay"], group["amsgrad"], group["maximize"]
+        for parameter in group["params"]:
+            gradient = parameter.grad
+            if gradient is None:
+                continue
+            state = self.state[parameter]
+            if not state:
+                _start(state, parameter, amsgrad)
+            mean, squares = state["exp_avg"], state["exp_avg_sq"]
+            step = state["step"].add_(1).item()
+            if maximize:
+                gradient = gradient.neg()
+            if decay != 0:
+                if decoupled:
+                    parameter.mul_(1 - rate * decay)
+                else:
+                    gradient = gradient.add(parameter, alpha=decay)
+            if gradient.is_complex():
+                # Real and imaginary parts are independent parameters; these views share the tensors' memory.
+                parameter, gradient, mean, squares = map(_real_view, (parameter, gradient, mean, squares))
+
+            mean.lerp_(gradient, 1 - beta1)
+            squares.mul_(beta2).addcmul_(gradient, gradient, value=1 - beta2)
+            if amsgrad:
+                greatest = _real_view(state["max_exp_avg_sq"])
+                squares = greatest.copy_(dovetail.maximum(greatest, squares))
+            # The bias corrections are numbers: they go into eps and the step size rather than into another pass.
+            correction = math.sqrt(1 - beta2**step)
+            denominator = squares.sqrt().add_(eps * correction)
+            parameter.addcdiv_(mean, denominator, value=-rate * correction / (1 - beta1**step))
+
+
+def _start(state: dict[str, Any], parameter: Tensor, amsgrad: bool) -> None:
+    state["step"] = dovetail.tensor(0.0)
+    state["exp_avg"] = dovetail.zeros_like(parameter)
+    state["exp_avg_sq"] = dovetail.zeros_like(parameter)
+    if amsgrad:
+        state["max_exp_avg_sq"] = dovetail.zeros_like(parameter)
+
+
+def _real_view(tensor: Tensor) -> Tensor:
+    return dovetail.view_as_real(tensor) if tensor.is_complex() else tensor
+
+
+class AdamW(Adam):
+    """Adam with decoupled weight decay: the parameter itself shrinks by ``lr * weight_decay`` in each step.
+
+    Parameters and errors as in `Adam`; ``weight_decay`` defaults to 1e-2.
+    """
+
+    def __init__(
+        self,
+        params: Params,
+        lr: float | Tensor = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 1e-2,
+        amsgrad: bool = False,
+        *,
+        maximize: bool = False,
+        foreach: bool | None = None,
+        capturable: bool = False,
+        differentiable: bool = False,
+        fused: bool | None = None,
+    ) -> None:
+        super().__init__(
+            params,
+            lr,
+            betas,
+            eps,
+            weight_decay,
+            amsgrad,
+            foreach=foreach,
+            maximize=maximize,
+            capturable=capturable,
+            differentiable=differentiable,
+            fused=fused,
+            decoupled_weight_decay=True,
+        )

@@ -1,0 +1,353 @@
+"""`Optimizer`: parameter groups with options, state per parameter, hooks around ``step``, and saving all of it."""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from copy import deepcopy
+from itertools import chain
+from typing import Any, TypeAlias, TypeVar, cast
+
+import dovetail
+from dovetail import Tensor
+
+from ..nn.hooks import RemovableHandle, add_hook
+from ..nn.module import zero_gradients
+from ..nn.parameter import type_name
+
+__all__ = ["Optimizer", "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook"]
+
+ParamGroup: TypeAlias = dict[str, Any]
+Params: TypeAlias = Iterable[Tensor] | Iterable[ParamGroup] | Iterable[tuple[str, Tensor]]
+Hooks: TypeAlias = OrderedDict[int, Callable[..., Any]]
+Step = TypeVar("Step", bound=Callable[..., Any])
+
+_global_pre_hooks: Hooks = OrderedDict()
+_global_post_hooks: Hooks = OrderedDict()
+
+
+def register_optimizer_step_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Call ``hook(optimizer, args, kwargs)`` before ``step`` of every optimizer; it may return new ones."""
+    return add_hook(_global_pre_hooks, hook)
+
+
+def register_optimizer_step_post_hook(hook: Callable[..., None]) -> RemovableHandle:
+    """Call ``hook(optimizer, args, kwargs)`` after ``step`` of every optimizer."""
+    return add_hook(_global_post_hooks, hook)
+
+
+def _with_hooks(step: Step) -> Step:
+    """Wrap a class's ``step`` so that hooks run around it and schedulers can see that it was called."""
+
+    @functools.wraps(step)
+    def hooked(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
+        self._opt_called = True
+        if not (self._step_pre_hooks or self._step_post_hooks or _global_pre_hooks or _global_post_hooks):
+            return step(self, *args, **kwargs)
+        for hook in (*_global_pre_hooks.values(), *self._step_pre_hooks.values()):
+            changed = hook(self, args, kwargs)
+            if changed is not None:
+                if not (isinstance(changed, tuple) and len(changed) == 2):
+                    raise RuntimeError(
+                        f"a step pre-hook must return None or a tuple of (new_args, new_kwargs), but got {changed}. "
+                        f"Return both, as {step.__qualname__} takes them."
+                    )
+                args, kwargs = changed
+        result = step(self, *args, **kwargs)
+        for hook in (*self._step_post_hooks.values(), *_global_post_hooks.values()):
+            hook(self, args, kwargs)
+        return result
+
+    return cast(Step, hooked)
+
+
+class Optimizer:
+    """Base class of all optimizers; subclasses define ``step``.
+
+    Parameters
+    ----------
+    params : iterable of Tensor, of (name, Tensor), or of dict
+        What to optimize; dicts are parameter groups with a key 'params' and options of their own.
+    defaults : dict
+        Options of groups that do not give them.
+
+    Attributes
+    ----------
+    param_groups : list of dict
+        The groups with all their options.
+    state : defaultdict of Tensor to dict
+        What the algorithm remembers about each parameter.
+
+    Raises
+    ------
+    TypeError
+        If ``params`` is a tensor or a set, or contains something else than tensors.
+    ValueError
+        If ``params`` is empty, holds a non-leaf, or the same parameter in two groups.
+    """
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "step" in cls.__dict__:
+            cls.step = _with_hooks(cls.step)  # type: ignore[method-assign]
+
+    def __init__(self, params: Params, defaults: dict[str, Any]) -> None:
+        self.defaults = defaults
+        self.state: defaultdict[Any, Any] = defaultdict(dict)
+        self.param_groups: list[ParamGroup] = []
+        self._opt_called = False
+        self._make_hook_tables()
+        if isinstance(params, Tensor):
+            raise TypeError(
+                "params argument given to the optimizer should be an iterable of Tensors or dicts, "
+                f"but got {type_name(params)}. Pass a list: [param]."
+            )
+        # A set is kept as it is: its lack of order is reported for the group.
+        given: Any = params if isinstance(params, (set, frozenset)) else list(params)
+        if len(given) == 0:
+            raise ValueError(
+                "optimizer got an empty parameter list. Pass model.parameters() as a list if it was used up."
+            )
+        is_groups = not isinstance(given, (set, frozenset)) and isinstance(given[0], dict)
+        for group in given if is_groups else [{"params": given}]:
+            self.add_param_group(group if not isinstance(group, dict) else dict(group))
+
+    def _make_hook_tables(self) -> None:
+        self._step_pre_hooks: Hooks = OrderedDict()
+        self._step_post_hooks: Hooks = OrderedDict()
+        self._state_dict_pre_hooks: Hooks = OrderedDict()
+        self._state_dict_post_hooks: Hooks = OrderedDict()
+        self._load_state_dict_pre_hooks: Hooks = OrderedDict()
+        self._load_state_dict_post_hooks: Hooks = OrderedDict()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"defaults": self.defaults, "state": self.state, "param_groups": self.param_groups}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._opt_called = False
+        self._make_hook_tables()
+
+    def __repr__(self) -> str:
+        lines = [f"{type(self).__name__} ("]
+        for number, group in enumerate(self.param_groups):
+            lines.append(f"Parameter Group {number}")
+            lines += [f"    {key}: {group[key]}" for key in sorted(group) if key != "params"]
+        return "\n".join(lines) + "\n)"
+
+    def add_param_group(self, param_group: ParamGroup) -> None:
+        """Add a group of parameters, with the defaults for options it does not give.
+
+        Parameters
+        ----------
+        param_group : dict
+            'params': a tensor, or an ordered collection of tensors or (name, tensor) pairs; and options.
+
+        Raises
+        ------
+        TypeError, ValueError
+            As the constructor; the optimizer is not changed.
+        """
+        if not isinstance(param_group, dict):
+            raise TypeError(f"param_group must be a dict, but got {type(param_group)}. Pass {{'params': [...]}}.")
+        params = param_group["params"]
+        if isinstance(params, (set, frozenset)):
+            raise TypeError(
+                "optimizer parameters need to be organized in ordered collections, but the ordering of tensors in sets "
+                "will change between runs. Please use a list instead."
+            )
+        entries = [params] if isinstance(params, Tensor) else list(params)
+        named = [isinstance(entry, tuple) for entry in entries]
+        if any(named) and not all(named):
+            raise ValueError(
+                "all optimizer params should be with/without names. Some param names are missing. "
+                "Pass model.named_parameters() or model.parameters()."
+            )
+        tensors: list[Tensor] = [entry[1] for entry in entries] if any(named) else entries
+        for tensor in tensors:
+            self._check_parameter(tensor)
+        if len({id(tensor) for tensor in tensors}) != len(tensors):
+            warnings.warn(
+                "optimizer contains a parameter group with duplicate parameters; in future, this will cause an error",
+                stacklevel=3,
+            )
+        taken = {id(parameter) for group in self.param_groups for parameter in group["params"]}
+        if any(id(tensor) in taken for tensor in tensors):
+            raise ValueError("some parameters appear in more than one parameter group. Name each in one group only.")
+        if self.param_groups and ("param_names" in self.param_groups[0]) != any(named):
+            raise ValueError(
+                "all optimizer param groups should be with/without names. "
+                f"cannot add param group {'with' if any(named) else 'without'} names to the optimizer"
+            )
+        group = {**param_group, "params": tensors}
+        if any(named):
+            group["param_names"] = [entry[0] for entry in entries]
+        for key, value in self.defaults.items():
+            group.setdefault(key, value)
+        self.param_groups.append(group)
+
+    def _check_parameter(self, tensor: Any) -> None:
+        if not isinstance(tensor, Tensor):
+            raise TypeError(
+                f"optimizer can only optimize Tensors, but one of the params is {type_name(tensor)}. "
+                "Pass model.parameters()."
+            )
+        if not (tensor.is_leaf or tensor.retains_grad):
+            raise ValueError("can't optimize a non-leaf Tensor. Detach it first: tensor.detach().requires_grad_().")
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Reset the gradients of all parameters: to None, or in place to zero."""
+        for group in self.param_groups:
+            zero_gradients(group["params"], set_to_none)
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Update the parameters from their gradients.
+
+        Parameters
+        ----------
+        closure : callable, optional
+            Reevaluates the model with gradients enabled and returns the loss.
+
+        Returns
+        -------
+        Any
+            What ``closure`` returned, or None.
+        """
+        raise NotImplementedError(f"{type(self).__name__} does not define step(). Define it in the subclass.")
+
+    @staticmethod
+    def _evaluate(closure: Callable[[], Any] | None) -> Any:
+        if closure is None:
+            return None
+        with dovetail.enable_grad():
+            return closure()
+
+    # Hooks
+
+    def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call ``hook(optimizer, args, kwargs)`` before ``step``; it returns None or ``(new_args, new_kwargs)``."""
+        return add_hook(self._step_pre_hooks, hook)
+
+    def register_step_post_hook(self, hook: Callable[..., None]) -> RemovableHandle:
+        """Call ``hook(optimizer, args, kwargs)`` after ``step``."""
+        return add_hook(self._step_post_hooks, hook)
+
+    def register_state_dict_pre_hook(self, hook: Callable[..., None], prepend: bool = False) -> RemovableHandle:
+        """Call ``hook(optimizer)`` before `state_dict` collects the state."""
+        return add_hook(self._state_dict_pre_hooks, hook, prepend)
+
+    def register_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+        """Call ``hook(optimizer, state_dict)`` after it; it may change the dict in place or return another."""
+        return add_hook(self._state_dict_post_hooks, hook, prepend)
+
+    def register_load_state_dict_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+        """Call ``hook(optimizer, state_dict)`` with a shallow copy before loading; it may return another dict."""
+        return add_hook(self._load_state_dict_pre_hooks, hook, prepend)
+
+    def register_load_state_dict_post_hook(self, hook: Callable[..., None], prepend: bool = False) -> RemovableHandle:
+        """Call ``hook(optimizer)`` after loading."""
+        return add_hook(self._load_state_dict_post_hooks, hook, prepend)
+
+    # State
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the state and the groups, with parameters replaced by their indices.
+
+        Returns
+        -------
+        dict
+            'state': dict of index to the parameter's state (the tensors themselves); 'param_groups': list of dict
+            whose 'params' are indices.
+        """
+        for hook in self._state_dict_pre_hooks.values():
+            hook(self)
+        parameters = chain.from_iterable(group["params"] for group in self.param_groups)
+        index: dict[int, int] = {}
+        for parameter in parameters:
+            index.setdefault(id(parameter), len(index))
+        groups = [
+            {
+                **{key: value for key, value in group.items() if key != "params"},
+                "params": [index[id(p)] for p in group["params"]],
+            }
+            for group in self.param_groups
+        ]
+        state = {index[id(key)] if isinstance(key, Tensor) else key: value for key, value in self.state.items()}
+        result: dict[str, Any] = {"state": state, "param_groups": groups}
+        for hook in self._state_dict_post_hooks.values():
+            changed = hook(self, result)
+            if changed is not None:
+                result = changed
+        return result
+
+    def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
+        """Take the state and options of ``state_dict``, which is copied.
+
+        Tensors of the state are cast to the parameter's dtype and device, except ``step``.
+
+        Parameters
+        ----------
+        state_dict : mapping
+            As returned by `state_dict` of an optimizer with groups of the same lengths.
+
+        Raises
+        ------
+        ValueError
+            If the groups differ in number or length; the optimizer is not changed.
+        """
+        state_dict = dict(state_dict)
+        for hook in self._load_state_dict_pre_hooks.values():
+            changed = hook(self, state_dict)
+            if changed is not None:
+                state_dict = changed
+        groups, saved_groups = self.param_groups, deepcopy(state_dict["param_groups"])
+        if len(groups) != len(saved_groups):
+            raise ValueError(
+                "loaded state dict has a different number of parameter groups: "
+                f"{len(saved_groups)}, but the optimizer has {len(groups)}. Build it with the same groups."
+            )
+        for number, (group, saved) in enumerate(zip(groups, saved_groups, strict=True)):
+            if len(group["params"]) != len(saved["params"]):
+                raise ValueError(
+                    "loaded state dict contains a parameter group that doesn't match the size of optimizer's group: "
+                    f"group {number} has {len(saved['params'])} parameters there and {len(group['params'])} here. "
+                    "Build the optimizer with the same parameters."
+                )
+        by_index = dict(
+            zip(
+                chain.from_iterable(saved["params"] for saved in saved_groups),
+                chain.from_iterable(group["params"] for group in groups),
+                strict=True,
+            )
+        )
+        state: defaultdict[Any, Any] = defaultdict(dict)
+        for index, value in state_dict["state"].items():
+            if index in by_index:
+                state[by_index[index]] = _restored(by_index[index], value)
+            else:
+                state[index] = value
+        for group, saved in zip(groups, saved_groups, strict=True):
+            names = {"param_names": group["param_names"]} if "param_names" in group else {}
+            saved.pop("param_names", None)
+            saved.update(params=group["params"], **names)
+        self.state = state
+        self.param_groups = saved_groups
+        for hook in self._load_state_dict_post_hooks.values():
+            hook(self)
+
+
+def _restored(parameter: Tensor, value: Any, key: str | None = None) -> Any:
+    """Copy a parameter's saved state, with its tensors in the parameter's dtype and on its device."""
+    if isinstance(value, Tensor):
+        if key == "step":
+            return value.clone()
+        if parameter.is_floating_point():
+            return value.to(device=parameter.device, dtype=parameter.dtype, copy=True)
+        return value.to(device=parameter.device, copy=True)
+    if isinstance(value, dict):
+        return {name: _restored(parameter, item, name) for name, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return type(value)(_restored(parameter, item) for item in value)
+    return deepcopy(value)

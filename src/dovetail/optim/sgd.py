@@ -1,0 +1,115 @@
+"""Stochastic gradient descent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import dovetail
+from dovetail import Tensor
+
+from .optimizer import Optimizer, Params
+from .options import check_flags, check_non_negative, number
+
+__all__ = ["SGD"]
+
+
+class SGD(Optimizer):
+    """Stochastic gradient descent, optionally with (Nesterov) momentum.
+
+    Parameters
+    ----------
+    params : iterable
+        As in `Optimizer`.
+    lr : float or Tensor, default 1e-3
+        Learning rate.
+    momentum : float, default 0
+        Share of the previous update that is kept; the first momentum buffer is the gradient.
+    dampening : float, default 0
+        What to leave out of each later gradient added to the momentum buffer.
+    weight_decay : float, default 0
+        Factor of the parameter added to its gradient.
+    nesterov : bool, default False
+        Look ahead along the momentum.
+    maximize : bool, default False
+        Go up instead of down.
+    foreach, fused : bool, optional
+        Accepted; they do not change the result.
+    differentiable : bool, default False
+        True is refused.
+
+    Raises
+    ------
+    ValueError
+        For a negative option, or Nesterov without momentum or with dampening.
+    """
+
+    def __init__(
+        self,
+        params: Params,
+        lr: float | Tensor = 1e-3,
+        momentum: float = 0,
+        dampening: float = 0,
+        weight_decay: float = 0,
+        nesterov: bool = False,
+        *,
+        maximize: bool = False,
+        foreach: bool | None = None,
+        differentiable: bool = False,
+        fused: bool | None = None,
+    ) -> None:
+        check_non_negative(learning_rate=lr, momentum_value=momentum)
+        if weight_decay < 0.0:
+            raise ValueError(f"Invalid weight_decay value: {weight_decay}. It must not be negative.")
+        if nesterov and (momentum <= 0 or dampening != 0):
+            raise ValueError("Nesterov momentum requires a momentum and zero dampening. Pass momentum=0.9, say.")
+        check_flags("SGD", differentiable=differentiable, foreach=foreach, fused=fused)
+        defaults = {
+            "lr": lr,
+            "momentum": momentum,
+            "dampening": dampening,
+            "weight_decay": weight_decay,
+            "nesterov": nesterov,
+            "maximize": maximize,
+            "foreach": foreach,
+            "differentiable": differentiable,
+            "fused": fused,
+        }
+        super().__init__(params, defaults)
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        loss = self._evaluate(closure)
+        with dovetail.no_grad():
+            for group in self.param_groups:
+                rate = number(group["lr"])
+                scale = rate if group["maximize"] else -rate
+                if group["momentum"] == 0 and group["weight_decay"] == 0:
+                    for parameter in group["params"]:
+                        gradient = parameter.grad
+                        if gradient is not None:
+                            parameter.add_(gradient, alpha=scale)
+                else:
+                    self._step_group(group, scale)
+        return loss
+
+    def _step_group(self, group: dict[str, Any], scale: float) -> None:
+        """Update one group with momentum or weight decay; ``scale`` is the signed learning rate."""
+        momentum, nesterov = group["momentum"], group["nesterov"]
+        fresh = 1 - group["dampening"]
+        # Under maximize the gradient keeps its sign, so what pulls the parameter to zero gets the other one.
+        decay = -group["weight_decay"] if group["maximize"] else group["weight_decay"]
+        for parameter in group["params"]:
+            gradient = parameter.grad
+            if gradient is None:
+                continue
+            if decay != 0:
+                gradient = gradient.add(parameter, alpha=decay)
+            if momentum != 0:
+                state = self.state[parameter]
+                buffer = state.get("momentum_buffer")
+                if buffer is None:
+                    state["momentum_buffer"] = buffer = gradient.clone()
+                else:
+                    buffer.mul_(momentum).add_(gradient, alpha=fresh)
+                gradient = gradient.add(buffer, alpha=momentum) if nesterov else buffer
+            parameter.add_(gradient, alpha=scale)
