@@ -320,7 +320,7 @@ def _to_bytes(flat: Tensor) -> tuple[str, memoryview]:
     """Return the dtype under which a 1-dimensional CPU tensor is stored, and its bytes."""
     name = _dtype_name(flat)
     carried = flat if name in _NUMPY_DTYPES else flat.view(getattr(dovetail, _CARRIERS[flat.dtype.itemsize]))
-    data = memoryview(np.ascontiguousarray(carried.numpy())).cast("B") if flat.numel() else memoryview(b"")
+    data = np.ascontiguousarray(carried.numpy()).view(np.uint8).data
     return (name if is_storable(name) else "uint8"), data
 
 

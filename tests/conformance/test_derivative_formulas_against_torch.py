@@ -201,7 +201,7 @@ FORMULAS = {formula.operator.removeprefix("aten::"): formula for formula in deri
 SAMPLES = samples(torch)
 RANDOM_OR_SPECIAL = {
     "bernoulli", "bernoulli_.float", "normal_", "uniform_", "native_dropout", "copy_", "_to_copy", "expand", "zero_",
-    "fill_.Scalar", "fill_.Tensor", "cat", "stack", "silu_backward", "log_sigmoid_backward", "silu",
+    "fill_.Scalar", "fill_.Tensor", "cat", "stack", "silu_backward", "log_sigmoid_backward",
 }  # fmt: skip
 """Checked end to end elsewhere: random, in place, on lists, broadcasting, or without a derivative in PyTorch."""
 
@@ -249,6 +249,8 @@ def compare(formula: Any, operator: Any, schema: FunctionSchema, bound: dict[str
     pairs = [(settled(actual[n], v), settled(e, v)) for (n, v), e in zip(variables.items(), expected, strict=True)]
     for (ours, theirs), variable in zip(pairs, variables, strict=True):
         torch.testing.assert_close(ours, theirs, equal_nan=True, msg=lambda m, v=variable: f"{formula.operator}: {v}: {m}")
+    if formula.operator == "aten::silu":  # PyTorch has no derivative of silu_backward
+        return
     compare_second([p[0] for p in pairs], [p[1] for p in pairs], [*grads, *variables.values()], formula)
 
 

@@ -2,8 +2,9 @@
 
 from collections import OrderedDict
 
-import dovetail
 import pytest
+
+import dovetail
 from dovetail import nn
 
 
@@ -35,7 +36,9 @@ def test_sequential_refuses_what_is_no_module():
         nn.Sequential(3)
 
 
-@pytest.mark.parametrize("make", [lambda modules: nn.Sequential(*modules), nn.ModuleList], ids=["Sequential", "ModuleList"])
+@pytest.mark.parametrize(
+    "make", [lambda modules: nn.Sequential(*modules), nn.ModuleList], ids=["Sequential", "ModuleList"]
+)
 class TestNumberedContainers:
     def test_items_are_indexed_from_both_ends(self, make):
         modules = linears(3)
@@ -96,7 +99,7 @@ def test_module_list_has_no_forward():
 
 
 def test_module_list_needs_an_iterable():
-    with pytest.raises(TypeError, match="ModuleList.extend should be called with an iterable, but got int"):
+    with pytest.raises(TypeError, match=r"ModuleList.extend should be called with an iterable, but got int"):
         nn.ModuleList(3)
 
 
@@ -154,7 +157,7 @@ def test_parameter_list_prints_types():
 
 @pytest.mark.parametrize("values", [3, dovetail.ones(2)], ids=["int", "tensor"])
 def test_parameter_list_needs_an_iterable(values):
-    with pytest.raises(TypeError, match="ParameterList.extend should be called with an iterable"):
+    with pytest.raises(TypeError, match=r"ParameterList.extend should be called with an iterable"):
         nn.ParameterList(values)
 
 

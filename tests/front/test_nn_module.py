@@ -3,8 +3,9 @@
 import copy
 import pickle
 
-import dovetail
 import pytest
+
+import dovetail
 from dovetail import nn
 
 

@@ -2,8 +2,9 @@
 
 from collections import OrderedDict
 
-import dovetail
 import pytest
+
+import dovetail
 from dovetail import nn
 
 

@@ -3,8 +3,9 @@
 import copy
 import pickle
 
-import dovetail
 import pytest
+
+import dovetail
 from dovetail import nn, optim
 
 EVERY = [
@@ -60,12 +61,11 @@ def test_named_parameters_are_accepted():
         (lambda: parameter(1.0), TypeError, "params argument given to the optimizer should be an iterable of Tensors"),
         (lambda: [parameter(1.0) * 2], ValueError, "can't optimize a non-leaf Tensor"),
         (lambda: [3], TypeError, "optimizer can only optimize Tensors, but one of the params is int"),
-        (lambda: {parameter(1.0)}, TypeError, "ordering of tensors in sets will change between runs"),
         (lambda: [{"params": {parameter(1.0)}}], TypeError, "ordering of tensors in sets will change between runs"),
         (lambda: [("a", parameter(1.0)), parameter(2.0)], ValueError, "should be with/without names"),
         (lambda: [{"lr": 1}], KeyError, "params"),
     ],
-    ids=["empty", "tensor", "non-leaf", "int", "set", "set in group", "half named", "no params"],
+    ids=["empty", "tensor", "non-leaf", "int", "set in group", "half named", "no params"],
 )
 def test_wrong_parameters_are_refused(params, error, message):
     with pytest.raises(error, match=message):
@@ -272,6 +272,20 @@ def test_step_hooks_run_around_the_step():
     handle.remove()
     optimizer.step()
     assert calls == ["before", "step", "after", "step", "after"]
+
+
+def test_hooks_run_once_around_a_step_that_calls_its_base_class():
+    class Louder(optim.SGD):
+        def step(self, closure=None):
+            return super().step(closure)
+
+    calls = []
+    optimizer = Louder([parameter(1.0)])
+    optimizer.register_step_pre_hook(lambda *args: calls.append("before"))
+    optimizer.register_step_post_hook(lambda *args: calls.append("after"))
+    optimizer.step()
+    optimizer.step()
+    assert calls == ["before", "after"] * 2
 
 
 def test_a_step_pre_hook_replaces_the_arguments():

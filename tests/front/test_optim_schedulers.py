@@ -3,8 +3,9 @@
 import math
 import warnings
 
-import dovetail
 import pytest
+
+import dovetail
 from dovetail import nn, optim
 from dovetail.optim import lr_scheduler
 

@@ -8,9 +8,10 @@ import os
 import pickle
 from collections import Counter, OrderedDict
 
-import dovetail
 import numpy as np
 import pytest
+
+import dovetail
 from dovetail import load, nn, optim, save
 
 safetensors_numpy = pytest.importorskip("safetensors.numpy")
@@ -77,7 +78,20 @@ def test_nan_comes_back():
 
 @pytest.mark.parametrize(
     "name",
-    ["bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64", "complex64", "complex128"],
+    [
+        "bool",
+        "uint8",
+        "int8",
+        "int16",
+        "int32",
+        "int64",
+        "float16",
+        "bfloat16",
+        "float32",
+        "float64",
+        "complex64",
+        "complex128",
+    ],
 )
 def test_a_tensor_of_every_dtype_comes_back(name):
     dtype = getattr(dovetail, name)
@@ -250,7 +264,9 @@ def test_a_damaged_or_foreign_file_is_named_with_what_is_wrong(tmp_path, content
 
 
 def test_other_objects_need_weights_only_false():
-    with pytest.raises(pickle.UnpicklingError, match=r"Weights only load failed.*fractions\.Fraction.*weights_only=False"):
+    with pytest.raises(
+        pickle.UnpicklingError, match=r"Weights only load failed.*fractions\.Fraction.*weights_only=False"
+    ):
         round_trip([fractions.Fraction(1, 3)])
     assert round_trip([fractions.Fraction(1, 3)], weights_only=False) == [fractions.Fraction(1, 3)]
 

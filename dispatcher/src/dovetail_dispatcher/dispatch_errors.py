@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dovetail_kernel import DispatchKey
 
-from .dispatch_table import backends_of_autograd_other, compute
+from .computed_table import backends_of_autograd_other, compute
 from .kernels import Kernel
 from .operator import Operator
 
@@ -15,7 +15,7 @@ def missing_kernel_error(
     """Return the error of a call of `op` whose highest key `key` has no kernel."""
     name = op.qualified_name
     registered = "\n".join(
-        f"{k.key.name}: registered at {k.location} [{k.name}]" for stack in op.kernels.values() for k in stack[:1]
+        f"{k.key.name}: registered at {k.origin} [{k.name}]" for stack in op.kernels.values() for k in stack[:1]
     )
     if key is DispatchKey.Undefined:
         return NotImplementedError(
@@ -44,6 +44,6 @@ def ambiguous_error(op: Operator) -> RuntimeError:
         f"{op.qualified_name} has kernels registered to both CompositeImplicitAutograd and a backend mapped to "
         "AutogradOther. This makes the backend kernel unreachable; the dispatcher will always prefer the "
         "CompositeImplicitAutograd lowering. Backend kernels: "
-        f"{', '.join(f'{k.key.name} registered at {k.location}' for k in kernels)}. If you want to override "
+        f"{', '.join(f'{k.key.name} registered at {k.origin}' for k in kernels)}. If you want to override "
         "CompositeImplicitAutograd, register a kernel for AutogradOther too, or use CompositeExplicitAutograd."
     )

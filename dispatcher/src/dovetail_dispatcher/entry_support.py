@@ -14,16 +14,9 @@ from .operator import Operator
 from .routes import route_of
 from .schema import bind, default_of
 from .templates import compile_source, entry_source
-from .templates.arguments import (
-    OPTIONAL_TENSOR,
-    OPTIONAL_TENSOR_LIST,
-    TENSOR,
-    TENSOR_LIST,
-    are_ints,
-    default_text,
-    spelling,
-)
-from .templates.entry import symbol
+from .templates.arguments import are_ints, default_text, spelling
+from .templates.entry import numbers_allowed, symbol
+from .templates.tensor_route import equals_default
 
 
 class _Missing:
@@ -52,18 +45,44 @@ def miss(op: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         raise RuntimeError(
             f"operator {op.qualified_name} is not defined any more: its library was destroyed. Look it up again."
         )
-    schema = op.schema
-    if MISSING in args:
-        names = [a.name for a in schema.arguments if not a.kwarg_only]
-        first = args.index(MISSING)
-        given = {n: v for n, v in zip(names[first:], args[first:], strict=False) if v is not MISSING}
-        args, kwargs = args[:first], {**given, **kwargs}
-    given_by_entry = {a.name: a.default_value for a in schema.arguments if a.has_default_value()}
-    kwargs = {n: v for n, v in kwargs.items() if v is not MISSING and not (n in given_by_entry and v is given_by_entry[n])}
-    values = bind(schema, args, kwargs, number_argument if op.namespace in NUMBERS_ALLOWED else None)
-    if op.namespace in NUMBERS_ALLOWED:
-        _replace_numbers(op, values)
+    args, kwargs = _as_given(op, args, kwargs)
+    values = bound_call(op, args, kwargs)
     return route_of(op, call_key(op, values))(*values)
+
+
+def _as_given(op: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Return the arguments of a call without those that its entry filled in: they would count as given in messages.
+
+    Compares by identity wherever there may be a tensor, whose ``==`` is an operator.
+    """
+    positional = [a for a in op.schema.arguments if not a.kwarg_only]
+    if len(args) <= len(positional):
+        missing = next((i for i, value in enumerate(args) if value is MISSING), len(args))
+        named = {a.name: v for a, v in zip(positional[missing:], args[missing:], strict=False) if v is not MISSING}
+        args, kwargs = args[:missing], {**named, **kwargs}
+        while args and equals_default(positional[len(args) - 1], args[-1]):
+            args = args[:-1]
+    arguments = {a.name: a for a in op.schema.arguments}
+    return args, {
+        name: value
+        for name, value in kwargs.items()
+        if value is not MISSING and not (name in arguments and equals_default(arguments[name], value))
+    }
+
+
+def bound_call(op: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+    """Return the value of every argument of a call, checked and cast, in the order of the schema.
+
+    Raises
+    ------
+    RuntimeError
+        If the arguments do not fit the schema, in PyTorch's words.
+    """
+    if op.namespace not in NUMBERS_ALLOWED:
+        return bind(op.schema, args, kwargs)
+    values = bind(op.schema, args, kwargs, number_argument)
+    _replace_numbers(op, values)
+    return values
 
 
 def call_key(op: Operator, values: list[Any]) -> int:
@@ -78,16 +97,14 @@ def call_key(op: Operator, values: list[Any]) -> int:
                 for item in value:
                     if item is not None:
                         key |= item._signature
+            case "Scalar" | "Scalar?" if argument.name in op.promote and value is not None:
+                key |= SCALAR_BITS[value.__class__]
     return key
 
 
 def takes_numbers(op: Operator) -> bool:
     """Return whether the entry of `op` lets a Python number stand for the second of its two tensors."""
-    if op.namespace not in NUMBERS_ALLOWED or op.kind != "pointwise" or op.promotion == "none":
-        return False
-    tensors = [a for a in op.schema.arguments if not a.is_out]
-    spellings = [spelling(a) for a in tensors]
-    return spellings.count(TENSOR) == 2 and not set(spellings) & {OPTIONAL_TENSOR, TENSOR_LIST, OPTIONAL_TENSOR_LIST}
+    return numbers_allowed(op.schema, op.promote)
 
 
 def entry_bindings(op: Operator) -> dict[str, Any]:
@@ -102,7 +119,7 @@ def entry_bindings(op: Operator) -> dict[str, Any]:
 
 def make_entry(op: Operator) -> Callable[..., Any]:
     """Return the entry of `op`, compiled from the same template as the base library's generated entries."""
-    text = entry_source(op.schema, numbers=takes_numbers(op))
+    text = entry_source(op.schema, op.promote)
     return compile_source(text, symbol(op.schema), entry_bindings(op))
 
 
@@ -116,11 +133,9 @@ class NumberArgument(TensorBase):
 def number_argument(number: Any) -> NumberArgument:
     """Return a stand-in for a Python or NumPy number."""
     argument = NumberArgument()
-    for exact in (bool, int, float, complex):
-        if isinstance(number, exact):
-            argument.number = exact(number)
-            return argument
-    argument.number = number.item()
+    plain = number if isinstance(number, bool | int | float | complex) else number.item()
+    exact: Any = next(cls for cls in (bool, int, float, complex) if isinstance(plain, cls))
+    argument.number = exact(plain)
     return argument
 
 
@@ -154,4 +169,4 @@ def _tensor_of(number: complex, tensors: list[TensorBase]) -> TensorBase:
     return number_tensor(number, tensors[0]._backend if tensors else backend("cpu"), wanted)
 
 
-__all__ = ["COMMON", "MISSING", "are_ints", "call_key", "entry_bindings", "make_entry", "miss", "takes_numbers"]
+__all__ = ["COMMON", "MISSING", "are_ints", "bound_call", "call_key", "entry_bindings", "make_entry", "miss", "takes_numbers"]

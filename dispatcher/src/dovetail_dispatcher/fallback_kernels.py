@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
-from dovetail_kernel import DispatchKey, on_new_backend
+from dovetail_kernel import Backend, DispatchKey, backend_key, on_new_backend
 
 from . import registry
 from .dispatch_errors import missing_kernel_error
 from .kernels import BOXED, FALLTHROUGH, Kernel, fallthrough_kernel
 from .routes import AUTOGRAD_FALLBACK
 
-_FALLTHROUGH_KEYS = ("BackendSelect", "ADInplaceOrView", "FuncTorchVmapMode", "VmapMode")
-_REFUSED_KEYS = (
-    *("Meta", "Python", "Functionalize", "Conjugate", "Negative", "ZeroTensor"),
-    *("FuncTorchBatched", "FuncTorchGradWrapper", "Tracer", "PythonTLSSnapshot"),
+_FALLTHROUGH_KEYS = (
+    *("BackendSelect", "ADInplaceOrView", "FuncTorchVmapMode", "VmapMode"),
+    *("AutocastCPU", "AutocastMTIA", "AutocastMAIA", "AutocastXPU", "AutocastMPS", "AutocastCUDA"),
 )
-_WITHOUT_AUTOGRAD_FALLBACK = ("AutogradHIP", "AutogradVE", "AutogradNestedTensor")
+_REFUSED_KEYS = (
+    *("Meta", "Python", "Functionalize", "Conjugate", "Negative", "ZeroTensor", "FuncTorchDynamicLayerBackMode"),
+    *("FuncTorchBatched", "FuncTorchGradWrapper", "Tracer", "PythonTLSSnapshot", "FuncTorchDynamicLayerFrontMode"),
+    *("Batched", "BatchedNestedTensor", "PreDispatch", "PythonDispatcher"),
+)
+_WITHOUT_AUTOGRAD_FALLBACK = ("HIP", "VE", "IPU", "PrivateUse2", "PrivateUse3")
 
 
 def _refuse(key: DispatchKey) -> Kernel:
@@ -31,7 +35,7 @@ def _refuse(key: DispatchKey) -> Kernel:
 def install() -> None:
     """Register the built-in fallbacks, for the backends there are and for those to come."""
     for key in DispatchKey:
-        if key.name in _FALLTHROUGH_KEYS or key.name.startswith("Autocast"):
+        if key.name in _FALLTHROUGH_KEYS:
             registry.fallbacks[key] = Kernel(fallthrough_kernel, key, FALLTHROUGH, registry.BUILT_IN)
         elif key.name in _REFUSED_KEYS:
             registry.fallbacks[key] = _refuse(key)
@@ -40,9 +44,9 @@ def install() -> None:
     on_new_backend(_add_autograd_fallback)
 
 
-def _add_autograd_fallback(backend: Any) -> None:
-    key = DispatchKey[f"Autograd{backend.key_name}"]
-    if key.name not in _WITHOUT_AUTOGRAD_FALLBACK:
+def _add_autograd_fallback(backend: Backend) -> None:
+    if backend.key_name not in _WITHOUT_AUTOGRAD_FALLBACK:
+        key = backend_key("AutogradFunctionality", backend)
         registry.fallbacks[key] = Kernel(_pass_through, key, AUTOGRAD_FALLBACK, registry.BUILT_IN)
 
 

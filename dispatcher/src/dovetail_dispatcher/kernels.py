@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final
 
 from dovetail_kernel import DispatchKey
 from dovetail_kernel.errors import distribution_of
+from dovetail_kernel.plugin_entries import PluginEntry
 
 TENSOR: Final = "tensor"
 """The kernel takes and returns tensors."""
@@ -18,6 +20,10 @@ FALLTHROUGH: Final = "fallthrough"
 """The key is passed over."""
 FORMULA: Final = "formula"
 """The derived Autograd kernel: the operator's formula record stands for it."""
+CUSTOM: Final = "custom"
+"""A tensor kernel of a `custom_op`: its results may not share memory with its arguments."""
+COUNT_WRITES: Final = "count writes"
+"""Stands at ADInplaceOrView for a mutable `custom_op`: versions of the written arguments are bumped before the call."""
 
 
 class Kernel:
@@ -40,9 +46,11 @@ class Kernel:
         its default.
     into
         Array kernels only: a callable ``(*arrays, out=array)`` that writes its result into `out`.
+    plugin
+        The plugin that was being loaded when the kernel's library was made, if one was.
     """
 
-    __slots__ = ("convention", "fn", "into", "key", "location", "plain", "with_keyset")
+    __slots__ = ("convention", "fn", "into", "key", "location", "plain", "plugin", "with_keyset")
 
     def __init__(
         self,
@@ -54,6 +62,7 @@ class Kernel:
         with_keyset: bool = False,
         plain: Callable[..., Any] | None = None,
         into: Callable[..., Any] | None = None,
+        plugin: PluginEntry | None = None,
     ) -> None:
         self.fn = fn
         self.key = key
@@ -62,6 +71,7 @@ class Kernel:
         self.with_keyset = with_keyset
         self.plain = plain
         self.into = into
+        self.plugin = plugin
 
     @property
     def is_fallthrough(self) -> bool:
@@ -71,23 +81,39 @@ class Kernel:
     @property
     def name(self) -> str:
         """A name for people: module and qualified name of the function."""
-        module = getattr(self.fn, "__module__", None)
-        name = getattr(self.fn, "__qualname__", None) or getattr(self.fn, "__name__", None) or repr(self.fn)
+        function = self.fn.func if isinstance(self.fn, partial) else self.fn
+        module = getattr(function, "__module__", None)
+        name = getattr(function, "__qualname__", None) or getattr(function, "__name__", None) or repr(function)
         return f"{module}.{name}" if module else name
 
     @property
     def source(self) -> str:
         """``file:line`` of the function itself where it is Python, else of its registration."""
-        code = getattr(self.fn, "__code__", None)
+        code = getattr(self.fn.func if isinstance(self.fn, partial) else self.fn, "__code__", None)
         return f"{code.co_filename}:{code.co_firstlineno}" if code is not None else self.location
 
     @property
     def distribution(self) -> str | None:
-        """The installed distribution that registered the kernel, as ``name version``; None for a script."""
+        """The installed distribution that registered the kernel; None for a script."""
+        if self.plugin is not None:
+            return self.plugin.distribution
         return distribution_of(self.location.rpartition(":")[0])
 
+    @property
+    def origin(self) -> str:
+        """Where the kernel was registered, for messages: ``file:line``, and the distribution of a plugin."""
+        return origin(self.location, self.plugin)
+
     def __repr__(self) -> str:
-        return f"<{self.convention} kernel {self.name} at {self.key.name}, registered at {self.location}>"
+        return f"<{self.convention} kernel {self.name} at {self.key.name}, registered at {self.origin}>"
+
+
+def origin(location: str, plugin: PluginEntry | None) -> str:
+    """Return `location` (``file:line``) with the distribution of the plugin that it belongs to."""
+    if plugin is None:
+        return location
+    version = f" {plugin.version}" if plugin.version else ""
+    return f"{location} ({plugin.distribution}{version})"
 
 
 def fallthrough_kernel(*_args: Any, **_kwargs: Any) -> None:

@@ -7,11 +7,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
 
-from dovetail_kernel import DispatchKey, parse_dispatch_key, runtime_keys
-from dovetail_kernel.errors import where
+from dovetail_kernel import DispatchKey, parse_dispatch_key, plugin_manager, runtime_keys
+from dovetail_kernel.errors import did_you_mean, where
+from dovetail_kernel.plugin_entries import KNOWN
 
 from . import registry
-from .kernels import ARRAY, BOXED, FALLTHROUGH, TENSOR, Kernel, fallthrough_kernel
+from .kernels import ARRAY, BOXED, FALLTHROUGH, TENSOR, Kernel, fallthrough_kernel, origin
+from .operator import Operator
 from .ops import OpOverload
 from .schema import parse_schema
 from .tags import Tag, checked_tags
@@ -19,10 +21,8 @@ from .tags import Tag, checked_tags
 RESERVED_NAMESPACES: Final = ("prim",)
 KINDS: Final = ("DEF", "IMPL", "FRAGMENT")
 
-_owners: dict[str, str] = {}
-"""Where the DEF library of each namespace was made."""
-_python_kernels: set[tuple[str, str]] = set()
-"""Operator and key of every live kernel that a Library registered; ``allow_override=False`` asks it."""
+_owners: dict[str, tuple[object, str]] = {}
+"""The DEF library of each namespace, as what identifies it and where it was made."""
 
 
 class Library:
@@ -46,42 +46,36 @@ class Library:
     """
 
     def __init__(self, ns: str, kind: str, dispatch_key: str = "") -> None:
+        registry.settle()
+        plugin = plugin_manager.loading()
         location = where()
+        made_at = origin(location, plugin)
         if kind not in KINDS:
-            raise ValueError(f"Unsupported kind: {kind}. Choose from {', '.join(KINDS)}.")
+            raise ValueError(f"Unsupported kind: {kind}.{did_you_mean(str(kind), KINDS)} Choose from {', '.join(KINDS)}.")
         if ns in RESERVED_NAMESPACES and kind != "IMPL":
             raise ValueError(f"{ns} is a reserved namespace. Please try creating a library with another name.")
         if ns == "_" and kind != "IMPL":
             raise RuntimeError(
-                f"cannot define TORCH_LIBRARY_{kind} with the wildcard namespace _ at {location}. Only IMPL may have it."
+                f"cannot define TORCH_LIBRARY_{kind} with the wildcard namespace _ at {made_at}. Only IMPL may have it."
             )
         if dispatch_key and kind != "IMPL":
             raise RuntimeError(
-                f"!dispatch_key_.has_value(): a {kind} library cannot have a dispatch key ({dispatch_key}), at {location}. "
+                f"!dispatch_key_.has_value(): a {kind} library cannot have a dispatch key ({dispatch_key}), at {made_at}. "
                 'Give the key to impl, or make the library with kind "IMPL".'
             )
-        key = parse_dispatch_key(dispatch_key) if dispatch_key else None
-        with registry.lock:
-            if kind == "DEF":
-                if ns in _owners:
-                    raise RuntimeError(
-                        f"Only a single TORCH_LIBRARY can be used to register the namespace {ns}; please put all of your "
-                        "definitions in a single TORCH_LIBRARY block. If you were trying to specify implementations, "
-                        'consider using kind "IMPL", or "FRAGMENT" for more definitions. Previous registration of '
-                        f"TORCH_LIBRARY was registered at {_owners[ns]}; latest registration was registered at {location}"
-                    )
-                _owners[ns] = location
         self.ns = ns
         self.kind = kind
         self.dispatch_key = dispatch_key
         self.location = location
-        self._key = key
+        self._made_at = made_at
+        self._plugin = plugin
+        self._key = parse_dispatch_key(dispatch_key) if dispatch_key else None
         self._undo: list[registry.Undo] = []
-        self._destroyed = False
         if kind == "DEF":
-            self._undo.append(lambda: _owners.pop(ns, None) and None)
-        self._finalizer = weakref.finalize(self, _undo_all, self._undo)
+            _own(ns, made_at, self._undo)
+        self._finalizer = weakref.finalize(self, registry.abandon, self._undo)
         self._finalizer.atexit = False
+        self._destroyed = False
 
     def __repr__(self) -> str:
         return f"Library(kind={self.kind}, ns={self.ns}, dispatch_key={self.dispatch_key})>"
@@ -118,7 +112,7 @@ class Library:
         if self.kind == "IMPL":
             raise RuntimeError(
                 f'def("{schema.partition("(")[0]}"): Cannot define an operator inside of a TORCH_LIBRARY_IMPL block, '
-                f'made at {self.location}. Use a library of kind "DEF" or "FRAGMENT".'
+                f'made at {self._made_at}. Use a library of kind "DEF" or "FRAGMENT".'
             )
         head, paren, rest = schema.partition("(")
         if paren and "::" not in head:
@@ -129,10 +123,9 @@ class Library:
             if namespace != self.ns:
                 raise RuntimeError(
                     f"Explicitly provided namespace ({namespace}) in schema string does not match namespace of enclosing "
-                    f"library ({self.ns}), made at {self.location}. Leave the namespace out."
+                    f"library ({self.ns}), made at {self._made_at}. Leave the namespace out."
                 )
-        _op, undo = registry.define(parsed, self.location, tags=checked)
-        self._undo.append(undo)
+        registry.define(parsed, self._made_at, self._undo, tags=checked)
         return head.strip().partition(".")[0]
 
     # -- kernels -------------------------------------------------------------------------------------------------
@@ -234,26 +227,23 @@ class Library:
                     "CompositeImplicitAutograd kernel in core. Instead we should let the operator decompose, and ensure "
                     "that we have meta kernels for the base ops that it decomposes into."
                 )
-        identity = (qualified, key.name)
-        if not allow_override and identity in _python_kernels:
-            assert op is not None
-            old = op.newest(key)
-            raise RuntimeError(
-                f"This is not allowed since there's already a kernel registered from python overriding {op.base_name}'s "
-                f"behavior for {key.name} dispatch key and {op.namespace} namespace: registered at "
-                f"{old.location if old else '?'}. Destroy that library first, or give allow_override=True."
-            )
-        kernel = Kernel(fn, key, convention, self.location, with_keyset=with_keyset, plain=plain, into=into)
-        undo = registry.add_kernel(name, overload, kernel)
-        fresh = identity not in _python_kernels
-        _python_kernels.add(identity)
+        if not allow_override and op is not None:
+            self._check_first(op, key)
+        kernel = Kernel(
+            fn, key, convention, self.location, with_keyset=with_keyset, plain=plain, into=into, plugin=self._plugin
+        )
+        registry.add_kernel(name, overload, kernel, self._undo)
 
-        def undo_both() -> None:
-            undo()
-            if fresh:
-                _python_kernels.discard(identity)
-
-        self._undo.append(undo_both)
+    @staticmethod
+    def _check_first(op: Operator, key: DispatchKey) -> None:
+        """Refuse to override a library's kernel; those of Dovetail's own plugins may be overridden."""
+        for old in op.kernels.get(key, []):
+            if old.plugin is None or old.plugin not in KNOWN.values():
+                raise RuntimeError(
+                    f"This is not allowed since there's already a kernel registered from python overriding {op.base_name}'s "
+                    f"behavior for {key.name} dispatch key and {op.namespace} namespace: registered at {old.origin}. "
+                    "Destroy that library first, or give allow_override=True."
+                )
 
     def fallback(self, fn: Callable[..., Any], dispatch_key: str = "", *, with_keyset: bool = False) -> None:
         """Register `fn` for every operator without a kernel at a key: ``fn(op, *args, **kwargs)``.
@@ -286,20 +276,22 @@ class Library:
         key = parse_dispatch_key(name)
         keys: Iterable[DispatchKey] = runtime_keys(key) if key.is_alias else (key,)
         convention = FALLTHROUGH if fn is fallthrough_kernel else BOXED
-        undo = registry.add_fallback(
-            keys, lambda k: Kernel(fn, k, convention, self.location, with_keyset=with_keyset)
+        registry.add_fallback(
+            keys,
+            lambda k: Kernel(fn, k, convention, self.location, with_keyset=with_keyset, plugin=self._plugin),
+            self._undo,
         )
-        self._undo.append(undo)
 
     # -- life ----------------------------------------------------------------------------------------------------
 
     def _destroy(self) -> None:
         """Take back everything that was registered with this library; a second time does nothing."""
         self._destroyed = True
-        _undo_all(self._undo)
+        registry.take_back(self._undo)
 
     def _check_alive(self) -> None:
-        assert not self._destroyed, f"Library object has been destroyed: {self!r} made at {self.location}. Make a new one."
+        registry.settle()
+        assert not self._destroyed, f"Library object has been destroyed: {self!r} made at {self._made_at}. Make a new one."
 
     def _operator_name(self, op_name: str | OpOverload) -> tuple[str, str]:
         if isinstance(op_name, OpOverload):
@@ -311,11 +303,16 @@ class Library:
                 f"impl should be passed either a name or an OpOverload object as the first argument, but got "
                 f"{type(op_name).__name__}."
             )
+        if self.ns == "_":
+            raise RuntimeError(
+                f'impl("{text}", ...): a library of the wildcard namespace _ has no operators, made at {self._made_at}. '
+                "Use fallback, or a library of the operator's namespace."
+            )
         namespace, separator, rest = text.rpartition("::")
         if separator and namespace != self.ns:
             raise RuntimeError(
                 f'impl("{text}", ...): Explicitly provided namespace ({namespace}) in operator name does not match '
-                f"namespace of enclosing library ({self.ns}), made at {self.location}. Leave the namespace out."
+                f"namespace of enclosing library ({self.ns}), made at {self._made_at}. Leave the namespace out."
             )
         base, _, overload = rest.partition(".")
         return f"{self.ns}::{base}", "" if overload == "default" else overload
@@ -329,17 +326,36 @@ class Library:
         if self._key is not None and key is not self._key:
             raise RuntimeError(
                 f'impl("{name}", ...): Explicitly provided dispatch key ({dispatch_key}) is inconsistent with the '
-                f"dispatch key of the enclosing TORCH_LIBRARY_IMPL block ({self._key.name}), made at {self.location}. "
+                f"dispatch key of the enclosing TORCH_LIBRARY_IMPL block ({self._key.name}), made at {self._made_at}. "
                 "Leave the key out."
             )
         return key
 
 
-def _undo_all(undo: list[registry.Undo]) -> None:
-    """Take back registrations, the newest first."""
+def _own(ns: str, made_at: str, undos: list[registry.Undo]) -> None:
+    """Give the namespace `ns` to a DEF library.
+
+    Raises
+    ------
+    RuntimeError
+        If another one has it.
+    """
+    token = object()
+
+    def undo() -> None:
+        if _owners.get(ns, (None, ""))[0] is token:
+            del _owners[ns]
+
     with registry.lock:
-        while undo:
-            undo.pop()()
+        if ns in _owners:
+            raise RuntimeError(
+                f"Only a single TORCH_LIBRARY can be used to register the namespace {ns}; please put all of your "
+                "definitions in a single TORCH_LIBRARY block. If you were trying to specify implementations, "
+                'consider using kind "IMPL", or "FRAGMENT" for more definitions. Previous registration of '
+                f"TORCH_LIBRARY was registered at {_owners[ns][1]}; latest registration was registered at {made_at}"
+            )
+        registry.keep(undo, undos)
+        _owners[ns] = (token, made_at)
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from .kernels import ARRAY, Kernel
 from .schema import FunctionSchema, parse_schema
 
 if TYPE_CHECKING:
-    from .formula import Formula
+    from .formula import Formula, PythonFormula
 
 
 class Operator:
@@ -29,14 +29,17 @@ class Operator:
         Composed callables by call key. Cleared in place whenever anything that they were composed from changes.
     formula
         How to differentiate, or None.
-    kind, promotion
-        Shape and dtype rules: see `dovetail_dispatcher.kinds`.
+    kind, promotion, promote
+        Shape and dtype rules: what kind of operator it is, the dtype that a pointwise one computes in, and the names of
+        the arguments that take part in finding it.
     tags
         Tags of the definition.
     variant_of, variants
         An in-place or ``out=`` variant uses the array kernels and the formula of the functional operator.
     defined_at
-        ``file:line`` of the definition; None before it.
+        Where it was defined, for messages; None before it.
+    definition
+        Identity of the definition in force: a library takes back only its own.
     """
 
     __slots__ = (
@@ -45,11 +48,13 @@ class Operator:
         "_schema",
         "_schema_text",
         "defined_at",
+        "definition",
         "formula",
         "kernels",
         "kind",
         "name",
         "overload",
+        "promote",
         "promotion",
         "redispatch_routes",
         "routes",
@@ -64,19 +69,22 @@ class Operator:
         self.kernels: dict[DispatchKey, list[Kernel]] = {}
         self.routes: dict[int, Callable[..., Any]] = {}
         self.redispatch_routes: dict[Any, Callable[..., Any]] = {}
-        self.formula: Formula | None = None
+        self.formula: Formula | PythonFormula | None = None
         self.kind = "other"
         self.promotion = "none"
+        self.promote: tuple[str, ...] = ()
         self.tags: Sequence[Any] = ()
         self.defined_at: str | None = None
+        self.definition: object = None
         self.variant_of: Operator | None = None
         self.variants: list[Operator] = []
         self._handle: Any = None
         self._schema: FunctionSchema | None = None
         self._schema_text: str | None = None
 
-    def define(self, schema: FunctionSchema | str, defined_at: str) -> None:
-        """Give the operator its schema; a text is parsed when first looked at."""
+    def define(self, schema: FunctionSchema | str, defined_at: str, token: object = None) -> None:
+        """Give the operator its schema; a text is parsed when first looked at. `token` stands for this definition."""
+        self.definition = token
         if isinstance(schema, str):
             self._schema_text = schema
             self._schema = None
@@ -85,9 +93,13 @@ class Operator:
         self.defined_at = defined_at
 
     def undefine(self) -> None:
-        """Take back the definition."""
+        """Take back the definition, and what was said of it."""
+        self.forget_routes()
+        # Entries of this definition keep the old dict, which stays empty: their calls are bound to the schema of the day.
+        self.routes = {}
         self._schema = self._schema_text = self.defined_at = self._handle = None
-        self.kind, self.promotion, self.tags = "other", "none", ()
+        self.definition = self.formula = None
+        self.kind, self.promotion, self.promote, self.tags = "other", "none", (), ()
 
     @property
     def is_defined(self) -> bool:

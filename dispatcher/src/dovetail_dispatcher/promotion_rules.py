@@ -31,30 +31,35 @@ def static_dtype(key: int) -> dtype | None:
     return result_dtype([own], [], [category])
 
 
-def common_dtype(tensors: tuple[TensorBase, ...]) -> dtype:
-    """Return the common dtype of tensors: those with dimensions outrank those without, unless of a lower category."""
+def common_dtype(tensors: tuple[TensorBase, ...], category: int = -1) -> dtype:
+    """Return the common dtype of tensors, and of a Python number of promotion category `category`.
+
+    Tensors with dimensions outrank those without, and these a number, unless they are of a lower category.
+    """
     bits = 0
     for tensor in tensors:
         bits |= tensor._signature
     bits &= DTYPE_MASK
-    if not bits & (bits - 1):
+    if not bits & (bits - 1) and category <= dtype_of_signature(bits).category:
         return dtype_of_signature(bits)
     return result_dtype(
         [t.dtype for t in tensors if not t._signature & ZERO_DIM],
         [t.dtype for t in tensors if t._signature & ZERO_DIM],
-        [],
+        [] if category < 0 else [category],
     )
 
 
-def promoter(backend: Backend, rule: str) -> Callable[..., tuple[list[Any], dtype]]:
+def promoter(backend: Backend, rule: str, category: int) -> Callable[..., tuple[list[Any], dtype]]:
     """Return the function that casts the operands of a call to the dtype they compute in.
+
+    `category` is that of a Python number among the operands, -1 if there is none.
 
     It takes tensors and returns their arrays, in order, and that dtype.
     """
     arrays = backend.arrays
 
     def promote(*tensors: TensorBase) -> tuple[list[Any], dtype]:
-        wanted = computing_dtype(common_dtype(tensors), rule)
+        wanted = computing_dtype(common_dtype(tensors, category), rule)
         native = arrays.native_dtypes[wanted]
         bit = wanted.bit
         return [t.array if t._signature & bit else arrays.cast(t.array, native) for t in tensors], wanted

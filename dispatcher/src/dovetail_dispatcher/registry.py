@@ -1,14 +1,18 @@
 """The operator table: what is registered now, and nothing derived from it but the routes, which every change clears.
 
-Writers hold the lock, and clear routes under it; a route is composed and stored under it too, so no stale route can be
-stored after a change. A cached call takes no lock. Each registration returns a function that takes it back, and the
-table depends only on what is live, never on the order in which it came.
+Writers hold the lock, and clear routes under it before they change anything; a route is composed and stored under it too,
+so no stale route can be stored after a change, nor be left by a change that is interrupted. A cached call takes no lock.
+Each registration leaves the function that takes it back with its owner *before* it takes effect; taking back what never
+came into effect does nothing. The table depends only on what is live, never on the order in which it came.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from threading import RLock
 from typing import Any, Final
 
@@ -26,13 +30,32 @@ fallbacks: Final[dict[DispatchKey, Kernel]] = {}
 epoch = 0
 """Counts changes; what was derived from the table outside it compares this number."""
 
+BUILT_IN: Final = "dovetail"
+"""Location of the fallbacks that come with the dispatcher; these may be covered by a library's."""
+
 Undo = Callable[[], None]
+
+transaction_undos: Final[ContextVar[list[Undo] | None]] = ContextVar("dovetail_registrations", default=None)
+"""What takes back the registrations made while a plugin is being loaded in this task."""
+
+abandoned: Final[deque[list[Undo]]] = deque()
+"""What the libraries have left behind that were garbage collected in the middle of a change to the table."""
+
 _warned_of_override = False
+
+
+# -- looking up --------------------------------------------------------------------------------------------------
 
 
 def find(name: str, overload: str = "") -> Operator | None:
     """Return the operator in the table, defined or not, or None."""
     return operators.get(name, {}).get(overload)
+
+
+def find_qualified(qualified: str) -> Operator | None:
+    """Return the operator called ``ns::name`` or ``ns::name.overload``, or None."""
+    name, _, overload = qualified.partition(".")
+    return find(name, "" if overload == "default" else overload)
 
 
 def find_or_throw(name: str, overload: str = "") -> Operator:
@@ -50,8 +73,8 @@ def find_or_throw(name: str, overload: str = "") -> Operator:
     if op is not None:
         raise RuntimeError(
             f"Could not find schema for {qualified}. but we found an implementation; did you forget to def() the "
-            f"operator? Kernels: {', '.join(k.location for stack in op.kernels.values() for k in stack)}. Define it: "
-            "Library.define(...)."
+            f"operator? Kernels registered at: {', '.join(k.origin for stack in op.kernels.values() for k in stack)}. "
+            "Define it: Library.define(...)."
         )
     raise RuntimeError(
         f"Could not find schema for {qualified}.{did_you_mean(name, operators)} Load the library that defines it, or "
@@ -64,15 +87,19 @@ def all_operators() -> list[Operator]:
     return [op for overloads in list(operators.values()) for op in list(overloads.values())]
 
 
+# -- registering -------------------------------------------------------------------------------------------------
+
+
 def define(
     schema: FunctionSchema | str,
     location: str,
+    undos: list[Undo],
     *,
     tags: Sequence[Any] = (),
     kind: str = "other",
     promotion: str = "none",
-) -> tuple[Operator, Undo]:
-    """Define an operator; `schema` carries the namespace.
+) -> Operator:
+    """Define an operator; `schema` carries the namespace. What takes the definition back is appended to `undos`.
 
     Raises
     ------
@@ -81,76 +108,82 @@ def define(
     """
     parsed = parse_schema(schema) if isinstance(schema, str) else schema
     with lock:
+        op = find(parsed.name, parsed.overload_name)
+        if op is not None and op.is_defined:
+            raise _defined_twice(str(parsed), op, location)
         op = _operator(parsed.name, parsed.overload_name)
-        if op.is_defined:
-            raise RuntimeError(
-                f"Tried to register an operator ({parsed}) with the same name and overload name multiple times. Each "
-                "overload's schema should only be registered with a single call to def(). Duplicate registration: "
-                f"registered at {location}. Original registration: registered at {op.defined_at}. Choose another name, "
-                "or destroy the library that defined it first."
-            )
-        _move_to_end(op)
-        op.define(parsed, f"{location}")
-        op.tags, op.kind, op.promotion = tuple(tags), kind, promotion
-        _changed(op)
-
-    def undo() -> None:
-        with lock:
-            op.undefine()
-            _changed(op)
-            _drop_if_empty(op)
-
-    return op, undo
+        token = object()
+        keep(_undo_definition(op, token), undos)
+        with _changing(op):
+            _move_to_end(op)
+            op.tags, op.kind, op.promotion = tuple(tags), kind, promotion
+            op.define(parsed, location, token)
+    return op
 
 
-def define_many(rows: Iterable[tuple[str, str, str, tuple[Any, ...], str | None]], location: str) -> None:
-    """Define the operators of a generated table: rows of schema text, kind, promotion, tags, and what it is a variant of.
+def define_many(rows: Iterable[tuple[str, str, str, tuple[str, ...], tuple[Any, ...], str | None]], location: str) -> None:
+    """Define the operators of a generated table: rows of schema text, kind, promotion, promote, tags, functional operator.
 
     The texts (with namespace) were checked when they were generated, and are parsed when first looked at. An in-place
     or ``out=`` variant names its functional operator (``"aten::add.Tensor"``), which stands before it in the table.
+
+    Raises
+    ------
+    RuntimeError
+        If an operator is defined already; none of the table is defined then.
     """
+    undos: list[Undo] = []
     with lock:
-        for text, kind, promotion, tags, functional in rows:
-            name, _, overload = text[: text.index("(")].partition(".")
-            op = _operator(name, overload)
-            if op.is_defined:
-                raise RuntimeError(
-                    f"Tried to register an operator ({text}) with the same name and overload name multiple times: "
-                    f"at {location} and before that at {op.defined_at}."
-                )
-            op.define(text, location)
-            op.kind, op.promotion, op.tags = kind, promotion, tags
-            if functional is not None:
-                op.variant_of = find_or_throw(*functional.split(".", 1))
-                op.variant_of.variants.append(op)
-            op.forget_routes()
-        _next_epoch()
+        try:
+            for text, kind, promotion, promote, tags, functional in rows:
+                name, _, overload = text[: text.index("(")].partition(".")
+                op = _operator(name, overload)
+                if op.is_defined:
+                    raise _defined_twice(text, op, location)
+                token = object()
+                keep(_undo_definition(op, token), undos)
+                op.forget_routes()
+                op.kind, op.promotion, op.promote, op.tags = kind, promotion, promote, tags
+                op.define(text, location, token)
+                if functional is not None:
+                    op.variant_of = find_or_throw(*functional.split(".", 1))
+                    op.variant_of.variants.append(op)
+            _next_epoch()
+        except BaseException:
+            take_back(undos)
+            raise
 
 
-def add_kernel(name: str, overload: str, kernel: Kernel) -> Undo:
-    """Put `kernel` on top of those at its key; return what takes it back and uncovers the one beneath."""
+def add_kernel(name: str, overload: str, kernel: Kernel, undos: list[Undo]) -> None:
+    """Put `kernel` on top of those at its key. What uncovers the one beneath again is appended to `undos`."""
     with lock:
         op = _operator(name, overload)
-        stack = op.kernels.setdefault(kernel.key, [])
+        stack = op.kernels.get(kernel.key, [])
         if stack and kernel.key is not DispatchKey.Meta:
-            _warn_of_override(op, stack[0], kernel)
-        stack.insert(0, kernel)
-        _changed(op)
+            try:
+                _warn_of_override(op, stack[0], kernel)
+            except UserWarning:  # warnings are errors: refuse, and leave no trace
+                _drop_if_empty(op)
+                raise
 
-    def undo() -> None:
-        with lock:
-            if kernel in stack:
-                stack.remove(kernel)
-                if not stack and op.kernels.get(kernel.key) is stack:
-                    del op.kernels[kernel.key]
-                _changed(op)
+        def undo() -> None:
+            with lock:
+                stack = op.kernels.get(kernel.key, [])
+                if kernel in stack:
+                    with _changing(op):
+                        if len(stack) == 1:
+                            del op.kernels[kernel.key]
+                        else:
+                            stack.remove(kernel)
                 _drop_if_empty(op)
 
-    return undo
+        keep(undo, undos)
+        with _changing(op):
+            op.kernels.setdefault(kernel.key, []).insert(0, kernel)
 
 
-def add_fallback(keys: Iterable[DispatchKey], make: Callable[[DispatchKey], Kernel]) -> Undo:
-    """Put a backend fallback at each of `keys`.
+def add_fallback(keys: Iterable[DispatchKey], make: Callable[[DispatchKey], Kernel], undos: list[Undo]) -> None:
+    """Put a backend fallback at each of `keys`. What takes them back is appended to `undos`.
 
     Raises
     ------
@@ -164,49 +197,84 @@ def add_fallback(keys: Iterable[DispatchKey], make: Callable[[DispatchKey], Kern
             if old is not None and old.location != BUILT_IN:
                 raise RuntimeError(
                     f"Tried to register multiple backend fallbacks for the same dispatch key {key.name}; previous "
-                    f"registration registered at {old.location}, new registration registered at {kernel.location}. "
+                    f"registration registered at {old.origin}, new registration registered at {kernel.origin}. "
                     "Destroy the library that registered the previous one first."
                 )
         covered = {key: fallbacks[key] for key in new if key in fallbacks}
-        fallbacks.update(new)
-        _all_changed()
 
-    def undo() -> None:
-        with lock:
-            for key, kernel in new.items():
-                if fallbacks.get(key) is kernel:
-                    del fallbacks[key]
-                    if key in covered:
-                        fallbacks[key] = covered[key]
-            _all_changed()
+        def undo() -> None:
+            with lock, _changing():
+                for key, kernel in new.items():
+                    if fallbacks.get(key) is kernel:
+                        if key in covered:
+                            fallbacks[key] = covered[key]
+                        else:
+                            del fallbacks[key]
 
-    return undo
-
-
-BUILT_IN: Final = "dovetail"
-"""Location of the fallbacks that come with the dispatcher; these may be covered by a library's."""
+        keep(undo, undos)
+        with _changing():
+            fallbacks.update(new)
 
 
-def set_formula(name: str, overload: str, formula: Any) -> Undo:
-    """Set how to differentiate an operator; return what restores the formula before."""
+def set_formula(name: str, overload: str, formula: Any, undos: list[Undo] | None = None) -> Undo:
+    """Set how to differentiate an operator; return what restores the formula before, and append it to `undos`."""
     with lock:
         op = find_or_throw(name, overload)
-        before, op.formula = op.formula, formula
-        _changed(op)
+        before = op.formula
 
-    def undo() -> None:
-        with lock:
-            if op.formula is formula:
-                op.formula = before
-                _changed(op)
+        def undo() -> None:
+            with lock:
+                if op.formula is formula:
+                    with _changing(op):
+                        op.formula = before
 
+        keep(undo, [] if undos is None else undos)
+        with _changing(op):
+            op.formula = formula
     return undo
+
+
+# -- taking back -------------------------------------------------------------------------------------------------
+
+
+def take_back(undos: list[Undo]) -> None:
+    """Take back registrations, the newest first. One that is interrupted is still in the list."""
+    with lock:
+        while undos:
+            undos[-1]()
+            undos.pop()
+
+
+def abandon(undos: list[Undo]) -> None:
+    """Take back the registrations of a library that nobody holds any more; runs at any moment of any thread.
+
+    The collector may call this in the middle of a change to the table, whose lock is reentrant, and while other locks
+    are held. So it only goes ahead if nobody is at the table; otherwise `settle` does it later.
+    """
+    abandoned.append(undos)
+    if not lock._is_owned() and lock.acquire(blocking=False):  # type: ignore[attr-defined]
+        try:
+            settle()
+        finally:
+            lock.release()
+
+
+def settle() -> None:
+    """Take back what was abandoned while the table was busy."""
+    if abandoned:
+        with lock:
+            while abandoned:
+                take_back(abandoned[0])
+                abandoned.popleft()
 
 
 def forget_all_routes() -> None:
     """Clear the routes of every operator, because something that all were composed from has changed."""
-    with lock:
-        _all_changed()
+    with lock, _changing():
+        pass
+
+
+# -- parts -------------------------------------------------------------------------------------------------------
 
 
 def _operator(name: str, overload: str) -> Operator:
@@ -215,6 +283,28 @@ def _operator(name: str, overload: str) -> Operator:
     if op is None:
         op = overloads[overload] = Operator(name, overload)
     return op
+
+
+def keep(undo: Undo, undos: list[Undo]) -> None:
+    """Leave `undo` with the owner of a registration, and with the plugin that is being loaded."""
+    undos.append(undo)
+    transaction = transaction_undos.get()
+    if transaction is not None and transaction is not undos:
+        transaction.append(undo)
+
+
+def _undo_definition(op: Operator, token: object) -> Undo:
+    def undo() -> None:
+        with lock:
+            if op.definition is token:
+                with _changing(op):
+                    op.undefine()
+                    if op.variant_of is not None:
+                        op.variant_of.variants.remove(op)
+                        op.variant_of = None
+            _drop_if_empty(op)
+
+    return undo
 
 
 def _move_to_end(op: Operator) -> None:
@@ -231,21 +321,29 @@ def _drop_if_empty(op: Operator) -> None:
             del operators[op.name]
 
 
-def _changed(op: Operator) -> None:
-    op.forget_routes()
-    _next_epoch()
-
-
-def _all_changed() -> None:
-    for overloads in operators.values():
-        for op in overloads.values():
-            op.forget_routes()
-    _next_epoch()
+@contextmanager
+def _changing(op: Operator | None = None) -> Iterator[None]:
+    """Change `op`, or what concerns all operators: routes are gone before, and what counts on the epoch is told after."""
+    for each in all_operators() if op is None else (op,):
+        each.forget_routes()
+    try:
+        yield
+    finally:
+        _next_epoch()
 
 
 def _next_epoch() -> None:
     global epoch
     epoch += 1
+
+
+def _defined_twice(schema: str, op: Operator, location: str) -> RuntimeError:
+    return RuntimeError(
+        f"Tried to register an operator ({schema}) with the same name and overload name multiple times. Each "
+        "overload's schema should only be registered with a single call to def(). Duplicate registration: "
+        f"registered at {location}. Original registration: registered at {op.defined_at}. Choose another name, "
+        "or destroy the library that defined it first."
+    )
 
 
 def _warn_of_override(op: Operator, old: Kernel, new: Kernel) -> None:
@@ -255,11 +353,11 @@ def _warn_of_override(op: Operator, old: Kernel, new: Kernel) -> None:
     _warned_of_override = True
     warnings.warn(
         "Overriding a previously registered kernel for the same operator and the same dispatch key: "
-        f"{op.qualified_name}, {new.key.name}; previous kernel registered at {old.location}, new kernel registered at "
-        f"{new.location}. Further overrides in this process are not reported.",
+        f"{op.qualified_name}, {new.key.name}; previous kernel registered at {old.origin}, new kernel registered at "
+        f"{new.origin}. Further overrides in this process are not reported.",
         UserWarning,
         stacklevel=4,
     )
 
 
-on_default_dtype_change(forget_all_routes)
+on_default_dtype_change(lambda _dtype: forget_all_routes())

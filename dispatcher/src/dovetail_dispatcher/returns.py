@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from dovetail_kernel import TensorBase
 
+from .kernels import Kernel
 from .operator import Operator
 from .schema import CastError, caster
 
@@ -54,6 +56,45 @@ def checked_return(op: Operator, value: Any) -> Any:
             f"{op.schema}. Return a tuple of {len(returns)}."
         )
     return tuple(_cast(op, item, r.real_type) for item, r in zip(value, returns, strict=True))
+
+
+def check_aliases(op: Operator, kernel: Kernel, result: Any, tensors: tuple[Any, ...]) -> None:
+    """Refuse results of a `custom_op` that share memory with an argument or with each other.
+
+    Two tensors share memory if they are one object or have the same storage.
+
+    Raises
+    ------
+    RuntimeError
+        Naming the operator and where its kernel is.
+    """
+    seen: set[int] = set()
+    for tensor in tensors_among(tensors):
+        seen |= _identities(tensor)
+    for tensor in tensors_among(result if isinstance(result, tuple) else (result,)):
+        own = _identities(tensor)
+        if own & seen:
+            raise RuntimeError(
+                f"{op.base_name} (with implementation in {kernel.name} at {kernel.source}): The output of this custom "
+                "operator (1) must not also be an input to this custom operator and (2) may not alias any inputs to this "
+                "custom operator or other returns. The most common way to trigger this error is if we have y = "
+                "custom_op(x) and y and x are the same Tensor. Please instead return a clone of the offending output "
+                "tensor(s) (e.g. return x.clone()) or refactor the custom operator to not return y."
+            )
+        seen |= own
+
+
+def _identities(tensor: TensorBase) -> set[int]:
+    return {id(tensor)} if tensor._storage is None else {id(tensor), id(tensor._storage)}
+
+
+def tensors_among(values: Iterable[Any]) -> Iterator[TensorBase]:
+    """Iterate over the tensors among `values`, also those in lists."""
+    for value in values:
+        if isinstance(value, TensorBase):
+            yield value
+        elif isinstance(value, list | tuple):
+            yield from (item for item in value if isinstance(item, TensorBase))
 
 
 def _cast(op: Operator, value: Any, declared: Any) -> Any:

@@ -16,6 +16,7 @@ from dovetail_kernel import (
     DispatchKey,
     DispatchKeySet,
     DispatchState,
+    after_ADInplaceOrView_keyset,
     after_autograd_keyset,
     backend_key,
     backends_of_signature,
@@ -26,11 +27,11 @@ from dovetail_kernel.signature import GRAD, NO_GRAD, NORMAL, OVERRIDES
 
 from . import registry
 from .dispatch_errors import ambiguous_error, missing_kernel_error
-from .dispatch_table import compute, highest, without_fallthrough
+from .computed_table import compute, highest, without_fallthrough
 from .kernels import ARRAY, BOXED, FALLTHROUGH, FORMULA, TENSOR, Kernel
 from .operator import Operator
 from .overrides import overriding_route
-from .templates import RouteText, array_route, boxed_route, tensor_route
+from .templates import RouteText, array_route, boxed_route, counting_route, custom_route, tensor_route
 
 MAX_ROUTES: Final = 1024
 """An operator with more routes than this starts anew: keys are few in practice, and memory must stay bounded."""
@@ -149,6 +150,10 @@ def compose(composition: Composition, chosen: DispatchKey | None = None) -> Rout
             )
         case "tensor":
             return tensor_route(op, kernel, without_fallthrough(op, composition.keys, fallbacks))
+        case "custom":
+            return custom_route(op, kernel, without_fallthrough(op, composition.keys, fallbacks))
+        case "count writes":
+            return counting_route(op, compose(composition.below(after_ADInplaceOrView_keyset)))
         case "boxed":
             return boxed_route(op, kernel, without_fallthrough(op, composition.keys, fallbacks))
         case "formula" | "autograd fallback":

@@ -15,7 +15,7 @@ from .activation import (
     Softplus,
     Tanh,
 )
-from .containers import ModuleDict, ModuleList, ParameterDict, ParameterList, Sequential
+from .containers import ModuleDict, ModuleList, Sequential
 from .dropout import Dropout
 from .flatten import Flatten, Unflatten
 from .hooks import (
@@ -33,6 +33,7 @@ from .loss import BCEWithLogitsLoss, CrossEntropyLoss, L1Loss, MSELoss, NLLLoss
 from .module import Module
 from .normalization import LayerNorm
 from .parameter import Buffer, Parameter
+from .parameter_containers import ParameterDict, ParameterList
 from .sparse import Embedding
 
 __all__ = [

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from dovetail.autograd import Function
-
 from dovetail import Tensor, is_grad_enabled
+from dovetail.autograd import Function
 
 if TYPE_CHECKING:
     from .module import Module
@@ -73,6 +73,12 @@ class BackwardBoundary:
         return tuple(outputs[position] for position in self.output_positions)
 
     def _call_without_inputs(self, outputs: Gradients) -> None:
+        if self.hooks:
+            warnings.warn(
+                "Full backward hook is firing when gradients are computed with respect to module outputs since no "
+                f"inputs require gradients: grad_input of {type(self.module).__name__} is all None.",
+                stacklevel=2,
+            )
         for hook in self.hooks:
             result = hook(self.module, (None,) * self.input_count, outputs)
             if result is not None and not (isinstance(result, tuple) and all(item is None for item in result)):

@@ -1,4 +1,4 @@
-"""Modules that hold other modules or parameters in order or by name."""
+"""Modules that hold other modules in order or by name."""
 
 from __future__ import annotations
 
@@ -6,15 +6,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain, islice
 from typing import Any, Self, overload
 
-from dovetail import Tensor
-
 from .module import Module, indent
-from .parameter import Parameter
 
-__all__ = ["ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential"]
+__all__ = ["ModuleDict", "ModuleList", "Sequential"]
 
 
-def _position(index: Any, length: int) -> int:
+def position_in(index: Any, length: int) -> int:
     """Return a valid non-negative position.
 
     Raises
@@ -38,7 +35,7 @@ class _Numbered(Module):
             self.add_module(str(position), module)
 
     def _key(self, index: Any) -> str:
-        return next(islice(self._modules, _position(index, len(self)), None))
+        return next(islice(self._modules, position_in(index, len(self)), None))
 
     def _at(self, index: Any) -> Module:
         module = self._modules[self._key(index)]
@@ -50,7 +47,7 @@ class _Numbered(Module):
 
     def __delitem__(self, index: int | slice) -> None:
         modules = list(self)
-        del modules[index if isinstance(index, slice) else _position(index, len(self))]
+        del modules[index if isinstance(index, slice) else position_in(index, len(self))]
         self._rebuild(modules)
 
     def __len__(self) -> int:
@@ -260,175 +257,12 @@ class ModuleDict(Module):
         TypeError
             If ``modules`` is not a mapping or an iterable of pairs.
         """
-        for key, module in _pairs("ModuleDict", modules):
+        for key, module in pairs_of("ModuleDict", modules):
             self[key] = module
 
 
-class ParameterList(Module):
-    """A list whose tensors become parameters, named "0", "1", …; other values are kept as they are.
-
-    Parameters
-    ----------
-    values : iterable, optional
-        The first elements.
-    """
-
-    def __init__(self, values: Iterable[Any] | None = None) -> None:
-        super().__init__()
-        self._size = 0
-        if values is not None:
-            self.extend(values)
-
-    @overload
-    def __getitem__(self, index: int) -> Any: ...
-    @overload
-    def __getitem__(self, index: slice) -> Self: ...
-    def __getitem__(self, index: int | slice) -> Any:
-        if isinstance(index, slice):
-            return type(self)(list(self)[index])
-        return getattr(self, str(_position(index, self._size)))
-
-    def __setitem__(self, index: int, value: Any) -> None:
-        setattr(self, str(_position(index, self._size)), _as_parameter(value))
-
-    def __len__(self) -> int:
-        return self._size
-
-    def __iter__(self) -> Iterator[Any]:
-        return (getattr(self, str(position)) for position in range(self._size))
-
-    def append(self, value: Any) -> Self:
-        """Add a value at the end; returns self."""
-        setattr(self, str(self._size), _as_parameter(value))
-        self._size += 1
-        return self
-
-    def extend(self, values: Iterable[Any]) -> Self:
-        """Add values at the end; returns self.
-
-        Raises
-        ------
-        TypeError
-            If ``values`` is not an iterable, or a single tensor.
-        """
-        if not isinstance(values, Iterable) or isinstance(values, Tensor):
-            raise TypeError(
-                f"ParameterList.extend should be called with an iterable, but got {type(values).__name__}. "
-                "Use append for one value."
-            )
-        for value in list(values):
-            self.append(value)
-        return self
-
-    def __iadd__(self, values: Iterable[Any]) -> Self:
-        return self.extend(values)
-
-    def pop(self, index: int = -1) -> Any:
-        """Remove the value at ``index`` and return it."""
-        values = list(self)
-        removed = values.pop(_position(index, self._size))
-        for position in range(self._size):
-            delattr(self, str(position))
-        self._size = 0
-        self.extend(values)
-        return removed
-
-    def extra_repr(self) -> str:
-        return "\n".join(
-            _describe(position, value, str(getattr(value, "dtype", ""))) for position, value in enumerate(self)
-        )
-
-    def __repr__(self) -> str:
-        return _repr_of_values(self)
-
-
-class ParameterDict(Module):
-    """A dictionary whose tensors become parameters under their keys; other values are kept as they are.
-
-    Parameters
-    ----------
-    parameters : mapping or iterable of pairs, optional
-        The first entries.
-    """
-
-    def __init__(self, parameters: Any = None) -> None:
-        super().__init__()
-        self._keys: dict[str, None] = {}
-        if parameters is not None:
-            self.update(parameters)
-
-    def __getitem__(self, key: str) -> Any:
-        if key not in self._keys:
-            raise KeyError(key)
-        return getattr(self, key)
-
-    def __setitem__(self, key: str, value: Any) -> None:
-        if key not in self._keys and (not isinstance(key, str) or not key or "." in key or hasattr(self, key)):
-            raise KeyError(f"{key!r} can't name a parameter here: it is empty, has a dot, or is an attribute already")
-        setattr(self, key, _as_parameter(value))
-        self._keys[key] = None
-
-    def __delitem__(self, key: str) -> None:
-        del self._keys[key]
-        delattr(self, key)
-
-    def __len__(self) -> int:
-        return len(self._keys)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._keys)
-
-    def __contains__(self, key: str) -> bool:
-        return key in self._keys
-
-    def get(self, key: str, default: Any = None) -> Any:
-        """Return the value of ``key``, or ``default``."""
-        return getattr(self, key) if key in self._keys else default
-
-    def pop(self, key: str) -> Any:
-        """Remove the entry ``key`` and return its value."""
-        value = self[key]
-        del self[key]
-        return value
-
-    def clear(self) -> None:
-        """Remove all entries."""
-        for key in list(self):
-            del self[key]
-
-    def keys(self) -> Iterable[str]:
-        """Return the keys."""
-        return self._keys.keys()
-
-    def items(self) -> Iterable[tuple[str, Any]]:
-        """Return the (key, value) pairs."""
-        return ((key, self[key]) for key in self._keys)
-
-    def values(self) -> Iterable[Any]:
-        """Return the values."""
-        return (self[key] for key in self._keys)
-
-    def update(self, parameters: Any) -> None:
-        """Add entries, replacing those with the same key.
-
-        Raises
-        ------
-        TypeError
-            If ``parameters`` is not a mapping or an iterable of pairs.
-        """
-        for key, value in _pairs("ParameterDict", parameters):
-            self[key] = value
-
-    def extra_repr(self) -> str:
-        return "\n".join(
-            _describe(key, value, str(value.type()) if isinstance(value, Tensor) else "") for key, value in self.items()
-        )
-
-    def __repr__(self) -> str:
-        return _repr_of_values(self)
-
-
-def _pairs(name: str, entries: Any) -> list[tuple[str, Any]]:
+def pairs_of(name: str, entries: Any) -> list[tuple[str, Any]]:
+    """Return the entries of a mapping or an iterable of pairs; ``name`` is the container's, for errors."""
     if not isinstance(entries, Iterable):
         raise TypeError(
             f"{name}.update should be called with an iterable of key/value pairs, but got {type(entries).__name__}. "
@@ -442,21 +276,3 @@ def _pairs(name: str, entries: Any) -> list[tuple[str, Any]]:
                 f"{name} update sequence element #{position} has length {len(pair)}; 2 is required. Pass (key, value)."
             )
     return pairs
-
-
-def _as_parameter(value: Any) -> Any:
-    return Parameter(value) if isinstance(value, Tensor) and not isinstance(value, Parameter) else value
-
-
-def _describe(key: Any, value: Any, kind: str) -> str:
-    if not isinstance(value, Tensor):
-        return f"  ({key}): Object of type: {type(value).__name__}"
-    size = "x".join(str(length) for length in value.shape)
-    place = "" if value.device.type == "cpu" else f" ({value.device})"
-    what = "Parameter" if isinstance(value, Parameter) else "Tensor"
-    return f"  ({key}): {what} containing: [{kind} of size {size}{place}]"
-
-
-def _repr_of_values(module: Module) -> str:
-    lines = module.extra_repr()
-    return f"{type(module).__name__}(\n{indent('  ' + lines)}\n)" if lines else f"{type(module).__name__}()"

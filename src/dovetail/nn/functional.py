@@ -124,7 +124,9 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
     """
     if not 0.0 <= p <= 1.0:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}. Pass p in [0, 1].")
-    return dovetail.dropout_(input, p, training) if inplace else dovetail.dropout(input, p, training)
+    if inplace:
+        return input.mul_(dovetail.dropout(dovetail.ones_like(input), p, training))
+    return dovetail.dropout(input, p, training)
 
 
 def embedding(
@@ -282,7 +284,8 @@ def l1_loss(
     """Return the mean (or sum, or each) of ``|input - target|``; warns if the shapes differ."""
     code = _reduction(reduction, size_average, reduce)
     _warn_if_broadcast(input, target)
-    return _reduce((input - target).abs(), code)
+    result: Tensor = _nn.l1_loss(input, target, code)
+    return result
 
 
 def binary_cross_entropy_with_logits(
@@ -317,10 +320,7 @@ def binary_cross_entropy_with_logits(
         raise ValueError(
             f"Target size ({target.size()}) must be the same as input size ({input.size()}). Reshape one of them."
         )
-    log_probability = _nn.log_sigmoid(input)
-    positive = log_probability if pos_weight is None else log_probability * ((pos_weight - 1) * target + 1)
-    loss = (1 - target) * input - positive
-    return _reduce(loss if weight is None else loss * weight, code)
+    return dovetail.binary_cross_entropy_with_logits(input, target, weight, pos_weight, code)
 
 
 def _reduction(reduction: str, size_average: bool | None = None, reduce: bool | None = None) -> int:
@@ -340,12 +340,6 @@ def legacy_reduction(size_average: bool | None, reduce: bool | None) -> str:
         f"size_average and reduce args will be deprecated, please use reduction='{reduction}' instead.", stacklevel=4
     )
     return reduction
-
-
-def _reduce(loss: Tensor, code: int) -> Tensor:
-    if code == _REDUCTIONS["mean"]:
-        return loss.mean()
-    return loss.sum() if code == _REDUCTIONS["sum"] else loss
 
 
 def _warn_if_broadcast(input: Tensor, target: Tensor) -> None:

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import math
 import warnings
+from typing import TYPE_CHECKING
 
 import dovetail
-from dovetail import Generator, Tensor
+from dovetail import Tensor
+
+if TYPE_CHECKING:
+    from dovetail import Generator
 
 __all__ = [
     "calculate_gain",
@@ -15,7 +19,6 @@ __all__ = [
     "kaiming_uniform_",
     "normal_",
     "ones_",
-    "trunc_normal_",
     "uniform_",
     "xavier_normal_",
     "xavier_uniform_",
@@ -69,24 +72,6 @@ def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Gene
     """Fill with values drawn from the normal distribution."""
     with dovetail.no_grad():
         return tensor.normal_(mean, std, generator=generator)
-
-
-def trunc_normal_(
-    tensor: Tensor,
-    mean: float = 0.0,
-    std: float = 1.0,
-    a: float = -2.0,
-    b: float = 2.0,
-    generator: Generator | None = None,
-) -> Tensor:
-    """Fill with values drawn from the normal distribution, redrawing those outside [a, b].
-
-    ``a`` and ``b`` are absolute values, not multiples of ``std``.
-    """
-    lower, upper = (math.erf((bound - mean) / (std * math.sqrt(2.0))) for bound in (a, b))
-    with dovetail.no_grad():
-        tensor.uniform_(lower, upper, generator=generator)
-        return tensor.erfinv_().mul_(std * math.sqrt(2.0)).add_(mean).clamp_(min=a, max=b)
 
 
 def constant_(tensor: Tensor, val: float) -> Tensor:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, Self
 
-import dovetail
 from dovetail import Tensor
 
 from .hooks import GLOBAL_HOOKS, Hook, RemovableHandle, add_hook, apply_registration_hooks, call_with_hooks
@@ -52,9 +51,14 @@ class Module(Moves, State):
 
     def __getattr__(self, name: str) -> Any:
         own = self.__dict__
-        for table in ("_parameters", "_buffers", "_modules"):
-            if table in own and name in own[table]:
-                return own[table][name]
+        # Not a loop: every forward reads its parameters and submodules here.
+        if "_modules" in own:
+            if name in (table := own["_parameters"]):
+                return table[name]
+            if name in (table := own["_modules"]):
+                return table[name]
+            if name in (table := own["_buffers"]):
+                return table[name]
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'", name=name, obj=self)
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -321,12 +325,9 @@ def zero_gradients(parameters: Iterable[Tensor], set_to_none: bool) -> None:
         if set_to_none:
             parameter.grad = None
         else:
-            if gradient.grad_fn is not None:
-                gradient.detach_()
-            else:
-                gradient.requires_grad_(False)
-            with dovetail.no_grad():
-                gradient.zero_()
+            if gradient.requires_grad:
+                parameter.grad = gradient = gradient.detach()
+            gradient.zero_()
 
 
 def _wrong_kind(value: Any, target: str, expected: str, name: str) -> TypeError:

@@ -71,7 +71,7 @@ class Moves(Traversal):
                     "torch.nn.Module.to() when moving module from meta to a different device."
                 )
             castable = tensor.is_floating_point() or tensor.is_complex()
-            return tensor.to(target, kind if castable else None, non_blocking)
+            return tensor.to(device=target, dtype=kind if castable else None, non_blocking=non_blocking)
 
         return self._apply(convert)
 
@@ -115,11 +115,10 @@ def _parse_to(*args: Any, **kwargs: Any) -> tuple[device | None, dtype | None, b
     """Sort the arguments of `Moves.to` into device, dtype and non_blocking."""
     unknown = set(kwargs) - {"device", "dtype", "non_blocking", "tensor", "memory_format"}
     if unknown:
-        raise TypeError(
-            f"to() got an unexpected keyword argument '{sorted(unknown)[0]}'. Use device, dtype or tensor."
-        )
-    target, kind = kwargs.get("device"), kwargs.get("dtype")
-    non_blocking = bool(kwargs.get("non_blocking", False))
+        raise TypeError(f"to() got an unexpected keyword argument '{sorted(unknown)[0]}'. Use device, dtype or tensor.")
+    target: Any = kwargs.get("device")
+    kind: Any = kwargs.get("dtype")
+    non_blocking: Any = kwargs.get("non_blocking", False)
     rest = list(args)
     first = kwargs.get("tensor", rest[0] if rest else None)
     if isinstance(first, Tensor):
@@ -133,11 +132,11 @@ def _parse_to(*args: Any, **kwargs: Any) -> tuple[device | None, dtype | None, b
             kind, rest = rest[0], rest[1:]
     if rest:
         non_blocking, rest = rest[0], rest[1:]
-    valid_device = target is None or isinstance(target, (str, int, device))
-    if rest or not valid_device or not isinstance(non_blocking, bool) or not (kind is None or isinstance(kind, dtype)):
+    expected = ((target, (str, int, device)), (kind, dtype), (non_blocking, bool))
+    if rest or not all(value is None or isinstance(value, classes) for value, classes in expected):
         given = ", ".join(type(value).__name__ for value in (*args, *kwargs.values()))
         raise TypeError(
             f"to() received an invalid combination of arguments - got ({given}). "
             "Use to(device, dtype), to(dtype) or to(tensor), each with an optional non_blocking."
         )
-    return (None if target is None else device(target)), kind, non_blocking
+    return (None if target is None else device(target)), kind, bool(non_blocking)

@@ -64,7 +64,7 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
         return _rebuild_parameter, (type(self), self.data, self.requires_grad), vars(self) or None
 
-    def __repr__(self, *, tensor_contents: str | None = None) -> str:
+    def __repr__(self) -> str:
         return "Parameter containing:\n" + repr(self.detach().requires_grad_(self.requires_grad))
 
 

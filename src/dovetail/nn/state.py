@@ -212,7 +212,7 @@ class State(Traversal):
                 elif current.is_meta and not new.is_meta:
                     warnings.warn(
                         f"for {key}: copying from a non-meta parameter in the checkpoint to a meta parameter in the "
-                        "current model, which is a no-op. (Did you mean to pass `assign=True`, or to call to_empty() first?)",
+                        "current model, which is a no-op. (Did you mean to pass `assign=True`, or to_empty() first?)",
                         stacklevel=2,
                     )
                 else:

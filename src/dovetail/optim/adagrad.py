@@ -66,7 +66,7 @@ class Adagrad(Optimizer):
             ("epsilon", eps),
         ):
             if not value >= 0.0:
-                raise ValueError(f"Invalid {name.removesuffix('_value')} value: {value}. It must not be negative.")
+                raise ValueError(f"Invalid {name} value: {value}. It must not be negative.")
         check_flags("Adagrad", differentiable=differentiable, foreach=foreach, fused=fused)
         defaults = {
             "lr": lr,

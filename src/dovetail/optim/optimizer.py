@@ -44,7 +44,8 @@ def _with_hooks(step: Step) -> Step:
     @functools.wraps(step)
     def hooked(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
         self._opt_called = True
-        if not (self._step_pre_hooks or self._step_post_hooks or _global_pre_hooks or _global_post_hooks):
+        hooks = self._step_pre_hooks or self._step_post_hooks or _global_pre_hooks or _global_post_hooks
+        if not hooks or self._in_step:
             return step(self, *args, **kwargs)
         for hook in (*_global_pre_hooks.values(), *self._step_pre_hooks.values()):
             changed = hook(self, args, kwargs)
@@ -55,7 +56,12 @@ def _with_hooks(step: Step) -> Step:
                         f"Return both, as {step.__qualname__} takes them."
                     )
                 args, kwargs = changed
-        result = step(self, *args, **kwargs)
+        # A subclass's step may call its base class's, around which the hooks do not run again.
+        self._in_step = True
+        try:
+            result = step(self, *args, **kwargs)
+        finally:
+            self._in_step = False
         for hook in (*self._step_post_hooks.values(), *_global_post_hooks.values()):
             hook(self, args, kwargs)
         return result
@@ -83,7 +89,7 @@ class Optimizer:
     Raises
     ------
     TypeError
-        If ``params`` is a tensor or a set, or contains something else than tensors.
+        If ``params`` is a tensor, contains something else than tensors, or a group's 'params' is a set.
     ValueError
         If ``params`` is empty, holds a non-leaf, or the same parameter in two groups.
     """
@@ -97,24 +103,24 @@ class Optimizer:
         self.defaults = defaults
         self.state: defaultdict[Any, Any] = defaultdict(dict)
         self.param_groups: list[ParamGroup] = []
-        self._opt_called = False
-        self._make_hook_tables()
+        self._prepare()
         if isinstance(params, Tensor):
             raise TypeError(
                 "params argument given to the optimizer should be an iterable of Tensors or dicts, "
                 f"but got {type_name(params)}. Pass a list: [param]."
             )
-        # A set is kept as it is: its lack of order is reported for the group.
-        given: Any = params if isinstance(params, (set, frozenset)) else list(params)
+        given: list[Any] = list(params)
         if len(given) == 0:
             raise ValueError(
                 "optimizer got an empty parameter list. Pass model.parameters() as a list if it was used up."
             )
-        is_groups = not isinstance(given, (set, frozenset)) and isinstance(given[0], dict)
-        for group in given if is_groups else [{"params": given}]:
-            self.add_param_group(group if not isinstance(group, dict) else dict(group))
+        for group in given if isinstance(given[0], dict) else [{"params": given}]:
+            self.add_param_group(group)
 
-    def _make_hook_tables(self) -> None:
+    def _prepare(self) -> None:
+        """Set what is neither copied nor pickled."""
+        self._opt_called = False
+        self._in_step = False
         self._step_pre_hooks: Hooks = OrderedDict()
         self._step_post_hooks: Hooks = OrderedDict()
         self._state_dict_pre_hooks: Hooks = OrderedDict()
@@ -127,8 +133,7 @@ class Optimizer:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._opt_called = False
-        self._make_hook_tables()
+        self._prepare()
 
     def __repr__(self) -> str:
         lines = [f"{type(self).__name__} ("]

@@ -82,26 +82,26 @@ class SGD(Optimizer):
         with dovetail.no_grad():
             for group in self.param_groups:
                 rate = number(group["lr"])
-                scale = rate if group["maximize"] else -rate
                 if group["momentum"] == 0 and group["weight_decay"] == 0:
+                    scale = rate if group["maximize"] else -rate
                     for parameter in group["params"]:
                         gradient = parameter.grad
                         if gradient is not None:
                             parameter.add_(gradient, alpha=scale)
                 else:
-                    self._step_group(group, scale)
+                    self._step_group(group, rate)
         return loss
 
-    def _step_group(self, group: dict[str, Any], scale: float) -> None:
-        """Update one group with momentum or weight decay; ``scale`` is the signed learning rate."""
-        momentum, nesterov = group["momentum"], group["nesterov"]
+    def _step_group(self, group: dict[str, Any], rate: float) -> None:
+        """Update one group with momentum or weight decay."""
+        momentum, decay, nesterov = group["momentum"], group["weight_decay"], group["nesterov"]
         fresh = 1 - group["dampening"]
-        # Under maximize the gradient keeps its sign, so what pulls the parameter to zero gets the other one.
-        decay = -group["weight_decay"] if group["maximize"] else group["weight_decay"]
         for parameter in group["params"]:
             gradient = parameter.grad
             if gradient is None:
                 continue
+            if group["maximize"]:
+                gradient = gradient.neg()
             if decay != 0:
                 gradient = gradient.add(parameter, alpha=decay)
             if momentum != 0:
@@ -112,4 +112,4 @@ class SGD(Optimizer):
                 else:
                     buffer.mul_(momentum).add_(gradient, alpha=fresh)
                 gradient = gradient.add(buffer, alpha=momentum) if nesterov else buffer
-            parameter.add_(gradient, alpha=scale)
+            parameter.add_(gradient, alpha=-rate)

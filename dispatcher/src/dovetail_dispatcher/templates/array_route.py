@@ -33,17 +33,13 @@ from ..array_calls import (
     write_out,
 )
 from ..kernels import Kernel
-from ..numbers import number_cache
+from ..numbers import category_of_number, number_cache
 from ..operator import Operator
 from ..promotion_rules import check_writable_as, computing_dtype, promoter, static_dtype
 from ..schema import Argument
 from .arguments import TENSOR, TENSOR_LIST, array_expression, is_tensor_like, parameter, spelling
-from .entry import symbol
+from .entry import numbers_allowed, symbol
 from .source import RouteText
-
-NOT_PROMOTED = ("condition", "mask")
-"""Tensor arguments of pointwise operators that choose, and do not take part in promotion."""
-
 
 def array_route(op: Operator, kernel: Kernel, backend: Backend, key: int, *, inference: bool) -> RouteText:
     """Return the route of `op` through the array kernel `kernel`, for calls with `key`.
@@ -101,30 +97,33 @@ class _ArrayRoute:
             for argument in self.inputs:
                 if is_tensor_like(argument):
                     self.add(f"{parameter(argument)} = on_backend({parameter(argument)})")
-        if self.op.kind == "pointwise" and self.op.promotion != "none":
+        if self.op.promote and self.tensors:
             self.promote()
 
     def promote(self) -> None:
-        operands = [a for a in self.tensors if a.name not in NOT_PROMOTED]
+        operands = [a for a in self.tensors if a.name in self.op.promote]
         common = static_dtype(self.key) if len(operands) == len(self.tensors) else None
         if common is None:
             names = [parameter(a) for a in operands]
-            self.bind(promote=promoter(self.backend, self.op.promotion))
+            category = category_of_number(self.key & PYTHON_SCALAR)
+            self.bind(promote=promoter(self.backend, self.op.promotion, category))
             self.add(f"({''.join(f'{name}_array, ' for name in names)}), computed = promote({', '.join(names)})")
             self.expressions.update({a.name: f"{parameter(a)}_array" for a in operands})
             self.text.promoted = True
             return
         self.wanted = wanted = computing_dtype(common, self.op.promotion)
-        if self.key & PYTHON_SCALAR:
+        cast = operands
+        if self.key & PYTHON_SCALAR and numbers_allowed(self.schema, self.op.promote):
             number = parameter(operands[1])
             numbers, remember = number_cache(self.backend, wanted)
             self.bind(numbers=numbers, remember=remember)
             self.add(f"number = {number}", f"{number} = numbers.get(number)")
             self.add(f"if {number} is None:", f"    {number} = remember(number)")
+            cast = operands[:1]
         if not self.key & wanted.bit:
             self.text.promoted = True
             self.bind(cast=self.arrays.cast, computed_native=self.arrays.native_dtypes[wanted])
-            for argument in operands[:1] if self.key & PYTHON_SCALAR else operands:
+            for argument in cast:
                 self.expressions[argument.name] = f"cast({parameter(argument)}.array, computed_native)"
 
     # -- the call ------------------------------------------------------------------------------------------------
@@ -218,8 +217,10 @@ class _ArrayRoute:
 
     def signature(self, array: str) -> str:
         """Return the text of the signature of a tensor around `array`."""
-        wanted = bool_ if self.op.promotion == "bool_result" and self.wanted else self.wanted
-        if wanted is not None:
+        wanted = self.wanted
+        if wanted is not None and self.op.promotion == "bool_result":
+            wanted = bool_
+        if wanted is not None and not (self.op.promotion == "complex_to_real" and wanted.is_complex):
             self.bind(SIGNATURE=self.base | wanted.bit)
             if not self.key & ZERO_DIM:
                 return "SIGNATURE"

@@ -20,10 +20,11 @@ Every entry has the same shape::
 
 from __future__ import annotations
 
-from ..schema import FunctionSchema
+from collections.abc import Collection
+
+from ..schema import Argument, FunctionSchema
 from .arguments import (
     INT_LISTS,
-    OPTIONAL_TENSOR,
     OPTIONAL_TENSOR_LIST,
     TENSOR,
     TENSOR_LIST,
@@ -43,15 +44,16 @@ def symbol(schema: FunctionSchema) -> str:
     return f"{base}_{schema.overload_name}" if schema.overload_name else base
 
 
-def entry_source(schema: FunctionSchema, *, numbers: bool) -> str:
+def entry_source(schema: FunctionSchema, promote: Collection[str] = ()) -> str:
     """Return the text of the entry behind an `OpOverload`.
 
     It takes whatever it is given, so that a call that does not fit raises PyTorch's RuntimeError, not a TypeError.
 
     Parameters
     ----------
-    numbers
-        Whether a Python number may stand for the second of two tensors (binary pointwise operators).
+    promote
+        Names of the arguments that take part in promotion (pointwise operators). Where these are two tensors, a Python
+        number may stand for the second.
 
     Notes
     -----
@@ -64,10 +66,10 @@ def entry_source(schema: FunctionSchema, *, numbers: bool) -> str:
     parameters.append("*extra")
     parameters += [f"{parameter(a)}={default_text(a) if a.has_default_value() else 'MISSING'}" for a in keyword]
     parameters.append("**unknown")
-    return _source(schema, symbol(schema), parameters, ["extra", "unknown"], numbers=numbers)
+    return _source(schema, symbol(schema), parameters, ["extra", "unknown"], promote)
 
 
-def name_source(schema: FunctionSchema, name: str, *, numbers: bool, out: str | None = None) -> str:
+def name_source(schema: FunctionSchema, name: str, promote: Collection[str] = (), *, out: str | None = None) -> str:
     """Return the text of the function that users call by `name`: the same entry with a Python signature of its own.
 
     Parameters
@@ -78,8 +80,8 @@ def name_source(schema: FunctionSchema, name: str, *, numbers: bool, out: str | 
     positional = [a for a in schema.arguments if not a.kwarg_only]
     keyword = [a for a in schema.arguments if a.kwarg_only]
 
-    def declared(argument: object) -> str:
-        return f"{parameter(argument)}={default_text(argument)}" if argument.has_default_value() else parameter(argument)  # type: ignore
+    def declared(argument: Argument) -> str:
+        return f"{parameter(argument)}={default_text(argument)}" if argument.has_default_value() else parameter(argument)
 
     parameters = [declared(a) for a in positional]
     if keyword or out:
@@ -91,7 +93,7 @@ def name_source(schema: FunctionSchema, name: str, *, numbers: bool, out: str | 
     if out:
         given = [parameter(a) for a in positional] + [f"{parameter(a)}={parameter(a)}" for a in keyword]
         lines = ["if out is not None:", f"{INDENT}return {out}({', '.join([*given, 'out=out'])})"]
-    return _source(schema, name, parameters, [], numbers=numbers, first=lines)
+    return _source(schema, name, parameters, [], promote, first=lines)
 
 
 def _source(
@@ -99,8 +101,8 @@ def _source(
     name: str,
     parameters: list[str],
     refused: list[str],
+    promote: Collection[str],
     *,
-    numbers: bool,
     first: list[str] | None = None,
 ) -> str:
     own = symbol(schema)
@@ -128,34 +130,46 @@ def _source(
     tests += [f"{parameter(a)}.__class__ is not list and {parameter(a)}.__class__ is not tuple" for a in lists]
     if tests:
         lines += [f"if {' or '.join(tests)}:", INDENT + refusal]
-    lines += ["try:", *(INDENT + line for line in _route_lines(schema, own, numbers))]
+    lines += ["try:", *(INDENT + line for line in _route_lines(schema, own, promote))]
     lines += ["except (KeyError, AttributeError, TypeError):", INDENT + refusal]
     lines.append(f"return route({', '.join(map(parameter, arguments))})")
     body = "\n".join(INDENT + line for line in lines)
     return f"def {name}({', '.join(parameters)}):\n{body}\n"
 
 
-def _route_lines(schema: FunctionSchema, own: str, numbers: bool) -> list[str]:
+def numbers_allowed(schema: FunctionSchema, promote: Collection[str]) -> bool:
+    """Return whether a Python number may stand for the second of two tensors: both take part in promotion, nothing else."""
+    inputs = [a for a in schema.arguments if not a.is_out]
+    tensors = [a for a in inputs if is_tensor_like(a)]
+    return len(tensors) == 2 and list(promote) == [a.name for a in tensors if spelling(a) == TENSOR]
+
+
+def _route_lines(schema: FunctionSchema, own: str, promote: Collection[str]) -> list[str]:
     """Return the lines that look up the route of a call whose arguments passed the class tests."""
     tensors = [a for a in schema.arguments if is_tensor_like(a)]
     plain = [f"{parameter(a)}._signature" for a in tensors if spelling(a) == TENSOR]
     others = [a for a in tensors if spelling(a) != TENSOR]
-    if numbers and len(plain) >= 2 and not others:
-        rest = [text for text in plain if text != plain[1]]
-        second = plain[1].removesuffix("._signature")
+    if numbers_allowed(schema, promote):
+        second = plain[1]
+        rest = [text for text in plain if text != second]
         return [
-            f"cls = {second}.__class__",
+            f"cls = {second.removesuffix('._signature')}.__class__",
             "if cls in SCALAR_BITS:",
             f"{INDENT}route = {own}_routes[{' | '.join([*rest, 'SCALAR_BITS[cls]', 'state()'])}]",
             "else:",
             f"{INDENT}route = {own}_routes[{' | '.join([*plain, 'state()'])}]",
         ]
+    scalars = [a for a in schema.arguments if a.name in promote and spelling(a) in ("Scalar", "Scalar?")]
+    plain += [f"SCALAR_BITS[{parameter(a)}.__class__]" for a in scalars if spelling(a) == "Scalar"]
+    others += [a for a in scalars if spelling(a) == "Scalar?"]
     if not others:
         return [f"route = {own}_routes[{' | '.join([*plain, 'state()'])}]"]
     lines = [f"key = {' | '.join([*plain, 'state()'])}"]
     for argument in others:
         local = parameter(argument)
         match spelling(argument):
+            case "Scalar?":
+                lines += [f"if {local} is not None:", f"{INDENT}key |= SCALAR_BITS[{local}.__class__]"]
             case "Tensor?":
                 lines += [f"if {local} is not None:", f"{INDENT}key |= {local}._signature"]
             case "Tensor[]":
@@ -167,4 +181,4 @@ def _route_lines(schema: FunctionSchema, own: str, numbers: bool) -> list[str]:
     return lines
 
 
-__all__ = ["OPTIONAL_TENSOR", "entry_source", "name_source", "symbol"]
+__all__ = ["entry_source", "name_source", "numbers_allowed", "symbol"]

@@ -6,13 +6,13 @@ import inspect
 from functools import partial
 from typing import Any
 
-from dovetail_kernel import DispatchKeySet, tensor_class
+from dovetail_kernel import DispatchKeySet, bump_version, tensor_class
 
 from ..kernels import Kernel
 from ..operator import Operator
-from ..returns import checked_return, checked_tensor
-from ..schema import Argument, FunctionSchema
-from .arguments import TENSOR, parameter, spelling
+from ..returns import check_aliases, checked_return, checked_tensor
+from ..schema import Argument, FunctionSchema, default_of
+from .arguments import OPTIONAL_TENSOR, TENSOR, is_tensor_like, parameter, spelling
 from .entry import symbol
 from .source import RouteText
 
@@ -33,6 +33,45 @@ def tensor_route(op: Operator, kernel: Kernel, keys: DispatchKeySet) -> RouteTex
     if not takes_all_arguments(kernel, schema):
         text.lines.insert(0, f"args, kwargs = stripped({', '.join(map(parameter, schema.arguments))})")
     return text
+
+
+def custom_route(op: Operator, kernel: Kernel, keys: DispatchKeySet) -> RouteText:
+    """Return the route of a `custom_op`: a tensor kernel whose results are checked for memory shared with arguments.
+
+    A new tensor has no storage object yet, so in the common case one look at each tensor suffices.
+    """
+    text = tensor_route(op, kernel, keys)
+    schema = op.schema
+    if schema._is_view_op() or not schema.returns or any(r.alias_info for r in schema.returns):
+        return text
+    tensors = [parameter(a) for a in schema.arguments if is_tensor_like(a)]
+    text.bindings["check_aliases"] = partial(check_aliases, op, kernel)
+    check = f"check_aliases(result, ({', '.join(tensors)}{',' if len(tensors) == 1 else ''}))"
+    plain = all(spelling(a) in (TENSOR, OPTIONAL_TENSOR) for a in schema.arguments if is_tensor_like(a))
+    if [spelling(r) for r in schema.returns] == [TENSOR] and plain:
+        tests = ["result is None or result._storage is not None", *(f"result is {name}" for name in tensors)]
+        text.lines += [f"if {' or '.join(tests)}:", f"    {check}"]
+    elif any(is_tensor_like(r) for r in schema.returns):
+        text.lines.append(check)
+    return text
+
+
+def counting_route(op: Operator, below: RouteText) -> RouteText:
+    """Return `below` with the versions of the written arguments counted up before anything else."""
+    lines: list[str] = []
+    for argument in op.schema.arguments:
+        if argument.is_write and is_tensor_like(argument):
+            name = parameter(argument)
+            match spelling(argument):
+                case "Tensor":
+                    lines.append(f"bump_version({name})")
+                case "Tensor?":
+                    lines += [f"if {name} is not None:", f"    bump_version({name})"]
+                case _:
+                    lines += [f"for tensor in {name}:", "    if tensor is not None:", "        bump_version(tensor)"]
+    below.bindings["bump_version"] = bump_version
+    below.lines[:0] = lines
+    return below
 
 
 def boxed_route(op: Operator, kernel: Kernel, keys: DispatchKeySet) -> RouteText:
@@ -96,33 +135,30 @@ def takes_all_arguments(kernel: Kernel, schema: FunctionSchema) -> bool:
 
 
 def _same_default(own: inspect.Parameter, argument: Argument) -> bool:
-    if own.default is own.empty:
-        return True
-    if not argument.has_default_value():
-        return True
-    default = argument.default_value
-    if isinstance(own.default, list | tuple) and isinstance(default, list | tuple):
-        return tuple(own.default) == tuple(default)
-    return type(own.default) is type(default) and bool(own.default == default)
+    return own.default is own.empty or not argument.has_default_value() or equals_default(argument, own.default)
 
 
 def strip_defaults(schema: FunctionSchema, *values: Any) -> tuple[list[Any], dict[str, Any]]:
     """Return a call's arguments without those equal to their default: trailing positional ones, any keyword-only one."""
     positional = [(a, v) for a, v in zip(schema.arguments, values, strict=True) if not a.kwarg_only]
-    while positional and _equals_default(*positional[-1]):
+    while positional and equals_default(*positional[-1]):
         positional.pop()
     keyword = {
         a.name: v
         for a, v in zip(schema.arguments, values, strict=True)
-        if a.kwarg_only and not _equals_default(a, v)
+        if a.kwarg_only and not equals_default(a, v)
     }
     return [v for _, v in positional], keyword
 
 
-def _equals_default(argument: Argument, value: Any) -> bool:
+def equals_default(argument: Argument, value: Any) -> bool:
+    """Return whether `value` is the default of an argument, as written in the schema or as a kernel receives it."""
     if not argument.has_default_value():
         return False
-    default = argument.default_value
+    return _same(value, argument.default_value) or _same(value, default_of(argument))
+
+
+def _same(value: Any, default: Any) -> bool:
     if value is default:
         return True
     if isinstance(value, list | tuple):

@@ -347,7 +347,7 @@ def norm_backward(k: Any, grad: Any, self: Any, p: Any, norm: Any, dims: Any = (
     if p == 1.0:
         return k.mul(k.sgn(self), grad)
     if p == 2.0:
-        return k.mul(self, k.masked_fill(k.div(grad, norm), k.eq(norm, 0), 0))
+        return k.mul(grad, k.masked_fill(k.div(self, norm), k.eq(norm, 0), 0))
     size = k.abs(self)
     if math.isinf(p):
         reached = k.logical_or(k.eq(size, norm), k.logical_and(k.ne(size, size), k.ne(norm, norm)))

@@ -27,10 +27,9 @@ class AccumulateGrad(Node):
     A lock per leaf makes concurrent backwards add up.
     """
 
-    __slots__ = ("__weakref__", "lock", "plain_signature", "variable")
+    __slots__ = ("__weakref__", "arrays", "lock", "plain_signature", "variable")
     is_leaf = True
 
-    backend: Backend
     variable: TensorBase
 
     def __init__(self, variable: TensorBase) -> None:
@@ -41,7 +40,8 @@ class AccumulateGrad(Node):
         self.next_edges = ()
         self.sequence_nr = LAST
         self.input_metadata = (tuple(array.shape), array.dtype)
-        self.backend = variable._backend
+        self.backend = backend = variable._backend
+        self.arrays = backend.arrays
         self.hooks = None
 
     def name(self) -> str:
@@ -63,20 +63,20 @@ class AccumulateGrad(Node):
                     getrefcount(grad) > UNSHARED
                     or grad.base is not None
                     or grad.strides != variable.array.strides
-                ) and self.backend.arrays.mutable_arrays:
+                ) and self.arrays.mutable_arrays:
                     grad = copy_like(grad, variable.array)
                 meta.grad = self.wrap(grad)
             elif present._signature == self.plain_signature:
-                add_in_place(present, grad, self.backend.arrays)
+                add_in_place(present, grad, self.arrays)
             else:
-                meta.grad = calls.add(present, wrap(grad, self.backend))
+                meta.grad = calls.add(present, self.wrap(grad))
         if meta.post_accumulate:
             run_post_accumulate_hooks(variable, meta.post_accumulate)
 
     def wrap(self, grad: Any) -> TensorBase:
         """Return a new tensor around the array `grad`, which has the leaf's shape and dtype."""
-        if not isinstance(grad, self.backend.arrays.array_types):
-            grad = self.backend.arrays.asarray(grad)
+        if not isinstance(grad, self.arrays.array_types):
+            grad = self.arrays.asarray(grad)
         tensor = tensor_class()()
         tensor.array = grad
         tensor._signature = self.plain_signature
@@ -106,7 +106,7 @@ class AccumulateGrad(Node):
             elif present._signature != self.plain_signature or grad._signature & OVERRIDES:
                 meta.grad = calls.add(present, grad)
             else:
-                add_in_place(present, grad.array, self.backend.arrays)
+                add_in_place(present, grad.array, self.arrays)
         if meta.post_accumulate:
             run_post_accumulate_hooks(variable, meta.post_accumulate)
 

@@ -32,6 +32,8 @@ class AutogradMeta:
         Hooks of a leaf: shared with its accumulator, which may die while the tensor lives.
     post_accumulate
         Post-accumulate hooks of a leaf.
+    requires_grad
+        Whether a leaf that is a view was itself made to require grad; for other leaves the signature says so.
     retains_grad
         Whether a non-leaf keeps its gradient.
     view
@@ -40,7 +42,16 @@ class AutogradMeta:
         The dtype that gradients must have: `UNSET`, a dtype, or None for any.
     """
 
-    __slots__ = ("accumulator", "grad", "grad_dtype", "hooks", "post_accumulate", "retains_grad", "view")
+    __slots__ = (
+        "accumulator",
+        "grad",
+        "grad_dtype",
+        "hooks",
+        "post_accumulate",
+        "requires_grad",
+        "retains_grad",
+        "view",
+    )
 
     grad: TensorBase | None
     accumulator: weakref.ref[AccumulateGrad] | None
@@ -53,6 +64,7 @@ class AutogradMeta:
         self.accumulator = None
         self.hooks = None
         self.post_accumulate = None
+        self.requires_grad = False
         self.retains_grad = False
         self.view = None
         self.grad_dtype: Any = UNSET
@@ -95,7 +107,9 @@ def _make_accumulator(tensor: TensorBase) -> AccumulateGrad:
         node = meta.accumulator() if meta.accumulator is not None else None
         if node is None:
             node = AccumulateGrad(tensor)
-            node.hooks = meta.hooks
+            if meta.hooks is not None:
+                node.backend = None
+                node.hooks = meta.hooks
             meta.accumulator = weakref.ref(node)
     return node
 
@@ -112,11 +126,10 @@ def gradient_edge(tensor: TensorBase) -> tuple[Node, int] | None:
     else:
         node = tensor._grad_fn
     if node is None:
-        if signature & VIEW and not requires_grad(tensor):
+        if signature & VIEW and not tensor._meta.requires_grad:
             return None
-        node = leaf_node(tensor)
-        assert node is not None
-        return node, 0
+        leaf = leaf_node(tensor)
+        return None if leaf is None else (leaf, 0)
     return node, tensor.output_nr
 
 
@@ -127,5 +140,5 @@ def requires_grad(tensor: TensorBase) -> bool:
         return False
     if not signature & VIEW or tensor._grad_fn is not None:
         return True
-    view = tensor._meta.view
-    return bool(requires_grad(view.base))
+    meta = tensor._meta
+    return bool(meta.requires_grad or requires_grad(meta.view.base))

@@ -12,6 +12,7 @@ from heapq import heappop, heappush, heappushpop
 from threading import Thread
 from typing import Any, Final, TypeAlias
 
+from dovetail_dispatcher import NoArrayKernelError, array_kernels
 from dovetail_kernel.backends import backend_of_signature
 from dovetail_kernel.signature import NO_GRAD, OVERRIDES
 from dovetail_kernel.state import set_state, state
@@ -104,7 +105,7 @@ def _run(
     on_arrays = (
         task.uniform
         and not (task.create_graph or before & ~NO_GRAD or anomaly_mode()[0])
-        and backend.array_kernels is not None
+        and backend.is_attached
     )
     for grad in grads:
         if not _is_plain(grad, backend):
@@ -134,7 +135,7 @@ def _run_arrays(task: GraphTask, edges: Sequence[EdgeOrNone], grads: Sequence[An
     keep_graph = task.keep_graph
     backend = task.backend
     assert backend is not None
-    kernels = backend.array_kernels
+    kernels = array_kernels(backend)
     ready: list[tuple[int, Node, Any]] = []
     node: Node = _ROOT
     while True:
@@ -181,14 +182,20 @@ def _run_arrays(task: GraphTask, edges: Sequence[EdgeOrNone], grads: Sequence[An
         else:
             node = following
         edges = node.next_edges
-        if node.backend is backend and arrived is not None and node not in captures:
-            if type(arrived) is list:
-                grads = node.apply_arrays(kernels, *arrived)
+        try:
+            if node.backend is not backend or arrived is None or node in captures:
+                on_tensors = True
             else:
-                grads = node.apply_arrays(kernels, arrived)
-            if not keep_graph:
-                node.release()
-        else:
+                if type(arrived) is list:
+                    grads = node.apply_arrays(kernels, *arrived)
+                else:
+                    grads = node.apply_arrays(kernels, arrived)
+                if not keep_graph:
+                    node.release()
+                on_tensors = False
+        except NoArrayKernelError:
+            on_tensors = True
+        if on_tensors:
             tensors = evaluate(task, node, _as_tensors(node, arrived, backend))
             if any([tensor is not None and not _is_plain(tensor, backend) for tensor in tensors]):
                 _leave_arrays(task, node, tensors, ready, backend)

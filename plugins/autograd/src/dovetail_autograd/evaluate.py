@@ -10,6 +10,7 @@ from dovetail_kernel.tensor_base import TensorBase
 from . import anomaly, calls
 from .accumulate import AccumulateGrad
 from .autograd_meta import meta_of
+from .flatten import flatten
 from .hooks import NodeHooks, run_node_hooks, run_tensor_hooks
 
 if TYPE_CHECKING:
@@ -68,23 +69,6 @@ def _apply(node: Node, grads: tuple[TensorBase | None, ...]) -> Sequence[TensorB
         returned = flatten(node, node.apply_tensors(*grads))
         anomaly.check_nan(node, returned)
     return returned
-
-
-def flatten(node: Node, returned: Any) -> Sequence[TensorBase | None]:
-    """Return what a body returned as one gradient per edge: entries for a ``Tensor[]`` argument are lists."""
-    if type(returned) is tuple and len(returned) == len(node.next_edges):
-        for grad in returned:
-            if type(grad) is list:
-                break
-        else:
-            return returned
-    flat: list[TensorBase | None] = []
-    for grad in returned:
-        if type(grad) in (list, tuple):
-            flat.extend(grad)
-        else:
-            flat.append(grad)
-    return flat
 
 
 def run_leaf(task: GraphTask, node: AccumulateGrad, grad: TensorBase) -> None:

@@ -8,10 +8,12 @@ from functools import cache
 from typing import Any
 
 from dovetail_dispatcher.formula import Formula, Saved
+from dovetail_kernel.tensor_base import tensor_class
 
 from . import saved as saved_values
+from .flatten import flatten
 from .node import Node
-from .saved_tensor import SavedTensor
+from .saved_tensor import SavedTensor, leave_arrays
 
 
 def node_class_text(formula: Formula) -> str:
@@ -23,6 +25,7 @@ def node_class_text(formula: Formula) -> str:
         "",
         f"    __slots__ = ({', '.join(map(repr, slots))}{',' if len(slots) == 1 else ''})",
         "    is_formula = True",
+        "    _leave_arrays = leave_arrays",
     ]
     for saved in formula.saved:
         lines += ["", *_UNPACK[saved.kind](saved)]
@@ -41,7 +44,7 @@ def _unpack_input(saved: Saved) -> list[str]:
     return [
         f"    def unpack_{name}(self):",
         f"        value = self._{name}",
-        "        if value.__class__ is Tensor and value._counter is None and not self._%s_version:" % name,
+        f"        if value.__class__ is Tensor and value._counter is None and not self._{name}_version:",
         "            return value",
         f"        return unpack_input(self, {name!r}, value)",
     ]
@@ -78,21 +81,22 @@ def _release(formula: Formula) -> list[str]:
 
 
 @cache
-def build_node_class(formula: Formula) -> type[Node]:
+def build_node_class(formula: Formula, has_lists: bool = False) -> type[Node]:
     """Return the node class of `formula`, made at first use.
 
     Parameters
     ----------
     formula
         A record; equal only to itself, so that every record has its own class.
+    has_lists
+        Whether an input is a ``Tensor[]``, for which bodies return a list. Default: False.
     """
-    from dovetail_kernel.tensor_base import tensor_class
-
     text = node_class_text(formula)
     filename = f"<node class of {formula.operator}>"
     linecache.cache[filename] = (len(text), None, text.splitlines(True), filename)
     namespace: dict[str, Any] = {
         "Node": Node,
+        "leave_arrays": leave_arrays,
         "RELEASED": saved_values.RELEASED,
         "Tensor": tensor_class(),
         "__name__": __name__,
@@ -106,7 +110,7 @@ def build_node_class(formula: Formula) -> type[Node]:
     if formula.tensors is not None:
         cls.apply_tensors = formula.tensors  # type: ignore[method-assign]
     if formula.arrays is not None:
-        cls.apply_arrays = formula.arrays  # type: ignore[method-assign]
+        cls.apply_arrays = _flattened(formula.arrays) if has_lists else formula.arrays  # type: ignore[method-assign]
     for saved in formula.saved:
         setattr(cls, f"_saved_{saved.name}", property(getattr(cls, f"unpack_{saved.name}")))
         if saved.kind != "value":
@@ -116,3 +120,12 @@ def build_node_class(formula: Formula) -> type[Node]:
 
 def _raw(saved: Saved) -> Callable[[Node], SavedTensor]:
     return lambda node: SavedTensor(node, saved)
+
+
+def _flattened(body: Callable[..., Any]) -> Callable[..., Any]:
+    """Return `body` with one gradient per edge in its result."""
+
+    def apply_arrays(node: Node, kernels: Any, *grads: Any) -> Any:
+        return flatten(node, body(node, kernels, *grads))
+
+    return apply_arrays

@@ -41,19 +41,6 @@ class Released:
 RELEASED: Final = Released()
 
 
-class SavedScalar:
-    """A Python number that stood where the operator has a Tensor, saved in the shape bodies expect of a tensor.
-
-    The number itself is the array: array kernels take Python scalars as operands, and these keep the other's dtype.
-    """
-
-    __slots__ = ("_counter", "array")
-
-    def __init__(self, value: bool | int | float | complex) -> None:
-        self.array = value
-        self._counter = None
-
-
 class Packed:
     """A saved tensor in the hands of saved-tensor hooks: what `pack` returned, and how to get the tensor back."""
 
@@ -163,9 +150,6 @@ def unpack_input(node: Node, name: str, value: Any) -> TensorBase | None:
         return None
     if type(value) is Packed:
         return value.open()
-    if type(value) is SavedScalar:
-        assert node.backend is not None
-        return wrap(node.backend.arrays.asarray(value.array), node.backend)
     counter = value._counter
     if (0 if counter is None else counter.value) != getattr(node, f"_{name}_version"):
         raise_modified(node, name)

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from dovetail_dispatcher.formula import Saved
-from dovetail_kernel.tensor_base import TensorBase
+from dovetail_kernel.tensor_base import TensorBase, wrap
 
-from .saved import RELEASED, SECOND_TIME, Packed, SavedScalar, current_version, rebuild
+from .saved import RELEASED, SECOND_TIME, Packed, current_version, rebuild
 from .grad_mode import no_grad
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def pack_saved(
         packed = tuple([None if tensor is None else pack_tensor(tensor, pack, unpack) for tensor in value])
         setattr(node, slot, packed)
         return
-    tensor = getattr(node, slot)
+    tensor = getattr(node, slot)  # a twin by now, if it is a result
     if saved.kind == "result":
         tensor = rebuild(node, tensor[0])
     setattr(node, slot, pack_tensor(tensor, pack, unpack))
@@ -91,18 +91,13 @@ def pack_tensor(tensor: TensorBase, pack: Callable[[TensorBase], Any], unpack: C
 
 def leave_arrays(node: Node) -> None:
     """Make `node` one that takes the tensors body only: no slot of it needs its backend from now on."""
-    from dovetail_kernel.tensor_base import wrap
-
     backend = node.backend
     if backend is None:
         return
     for saved in node.formula.saved:
         slot = f"_{saved.name}"
         value = getattr(node, slot)
-        if type(value) is SavedScalar:
-            setattr(node, slot, wrap(backend.arrays.asarray(value.array), backend))
-            setattr(node, slot + "_version", 0)
-        elif saved.kind == "result" and type(value) is tuple:
+        if saved.kind == "result" and type(value) is tuple:
             array, counter, expected = value
             setattr(node, slot, (wrap(array, backend), counter, expected))
     node.backend = None

@@ -65,8 +65,6 @@ class Derivative:
         Per result, or None where all are.
     forward
         Forward formulas as text, by result.
-    inplace_of
-        Set for an in-place variant that uses the bodies of its functional operator.
     """
 
     function: NativeFunction
@@ -79,7 +77,6 @@ class Derivative:
     output_differentiability: tuple[bool, ...] | None
     forward: tuple[tuple[str, str], ...]
     where: Location
-    inplace_of: NativeFunction | None = None
 
     @property
     def has_array_body(self) -> bool:
@@ -96,7 +93,7 @@ def read_derivatives(
     operators: Collection[str] = (),
     partial: bool = False,
 ) -> list[Derivative]:
-    """Read the derivatives that `path` declares for `functions`, in-place variants included.
+    """Read the derivatives that `path` declares for `functions`. In-place variants use those of their functional operator.
 
     Parameters
     ----------
@@ -134,27 +131,7 @@ def read_derivatives(
         derivatives[function.name] = _Reader(
             entry, function, node, base_names, helpers, tensors_only
         ).read()
-    for function in functions:
-        functional = _functional(function, by_name)
-        if functional is not None and function.name not in derivatives and functional.name in derivatives:
-            derivatives[function.name] = replace(
-                derivatives[functional.name], function=function, inplace_of=functional
-            )
     return list(derivatives.values())
-
-
-def _functional(function: NativeFunction, by_name: dict[str, NativeFunction]) -> NativeFunction | None:
-    """Return the functional operator of an in-place variant."""
-    if function.schema_kind != "inplace":
-        return None
-    if function.derived_from is not None:
-        return by_name[function.derived_from]
-    arguments = [(a.name, a.type, a.default_value) for a in function.schema.arguments]
-    for other in by_name.values():
-        if other.base_name == function.base_name[:-1] and other.schema_kind == "functional":
-            if [(a.name, a.type, a.default_value) for a in other.schema.arguments] == arguments:
-                return other
-    return None
 
 
 def _find(entry: Entry, by_name: dict[str, NativeFunction], partial: bool) -> NativeFunction | None:

@@ -11,7 +11,6 @@ from .derivatives import Derivative, read_derivatives
 from .errors import DeclarationError
 from .native_functions import NativeFunction, read_native_functions
 from .writers.derivatives import write_derivatives
-from .writers.entries import write_entries
 from .writers.functions import write_functions
 from .writers.registrations import write_registrations
 from .writers.stubs import write_function_stubs, write_method_stubs
@@ -79,7 +78,6 @@ def generate(library: Library, *, only: Iterable[str] | None = None) -> dict[str
         ),
         "functions.py": write_functions(functions),
         "functions.pyi": write_function_stubs(functions),
-        "entries.py": write_entries(functions),
     }
     if library.tensor_methods:
         files["tensor_methods.py"] = write_tensor_methods(functions, functions_module=f"{generated}.functions")

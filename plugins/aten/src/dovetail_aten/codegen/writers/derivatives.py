@@ -24,7 +24,7 @@ def write_derivatives(derivatives: Sequence[Derivative], *, functions_module: st
     helpers_module
         Module of the helper functions.
     """
-    own = [derivative for derivative in derivatives if derivative.inplace_of is None and derivative.inputs]
+    own = [derivative for derivative in derivatives if derivative.inputs]
     helpers = sorted({name for d in own for formula in d.formulas for name in formula.rewritten.helpers})
     lines = Lines()
     lines.add(HEADER, BODIES_DOC, "", "from __future__ import annotations", "", "from typing import Any", "")
@@ -38,18 +38,17 @@ def write_derivatives(derivatives: Sequence[Derivative], *, functions_module: st
         if derivative.has_array_body:
             lines.add("", "", *_body(derivative, arrays=True))
     lines.add("", "", "FORMULAS = (")
-    for derivative in derivatives:
-        if derivative.inputs:
-            lines.add(*[INDENT + line for line in _record(derivative)])
-    lines.add(")", '"""One record per differentiable operator."""', "")
+    for derivative in own:
+        lines.add(*[INDENT + line for line in _record(derivative)])
+    lines.add(")", '"""One record per differentiable operator; in-place variants use that of their functional operator."""', "")
     lines.add("FORWARD_FORMULAS: dict[str, dict[str, str]] = {")
     for derivative in derivatives:
-        if derivative.forward and derivative.inplace_of is None:
+        if derivative.forward:
             lines.add(f"{INDENT}{_qualified(derivative.function)!r}: {dict(derivative.forward)!r},")
     lines.add("}", '"""Forward-mode formulas, as written, by operator and result."""', "")
     lines.add("NON_DIFFERENTIABLE = (")
     for derivative in derivatives:
-        if not derivative.inputs and derivative.inplace_of is None:
+        if not derivative.inputs:
             lines.add(f"{INDENT}{_qualified(derivative.function)!r},")
     lines.add(")", '"""Operators none of whose results is ever differentiable."""')
     return lines.text()
@@ -68,7 +67,7 @@ def _qualified(function: NativeFunction) -> str:
 
 
 def _record(derivative: Derivative) -> list[str]:
-    function = derivative.inplace_of or derivative.function
+    function = derivative.function
     lines = [
         "Formula(",
         f"{INDENT}operator={_qualified(derivative.function)!r},",

@@ -21,22 +21,13 @@ def write_registrations(functions: Sequence[NativeFunction], composite_modules: 
     lines = Lines()
     lines.add(HEADER, '"""The operators of the library: what `dovetail_dispatcher` merges into its table."""', "")
     lines.add("from __future__ import annotations", "")
-    lines.add("OPERATORS: tuple[tuple[str, str, str, tuple[str, ...]], ...] = (")
+    lines.add("OPERATORS: tuple[tuple[str, str, str, tuple[str, ...], tuple[str, ...], str | None], ...] = (")
     for function in functions:
         text = f"{function.namespace}::{function.text}"
-        row = (text, function.kind, function.promotion, function.tags)
+        functional = None if function.derived_from is None else f"{function.namespace}::{function.derived_from}"
+        row = (text, function.kind, function.promotion, function.promote, function.tags, functional)
         lines.add(f"{INDENT}{row!r},")
-    lines.add(")", '"""Schema, kind, promotion, tags."""', "")
-    lines.add("PROMOTED: dict[str, tuple[str, ...]] = {")
-    for function in functions:
-        if function.promote:
-            lines.add(f"{INDENT}{_qualified(function)!r}: {function.promote!r},")
-    lines.add("}", '"""The arguments of pointwise operators that take part in promotion."""', "")
-    lines.add("DERIVED: dict[str, str] = {")
-    for function in functions:
-        if function.derived_from is not None:
-            lines.add(f"{INDENT}{_qualified(function)!r}: {function.namespace + '::' + function.derived_from!r},")
-    lines.add("}", '"""In-place and out variants, and the functional operator whose kernel serves them."""', "")
+    lines.add(")", '"""Schema, kind, promotion, promoted arguments, tags, functional operator of a variant."""', "")
     lines.add("COMPOSITES: tuple[tuple[str, str, str, str], ...] = (")
     for function in functions:
         if function.composite is not None and not _is_served(function):

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from dovetail_kernel import Backend, DispatchKey, DispatchKeySet, is_included_in_alias, runtime_keys
 
+from .formula import PythonFormula
 from .kernels import FORMULA, Kernel
 from .operator import Operator
 
@@ -98,7 +99,10 @@ def without_fallthrough(op: Operator, keys: DispatchKeySet, fallbacks: dict[Disp
 def formula_kernel(op: Operator) -> Kernel | None:
     """Return the Autograd kernel that the formula record of `op` stands for."""
     formula = op.formula
-    return None if formula is None else Kernel(formula_kernel, Autograd, FORMULA, formula.where)
+    if formula is None:
+        return None
+    function = formula.backward if isinstance(formula, PythonFormula) else formula.tensors
+    return Kernel(function or formula_kernel, Autograd, FORMULA, formula.where)
 
 
 def backends_of_autograd_other() -> tuple[DispatchKey, ...]:

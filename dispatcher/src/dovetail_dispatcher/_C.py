@@ -1,0 +1,136 @@
+"""The names of ``torch._C`` that concern the dispatcher, for programs and tests written against them."""
+
+import dovetail_kernel as _kernel
+from dovetail_kernel import DispatchKey, DispatchKeySet
+
+from .dumps import (
+    _dispatch_check_all_invariants,
+    _dispatch_check_invariants,
+    _dispatch_dump,
+    _dispatch_dump_table,
+    _dispatch_find_dangling_impls,
+    _dispatch_get_all_op_names,
+    _dispatch_get_registrations_for_dispatch_key,
+)
+from .local_keys import (
+    _dispatch_tls_is_dispatch_key_excluded,
+    _dispatch_tls_is_dispatch_key_included,
+    _dispatch_tls_local_exclude_set,
+    _dispatch_tls_local_include_set,
+    _dispatch_tls_set_dispatch_key_excluded,
+    _dispatch_tls_set_dispatch_key_included,
+)
+from .queries import (
+    _dispatch_autogradother_backends,
+    _dispatch_call_boxed,
+    _dispatch_find_schema_or_throw,
+    _dispatch_has_backend_fallback,
+    _dispatch_has_computed_kernel_for_dispatch_key,
+    _dispatch_has_kernel,
+    _dispatch_has_kernel_for_any_dispatch_key,
+    _dispatch_has_kernel_for_dispatch_key,
+    _dispatch_kernel_for_dispatch_key_is_fallthrough,
+    _dispatch_keys,
+)
+from .schema import FunctionSchema, parse_schema
+
+_AutoDispatchBelowADInplaceOrView = _kernel.AutoDispatchBelowADInplaceOrView
+_AutoDispatchBelowAutograd = _kernel.AutoDispatchBelowAutograd
+_ExcludeDispatchKeyGuard = _kernel.ExcludeDispatchKeyGuard
+_ForceDispatchKeyGuard = _kernel.ForceDispatchKeyGuard
+_IncludeDispatchKeyGuard = _kernel.IncludeDispatchKeyGuard
+_PreserveDispatchKeyGuard = _kernel.PreserveDispatchKeyGuard
+_SetExcludeDispatchKeyGuard = _kernel.SetExcludeDispatchKeyGuard
+_after_ADInplaceOrView_keyset = _kernel.after_ADInplaceOrView_keyset
+_after_autograd_keyset = _kernel.after_autograd_keyset
+_dispatch_is_included_in_alias = _kernel.is_included_in_alias
+_dispatch_key_parse = _kernel.parse_dispatch_key
+_dispatch_keyset_full_after = _kernel.full_after
+
+
+def _parse_dispatch_key(name: str) -> DispatchKey | None:
+    """Return the key called `name`, or None."""
+    try:
+        return _kernel.parse_dispatch_key(name)
+    except RuntimeError:
+        return None
+
+
+def _dispatch_key_name(key: DispatchKey) -> str:
+    """Return the name of a key."""
+    return key.name
+
+
+def _dispatch_key_for_device(device_type: str) -> str:
+    """Return the name of the dense key of a device type; raises RuntimeError for anything else."""
+    return _kernel.dispatch_key_for_device(device_type).name
+
+
+def _dispatch_is_alias_key(key: DispatchKey) -> bool:
+    """Return whether a key stands for several."""
+    return key.is_alias
+
+
+def _dispatch_keyset_full() -> DispatchKeySet:
+    """Return the set of every key."""
+    return _kernel.full_keyset
+
+
+def _dispatch_keyset_to_string(keys: DispatchKeySet) -> str:
+    """Return the printed form of a key set."""
+    return repr(keys)
+
+
+def _dispatch_num_backends() -> int:
+    """Return the number of backends, those that only have a name included."""
+    return len(_kernel.all_backends())
+
+
+__all__ = [
+    "DispatchKey",
+    "DispatchKeySet",
+    "FunctionSchema",
+    "_AutoDispatchBelowADInplaceOrView",
+    "_AutoDispatchBelowAutograd",
+    "_ExcludeDispatchKeyGuard",
+    "_ForceDispatchKeyGuard",
+    "_IncludeDispatchKeyGuard",
+    "_PreserveDispatchKeyGuard",
+    "_SetExcludeDispatchKeyGuard",
+    "_after_ADInplaceOrView_keyset",
+    "_after_autograd_keyset",
+    "_dispatch_autogradother_backends",
+    "_dispatch_call_boxed",
+    "_dispatch_check_all_invariants",
+    "_dispatch_check_invariants",
+    "_dispatch_dump",
+    "_dispatch_dump_table",
+    "_dispatch_find_dangling_impls",
+    "_dispatch_find_schema_or_throw",
+    "_dispatch_get_all_op_names",
+    "_dispatch_get_registrations_for_dispatch_key",
+    "_dispatch_has_backend_fallback",
+    "_dispatch_has_computed_kernel_for_dispatch_key",
+    "_dispatch_has_kernel",
+    "_dispatch_has_kernel_for_any_dispatch_key",
+    "_dispatch_has_kernel_for_dispatch_key",
+    "_dispatch_is_alias_key",
+    "_dispatch_is_included_in_alias",
+    "_dispatch_kernel_for_dispatch_key_is_fallthrough",
+    "_dispatch_key_for_device",
+    "_dispatch_key_name",
+    "_dispatch_key_parse",
+    "_dispatch_keys",
+    "_dispatch_keyset_full",
+    "_dispatch_keyset_full_after",
+    "_dispatch_keyset_to_string",
+    "_dispatch_num_backends",
+    "_dispatch_tls_is_dispatch_key_excluded",
+    "_dispatch_tls_is_dispatch_key_included",
+    "_dispatch_tls_local_exclude_set",
+    "_dispatch_tls_local_include_set",
+    "_dispatch_tls_set_dispatch_key_excluded",
+    "_dispatch_tls_set_dispatch_key_included",
+    "_parse_dispatch_key",
+    "parse_schema",
+]

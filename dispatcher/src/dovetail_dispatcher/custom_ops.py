@@ -1,0 +1,394 @@
+"""`custom_op`: an operator made of one Python function, with its schema read off the annotations."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import Any, Final, NoReturn, Self, overload
+
+from dovetail_kernel import DispatchKey, DispatchKeySet, dispatch_key_for_device
+from dovetail_kernel.device import Device
+from dovetail_kernel.errors import where
+
+from . import registry
+from .formula import PythonFormula
+from .kernels import COUNT_WRITES, CUSTOM, TENSOR, Kernel
+from .library import Library
+from .ops import OpOverload
+from .schema import FunctionSchema, bind, infer_schema, parse_schema
+from .tags import Tag, checked_tags
+from .templates.arguments import is_tensor_like
+
+MutatesArgs = str | Iterable[str]
+DeviceTypes = str | Sequence[str] | None
+
+_definitions: Final[dict[str, CustomOpDef]] = {}
+"""The live custom ops by qualified name: defining one again replaces it."""
+
+
+class CustomOpDef:
+    """What `custom_op` makes: a callable operator, on which further kernels and its derivative are registered.
+
+    The class of each is its own, with the operator's entry as ``__call__``: nothing stands between a call and its route.
+    """
+
+    _opoverload: OpOverload
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        return super().__new__(type("CustomOpDef", (cls,), {"__module__": cls.__module__}))
+
+    def __init__(
+        self, schema: FunctionSchema, fn: Callable[..., Any], tags: Sequence[Tag], device_types: DeviceTypes
+    ) -> None:
+        self._namespace, _, self._name = schema.name.partition("::")
+        self._schema = str(schema)
+        self._tags = tuple(tags)
+        self._init_fn = fn
+        self._backend_fns: dict[str | None, Callable[..., Any]] = {}
+        self._disabled_kernel: set[str] = set()
+        self._abstract_fn: Callable[..., Any] | None = None
+        self._undos: dict[str, list[registry.Undo]] = {}
+        self._lib = Library(self._namespace, "FRAGMENT")
+        try:
+            self._lib.define(str(schema), tags=self._tags)
+            operator = registry.find_or_throw(schema.name, schema.overload_name)
+            self._operator = operator
+            self._opoverload = operator.handle
+            setattr(type(self), "__call__", staticmethod(type(self._opoverload).__call__))  # noqa: B010
+            self.register_kernel(device_types)(fn)
+            self._register("Meta", _trivial_fake(schema) or self._missing_fake, TENSOR)
+            self._set_formula(partial(_missing_formula, self._opoverload), None)
+            if schema.is_mutable:
+                self._register("ADInplaceOrView", _count_writes, COUNT_WRITES)
+        except BaseException:
+            self._lib._destroy()
+            raise
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._opoverload(*args, **kwargs)
+
+    @property
+    def _qualname(self) -> str:
+        return f"{self._namespace}::{self._name}"
+
+    def __repr__(self) -> str:
+        return f"<CustomOpDef({self._qualname})>"
+
+    # -- kernels -------------------------------------------------------------------------------------------------
+
+    def register_kernel(self, device_types: DeviceTypes, fn: Callable[..., Any] | None = None, /) -> Any:
+        """Register the implementation for some device types; usable as a decorator.
+
+        Parameters
+        ----------
+        device_types
+            One or several of "cpu", "cuda", ...; None for every device.
+        fn
+            The implementation. One that was registered for the same device type before is replaced.
+
+        Raises
+        ------
+        RuntimeError
+            For an unknown device type.
+        ValueError
+            If no argument tells the device: the operator takes neither a tensor nor ``device``.
+        """
+        types = [device_types] if device_types is None or isinstance(device_types, str) else list(device_types)
+
+        def register(fn: Callable[..., Any]) -> Callable[..., Any]:
+            _check_callable(fn)
+            for device_type in types:
+                if device_type is None:
+                    self._register("CompositeExplicitAutograd", fn, CUSTOM)
+                else:
+                    key = dispatch_key_for_device(device_type).name
+                    self._select_by_device()
+                    self._register(key, self._init_fn if device_type in self._disabled_kernel else fn, CUSTOM)
+                self._backend_fns[device_type] = fn
+            return fn
+
+        return register if fn is None else register(fn)
+
+    @contextmanager
+    def set_kernel_enabled(self, device_type: str, enabled: bool = True) -> Iterator[None]:
+        """Use, or do not use, the kernel of `device_type` inside the block; without it the decorated function runs."""
+        before = device_type in self._disabled_kernel
+        if device_type not in self._backend_fns:
+            warnings.warn(
+                f"Attempted to {'enable' if enabled else 'disable'} kernel for {device_type} but no kernel was registered "
+                f"for this device type of {self._qualname}. Register one with register_kernel.",
+                UserWarning,
+                stacklevel=3,
+            )
+            yield
+            return
+        self._enable(device_type, enabled)
+        try:
+            yield
+        finally:
+            self._enable(device_type, not before)
+
+    def _enable(self, device_type: str, enabled: bool) -> None:
+        (self._disabled_kernel.discard if enabled else self._disabled_kernel.add)(device_type)
+        fn = self._backend_fns[device_type] if enabled else self._init_fn
+        self._register(dispatch_key_for_device(device_type).name, fn, CUSTOM)
+
+    def register_fake(self, fn: Callable[..., Any], /) -> Callable[..., Any]:
+        """Register what gives results of the right shape and dtype without data: it runs for meta tensors."""
+        _check_callable(fn)
+        self._register("Meta", fn, TENSOR)
+        self._abstract_fn = fn
+        return fn
+
+    def _missing_fake(self, *_args: Any, **_kwargs: Any) -> NoReturn:
+        raise RuntimeError(
+            f"There was no fake impl registered for {self!r}. This is necessary for calls with meta tensors. Please use "
+            f"`{self._name}.register_fake` to add an fake impl."
+        )
+
+    def _select_by_device(self) -> None:
+        """Give an operator without tensors a kernel that goes by its ``device`` argument."""
+        schema = self._operator.schema
+        if any(is_tensor_like(a) for a in schema.arguments) or "BackendSelect" in self._undos:
+            return
+        position = next((i for i, a in enumerate(schema.arguments) if a.name == "device"), None)
+        if position is None:
+            raise ValueError(
+                f"Functions without tensor inputs are required to have a `device: torch.device` argument: {schema}. Add "
+                "one, or register the function for every device with device_types=None."
+            )
+
+        def select(_keys: DispatchKeySet, *args: Any, **kwargs: Any) -> Any:
+            device_type = Device(bind(schema, args, kwargs)[position]).type
+            if device_type not in self._backend_fns:
+                raise RuntimeError(
+                    f"{self._name} does not have a kernel registered for {device_type}. Please use register_kernel to do "
+                    f"so. It has kernels for: {', '.join(filter(None, self._backend_fns)) or 'no device'}."
+                )
+            keys = DispatchKeySet(dispatch_key_for_device(device_type))
+            return self._opoverload.redispatch(keys, *args, **kwargs)
+
+        self._register("BackendSelect", select, TENSOR, with_keyset=True)
+
+    # -- derivative ----------------------------------------------------------------------------------------------
+
+    def register_autograd(
+        self, backward: Callable[..., Any], /, *, setup_context: Callable[..., None] | None = None
+    ) -> None:
+        """Register how to differentiate the operator; a second time replaces the first.
+
+        Parameters
+        ----------
+        backward
+            ``backward(ctx, *grads)``, returning one gradient (or None) per argument.
+        setup_context
+            ``setup_context(ctx, inputs, output)``, which saves what backward needs.
+
+        Raises
+        ------
+        RuntimeError
+            For an operator that writes to its arguments or returns nothing.
+        NotImplementedError
+            If the schema has keyword-only tensors.
+        """
+        check_differentiable(self._operator.schema, repr(self), views=True)
+        self._set_formula(backward, setup_context)
+
+    def _set_formula(self, backward: Callable[..., Any], setup_context: Callable[..., None] | None) -> None:
+        op = self._operator
+        formula = PythonFormula(f"{op.name}.{op.overload or 'default'}", backward, setup_context, where())
+        with registry.lock:
+            undos = self._undos_of("formula")
+            registry.take_back(undos)
+            registry.set_formula(op.name, op.overload, formula, undos)
+
+    # -- registering ---------------------------------------------------------------------------------------------
+
+    def _register(self, key: str, fn: Callable[..., Any], convention: str, *, with_keyset: bool = False) -> None:
+        """Put a kernel in the place of the one that this operator had at `key`."""
+        self._lib._check_alive()
+        op = self._operator
+        kernel = Kernel(
+            fn, DispatchKey[key], convention, where(), with_keyset=with_keyset, plugin=self._lib._plugin
+        )
+        with registry.lock:
+            undos = self._undos_of(key)
+            registry.take_back(undos)
+            registry.add_kernel(op.name, op.overload, kernel, undos)
+
+    def _undos_of(self, what: str) -> list[registry.Undo]:
+        undos = self._undos.get(what)
+        if undos is None:
+            undos = self._undos[what] = []
+            self._lib._undo.append(partial(registry.take_back, undos))
+        return undos
+
+
+@overload
+def custom_op(
+    name: str,
+    fn: None = None,
+    /,
+    *,
+    mutates_args: MutatesArgs,
+    device_types: DeviceTypes = None,
+    schema: str | None = None,
+    tags: Tag | Sequence[Tag] | None = None,
+) -> Callable[[Callable[..., Any]], CustomOpDef]: ...
+
+
+@overload
+def custom_op(
+    name: str,
+    fn: Callable[..., Any],
+    /,
+    *,
+    mutates_args: MutatesArgs,
+    device_types: DeviceTypes = None,
+    schema: str | None = None,
+    tags: Tag | Sequence[Tag] | None = None,
+) -> CustomOpDef: ...
+
+
+def custom_op(
+    name: str,
+    fn: Callable[..., Any] | None = None,
+    /,
+    *,
+    mutates_args: MutatesArgs,
+    device_types: DeviceTypes = None,
+    schema: str | None = None,
+    tags: Tag | Sequence[Tag] | None = None,
+) -> Any:
+    """Make an operator of a function; usable as a decorator.
+
+    Parameters
+    ----------
+    name
+        ``"namespace::name"``.
+    fn
+        The implementation. Its results must not share memory with its arguments; that is checked at every call.
+    mutates_args
+        Names of the arguments that `fn` writes to, or "unknown" for all tensors.
+    device_types
+        The device types that `fn` is for; default: every device.
+    schema
+        ``"(Tensor x) -> Tensor"``; default: read off the annotations of `fn`.
+    tags
+        Facts about the operator.
+
+    Returns
+    -------
+    CustomOpDef
+        The operator. An earlier one of the same name made by `custom_op` is destroyed.
+
+    Raises
+    ------
+    ValueError
+        For a name without namespace, annotations that no schema can express, or a schema that contradicts
+        `mutates_args`.
+    NotImplementedError
+        For keyword-only tensors (without ``Tag.out``).
+    RuntimeError
+        If a library has defined the operator.
+    """
+    namespace, separator, op_name = name.partition("::")
+    if not separator or not namespace or not op_name:
+        raise ValueError(
+            f"not enough values to unpack: custom_op({name!r}) needs a namespace. Call it {'mylib::' + op_name!r}, say."
+        )
+
+    def make(fn: Callable[..., Any]) -> CustomOpDef:
+        _check_callable(fn)
+        given = checked_tags(() if tags is None else tags)
+        text = infer_schema(fn, mutates_args=mutates_args, tags=given) if schema is None else schema
+        parsed = parse_schema(f"{name}{text}")
+        if schema is not None:
+            _check_mutated(parsed, schema, mutates_args)
+        _check_keyword_tensors(parsed, given)
+        old = _definitions.pop(name, None)
+        if old is not None:
+            old._lib._destroy()
+        made = CustomOpDef(parsed, fn, (Tag.pt2_compliant_tag, *given), device_types)
+        _definitions[name] = made
+        return made
+
+    return make if fn is None else make(fn)
+
+
+def find_custom_op(qualified: str) -> CustomOpDef | None:
+    """Return the live custom op called `qualified` (``ns::name``), or None."""
+    return _definitions.get(qualified.removesuffix(".default"))
+
+
+def check_differentiable(schema: FunctionSchema, printed: str, *, views: bool) -> None:
+    """Refuse a derivative for an operator that cannot have one of its own.
+
+    Raises
+    ------
+    RuntimeError
+        If the operator writes to its arguments, returns nothing, or (without `views`) returns views.
+    NotImplementedError
+        If it has keyword-only tensors.
+    """
+    aliased = any(r.alias_info is not None for r in schema.returns)
+    if schema.is_mutable or not schema.returns or (aliased and not views):
+        raise RuntimeError(
+            f"Cannot register autograd formula for non-functional operator {printed} with schema {schema}. Please create a "
+            "functional operator and register an autograd formula for that."
+        )
+    if any(a.kwarg_only and is_tensor_like(a) for a in schema.arguments):
+        raise NotImplementedError(
+            "register_autograd with kwarg-only Tensor args. In the original definition of the op, please make your tensors "
+            f"not kwarg-only. Got: {schema}"
+        )
+
+
+def _check_callable(fn: object) -> None:
+    if not callable(fn):
+        raise TypeError(f"Input function is required to be a callable but found type {type(fn).__name__}.")
+
+
+def _check_mutated(parsed: FunctionSchema, schema: str, mutates_args: MutatesArgs) -> None:
+    written = {a.name for a in parsed.arguments if a.is_write}
+    if mutates_args != "unknown" and written != set(mutates_args):
+        raise ValueError(
+            f"Attempted to create a custom op with `mutates_args={mutates_args}` and `schema={schema}`. The schema suggests "
+            f"that the op mutates {written or '{}'} which is different from what was provided to us in `mutates_args`. Please "
+            "make these consistent."
+        )
+
+
+def _check_keyword_tensors(parsed: FunctionSchema, tags: Sequence[Tag]) -> None:
+    if Tag.out not in tags and any(a.kwarg_only and is_tensor_like(a) for a in parsed.arguments):
+        raise NotImplementedError(
+            f"custom_op with kwarg-only Tensor args. Please make your tensors not kwarg-only. Got: {parsed}"
+        )
+
+
+def _trivial_fake(schema: FunctionSchema) -> Callable[..., Any] | None:
+    """Return the fake that an operator needs no help for: nothing is returned, or the written arguments are."""
+    if schema.is_mutable and not schema.returns:
+        return lambda *_args, **_kwargs: None
+    written = [i for i, a in enumerate(schema.arguments) if a.is_write]
+    if len(written) != len(schema.returns) or any(r.alias_info is None for r in schema.returns):
+        return None
+
+    def fake(*args: Any, **kwargs: Any) -> Any:
+        values = bind(schema, args, kwargs)
+        returned = tuple(values[i] for i in written)
+        return returned[0] if len(returned) == 1 else returned
+
+    return fake
+
+
+def _count_writes(*_args: Any) -> None:
+    """Stand for the kernel that counts writes, which is composed and never called."""
+
+
+def _missing_formula(op: OpOverload, *_args: Any) -> NoReturn:
+    raise RuntimeError(
+        f"Trying to backward through {op} but no autograd formula was registered. Please use register_autograd to add one."
+    )

@@ -1,0 +1,315 @@
+"""`explain`: which kernel a call would run, and why, found without running it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from dovetail_kernel import (
+    DispatchKey,
+    DispatchKeySet,
+    TensorBase,
+    after_ADInplaceOrView_keyset,
+    after_autograd_keyset,
+    dispatch_state,
+    state,
+)
+
+from . import registry
+from .custom_ops import CustomOpDef
+from .computed_table import Entry, compute, without_fallthrough
+from .dumps import existing_operator
+from .entry_support import bound_call, call_key
+from .kernels import FORMULA, Kernel
+from .operator import Operator
+from .ops import OpOverload, OpOverloadPacket, resolve_overload
+from .routes import AUTOGRAD_FALLBACK, Composition, argument_keys, call_keys, compose
+from .templates.arguments import is_tensor_like
+
+_AUTOGRAD = ("AutogradFunctionality", "AutogradOther", "AutogradNestedTensor")
+
+
+@dataclass(frozen=True, slots=True)
+class ArgumentKeys:
+    """The dispatch keys that one argument brings.
+
+    Attributes
+    ----------
+    name
+        Name in the schema.
+    value
+        What it is, in a few words: ``float32[2, 3] on cpu``.
+    keys
+        Names of its dispatch keys, lowest priority first.
+    """
+
+    name: str
+    value: str
+    keys: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One kernel that the call goes through.
+
+    Attributes
+    ----------
+    key
+        The dispatch key that it is reached by.
+    rule
+        Why this kernel: the tag of the computed table.
+    kernel
+        Module and name of the function.
+    source
+        ``file:line`` of the function, or of its registration where it is not Python.
+    registered_at
+        ``file:line`` of the registration, and the plugin that made it.
+    registered_for
+        The key of the registration: that of the call, or an alias.
+    distribution
+        The distribution that registered it; None for a script.
+    convention
+        "tensor", "array", "boxed", "formula", "custom", ...
+    note
+        What it does to the rest of the call.
+    """
+
+    key: str
+    rule: str
+    kernel: str
+    source: str
+    registered_at: str
+    registered_for: str
+    distribution: str | None
+    convention: str
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Which kernels a call would run, and why. ``str`` prints a tree, `as_dict` and `as_json` give the same as data.
+
+    Attributes
+    ----------
+    operator, schema, defined_at
+        The overload, its schema, and where that was defined.
+    arguments
+        The tensors of the call and their keys.
+    merged
+        The keys of all arguments.
+    included, excluded
+        The keys that the state of this task adds to, and takes from, these.
+    fallthrough
+        The keys passed over because no kernel of this operator stands there.
+    keys
+        What is left.
+    chosen
+        The highest of these: where the call goes.
+    chain
+        The kernels, in the order in which they are reached.
+    records_graph
+        Whether a graph is recorded for backward.
+    route
+        Source text of the composed callable; empty if there is none.
+    error
+        What the call would raise for want of a kernel; None if it would not.
+    """
+
+    operator: str
+    schema: str
+    defined_at: str
+    arguments: tuple[ArgumentKeys, ...]
+    merged: tuple[str, ...]
+    included: tuple[str, ...]
+    excluded: tuple[str, ...]
+    fallthrough: tuple[str, ...]
+    keys: tuple[str, ...]
+    chosen: str
+    chain: tuple[Step, ...]
+    records_graph: bool
+    route: str
+    error: str | None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the explanation as plain dicts, tuples and strings."""
+        return asdict(self)
+
+    def as_json(self, indent: int | None = 2) -> str:
+        """Return the explanation as JSON text."""
+        import json
+
+        return json.dumps(self.as_dict(), indent=indent)
+
+    def __str__(self) -> str:
+        return "\n".join(_tree(self))
+
+
+def explain(op: Any, /, *args: Any, **kwargs: Any) -> Explanation:
+    """Say which kernels a call would run, and why, without running it.
+
+    Parameters
+    ----------
+    op
+        An operator: ``ops.aten.add``, ``ops.aten.add.Tensor``, a `CustomOpDef`, or a name such as ``"aten::add.Tensor"``.
+    *args, **kwargs
+        The arguments of the call.
+
+    Returns
+    -------
+    Explanation
+
+    Raises
+    ------
+    RuntimeError
+        If there is no such operator, or the arguments do not fit its schema.
+    """
+    operator = _operator_of(op, args, kwargs)
+    values = bound_call(operator, args, kwargs)
+    key = call_key(operator, values)
+    now = dispatch_state(state())
+    merged = argument_keys(key)
+    keys = call_keys(key, now)
+    left = without_fallthrough(operator, keys, registry.fallbacks)
+    composition = Composition(operator, keys, key, now)
+    chain = tuple(_steps(composition, left))
+    route, error = "", None
+    try:
+        route = compose(composition).source()
+    except (NotImplementedError, RuntimeError) as reason:
+        error = f"{type(reason).__name__}: {reason}"
+    return Explanation(
+        operator=operator.qualified_name,
+        schema=str(operator.schema),
+        defined_at=operator.defined_at or "",
+        arguments=tuple(_arguments(operator, values)),
+        merged=_names(merged),
+        included=_names(now.included),
+        excluded=_names(now.excluded),
+        fallthrough=tuple(k.name for k in keys if k not in left),
+        keys=_names(left),
+        chosen=left.highestPriorityTypeId().name,
+        chain=chain,
+        records_graph=composition.records and any(s.convention in (FORMULA, AUTOGRAD_FALLBACK) for s in chain),
+        route=route,
+        error=error,
+    )
+
+
+def _operator_of(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Operator:
+    if isinstance(op, CustomOpDef):
+        return op._operator
+    if isinstance(op, OpOverload):
+        return op._operator
+    if isinstance(op, OpOverloadPacket):
+        return resolve_overload(op._qualified_op_name, op._operators, args, kwargs)
+    found = existing_operator(op)
+    if not found.is_defined:
+        registry.find_or_throw(found.name, found.overload)
+    return found
+
+
+def _arguments(op: Operator, values: list[Any]) -> list[ArgumentKeys]:
+    described = []
+    for argument, value in zip(op.schema.arguments, values, strict=True):
+        if not is_tensor_like(argument):
+            continue
+        for position, item in enumerate(value if isinstance(value, list | tuple) else [value]):
+            name = f"{argument.name}[{position}]" if isinstance(value, list | tuple) else argument.name
+            if isinstance(item, TensorBase):
+                keys = _names(argument_keys(item._signature))
+                grad = ", requires grad" if item.requires_grad else ""
+                text = f"{item.dtype}{list(item.shape)} on {item.device}{grad}"
+            else:
+                keys, text = (), f"{item!r} ({type(item).__name__})"
+            described.append(ArgumentKeys(name, text, keys))
+    return described
+
+
+def _steps(composition: Composition, keys: DispatchKeySet) -> list[Step]:
+    """Return the kernels of the call from `keys` down."""
+    op = composition.op
+    steps: list[Step] = []
+    while True:
+        keys = without_fallthrough(op, keys, registry.fallbacks)
+        key = keys.highestPriorityTypeId()
+        entry = compute(op, key, registry.fallbacks)
+        if entry.kernel is None:
+            return steps
+        below, note = _below(key, entry, replace(composition, keys=keys))
+        steps.append(_step(key, entry.kernel, entry.tag, note))
+        if below is None or not below & keys:
+            return steps
+        keys = keys & below
+
+
+def _below(key: DispatchKey, entry: Entry, composition: Composition) -> tuple[DispatchKeySet | None, str]:
+    """Return the keys that a kernel hands the call on to, None if it does not; and that in words."""
+    assert entry.kernel is not None
+    match entry.kernel.convention:
+        case "formula":
+            what = "records a node" if composition.records else "nothing to record"
+            return after_autograd_keyset, f"{what}; goes on below Autograd"
+        case "autograd fallback":
+            what = "records that the derivative is unknown" if composition.records else "nothing to record"
+            return after_autograd_keyset, f"{what}; goes on below Autograd"
+        case "count writes":
+            return after_ADInplaceOrView_keyset, "counts up the versions of the written arguments; goes on below"
+        case "array":
+            return None, "gets the backend's arrays; the route unwraps and wraps"
+        case "boxed":
+            return None, "backend fallback: gets the operator and the arguments"
+    if key.functionality in _AUTOGRAD and entry.tag != "math kernel":
+        return after_autograd_keyset, "if it redispatches below Autograd, the call goes on as follows"
+    if entry.tag == "math kernel":
+        return None, "composite: made of other operators, which are dispatched in turn"
+    return None, "gets tensors"
+
+
+def _step(key: DispatchKey, kernel: Kernel, rule: str, note: str) -> Step:
+    return Step(
+        key=key.name,
+        rule=rule,
+        kernel=kernel.name,
+        source=kernel.source,
+        registered_at=kernel.origin,
+        registered_for=kernel.key.name,
+        distribution=kernel.distribution,
+        convention=kernel.convention,
+        note=note,
+    )
+
+
+def _names(keys: DispatchKeySet) -> tuple[str, ...]:
+    return tuple(key.name for key in keys)
+
+
+def _tree(e: Explanation) -> list[str]:
+    lines = [e.schema, f"├─ defined at {e.defined_at}", "├─ arguments"]
+    lines += [f"│  ├─ {a.name}: {a.value}: {', '.join(a.keys) or 'no keys'}" for a in e.arguments] or ["│  └─ no tensors"]
+    lines += [
+        "├─ keys",
+        f"│  ├─ of the arguments: {', '.join(e.merged) or 'none'}",
+        f"│  ├─ + included: {', '.join(e.included) or 'none'}",
+        f"│  ├─ - excluded: {', '.join(e.excluded) or 'none'}",
+        f"│  ├─ - fallen through: {', '.join(e.fallthrough) or 'none'}",
+        f"│  └─ = {', '.join(e.keys) or 'none'}, of which the highest is {e.chosen}",
+        f"├─ a graph is {'' if e.records_graph else 'not '}recorded",
+        "├─ kernels",
+    ]
+    for step in e.chain:
+        whose = f" by {step.distribution}" if step.distribution else ""
+        alias = f" for {step.registered_for}" if step.registered_for != step.key else ""
+        lines += [
+            f"│  ├─ {step.key} [{step.rule}]: {step.kernel}",
+            f"│  │    at {step.source}; registered{alias} at {step.registered_at}{whose}",
+            f"│  │    {step.note}",
+        ]
+    lines += ["│  └─ no further"] if e.chain else ["│  └─ none"]
+    if e.error is not None:
+        lines += ["└─ the call raises", *(f"     {line}" for line in e.error.splitlines())]
+    else:
+        lines += ["└─ route", *(f"     {line}" for line in e.route.splitlines())]
+    return lines
+
+
+__all__ = ["ArgumentKeys", "Explanation", "Step", "explain"]

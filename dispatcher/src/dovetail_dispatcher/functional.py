@@ -1,0 +1,286 @@
+"""The functional forms of registration: by operator name, without a `Library` in hand."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from functools import singledispatch
+from typing import Any, Final
+
+from dovetail_kernel import DispatchKey, dispatch_key_for_device, plugin_manager
+from dovetail_kernel.errors import did_you_mean, where
+from dovetail_kernel.plugin_entries import LIBRARIES
+
+from . import registry
+from .custom_ops import CustomOpDef, DeviceTypes, check_differentiable, find_custom_op
+from .formula import PythonFormula
+from .library import Library
+from .operator import Operator
+from .ops import OpOverload
+from .tags import Tag
+
+OpName = str | OpOverload | CustomOpDef
+
+_keep_alive: Final[list[Library]] = []
+"""Libraries made here: what is registered without one stays for good."""
+
+
+@singledispatch
+def define(
+    qualname: Any, schema: str, *, lib: Library | None = None, tags: Tag | Sequence[Tag] = ()
+) -> Any:
+    """Define an operator.
+
+    Parameters
+    ----------
+    qualname
+        ``"namespace::name"``, with ``".overload"`` if it is to have one.
+    schema
+        ``"(Tensor x) -> Tensor"``.
+    lib
+        Library that owns the definition; default: it stays for good.
+    tags
+        Facts about the operator.
+
+    Raises
+    ------
+    ValueError
+        If `qualname` has no namespace, or `schema` does not begin with the arguments.
+    RuntimeError
+        As `Library.define`.
+
+    Notes
+    -----
+    ``define(lib, schema)`` is a decorator: the function is the operator's CompositeImplicitAutograd kernel.
+    """
+    if not isinstance(qualname, str):
+        raise ValueError(f"define(qualname, schema): expected qualname to be instance of str, got {type(qualname)}")
+    namespace, name = _split(qualname)
+    if not re.match(r"\(.*\) -> .*", schema):
+        raise ValueError(
+            f'define(qualname, schema, ...): expected schema to look like e.g. "(Tensor x) -> Tensor" but got "{schema}". '
+            "Leave the name out of it."
+        )
+    _library(namespace, lib).define(f"{name}{schema}", tags=tags)
+
+
+@define.register
+def _(lib: Library, schema: str, alias_analysis: str = "") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    def register(fn: Callable[..., Any]) -> Callable[..., Any]:
+        lib.impl(lib.define(schema, alias_analysis), fn)
+        return fn
+
+    return register
+
+
+@singledispatch
+def impl(
+    qualname: Any, types: str | Sequence[str], func: Callable[..., Any] | None = None, *, lib: Library | None = None
+) -> Any:
+    """Register a kernel that takes and returns tensors; usable as a decorator (which returns None, as in PyTorch).
+
+    Parameters
+    ----------
+    qualname
+        ``"namespace::name"`` of an operator.
+    types
+        Device types, "default" for every device, or names of dispatch keys; one or several.
+    func
+        The kernel.
+    lib
+        Library that owns the registration; default: it stays for good.
+
+    Raises
+    ------
+    ValueError
+        If `qualname` has no namespace.
+    RuntimeError
+        For an unknown device type, or as `Library.impl`.
+
+    Notes
+    -----
+    ``impl(lib, name, dispatch_key="")`` is a decorator that returns the function.
+    """
+    if not isinstance(qualname, str):
+        raise AttributeError(f"impl(qualname, types): expected a str or a Library, but got {type(qualname).__name__}.")
+    namespace, name = _split(qualname)
+    keys = list(dict.fromkeys(_key_name(each) for each in ([types] if isinstance(types, str) else types)))
+
+    def register(fn: Callable[..., Any]) -> None:
+        owner = _library(namespace, lib)
+        for key in keys:
+            owner.impl(name, fn, key)
+
+    return register if func is None else register(func)
+
+
+@impl.register
+def _(lib: Library, name: str, dispatch_key: str = "") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    def register(fn: Callable[..., Any]) -> Callable[..., Any]:
+        lib.impl(name, fn, dispatch_key)
+        return fn
+
+    return register
+
+
+def register_kernel(
+    op: OpName, device_types: DeviceTypes, func: Callable[..., Any] | None = None, /, *, lib: Library | None = None
+) -> Any:
+    """Register the implementation of `op` for some device types (None: every device); usable as a decorator.
+
+    Raises
+    ------
+    ValueError
+        If `op` is no operator name, `OpOverload` or `CustomOpDef`.
+    RuntimeError
+        For an unknown operator or device type.
+    """
+    target = _target(op, "register_kernel")
+    if isinstance(target, CustomOpDef):
+        return target.register_kernel(device_types) if func is None else target.register_kernel(device_types, func)
+    types = ["default"] if device_types is None else device_types
+    return impl(target.qualified_name, types, func, lib=lib)
+
+
+def register_fake(
+    op: OpName,
+    func: Callable[..., Any] | None = None,
+    /,
+    *,
+    lib: Library | None = None,
+    allow_override: bool = True,
+) -> Any:
+    """Register what gives results of the right shape and dtype without data: the Meta kernel; usable as a decorator.
+
+    Parameters
+    ----------
+    op
+        A defined operator: name, `OpOverload` or `CustomOpDef`.
+    func
+        Takes and returns meta tensors.
+    lib
+        Library that owns the registration; default: it stays for good.
+    allow_override
+        False: refuse if the operator has a Meta kernel.
+
+    Raises
+    ------
+    ValueError
+        If `op` is of another type.
+    RuntimeError
+        If the operator does not exist, has a CompositeImplicitAutograd kernel, or one that may not be overridden.
+    """
+    target = _target(op, "register_fake")
+
+    def register(fn: Callable[..., Any]) -> Callable[..., Any]:
+        operator = target._operator if isinstance(target, CustomOpDef) else target
+        if not allow_override:
+            _check_no_fake(operator, target)
+        if isinstance(target, CustomOpDef):
+            return target.register_fake(fn)
+        _library(operator.namespace, lib).impl(operator.qualified_name, fn, "Meta")
+        return fn
+
+    return register if func is None else register(func)
+
+
+def register_autograd(
+    op: OpName,
+    backward: Callable[..., Any],
+    /,
+    *,
+    setup_context: Callable[..., None] | None = None,
+    lib: Library | None = None,
+) -> None:
+    """Register how to differentiate `op`; a second time replaces the first.
+
+    Parameters
+    ----------
+    op
+        A defined operator: name, `OpOverload` or `CustomOpDef`.
+    backward
+        ``backward(ctx, *grads)``, returning one gradient (or None) per argument.
+    setup_context
+        ``setup_context(ctx, inputs, output)``, which saves what backward needs; it gets ``keyword_only_inputs`` as well
+        if the schema has any.
+    lib
+        Library that owns the registration; default: it stays as long as the operator.
+
+    Raises
+    ------
+    ValueError
+        If `op` is of another type.
+    RuntimeError
+        If the operator does not exist, writes to its arguments, returns nothing, or returns views.
+    NotImplementedError
+        If it has keyword-only tensors.
+    """
+    target = _target(op, "register_autograd")
+    if isinstance(target, CustomOpDef):
+        target.register_autograd(backward, setup_context=setup_context)
+        return
+    check_differentiable(target.schema, target.qualified_name, views=False)
+    name = f"{target.name}.{target.overload or 'default'}"
+    formula = PythonFormula(name, backward, setup_context, where())
+    registry.set_formula(target.name, target.overload, formula, None if lib is None else lib._undo)
+
+
+def _library(namespace: str, lib: Library | None) -> Library:
+    if lib is not None:
+        return lib
+    made = Library(namespace, "FRAGMENT")
+    _keep_alive.append(made)
+    return made
+
+
+def _split(qualname: str) -> tuple[str, str]:
+    namespace, separator, name = qualname.partition("::")
+    if not separator or not namespace or not name or "::" in name:
+        raise ValueError(
+            f'Expected `qualname` to be of the form "namespace::name", but got {qualname}. The qualname passed to the '
+            "library functions must consist of a namespace and a name, e.g. aten::sin"
+        )
+    return namespace, name
+
+
+def _key_name(type_or_key: str) -> str:
+    if type_or_key == "default":
+        return "CompositeExplicitAutograd"
+    if type_or_key in DispatchKey.__members__:
+        return type_or_key
+    return dispatch_key_for_device(type_or_key).name
+
+
+def _target(op: OpName, function: str) -> Operator | CustomOpDef:
+    """Return what `op` names: a custom op, or another operator."""
+    if isinstance(op, CustomOpDef):
+        return op
+    if not isinstance(op, str | OpOverload):
+        raise ValueError(
+            f"{function}({op}): got unexpected type for op: {type(op)}. Give a name like 'mylib::sin', an OpOverload like "
+            "ops.mylib.sin.default, or what custom_op returned."
+        )
+    qualified = op if isinstance(op, str) else op.name()
+    custom = find_custom_op(qualified)
+    if custom is not None:
+        return custom
+    namespace, _name = _split(qualified)
+    found = registry.find_qualified(qualified)
+    if (found is None or not found.is_defined) and plugin_manager.provides(LIBRARIES, namespace):
+        plugin_manager.load_library(namespace)
+        found = registry.find_qualified(qualified)
+    if found is None or not found.is_defined:
+        raise RuntimeError(
+            f"operator {qualified} does not exist.{did_you_mean(qualified, registry.operators)} Define it first, or load "
+            "the library that does."
+        )
+    return found
+
+
+def _check_no_fake(operator: Operator, target: Operator | CustomOpDef) -> None:
+    old = operator.newest(DispatchKey.Meta)
+    if old is not None and not (isinstance(target, CustomOpDef) and target._abstract_fn is None):
+        raise RuntimeError(
+            f"register_fake(...): the operator {operator.qualified_name} already has a fake impl registered at {old.origin}: "
+            "it already has a DispatchKey::Meta implementation. Destroy its library first, or give allow_override=True."
+        )

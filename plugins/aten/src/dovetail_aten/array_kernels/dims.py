@@ -1,0 +1,51 @@
+"""Dimension arguments of operators: wrapped from the end, checked, in PyTorch's words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NoReturn
+
+
+def wrap_dim(dim: int, ndim: int) -> int:
+    """Return `dim`, counted from 0. A 0-d tensor takes 0 and -1, as if it had one dimension.
+
+    Raises
+    ------
+    IndexError
+        If there is no such dimension.
+    """
+    if 0 <= dim < ndim:
+        return dim
+    if -ndim <= dim < 0:
+        return dim + ndim
+    if ndim == 0 and dim in (0, -1):
+        return 0
+    _out_of_range(dim, max(ndim, 1))
+
+
+def _out_of_range(dim: int, ndim: int) -> NoReturn:
+    raise IndexError(f"Dimension out of range (expected to be in range of [{-ndim}, {ndim - 1}], but got {dim})")
+
+
+def wrap_dims(dims: int | Sequence[int] | None, ndim: int) -> tuple[int, ...]:
+    """Return the dimensions of a reduction, counted from 0; none named means all. Empty for a 0-d tensor.
+
+    Raises
+    ------
+    IndexError
+        If there is no such dimension.
+    RuntimeError
+        If one is named twice.
+    """
+    if dims is None:
+        return tuple(range(ndim))
+    if isinstance(dims, int):
+        dim = wrap_dim(dims, ndim)
+        return (dim,) if ndim else ()
+    if not dims:
+        return tuple(range(ndim))
+    wrapped = tuple([wrap_dim(dim, ndim) for dim in dims])
+    if len(wrapped) > 1 and len(set(wrapped)) < len(wrapped):
+        twice = next(dim for dim in wrapped if wrapped.count(dim) > 1)
+        raise RuntimeError(f"dim {twice} appears multiple times in the list of dims. Name every dimension once.")
+    return wrapped if ndim else ()

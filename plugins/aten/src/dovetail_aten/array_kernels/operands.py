@@ -1,0 +1,96 @@
+"""Python numbers among the operands of array kernels, and half precision computed in single."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from dovetail_kernel import bfloat16, float16, float32, get_default_dtype, int64, result_dtype
+from dovetail_kernel.dtype import COMPLEX, FLOAT
+
+from ..capabilities import Capabilities
+
+_CACHED_NUMBERS = 1024
+_CATEGORIES: dict[type, int] = {bool: 0, int: 1, float: 2, complex: 3}
+
+
+class Numbers:
+    """Python numbers as operands, made once per value and dtype: a namespace converts them anew in every call."""
+
+    def __init__(self, capabilities: Capabilities) -> None:
+        self._number = capabilities.number
+        self._dtypes = capabilities.dtypes
+        self._native_dtypes = capabilities.native_dtypes
+        self._known: dict[Any, Any] = {}
+
+    def of_dtype(self, value: Any, native_dtype: Any) -> Any:
+        """Return `value` as an operand of `native_dtype`."""
+        key = (value, value.__class__, native_dtype)
+        known = self._known.get(key)
+        if known is None:
+            known = self._number(value, native_dtype)
+            # -0.0 == 0.0, and a NaN is never found again.
+            if value == value and (value or not isinstance(value, (float, complex))):
+                if len(self._known) >= _CACHED_NUMBERS:
+                    self._known.clear()
+                self._known[key] = known
+        return known
+
+    def like(self, array: Any, value: Any) -> Any:
+        """Return `value` as an operand of the dtype of `array`."""
+        return self.of_dtype(value, array.dtype)
+
+    def pair(self, array: Any, value: Any) -> tuple[Any, Any]:
+        """Return an array and a number, or another array, with one dtype.
+
+        A number of a higher category than the array's makes the array give way: an int array becomes the default float
+        beside a Python float.
+        """
+        category = _CATEGORIES.get(value.__class__)
+        if category is None:
+            return array, value
+        own = self._dtypes[array.dtype]
+        if category > own.category:
+            array = array.astype(self._native_dtypes[result_dtype([own], [], [category])])
+        return array, self.of_dtype(value, array.dtype)
+
+    def as_float(self, array: Any) -> Any:
+        """Return a floating-point or complex array itself, any other one in the default dtype."""
+        if self._dtypes[array.dtype].category < FLOAT:
+            return array.astype(self._native_dtypes[get_default_dtype()])
+        return array
+
+
+class Precision:
+    """Which dtype a kernel computes in: float32 for half precision, int64 for sums of integers."""
+
+    def __init__(self, capabilities: Capabilities) -> None:
+        native = capabilities.native_dtypes
+        self.single = native[float32]
+        self.halves = frozenset(native[half] for half in (float16, bfloat16) if half in native)
+        self.integral = frozenset(each for each, dtype in capabilities.dtypes.items() if dtype.category < FLOAT)
+        self.complex = frozenset(each for each, dtype in capabilities.dtypes.items() if dtype.category == COMPLEX)
+        self.accumulators = {half: native[float32] for half in self.halves} | {
+            each: native[int64] for each in self.integral
+        }
+        """Dtype that a sum accumulates in, where that is not the array's own."""
+
+    def widened(self, fn: Callable[..., Any]) -> Callable[..., Any]:
+        """Return `fn` with half-precision arguments computed in float32 and its results in half precision again."""
+        halves, single = self.halves, self.single
+
+        def widen(value: Any) -> Any:
+            return value.astype(single) if getattr(value, "dtype", None) in halves else value
+
+        @wraps(fn)
+        def compute(self: Any, *args: Any, **kwargs: Any) -> Any:
+            own = self.dtype
+            if own not in halves:
+                return fn(self, *args, **kwargs)
+            result = fn(widen(self), *map(widen, args), **{name: widen(value) for name, value in kwargs.items()})
+            if isinstance(result, tuple):
+                return tuple([each if each is None or each.dtype != single else each.astype(own) for each in result])
+            return result.astype(own) if result.dtype == single else result
+
+        return compute

@@ -1,0 +1,64 @@
+"""The table of array kernels that the families fill, before it is registered for a backend."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+Function = Callable[..., Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayKernel:
+    """An array kernel and its faster forms.
+
+    Attributes
+    ----------
+    fn
+        The kernel, with the parameters of the schema.
+    plain
+        Takes the tensor arguments alone; used when all others have their defaults.
+    into
+        Takes the tensor arguments, and ``out=``.
+    """
+
+    fn: Function
+    plain: Function | None = None
+    into: Function | None = None
+
+
+@dataclass(slots=True)
+class KernelTable:
+    """Array kernels by operator, and helpers of derivative bodies by name. A later definition replaces an earlier one."""
+
+    kernels: dict[str, ArrayKernel] = field(default_factory=dict)
+    helpers: dict[str, Function] = field(default_factory=dict)
+
+    def __call__(
+        self, name: str, fn: Function, *, plain: Function | None = None, into: Function | None = None
+    ) -> None:
+        """Define the kernel of one operator: ``kernel("exp", xp.exp)``."""
+        self.kernels[name] = ArrayKernel(fn, plain, into)
+
+    def named(
+        self, *names: str, plain: Function | None = None, into: Function | None = None
+    ) -> Callable[[Function], Function]:
+        """Return a decorator that makes its function the kernel of the operators `names`, which share it."""
+
+        def define(fn: Function) -> Function:
+            for name in names:
+                self.kernels[name] = ArrayKernel(fn, plain, into)
+            return fn
+
+        return define
+
+    def helper(self, *names: str) -> Callable[[Function], Function]:
+        """Return a decorator that makes its function known to derivative bodies as ``k.name``."""
+
+        def define(fn: Function) -> Function:
+            for name in names:
+                self.helpers[name] = fn
+            return fn
+
+        return define

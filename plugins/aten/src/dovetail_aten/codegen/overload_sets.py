@@ -1,0 +1,86 @@
+"""The functions of one name: overloads in order of definition, and the out variants that serve them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from dovetail_dispatcher.schema import Argument, FunctionSchema
+from dovetail_dispatcher.templates.entry import numbers_allowed
+
+from .native_functions import NativeFunction
+
+
+@dataclass(frozen=True)
+class OverloadSet:
+    """All functional or in-place overloads of a base name.
+
+    Attributes
+    ----------
+    name
+        The base name.
+    overloads
+        In order of definition; out variants only if there is nothing else.
+    outs
+        The out variant by the name of the functional overload.
+    """
+
+    name: str
+    overloads: tuple[NativeFunction, ...]
+    outs: dict[str, NativeFunction]
+
+    @property
+    def is_method(self) -> bool:
+        """Whether some overload is a method of tensors."""
+        return any(["method" in overload.variants for overload in self.overloads])
+
+    @property
+    def takes_numbers(self) -> bool:
+        """Whether the overload for two tensors serves Python numbers too, so that no choice is needed."""
+        first, *rest = self.overloads
+        if not takes_numbers(first) or self.name.rstrip("_") in _NUMBERS_APART:
+            return False
+        return all([other.schema.overload_name == "Scalar" for other in rest])
+
+
+_NUMBERS_APART = ("pow", "remainder", "fmod", "rsub")
+"""Names whose overload for numbers has a derivative, and a node, of its own."""
+
+
+def overload_sets(functions: Sequence[NativeFunction]) -> list[OverloadSet]:
+    """Group `functions` by base name, in order of first appearance."""
+    groups: dict[str, list[NativeFunction]] = {}
+    for function in functions:
+        groups.setdefault(function.base_name, []).append(function)
+    sets = []
+    for name, group in groups.items():
+        outs = {f.derived_from: f for f in group if f.schema_kind == "out" and f.derived_from is not None}
+        plain = tuple([f for f in group if f.schema_kind != "out"])
+        sets.append(OverloadSet(name, plain or tuple(group), outs))
+    return sets
+
+
+def takes_numbers(function: NativeFunction) -> bool:
+    """Say whether a Python number may stand for the second of exactly two tensors."""
+    return function.namespace == "aten" and numbers_allowed(function.schema, function.promote)
+
+
+def python_schema(schema: FunctionSchema) -> FunctionSchema:
+    """Return `schema` with the name that Python functions give to ``self``: ``input``."""
+    names = {argument.name for argument in schema.arguments}
+    if "self" not in names or "input" in names:
+        return schema
+    return replace(schema, arguments=tuple([_renamed(argument) for argument in schema.arguments]))
+
+
+def _renamed(argument: Argument) -> Argument:
+    return replace(argument, name="input") if argument.name == "self" else argument
+
+
+def variadic_argument(schema: FunctionSchema) -> Argument | None:
+    """Return the list of ints that a call may also spell out: ``x.view(2, 3)``. It is the only one behind ``self``."""
+    positional = [a for a in schema.arguments if not a.kwarg_only]
+    others = [a for a in positional if a.name not in ("self", "input")]
+    if len(others) != 1 or others[0].has_default_value() or others[0].N is not None:
+        return None
+    return others[0] if others[0].real_type.schema_str in ("int[]", "SymInt[]") else None

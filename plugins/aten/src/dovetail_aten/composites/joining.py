@@ -1,0 +1,100 @@
+"""Joining, repeating and padding."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from dovetail_aten._generated import functions as F
+
+
+def hstack(tensors: Sequence[Any]) -> Any:
+    """Return `tensors` side by side: along dimension 1, vectors along 0."""
+    each = [F.reshape(tensor, (1,)) if tensor.ndim == 0 else tensor for tensor in tensors]
+    return F.cat(each, 0 if each[0].ndim == 1 else 1)
+
+
+def vstack(tensors: Sequence[Any]) -> Any:
+    """Return `tensors` on top of each other, vectors as rows."""
+    return F.cat([_rows(tensor) for tensor in tensors], 0)
+
+
+def _rows(tensor: Any) -> Any:
+    if tensor.ndim == 0:
+        return F.reshape(tensor, (1, 1))
+    return F.unsqueeze(tensor, 0) if tensor.ndim == 1 else tensor
+
+
+def tile(self: Any, dims: Sequence[int]) -> Any:
+    """Return `self` repeated along its last dimensions."""
+    missing = self.ndim - len(dims)
+    return F.repeat(self, (*([1] * missing), *dims) if missing > 0 else tuple(dims))
+
+
+def diag(self: Any, diagonal: int = 0) -> Any:
+    """Return the diagonal of a matrix, or the matrix with a diagonal."""
+    if self.ndim == 1:
+        return F.diag_embed(self, diagonal)
+    if self.ndim == 2:
+        return F.clone(F.diagonal(self, diagonal))
+    raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {self.ndim}D. Use diagonal() or diag_embed().")
+
+
+def pad(self: Any, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Any:
+    """Return `self` with `pad` elements before and after, for dimensions from the last.
+
+    Parameters
+    ----------
+    mode
+        ``constant``, ``reflect``, ``replicate`` or ``circular``.
+    value
+        What constant padding is made of; default 0.
+    """
+    if len(pad) % 2:
+        raise RuntimeError("Padding length must be divisible by 2. Give a (before, after) pair per dimension.")
+    if len(pad) > 2 * self.ndim:
+        raise RuntimeError(
+            f"Padding length should be less than or equal to two times the input dimension but got padding length "
+            f"{len(pad)} and input of dimension {self.ndim}. Leave some out."
+        )
+    if mode == "constant":
+        return F.constant_pad_nd(self, pad, 0 if value is None else value)
+    if value is not None and value != 0:
+        raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument. Leave it out.')
+    if mode not in _SOURCES:
+        raise NotImplementedError(f"Unrecognised padding mode {mode}. It is one of: constant, {', '.join(_SOURCES)}.")
+    for position in range(len(pad) // 2):
+        dim = self.ndim - 1 - position
+        self = _pad_dimension(self, dim, pad[2 * position], pad[2 * position + 1], mode)
+    return self
+
+
+def _pad_dimension(tensor: Any, dim: int, before: int, after: int, mode: str) -> Any:
+    size = tensor.shape[dim]
+    limit = {"reflect": size - 1, "circular": size}.get(mode)
+    if limit is not None and max(before, after) > limit:
+        raise RuntimeError(
+            f"Padding size should be less than the corresponding input dimension, but got: padding ({before}, {after}) "
+            f"at dimension {dim} of input {list(tensor.shape)}. Pad less."
+        )
+    source = _SOURCES[mode]
+    indices = [source(index, size) for index in range(-before, size + after)]
+    if indices == list(range(size)):
+        return tensor
+    import dovetail_kernel
+
+    places = F.cat([F.full((1,), index, dtype=dovetail_kernel.int64, device=tensor.device) for index in indices], 0)
+    return F.index_select(tensor, dim, places)
+
+
+def _reflect(index: int, size: int) -> int:
+    index = abs(index)
+    return 2 * (size - 1) - index if index >= size else index
+
+
+_SOURCES = {
+    "reflect": _reflect,
+    "replicate": lambda index, size: min(max(index, 0), size - 1),
+    "circular": lambda index, size: index % size,
+}
+"""Where the element at a padded position comes from."""

@@ -1,0 +1,143 @@
+"""Loss functions in terms of other operators."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from dovetail_aten._generated import functions as F
+
+NONE, MEAN, SUM = 0, 1, 2
+
+
+def reduce(loss: Any, reduction: int) -> Any:
+    """Return `loss` itself, its mean or its sum."""
+    if reduction == MEAN:
+        return F.mean(loss)
+    return F.sum(loss) if reduction == SUM else loss
+
+
+def l1_loss(self: Any, target: Any, reduction: int = MEAN) -> Any:
+    """Return the absolute differences, reduced."""
+    return reduce(F.abs(F.sub(self, target)), reduction)
+
+
+def nll_loss(self: Any, target: Any, weight: Any = None, reduction: int = MEAN, ignore_index: int = -100) -> Any:
+    """Return the negative log likelihood of classes `target` under log probabilities `self` of shape (N, C) or (C,)."""
+    return F.nll_loss_forward(self, target, weight, reduction, ignore_index)[0]
+
+
+def nll_loss_nd(self: Any, target: Any, weight: Any = None, reduction: int = MEAN, ignore_index: int = -100) -> Any:
+    """Return the negative log likelihood for log probabilities of shape (N, C, ...), (N, C) or (C,)."""
+    if self.ndim < 1 or target.ndim > max(self.ndim - 1, 0):
+        raise ValueError(
+            f"Expected target of {max(self.ndim - 1, 0)} dimensions for input of {self.ndim}, but got {target.ndim}. "
+            "The target has the input's shape without the classes."
+        )
+    if self.ndim <= 2:
+        return nll_loss(self, target, weight, reduction, ignore_index)
+    batch, classes, *rest = self.shape
+    if tuple(target.shape) != (batch, *rest):
+        raise RuntimeError(
+            f"Expected target size {[batch, *rest]}, got {list(target.shape)}. Reshape the target."
+        )
+    last = F.permute(self, [0, *range(2, self.ndim), 1])
+    loss = nll_loss(F.reshape(last, (-1, classes)), F.reshape(target, (-1,)), weight, reduction, ignore_index)
+    return F.reshape(loss, (batch, *rest)) if reduction == NONE else loss
+
+
+def cross_entropy_loss(
+    self: Any,
+    target: Any,
+    weight: Any = None,
+    reduction: int = MEAN,
+    ignore_index: int = -100,
+    label_smoothing: float = 0.0,
+) -> Any:
+    """Return the cross entropy between logits and class indices, or class probabilities in the shape of the logits."""
+    if not 0.0 <= label_smoothing <= 1.0:
+        raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
+    class_dim = 0 if self.ndim == 1 else 1
+    log_probabilities = F._log_softmax(self, class_dim, False)
+    if tuple(self.shape) == tuple(target.shape):
+        return _with_probabilities(log_probabilities, target, weight, reduction, ignore_index, label_smoothing)
+    if label_smoothing > 0.0:
+        return _smoothed(log_probabilities, target, weight, reduction, ignore_index, label_smoothing)
+    return nll_loss_nd(log_probabilities, target, weight, reduction, ignore_index)
+
+
+def _weight_along(weight: Any, ndim: int, class_dim: int) -> Any:
+    return F.reshape(weight, [weight.shape[0] if dim == class_dim else 1 for dim in range(ndim)])
+
+
+def _with_probabilities(
+    log_probabilities: Any, target: Any, weight: Any, reduction: int, ignore_index: int, smoothing: float
+) -> Any:
+    if not target.dtype.is_floating_point:
+        raise RuntimeError(f"Expected floating point type for target with class probabilities, got {target.dtype}. Convert it.")
+    if ignore_index >= 0:
+        raise RuntimeError("ignore_index is not supported for floating point target. Leave it out.")
+    class_dim = 0 if log_probabilities.ndim == 1 else 1
+    classes = log_probabilities.shape[class_dim]
+    if smoothing > 0.0:
+        target = F.add(F.mul(target, 1 - smoothing), smoothing / classes)
+    terms = F.mul(log_probabilities, target)
+    if weight is not None:
+        terms = F.mul(terms, _weight_along(weight, terms.ndim, class_dim))
+    if reduction == NONE:
+        return F.neg(F.sum(terms, (class_dim,)))
+    total = F.neg(F.sum(terms))
+    if reduction == SUM:
+        return total
+    return F.div(total, max(math.prod(log_probabilities.shape) // classes, 1))
+
+
+def _smoothed(
+    log_probabilities: Any, target: Any, weight: Any, reduction: int, ignore_index: int, smoothing: float
+) -> Any:
+    class_dim = 0 if log_probabilities.ndim == 1 else 1
+    classes = log_probabilities.shape[class_dim]
+    nll = nll_loss_nd(log_probabilities, target, weight, reduction, ignore_index)
+    terms = log_probabilities
+    if weight is not None:
+        terms = F.mul(terms, _weight_along(weight, terms.ndim, class_dim))
+    smooth = F.neg(F.sum(terms, (class_dim,)))
+    ignored = F.eq(target, ignore_index)
+    smooth = F.masked_fill(smooth, ignored, 0.0)
+    if reduction == SUM:
+        smooth = F.sum(smooth)
+    elif reduction == MEAN:
+        if weight is None:
+            total = F.sum(F.logical_not(ignored))
+        else:
+            kept = F.masked_fill(target, ignored, 0)
+            chosen = F.index_select(weight, 0, F.reshape(kept, (-1,)))
+            total = F.sum(F.masked_fill(F.reshape(chosen, target.shape), ignored, 0.0))
+        smooth = F.div(F.sum(smooth), total)
+    return F.add(F.mul(nll, 1 - smoothing), F.mul(smooth, smoothing / classes))
+
+
+def binary_cross_entropy_with_logits(
+    self: Any, target: Any, weight: Any = None, pos_weight: Any = None, reduction: int = MEAN
+) -> Any:
+    """Return the binary cross entropy between logits and targets, computed without overflow."""
+    log_sigmoid = F.log_sigmoid_forward(self)[0]
+    if pos_weight is None:
+        loss = F.sub(F.mul(F.rsub(target, 1), self), log_sigmoid)
+    else:
+        log_weight = F.add(F.mul(F.sub(pos_weight, 1), target), 1)
+        loss = F.sub(F.mul(F.rsub(target, 1), self), F.mul(log_weight, log_sigmoid))
+    if weight is not None:
+        loss = F.mul(loss, weight)
+    return reduce(loss, reduction)
+
+
+def smooth_l1_loss_backward(grad_output: Any, self: Any, target: Any, reduction: int, beta: float) -> Any:
+    """Return the gradient of smooth_l1_loss with respect to `self`."""
+    difference = F.sub(self, target)
+    slope = F.sgn(difference)
+    if beta > 0:
+        slope = F.where_self(F.lt(F.abs(difference), beta), F.div(difference, beta), slope)
+    if reduction == MEAN:
+        slope = F.div(slope, math.prod(difference.shape))
+    return F.mul(slope, grad_output)

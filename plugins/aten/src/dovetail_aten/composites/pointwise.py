@@ -1,0 +1,141 @@
+"""Pointwise operators in terms of others, and comparisons with a tolerance."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+from dovetail_aten._generated import functions as F
+from dovetail_kernel import result_dtype, scalar_category
+
+
+def square(self: Any) -> Any:
+    """Return ``self ** 2``."""
+    return F.pow(self, 2)
+
+
+def square_(self: Any) -> Any:
+    """Square `self` in place."""
+    return F.pow_(self, 2)
+
+
+def isfinite(self: Any) -> Any:
+    """Return where `self` is neither infinite nor NaN."""
+    if not (self.dtype.is_floating_point or self.dtype.is_complex):
+        return F.ones_like(self, dtype=_bool())
+    return F.logical_and(F.eq(self, self), F.ne(F.abs(self), math.inf))
+
+
+def _bool() -> Any:
+    import dovetail_kernel
+
+    return dovetail_kernel.bool
+
+
+def conj(self: Any) -> Any:
+    """Return the complex conjugate; a real tensor itself."""
+    return F._conj_physical(self) if self.dtype.is_complex else self
+
+
+def resolve_conj(self: Any) -> Any:
+    """Return `self`: no tensor is lazily conjugated."""
+    return self
+
+
+def real(self: Any) -> Any:
+    """Return the real parts, as a view; a real tensor itself."""
+    return F.select(F.view_as_real(self), -1, 0) if self.dtype.is_complex else self
+
+
+def imag(self: Any) -> Any:
+    """Return the imaginary parts, as a view."""
+    if not self.dtype.is_complex:
+        raise RuntimeError(
+            "imag is not implemented for tensors with non-complex dtypes. It is zero: use dovetail.zeros_like(x)."
+        )
+    return F.select(F.view_as_real(self), -1, 1)
+
+
+def is_complex(self: Any) -> bool:
+    """Say whether the dtype is complex."""
+    return bool(self.dtype.is_complex)
+
+
+def is_floating_point(self: Any) -> bool:
+    """Say whether the dtype is real and floating point."""
+    return bool(self.dtype.is_floating_point)
+
+
+def where_scalar(condition: Any, self: Any, other: Any) -> Any:
+    """Return `self` where `condition`, else `other`, one of which is a number."""
+    if isinstance(self, (bool, int, float, complex)):
+        return F.where_self(condition, _number(self, [other]), other)
+    return F.where_self(condition, self, _number(other, [self]))
+
+
+def where_scalar_scalar(condition: Any, self: Any, other: Any) -> Any:
+    """Return the number `self` where `condition`, else the number `other`."""
+    dtype = result_dtype([], [], [scalar_category(self), scalar_category(other)])
+    device = condition.device
+    return F.where_self(
+        condition, F.scalar_tensor(self, dtype=dtype, device=device), F.scalar_tensor(other, dtype=dtype, device=device)
+    )
+
+
+def where_condition(condition: Any) -> Any:
+    """Return the indices of the true elements, one tensor per dimension."""
+    return F.unbind(F.nonzero(condition), 1)
+
+
+def _number(value: Any, tensors: Iterable[Any]) -> Any:
+    """Return a 0-d tensor of the dtype that the number `value` has beside `tensors`."""
+    sized = [tensor.dtype for tensor in tensors if tensor.ndim]
+    single = [tensor.dtype for tensor in tensors if not tensor.ndim]
+    dtype = result_dtype(sized, single, [scalar_category(value)])
+    return F.scalar_tensor(value, dtype=dtype, device=next(iter(tensors)).device)
+
+
+def isclose(self: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Any:
+    """Return where ``|self - other| <= atol + rtol * |other|``, or both are equal."""
+    if self.dtype is not other.dtype:
+        raise RuntimeError(f"{self.dtype} did not match {other.dtype}: convert one of them.")
+    if rtol < 0 or atol < 0:
+        raise RuntimeError(f"rtol and atol must be greater than or equal to zero, but got {rtol} and {atol}.")
+    close = F.eq(self, other)
+    is_float = self.dtype.is_floating_point or self.dtype.is_complex
+    if equal_nan and is_float:
+        close = F.logical_or(close, F.logical_and(F.ne(self, self), F.ne(other, other)))
+    if rtol == 0 and atol == 0:
+        return close
+    if not is_float and str(self.dtype).endswith("bool"):
+        return close
+    error = F.abs(F.sub(self, other))
+    within = F.logical_and(isfinite(error), F.le(error, F.add(F.abs(F.mul(other, rtol)), atol)))
+    return F.logical_or(close, within)
+
+
+def allclose(self: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
+    """Say whether all elements are close."""
+    return bool(F.item(F.all(isclose(self, other, rtol, atol, equal_nan))))
+
+
+def item(self: Any) -> Any:
+    """Return the only element as a Python number."""
+    if self.numel() != 1:
+        raise RuntimeError(
+            f"a Tensor with {self.numel()} elements cannot be converted to Scalar. Index one element, or use .tolist()."
+        )
+    return F._local_scalar_dense(self)
+
+
+def is_nonzero(self: Any) -> bool:
+    """Say whether the only element is not zero."""
+    count = self.numel()
+    if count == 0:
+        raise RuntimeError("Boolean value of Tensor with no values is ambiguous. Test x.numel() instead.")
+    if count > 1:
+        raise RuntimeError(
+            "Boolean value of Tensor with more than one value is ambiguous. Use x.any() or x.all()."
+        )
+    return bool(item(self))

@@ -1,0 +1,280 @@
+"""Operators that are views, or copies where no view is possible."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from dovetail_aten._generated import functions as F
+
+
+def wrap_dim(dim: int, ndim: int) -> int:
+    """Return `dim` counted from the front.
+
+    Raises
+    ------
+    IndexError
+        If there is no such dimension.
+    """
+    limit = max(ndim, 1)
+    if not -limit <= dim < limit:
+        raise IndexError(
+            f"Dimension out of range (expected to be in range of [{-limit}, {limit - 1}], but got {dim})"
+        )
+    return dim % limit
+
+
+def infer_size(shape: Sequence[int], numel: int) -> tuple[int, ...]:
+    """Return `shape` with -1 replaced by what is left.
+
+    Raises
+    ------
+    RuntimeError
+        If `shape` does not hold `numel` elements.
+    """
+    sizes = tuple([int(size) for size in shape])
+    if sizes.count(-1) > 1:
+        raise RuntimeError("only one dimension can be inferred: give all sizes but one.")
+    known = math.prod([size for size in sizes if size != -1])
+    if -1 in sizes and known and numel % known == 0:
+        return tuple([numel // known if size == -1 else size for size in sizes])
+    if -1 in sizes and known == 0 == numel:
+        raise RuntimeError(
+            f"cannot reshape tensor of 0 elements into shape {list(sizes)} because the unspecified dimension size -1 can "
+            "be any value and is ambiguous. Give its size."
+        )
+    if -1 in sizes or known != numel:
+        raise RuntimeError(
+            f"shape '{list(sizes)}' is invalid for input of size {numel}. Choose sizes whose product is {numel}."
+        )
+    return sizes
+
+
+def can_view(shape: Sequence[int], strides: Sequence[int], wanted: Sequence[int]) -> bool:
+    """Say whether elements of `shape` and `strides` can be seen as `wanted` without copying."""
+    if 0 in shape:
+        return True
+    blocks: list[list[int]] = []
+    for size, stride in zip(shape, strides, strict=True):
+        if size == 1:
+            continue
+        if blocks and blocks[-1][1] == size * stride:
+            blocks[-1] = [blocks[-1][0] * size, stride]
+        else:
+            blocks.append([size, stride])
+    rest = [size for size in wanted if size != 1]
+    for size, _ in reversed(blocks):
+        while size > 1:
+            if not rest or size % rest[-1]:
+                return False
+            size //= rest.pop()
+    return not rest
+
+
+def reshape(self: Any, shape: Sequence[int]) -> Any:
+    """Return the elements of `self` in another shape: a view if possible, else a copy."""
+    own = tuple(self.shape)
+    sizes = infer_size(shape, math.prod(own))
+    if can_view(own, self.stride(), sizes):
+        return F.view(self, sizes)
+    return F._unsafe_view(F.clone(self, memory_format=contiguous_format()), sizes)
+
+
+def contiguous_format() -> Any:
+    """Return the memory format of row-major order."""
+    from dovetail_kernel import contiguous_format as row_major
+
+    return row_major
+
+
+def is_contiguous(tensor: Any) -> bool:
+    """Say whether the elements of `tensor` lie in row-major order without gaps."""
+    expected = 1
+    for size, stride in zip(reversed(tensor.shape), reversed(tensor.stride()), strict=True):
+        if size == 0:
+            return True
+        if size != 1:
+            if stride != expected:
+                return False
+            expected *= size
+    return True
+
+
+def contiguous(self: Any, *, memory_format: Any = None) -> Any:
+    """Return `self` if its elements lie in row-major order, else a copy in which they do."""
+    if (memory_format is None or memory_format is contiguous_format()) and is_contiguous(self):
+        return self
+    return F.clone(self, memory_format=contiguous_format() if memory_format is None else memory_format)
+
+
+def flatten(self: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
+    """Return `self` with dimensions `start_dim` to `end_dim` made one."""
+    start, end = wrap_dim(start_dim, self.ndim), wrap_dim(end_dim, self.ndim)
+    if start > end:
+        raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim. Exchange them.")
+    if self.ndim == 0:
+        return F.reshape(self, (1,))
+    if start == end:
+        return self
+    sizes = tuple(self.shape)
+    return F.reshape(self, (*sizes[:start], math.prod(sizes[start : end + 1]), *sizes[end + 1 :]))
+
+
+def unflatten(self: Any, dim: int, sizes: Sequence[int]) -> Any:
+    """Return `self` with dimension `dim` split into `sizes`."""
+    if not sizes:
+        raise RuntimeError("unflatten: sizes must be non-empty. Give the sizes that replace the dimension.")
+    dim = wrap_dim(dim, self.ndim)
+    shape = tuple(self.shape)
+    return F.view(self, (*shape[:dim], *infer_size(sizes, shape[dim]), *shape[dim + 1 :]))
+
+
+def narrow(self: Any, dim: int, start: int, length: int) -> Any:
+    """Return `length` elements along `dim` from `start` on."""
+    if self.ndim == 0:
+        raise RuntimeError("narrow() cannot be applied to a 0-dim tensor. Give it a dimension: x.reshape(1).")
+    if length < 0:
+        raise RuntimeError("narrow(): length must be non-negative. Give a smaller start for fewer elements.")
+    size = self.shape[wrap_dim(dim, self.ndim)]
+    if not -size <= start <= size:
+        raise IndexError(
+            f"start out of range (expected to be in range of [{-size}, {size}], but got {start})"
+        )
+    start = start + size if start < 0 else start
+    if start + length > size:
+        raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({size}). Take less.")
+    return F.slice(self, dim, start, start + length, 1)
+
+
+def split_sizes(self: Any, split_size: Sequence[int], dim: int = 0) -> Any:
+    """Return pieces of the given sizes along `dim`."""
+    return F.split_with_sizes(self, split_size, dim)
+
+
+def chunk(self: Any, chunks: int, dim: int = 0) -> Any:
+    """Return at most `chunks` pieces along `dim`, all but the last of one size."""
+    if self.ndim == 0:
+        raise RuntimeError("chunk expects at least a 1-dimensional tensor. Give it a dimension: x.reshape(1).")
+    if chunks <= 0:
+        raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}. Ask for one or more.")
+    size = self.shape[wrap_dim(dim, self.ndim)]
+    each = -(-size // chunks)
+    if each == 0:
+        return F.split_with_sizes(self, [0] * chunks, dim)
+    return F.split(self, each, dim)
+
+
+def movedim(self: Any, source: int | Sequence[int], destination: int | Sequence[int]) -> Any:
+    """Return `self` with the dimensions `source` at the positions `destination`."""
+    sources = [source] if isinstance(source, int) else list(source)
+    destinations = [destination] if isinstance(destination, int) else list(destination)
+    if len(sources) != len(destinations):
+        raise RuntimeError(
+            f"movedim: Invalid source or destination dims: source ({sources} dims) should contain the same number of "
+            f"dims as destination ({destinations} dims). Give as many."
+        )
+    sources = [wrap_dim(dim, self.ndim) for dim in sources]
+    destinations = [wrap_dim(dim, self.ndim) for dim in destinations]
+    for kind, dims in (("source", sources), ("destination", destinations)):
+        if len(set(dims)) != len(dims):
+            raise RuntimeError(f"movedim: repeated dim in `{kind}` ({dims}). Name every dimension once.")
+    if self.ndim == 0:
+        return F.alias(self)
+    rest = iter([dim for dim in range(self.ndim) if dim not in sources])
+    places = dict(zip(destinations, sources, strict=True))
+    return F.permute(self, [places[place] if place in places else next(rest) for place in range(self.ndim)])
+
+
+moveaxis = movedim
+
+
+def swapaxes(self: Any, axis0: int, axis1: int) -> Any:
+    """Return `self` with two dimensions exchanged."""
+    return F.transpose(self, axis0, axis1)
+
+
+def swapdims(self: Any, dim0: int, dim1: int) -> Any:
+    """Return `self` with two dimensions exchanged."""
+    return F.transpose(self, dim0, dim1)
+
+
+def view_as(self: Any, other: Any) -> Any:
+    """Return a view in the shape of `other`."""
+    return F.view(self, tuple(other.shape))
+
+
+def reshape_as(self: Any, other: Any) -> Any:
+    """Return the elements in the shape of `other`."""
+    return F.reshape(self, tuple(other.shape))
+
+
+def expand_as(self: Any, other: Any) -> Any:
+    """Return `self` broadcast to the shape of `other`."""
+    return F.expand(self, tuple(other.shape))
+
+
+def broadcast_to(self: Any, size: Sequence[int]) -> Any:
+    """Return `self` broadcast to `size`."""
+    return F.expand(self, size)
+
+
+def sum_to_size(self: Any, size: Sequence[int]) -> Any:
+    """Return `self` summed over the dimensions along which `size` would be broadcast to its shape."""
+    shape, size = tuple(self.shape), tuple(size)
+    extra = len(shape) - len(size)
+    if extra < 0 or any([n not in (1, shape[extra + dim]) for dim, n in enumerate(size)]):
+        raise RuntimeError(
+            f"size {{{list(size)}}} is not expandable to size {{{list(shape)}}}. Give a shape that broadcasts to it."
+        )
+    dims = [d for d in range(len(shape)) if d < extra or (size[d - extra] == 1 and shape[d] != 1)]
+    if not dims:
+        return F.alias(self)
+    summed = F.sum(self, tuple(dims), True)
+    return F.view(summed, size) if extra else summed
+
+
+def numpy_T(self: Any) -> Any:
+    """Return `self` with its dimensions in the opposite order."""
+    if self.ndim == 2:
+        return F.t(self)
+    return F.permute(self, list(range(self.ndim - 1, -1, -1)))
+
+
+def mT(self: Any) -> Any:
+    """Return the transposes of the matrices in the last two dimensions."""
+    return F.transpose(_matrices(self, "tensor.mT"), -2, -1)
+
+
+def mH(self: Any) -> Any:
+    """Return the adjoints of the matrices in the last two dimensions."""
+    return F.conj(F.transpose(_matrices(self, "tensor.mH"), -2, -1))
+
+
+def adjoint(self: Any) -> Any:
+    """Return the adjoints of the matrices in the last two dimensions."""
+    return F.conj(F.transpose(_matrices(self, "tensor.adjoint()"), -2, -1))
+
+
+def matrix_H(self: Any) -> Any:
+    """Return the adjoint of a matrix."""
+    if self.ndim not in (0, 2):
+        raise RuntimeError(
+            f"tensor.H is only supported on matrices (2-D tensors). Got {self.ndim}-D tensor. Consider using mH."
+        )
+    return F.conj(F.t(self))
+
+
+def _matrices(tensor: Any, what: str) -> Any:
+    if tensor.ndim < 2:
+        raise RuntimeError(
+            f"{what} is only supported on matrices or batches of matrices. Got {tensor.ndim}-D tensor. Add a dimension."
+        )
+    return tensor
+
+
+def positive(self: Any) -> Any:
+    """Return `self`."""
+    if "bool" in str(self.dtype):
+        raise RuntimeError("The `+` operator, on a bool tensor is not supported. Convert it to a number type.")
+    return self

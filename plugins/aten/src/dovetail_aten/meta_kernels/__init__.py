@@ -1,0 +1,52 @@
+"""Results of the base operators on the meta device: shapes, strides and dtypes by rule, as array kernels at key Meta.
+
+Pointwise operators follow from their kind and promotion in the operator table; each other family has a module of rules.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dovetail_dispatcher import Kernel, Operator, registry
+from dovetail_kernel import DispatchKey
+
+from . import copies, creation, indexing, matmul, nn, reductions, views
+from .pointwise import EXPLICIT, pointwise_rule
+from .table import Rule
+
+__all__ = ["DATA_DEPENDENT", "register", "rules"]
+
+DATA_DEPENDENT = ("aten::nonzero", "aten::masked_select", "aten::equal")
+"""Operators whose result cannot be told from shapes: on the meta device there is no kernel for them."""
+
+_COMPOSITE = (DispatchKey.CompositeImplicitAutograd, DispatchKey.CompositeExplicitAutograd)
+
+
+def rules() -> dict[str, Rule]:
+    """Return the rules that are written out, by name with overload, without namespace."""
+    found: dict[str, Rule] = {}
+    for module in (copies, creation, indexing, matmul, nn, reductions, views):
+        found.update(module.rule.rules)
+    return {**found, **EXPLICIT.rules}
+
+
+def rule_of(op: Operator, known: dict[str, Rule]) -> Rule | None:
+    """Return the rule of an operator, or None where there is none to have."""
+    name = f"{op.base_name}.{op.overload}" if op.overload else op.base_name
+    written: Rule | None = known.get(name)
+    if written is not None:
+        return written
+    return pointwise_rule(op) if op.kind == "pointwise" else None
+
+
+def register() -> None:
+    """Register the rules for every operator of the base library that is not made of others."""
+    known = rules()
+    for op in registry.all_operators():
+        if op.namespace != "aten" or op.variant_of is not None or any(op.newest(key) for key in _COMPOSITE):
+            continue
+        rule: Any = rule_of(op, known)
+        if rule is not None:
+            kernel = Kernel(rule, DispatchKey.Meta, "array", "dovetail_aten.meta_kernels")
+            registry.add_kernel(op.name, op.overload, kernel)
+    copies.register_copy()

@@ -1,0 +1,470 @@
+"""The class of tensors: generated operator methods, and by hand what is not one operator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+from typing import Any, ClassVar
+
+from dovetail_kernel import (
+    Device,
+    MemoryFormat,
+    TensorBase,
+    backend_of_signature,
+    bfloat16,
+    complex64,
+    complex128,
+    contiguous_format,
+    dtype,
+    float16,
+    float32,
+    float64,
+    int8,
+    int16,
+    int32,
+    int64,
+    preserve_format,
+    replace_array,
+    share_storage,
+    share_version,
+    tensor_class,
+    uint8,
+    wrap,
+)
+from dovetail_kernel import bool as bool_
+from dovetail_kernel.dtype import DTYPES
+from dovetail_kernel.signature import GRAD, ZERO_DIM
+
+from . import indexing, printing
+from ._generated import functions as aten
+from ._generated.tensor_methods import TensorMethods
+from .conversion import conversion_of
+from .devices import as_device
+from .memory_layout import is_contiguous
+
+__all__ = ["Tensor"]
+
+
+class Tensor(TensorMethods):
+    """An array of numbers of one dtype on one device, with room for a graph.
+
+    Tensors are made by `tensor`, `zeros` and the other factories, and by operators. The class itself is a bare
+    constructor, so that making a result costs nothing more than its slots: ``Tensor(data)`` is a TypeError.
+    """
+
+    __slots__ = ()
+
+    _is_plain: ClassVar[bool] = True
+    __array_priority__: ClassVar[int] = 1000
+
+    # -- making tensors of tensors -------------------------------------------------------------------------------
+
+    @staticmethod
+    def _make_subclass(cls: type[Any], data: TensorBase, requires_grad: bool = False) -> Any:
+        """Return a new leaf of class `cls` that shares the data of a tensor.
+
+        Parameters
+        ----------
+        cls
+            A subclass of Tensor.
+        data
+            Any tensor; its storage and version are shared, its graph is not.
+        requires_grad
+            Whether gradients are computed for the leaf.
+
+        Raises
+        ------
+        TypeError
+            If `cls` is no subclass of Tensor, or `data` no tensor.
+        """
+        if not (isinstance(cls, type) and issubclass(cls, TensorBase)):
+            raise TypeError(f"cls must be a type (got {type(cls).__name__}) derived from Tensor")
+        if not isinstance(data, TensorBase):
+            raise TypeError(f"_make_subclass(): argument 'data' must be Tensor, not {type(data).__name__}")
+        made = wrap(data.array, data._backend, cls)
+        made._storage = share_storage(data)
+        made._counter = share_version(data)
+        if requires_grad:
+            made.requires_grad = True
+        return made
+
+    def as_subclass(self, cls: type[Any]) -> Any:
+        """Return the tensor as an instance of `cls`, sharing data and graph."""
+        if not issubclass(cls, TensorBase):
+            raise TypeError(f"cls must be a type derived from Tensor, but got {cls.__name__}")
+        made = aten.alias(self)
+        if made.__class__ is not cls:
+            base: Any = cls.__new__(cls)
+            for slot in _SLOTS:
+                setattr(base, slot, getattr(made, slot))
+            base._signature |= cls._class_bits
+            made = base
+        return made
+
+    @property
+    def data(self) -> Any:
+        """The same data as a leaf without graph, and with a version of its own. Assigning replaces the data in place.
+
+        Raises
+        ------
+        RuntimeError
+            On assigning a tensor without gradients to one that requires them.
+        """
+        made = wrap(self.array, self._backend, type(self) if type(self)._class_bits else tensor_class())
+        made._storage = share_storage(self)
+        return made
+
+    @data.setter
+    def data(self, value: TensorBase) -> None:
+        if not isinstance(value, TensorBase):
+            raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
+        category = value.dtype.category
+        if category < 2 and self.requires_grad:
+            raise RuntimeError(
+                "data set to a tensor that requires gradients must be floating point or complex dtype, "
+                f"but got {value.dtype}. Convert it first."
+            )
+        if value._backend is not self._backend:
+            self._signature = self._signature & ~self._backend.bit | value._backend.bit
+        replace_array(self, value.array)
+        self._storage = share_storage(value)
+
+    def new_tensor(self, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
+        """Return a tensor with a copy of `data`, by default of this tensor's dtype and device."""
+        from .from_data import tensor
+
+        return tensor(
+            data,
+            dtype=self.dtype if dtype is None else dtype,
+            device=self.device if device is None else device,
+            requires_grad=requires_grad,
+        )
+
+    def new_empty(self, *sizes: Any, size: Any = None, requires_grad: bool = False, **options: Any) -> Any:
+        """Return a tensor whose elements are not set, by default of this tensor's dtype and device."""
+        return _new(aten.new_empty, self, sizes, size, options, requires_grad)
+
+    def new_zeros(self, *sizes: Any, size: Any = None, requires_grad: bool = False, **options: Any) -> Any:
+        """Return zeros, by default of this tensor's dtype and device."""
+        return _new(aten.new_zeros, self, sizes, size, options, requires_grad)
+
+    def new_ones(self, *sizes: Any, size: Any = None, requires_grad: bool = False, **options: Any) -> Any:
+        """Return ones, by default of this tensor's dtype and device."""
+        return _new(aten.new_ones, self, sizes, size, options, requires_grad)
+
+    def new_full(self, size: Any, fill_value: Any, requires_grad: bool = False, **options: Any) -> Any:
+        """Return a tensor filled with `fill_value`, by default of this tensor's dtype and device."""
+        made = aten.new_full(self, tuple(size), fill_value, **options)
+        if requires_grad:
+            made.requires_grad = True
+        return made
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        if id(self) in memo:
+            return memo[id(self)]
+        if not self.is_leaf:
+            raise RuntimeError(
+                "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment. "
+                "Copy x.detach() instead."
+            )
+        from copy import deepcopy
+
+        made = type(self)._make_subclass(type(self), self.detach().clone(), self.requires_grad)
+        memo[id(self)] = made
+        if self.grad is not None:
+            made.grad = deepcopy(self.grad, memo)
+        made.__dict__.update(deepcopy(self.__dict__, memo))
+        return made
+
+    # -- numbers -------------------------------------------------------------------------------------------------
+
+    def item(self) -> Any:
+        """Return the only element as a Python number.
+
+        Raises
+        ------
+        RuntimeError
+            If there is not exactly one, or on the meta device.
+        """
+        if not self._signature & ZERO_DIM and prod(self.array.shape) != 1:
+            raise RuntimeError(
+                f"a Tensor with {self.numel()} elements cannot be converted to Scalar. Use tolist(), or index it first."
+            )
+        return aten._local_scalar_dense(self)
+
+    def tolist(self) -> Any:
+        """Return the elements as nested lists of Python numbers; a 0-d tensor as a number."""
+        host = self._backend.arrays.to_host(self.array)
+        return (host.astype("float32") if self.dtype is bfloat16 else host).tolist()
+
+    def __bool__(self) -> bool:
+        size = 1 if self._signature & ZERO_DIM else prod(self.array.shape)
+        if size != 1:
+            raise RuntimeError(
+                "Boolean value of Tensor with no values is ambiguous. Ask x.numel()."
+                if not size
+                else "Boolean value of Tensor with more than one value is ambiguous. Use any(), all() or numel()."
+            )
+        return bool(aten._local_scalar_dense(self))
+
+    def __int__(self) -> int:
+        return int(_real(self._single(), "int64_t"))
+
+    def __float__(self) -> float:
+        return float(_real(self._single(), "double"))
+
+    def __complex__(self) -> complex:
+        return complex(self._single())
+
+    def __index__(self) -> int:
+        if self.dtype.category > 1 or prod(self.array.shape) != 1:
+            raise TypeError("only integer tensors of a single element can be converted to an index")
+        return int(aten._local_scalar_dense(self))
+
+    def _single(self) -> Any:
+        if prod(self.array.shape) != 1:
+            raise ValueError("only one element tensors can be converted to Python scalars. Use tolist().")
+        return aten._local_scalar_dense(self)
+
+    def __format__(self, spec: str) -> str:
+        if self._signature & ZERO_DIM and type(self) is tensor_class() and not self.is_meta:
+            return format(self.item(), spec)
+        return object.__format__(self, spec)
+
+    def __repr__(self, *, tensor_contents: str | None = None) -> str:
+        return printing.tensor_text(self, tensor_contents=tensor_contents)
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    # -- container -----------------------------------------------------------------------------------------------
+
+    __getitem__ = indexing.getitem
+    __setitem__ = indexing.setitem
+
+    def __len__(self) -> int:
+        shape = self.array.shape
+        if not shape:
+            raise TypeError("len() of a 0-d tensor")
+        return int(shape[0])
+
+    def __iter__(self) -> Iterator[Any]:
+        if self._signature & ZERO_DIM:
+            raise TypeError("iteration over a 0-d tensor")
+        return iter(aten.unbind(self, 0))
+
+    def __reversed__(self) -> Any:
+        return self if self._signature & ZERO_DIM else aten.flip(self, (0,))
+
+    def __contains__(self, element: Any) -> bool:
+        if isinstance(element, TensorBase | int | float | complex):
+            return bool(aten.any(aten.eq(self, element)))
+        raise RuntimeError(
+            f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}. Give a number."
+        )
+
+    # -- NumPy ---------------------------------------------------------------------------------------------------
+
+    def numpy(self, *, force: bool = False) -> Any:
+        """Return the elements as a NumPy array that shares memory.
+
+        Parameters
+        ----------
+        force
+            Detach and copy to host memory if that is what it takes.
+
+        Raises
+        ------
+        RuntimeError
+            If the tensor requires grad.
+        TypeError
+            If it is on another device than cpu, or of a dtype that NumPy has not.
+        """
+        if force:
+            return self.detach().cpu().numpy()
+        if self._signature & GRAD and self.requires_grad:
+            raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+        if not self.is_cpu:
+            raise TypeError(
+                f"can't convert {self.device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host "
+                "memory first."
+            )
+        if self.dtype is bfloat16:
+            raise TypeError("Got unsupported ScalarType BFloat16: NumPy has no such dtype. Convert it: x.float().numpy().")
+        return self.array.view()
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        array = self.numpy()
+        if dtype is not None and array.dtype != dtype:
+            return array.astype(dtype)
+        return array.copy() if copy else array
+
+    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
+        from .from_data import from_host
+
+        return from_host(array)
+
+    # -- conversion ----------------------------------------------------------------------------------------------
+
+    def to(self, *args: Any, **kwargs: Any) -> Any:
+        """Return the tensor with another dtype or on another device; the tensor itself if nothing changes.
+
+        ``to(dtype)``, ``to(device)``, ``to(device, dtype)``, ``to(other)``, each with ``non_blocking=False`` and
+        ``copy=False`` after, and ``memory_format`` by keyword.
+
+        Raises
+        ------
+        TypeError
+            For other arguments.
+        NotImplementedError
+            From the meta device to another.
+        """
+        wanted, device, non_blocking, copy, memory_format = conversion_of(args, kwargs)
+        signature = self._signature
+        if wanted is not None and signature & wanted.bit:
+            wanted = None
+        if device is not None and _is_on(self, device):
+            device = None
+        if wanted is None and device is None:
+            if not copy and (memory_format is None or memory_format is preserve_format):
+                return self
+            if not copy and is_contiguous(self, memory_format):
+                return self
+        return aten._to_copy(
+            self, dtype=wanted, device=device, non_blocking=non_blocking, memory_format=memory_format
+        )
+
+    def type(self, dtype: Any = None, non_blocking: bool = False) -> Any:
+        """Return the name of the tensor's type, ``'dovetail.FloatTensor'``; with `dtype`, the converted tensor."""
+        if dtype is None:
+            place = "" if self.is_cpu else f"{self._backend.name}."
+            return f"dovetail.{place}{self.dtype.scalar_name}Tensor"
+        if isinstance(dtype, str):
+            return self.to(_dtype_of_type(dtype), non_blocking=non_blocking)
+        return self.to(dtype=dtype, non_blocking=non_blocking)
+
+    def type_as(self, other: TensorBase) -> Any:
+        """Return the tensor with the dtype and on the device of `other`."""
+        return self.to(other)
+
+    def float(self, memory_format: MemoryFormat | None = None) -> Any:
+        """Return the tensor as float32."""
+        return self.to(float32, memory_format=memory_format)
+
+    def double(self, memory_format: MemoryFormat | None = None) -> Any:
+        """Return the tensor as float64."""
+        return self.to(float64, memory_format=memory_format)
+
+    def half(self, memory_format: MemoryFormat | None = None) -> Any:
+        """Return the tensor as float16."""
+        return self.to(float16, memory_format=memory_format)
+
+    def bfloat16(self, memory_format: MemoryFormat | None = None) -> Any:
+        """Return the tensor as bfloat16."""
+        return self.to(bfloat16, memory_format=memory_format)
+
+    def char(self, memory_format: MemoryFormat | None = None) -> Any:
+        """Return the tensor as int8."""
+        return self.to(int8, memory_format=memory_format)
+
+    def byte(self, memory_format: MemoryFormat | None = None) -> Any:
+        """Return the tensor as uint8."""
+        return self.to(uint8, memory_format=memory_format)
+
+    def short(self, memory_format: MemoryFormat | None = None) -> Any:
+        """Return the tensor as int16."""
+        return self.to(int16, memory_format=memory_format)
+
+    def int(self, memory_format: MemoryFormat | None = None) -> Any:
+        """Return the tensor as int32."""
+        return self.to(int32, memory_format=memory_format)
+
+    def long(self, memory_format: MemoryFormat | None = None) -> Any:
+        """Return the tensor as int64."""
+        return self.to(int64, memory_format=memory_format)
+
+    def bool(self, memory_format: MemoryFormat | None = None) -> Any:
+        """Return the tensor as bool."""
+        return self.to(bool_, memory_format=memory_format)
+
+    def cfloat(self, memory_format: MemoryFormat | None = None) -> Any:
+        """Return the tensor as complex64."""
+        return self.to(complex64, memory_format=memory_format)
+
+    def cdouble(self, memory_format: MemoryFormat | None = None) -> Any:
+        """Return the tensor as complex128."""
+        return self.to(complex128, memory_format=memory_format)
+
+    def cpu(self, memory_format: MemoryFormat | None = None) -> Any:
+        """Return the tensor in host memory."""
+        return self.to(Device("cpu"), memory_format=memory_format)
+
+    def cuda(self, device: Any = None, non_blocking: Any = False, memory_format: MemoryFormat | None = None) -> Any:
+        """Return the tensor on a CUDA device, by default the current one."""
+        wanted = Device("cuda") if device is None else Device("cuda", device) if isinstance(device, int_) else device
+        return self.to(as_device(wanted), non_blocking=non_blocking, memory_format=memory_format)
+
+    # -- memory --------------------------------------------------------------------------------------------------
+
+    def is_contiguous(self, memory_format: MemoryFormat = contiguous_format) -> Any:
+        """Return whether the elements lie in memory in the order of their indices, or in that of `memory_format`."""
+        return is_contiguous(self, memory_format)
+
+    def get_device(self) -> Any:
+        """Return the index of the device, -1 where devices have none."""
+        index = self.device.index
+        return -1 if index is None else index
+
+    def ndimension(self) -> Any:
+        """Return the number of dimensions."""
+        return len(self.array.shape)
+
+    def is_same_size(self, other: TensorBase) -> Any:
+        """Return whether the shapes are equal."""
+        return self.array.shape == other.array.shape
+
+    def is_set_to(self, tensor: TensorBase) -> Any:
+        """Return whether both tensors show the same memory in the same way."""
+        return (
+            self.data_ptr() == tensor.data_ptr()
+            and self.array.shape == tensor.array.shape
+            and self.stride() == tensor.stride()
+        )
+
+
+int_ = int
+_SLOTS = ("array", "_signature", "_grad_fn", "output_nr", "_storage", "_counter", "_meta")
+
+
+def _new(
+    factory: Any, like: TensorBase, sizes: tuple[Any, ...], size: Any, options: dict[str, Any], requires_grad: bool
+) -> Any:
+    from .factories import shape_of
+
+    made = factory(like, shape_of(factory.__name__, sizes, size), **options)
+    if requires_grad:
+        made.requires_grad = True
+    return made
+
+
+def _is_on(tensor: TensorBase, device: Device) -> bool:
+    backend = backend_of_signature(tensor._signature)
+    if device.type != backend.name:
+        return False
+    return device.index is None or device.index == (backend.arrays.device_index(tensor.array) or 0)
+
+
+def _real(number: Any, name: str) -> Any:
+    if number.__class__ is complex:
+        if number.imag:
+            raise RuntimeError(f"value cannot be converted to type {name} without overflow: {number}. Take .real.")
+        return number.real
+    return number
+
+
+def _dtype_of_type(name: str) -> dtype:
+    scalar = name.rpartition(".")[2].removesuffix("Tensor")
+    found = next((each for each in DTYPES if each.scalar_name == scalar), None)
+    if found is None:
+        raise ValueError(f"invalid type: '{name}'. Give a dtype such as dovetail.float32.")
+    return found

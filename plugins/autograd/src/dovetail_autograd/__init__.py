@@ -1,0 +1,67 @@
+"""Automatic differentiation for Dovetail: the graph, the engine, and the kernels of the Autograd keys."""
+
+from . import graph, tensor_interface, transform
+from .accumulate import AccumulateGrad
+from .anomaly import detect_anomaly, is_anomaly_check_nan_enabled, is_anomaly_enabled, set_detect_anomaly
+from .autograd_meta import AutogradMeta, gradient_edge, requires_grad
+from .backward import backward, grad
+from .engine import current_autograd_node, current_graph_task_id, queue_callback, will_engine_execute_node
+from .function import Function, once_differentiable
+from .function_node import FunctionNode
+from .grad_mode import (
+    enable_grad,
+    inference_mode,
+    is_grad_enabled,
+    is_inference_mode_enabled,
+    no_grad,
+    set_grad_enabled,
+)
+from .gradcheck import GradcheckError, gradcheck, gradgradcheck
+from .graph import GradientEdge
+from .hooks import RemovableHandle
+from .node import Edge, Node
+from .node_classes import build_node_class
+from .transform import _set_autograd_fallback_mode
+
+__all__ = [
+    "AccumulateGrad",
+    "AutogradMeta",
+    "Edge",
+    "Function",
+    "FunctionNode",
+    "GradcheckError",
+    "GradientEdge",
+    "Node",
+    "RemovableHandle",
+    "_set_autograd_fallback_mode",
+    "backward",
+    "build_node_class",
+    "current_autograd_node",
+    "current_graph_task_id",
+    "detect_anomaly",
+    "enable_grad",
+    "grad",
+    "gradcheck",
+    "gradgradcheck",
+    "gradient_edge",
+    "graph",
+    "inference_mode",
+    "install",
+    "is_anomaly_check_nan_enabled",
+    "is_anomaly_enabled",
+    "is_grad_enabled",
+    "is_inference_mode_enabled",
+    "no_grad",
+    "once_differentiable",
+    "queue_callback",
+    "requires_grad",
+    "set_detect_anomaly",
+    "set_grad_enabled",
+    "will_engine_execute_node",
+]
+
+
+def install() -> None:
+    """Make tensors differentiable and calls record, once for the process."""
+    tensor_interface.install()
+    transform.install()

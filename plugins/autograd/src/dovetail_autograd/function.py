@@ -1,0 +1,297 @@
+"""`Function`: derivatives written by hand, as a class with `forward` and `backward`. The context is the graph node."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, NoReturn
+
+from dovetail_kernel.signature import GRAD, NO_GRAD, VIEW
+from dovetail_kernel.state import set_state, state
+from dovetail_kernel.tensor_base import TensorBase, wrap
+from dovetail_kernel.version import bump_version, share_version
+
+from . import calls
+from .autograd_meta import gradient_edge
+from .function_node import DIFFERENTIABLE, FunctionNode
+from .node import next_sequence_nr
+from .views import CreationMeta, rebase_history, set_view, view_info
+
+
+class FunctionMeta(type):
+    """Makes the node class of every Function: ``Scale`` gets ``ScaleBackward``."""
+
+    _node_class: type[FunctionNode]
+    _has_setup_context: bool
+
+    def __init__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any]) -> None:
+        super().__init__(name, bases, namespace)
+        cls._node_class = type(name + "Backward", (FunctionNode,), {"function": cls, "__module__": cls.__module__})
+        cls._has_setup_context = any("setup_context" in each.__dict__ for each in cls.__mro__[:-2])
+
+
+class Function(metaclass=FunctionMeta):
+    """Base class of operations with a derivative of their own.
+
+    A subclass has static methods ``forward(ctx, *args)`` and ``backward(ctx, *grads)``, or instead of the former
+    ``forward(*args)`` with ``setup_context(ctx, inputs, output)``. It is called by ``Subclass.apply(*args)``.
+    """
+
+    generate_vmap_rule: ClassVar[bool] = False
+
+    def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
+        raise RuntimeError(
+            "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd function "
+            "with static forward method: call MyFunction.apply(...)."
+        )
+
+    @staticmethod
+    def forward(*args: Any, **kwargs: Any) -> Any:
+        """Compute the outputs; grad mode is off inside.
+
+        Parameters
+        ----------
+        *args
+            The context, then the arguments of `apply`; only the latter if there is a `setup_context`.
+        """
+        raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+        """Save on `ctx` what backward needs; called after a `forward` without context."""
+        raise NotImplementedError("setup_context is not implemented.")
+
+    @staticmethod
+    def backward(ctx: Any, *grad_outputs: Any) -> Any:
+        """Return one gradient, or None, per argument of `apply`, for the gradients of the outputs."""
+        raise NotImplementedError(
+            "You must implement either the backward or vjp method for your custom autograd.Function to use it with backward "
+            "mode AD."
+        )
+
+    vjp = backward
+
+    @staticmethod
+    def jvp(ctx: Any, *grad_inputs: Any) -> Any:
+        """Return the tangents of the outputs, for those of the inputs."""
+        raise NotImplementedError(
+            "You must implement the jvp function for custom autograd.Function to use it with forward mode AD."
+        )
+
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, *args: Any) -> Any:
+        """Return the outputs for batched arguments, and their batch dimensions."""
+        raise NotImplementedError("To use autograd.Function with vmap, you must either override the vmap staticmethod or set "
+                                  "generate_vmap_rule=True.")
+
+    @classmethod
+    def apply(cls, *args: Any, **kwargs: Any) -> Any:
+        """Call the function and record it.
+
+        Parameters
+        ----------
+        *args, **kwargs
+            Arguments of `forward`. Gradients flow to tensors among them, not to tensors inside lists.
+
+        Raises
+        ------
+        RuntimeError
+            If a tensor marked as dirty is not returned, or is a leaf that requires grad.
+        """
+        node = cls._node_class()
+        before = state()
+        edges: list[Any] = []
+        node.is_tensor = is_tensor = []
+        any_edge = False
+        inputs = args if not kwargs else (*args, *kwargs.values())
+        for value in inputs:
+            edge = None
+            if isinstance(value, TensorBase):
+                is_tensor.append(True)
+                if value._signature & GRAD:
+                    edge = gradient_edge(value)
+                    any_edge = any_edge or edge is not None
+            else:
+                is_tensor.append(False)
+            edges.append(edge)
+        node.needs_input_grad = tuple([edge is not None for edge in edges])
+        recording = any_edge and not before & NO_GRAD
+        set_state(before | NO_GRAD)
+        try:
+            if cls._has_setup_context:
+                output = cls.forward(*args, **kwargs)
+                cls.setup_context(node, inputs, output)
+            else:
+                output = cls.forward(node, *args, **kwargs)
+        finally:
+            set_state(before)
+        if recording:
+            node.next_edges = tuple(edges)
+            node.sequence_nr = next_sequence_nr()
+        return _wrap_outputs(node, output, inputs, recording)
+
+
+def _wrap_outputs(node: FunctionNode, output: Any, inputs: Sequence[Any], recording: bool) -> Any:
+    """Return what `forward` returned, with `node` as its maker if the call is recorded."""
+    if (
+        isinstance(output, TensorBase)
+        and node.dirty is None
+        and node.non_differentiable is None
+        and output._signature & (GRAD | VIEW) == 0
+        and not any([output is value for value in inputs])
+    ):
+        # one new tensor: the common case
+        if recording and output._signature & DIFFERENTIABLE:
+            node.input_metadata = (output.array.shape, output.array.dtype)
+            output._grad_fn = node
+            output._signature |= GRAD
+            if output._storage is not None:
+                _mark_view_of_input(output, inputs)
+            node.keep(output)
+        elif recording:
+            node.input_metadata = (output.array.shape, output.array.dtype)
+            node.keep()
+        return output
+    return _Outputs(node, inputs, recording).wrap(output)
+
+
+def _mark_view_of_input(output: TensorBase, inputs: Sequence[Any]) -> None:
+    """Make `output` a view of the input whose memory it shares, if there is one: it must not be written in place."""
+    for value in inputs:
+        if isinstance(value, TensorBase) and value._storage is output._storage:
+            info = view_info(value)
+            set_view(output, info.base if info is not None else value, CreationMeta.IN_CUSTOM_FUNCTION)
+            return
+
+
+class _Outputs:
+    """The uncommon ways in which outputs come: several, inputs as they are, written in place, not differentiable."""
+
+    def __init__(self, node: FunctionNode, inputs: Sequence[Any], recording: bool) -> None:
+        self.node = node
+        self.inputs = [value for value in inputs if isinstance(value, TensorBase)]
+        self.recording = recording
+
+    def wrap(self, output: Any) -> Any:
+        node = self.node
+        several = isinstance(output, (tuple, list))
+        values = list(output) if several else [output]
+        dirty = node.dirty or ()
+        for tensor in dirty:
+            if not any([tensor is value for value in values]):
+                raise RuntimeError(
+                    "Some elements marked as dirty during the forward method were not returned as output. The inputs that "
+                    "are modified inplace must all be outputs of the Function."
+                )
+            self.check_dirty(tensor)
+        tensors = [value for value in values if isinstance(value, TensorBase)]
+        metadata = [(tuple(tensor.array.shape), tensor.array.dtype) for tensor in tensors]
+        node.input_metadata = metadata[0] if len(metadata) == 1 else metadata
+        made: list[Any] = []
+        output_nr = 0
+        for value in values:
+            if isinstance(value, TensorBase):
+                made.append(self.wrap_tensor(value, output_nr, any([value is tensor for tensor in dirty])))
+                output_nr += 1
+            else:
+                made.append(value)
+        if self.recording:
+            node.describe_outputs([value for value in made if isinstance(value, TensorBase)])
+            node.keep(*[value for value in made if isinstance(value, TensorBase)])
+        if not several:
+            return made[0]
+        return tuple(made)
+
+    def check_dirty(self, tensor: TensorBase) -> None:
+        edge = gradient_edge(tensor)
+        if self.recording and edge is not None and edge[0].is_leaf:
+            raise RuntimeError(
+                "a leaf Variable that requires grad has been used in an in-place operation. Do it on a clone."
+            )
+
+    def wrap_tensor(self, value: TensorBase, output_nr: int, is_dirty: bool) -> TensorBase:
+        node = self.node
+        is_input = any([value is given for given in self.inputs])
+        skips = any([value is each for each in node.non_differentiable or ()]) or not value._signature & DIFFERENTIABLE
+        if is_dirty:
+            bump_version(value)
+            if self.recording and not skips:
+                rebase_history(value, node, output_nr)
+            return value
+        if is_input:
+            source = value
+            value = _alias(source)
+            info = view_info(source)
+            if not skips:
+                self.attach(value, output_nr)
+                set_view(value, info.base if info is not None else source, CreationMeta.IN_CUSTOM_FUNCTION)
+            return value
+        if skips or not self.recording:
+            return calls.detach(value) if value._signature & GRAD and self.recording else value
+        if value._signature & GRAD and value._grad_fn is not None and not value._signature & VIEW:
+            value = calls.detach(value)
+        self.attach(value, output_nr)
+        if value._storage is not None:
+            _mark_view_of_input(value, self.inputs)
+        return value
+
+    def attach(self, value: TensorBase, output_nr: int) -> None:
+        if self.recording:
+            value._grad_fn = self.node
+            value.output_nr = output_nr
+            value._signature |= GRAD
+
+
+def _alias(tensor: TensorBase) -> TensorBase:
+    """Return a new tensor with the memory and version of `tensor`."""
+    twin = wrap(tensor.array, tensor._backend, type(tensor))
+    twin._storage = tensor.untyped_storage()
+    twin._counter = share_version(tensor)
+    return twin
+
+
+def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
+    """Return `backward` as a function whose result is a constant: differentiating it again is an error.
+
+    The error is raised only if an incoming gradient itself requires grad.
+    """
+
+    @functools.wraps(backward)
+    def wrapper(ctx: Any, *grads: Any) -> Any:
+        before = state()
+        set_state(before | NO_GRAD)
+        try:
+            outputs = backward(ctx, *grads)
+        finally:
+            set_state(before)
+        if before & NO_GRAD or not any([isinstance(grad, TensorBase) and grad.requires_grad for grad in grads]):
+            return outputs
+        several = isinstance(outputs, tuple)
+        guarded = _guard(list(outputs) if several else [outputs], grads)
+        return tuple(guarded) if several else guarded[0]
+
+    return wrapper
+
+
+def _guard(outputs: list[Any], grads: Sequence[Any]) -> list[Any]:
+    from .recorded_calls import DelayedError
+
+    node = DelayedError(
+        "trying to differentiate twice a function that was marked with @once_differentiable",
+        [grad for grad in grads if isinstance(grad, TensorBase)],
+        [output for output in outputs if isinstance(output, TensorBase)],
+    )
+    guarded: list[Any] = []
+    output_nr = 0
+    for output in outputs:
+        if isinstance(output, TensorBase):
+            output = _alias(output)
+            output._grad_fn = node
+            output.output_nr = output_nr
+            output._signature |= GRAD
+            output_nr += 1
+        guarded.append(output)
+    return guarded
+
+
+__all__ = ["Function", "FunctionMeta", "once_differentiable"]

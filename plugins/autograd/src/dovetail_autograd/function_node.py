@@ -1,0 +1,234 @@
+"""The node of a Function call, which is also the context that `forward` and `backward` are given."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from dovetail_kernel import DTYPES
+from dovetail_kernel.signature import GRAD
+from dovetail_kernel.tensor_base import TensorBase, wrap
+from dovetail_kernel.version import share_version
+
+from . import calls
+from .node import Node
+from .recording import recorded, recording_extras
+from .saved import SECOND_TIME, Packed, current_version, modified, save_input
+from .saved_tensor import pack_tensor
+
+DIFFERENTIABLE = sum(each.bit for each in DTYPES if each.is_floating_point or each.is_complex)
+"""The signature bits of the dtypes that gradients can have."""
+
+
+class FunctionNode(Node):
+    """One call of a Function. Attributes may be set freely: ``ctx.scale = 2``.
+
+    Attributes
+    ----------
+    needs_input_grad
+        Per argument of the call whether it requires grad.
+    is_tensor
+        Per argument of the call whether it is a tensor.
+    to_save
+        What `save_for_backward` was given last.
+    """
+
+    __slots__ = (
+        "__dict__",
+        "_materialize",
+        "_outputs",
+        "_saved",
+        "dirty",
+        "is_tensor",
+        "needs_input_grad",
+        "non_differentiable",
+        "saved_for_forward",
+        "to_save",
+    )
+
+    function: ClassVar[Any]
+
+    def __init__(self) -> None:
+        self.backend = None
+        self.hooks = None
+        self.next_edges = ()
+        self.sequence_nr = 0
+        self.input_metadata = []
+        self.to_save: tuple[Any, ...] = ()
+        self.saved_for_forward: tuple[Any, ...] = ()
+        self.dirty: tuple[TensorBase, ...] | None = None
+        self.non_differentiable: tuple[TensorBase, ...] | None = None
+        self.needs_input_grad: tuple[bool, ...] = ()
+        self.is_tensor: Sequence[bool] = ()
+        self._materialize = True
+        self._saved: Any = ()
+        self._outputs: Sequence[Any] = ()
+
+    # -- the context ---------------------------------------------------------------------------------------------
+
+    def save_for_backward(self, *tensors: TensorBase | None) -> None:
+        """Keep `tensors` for backward; the last call counts. None is allowed.
+
+        Raises
+        ------
+        TypeError
+            When the call returns, if one is neither a tensor nor None.
+        """
+        self.to_save = tensors
+
+    def save_for_forward(self, *tensors: TensorBase | None) -> None:
+        """Keep `tensors` for `jvp`."""
+        self.saved_for_forward = tensors
+
+    def mark_dirty(self, *tensors: TensorBase) -> None:
+        """Say that `forward` wrote to these arguments, which it has to return."""
+        self.dirty = tensors
+
+    def mark_non_differentiable(self, *tensors: TensorBase) -> None:
+        """Say that these outputs have no gradient; backward is given zeros for them."""
+        self.non_differentiable = tensors
+
+    def set_materialize_grads(self, value: bool) -> None:
+        """Choose whether backward is given zeros (default) or None for outputs without gradient."""
+        self._materialize = value
+
+    @property
+    def saved_tensors(self) -> tuple[TensorBase | None, ...]:
+        """What was saved; empty during forward.
+
+        Raises
+        ------
+        RuntimeError
+            After the values were freed, or if one was written in place since.
+        """
+        saved = self._saved
+        if saved is None:
+            raise RuntimeError(SECOND_TIME)
+        return tuple([self._open(entry) for entry in saved])
+
+    saved_variables = saved_tensors
+
+    def _open(self, entry: Any) -> TensorBase | None:
+        if entry is None:
+            return None
+        value, version, output_nr = entry
+        if type(value) is Packed:
+            return value.open()
+        if output_nr is None:
+            if current_version(value) != version:
+                raise modified(value, current_version(value), version, value._grad_fn, value.output_nr)
+            tensor: TensorBase = value
+            return tensor
+        if current_version(value) != version:
+            raise modified(value, current_version(value), version, self, output_nr)
+        tensor = wrap(value.array, value._backend, type(value))
+        tensor._counter = value._counter
+        if tensor._signature & DIFFERENTIABLE:
+            tensor._grad_fn = self
+            tensor.output_nr = output_nr
+            tensor._signature |= GRAD
+        return tensor
+
+    @property
+    def _raw_saved_tensors(self) -> tuple[Any, ...]:
+        if self._saved is None:
+            raise RuntimeError(SECOND_TIME)
+        return tuple(self._saved)
+
+    # -- recording -----------------------------------------------------------------------------------------------
+
+    def keep(self, *outputs: TensorBase) -> None:
+        """Save `to_save` for good: an output of the call outside its graph, since it holds this node."""
+        given = self.to_save
+        if given:
+            saved: list[Any] = []
+            for index, value in enumerate(given):
+                if value is None:
+                    saved.append(None)
+                    continue
+                if not isinstance(value, TensorBase):
+                    raise TypeError(
+                        f"save_for_backward can only save variables, but argument {index} is of type "
+                        f"{type(value).__name__}. Set it as an attribute of ctx."
+                    )
+                for output in outputs:
+                    if value is output:
+                        twin = wrap(value.array, value._backend, type(value))
+                        twin._counter = share_version(value)
+                        saved.append((twin, current_version(value), value.output_nr))
+                        break
+                else:
+                    saved.append((value, save_input(value), None))
+            self._saved = saved
+            self.to_save = ()
+        extras = recording_extras()
+        if extras is not None:
+            recorded(self, extras)
+            if extras.hooks:
+                self._saved = [
+                    entry and (pack_tensor(entry[0], *extras.hooks[-1]), entry[1], entry[2]) for entry in self._saved
+                ]
+
+    def describe_outputs(self, outputs: Sequence[TensorBase]) -> None:
+        """Note what zeros for the outputs look like, for calls with several."""
+        self._outputs = [(tuple(output.array.shape), output.array.dtype, output._backend) for output in outputs]
+
+    # -- backward ------------------------------------------------------------------------------------------------
+
+    def apply_tensors(self, *grads: TensorBase | None) -> Sequence[TensorBase | None]:
+        """Call the user's backward, and check what it returns."""
+        if self._materialize and any([grad is None for grad in grads]):
+            grads = tuple([self._zeros(index) if grad is None else grad for index, grad in enumerate(grads)])
+        function = self.function
+        backward = function.backward
+        if function.vjp is not _default_vjp():
+            if backward is not _default_vjp():
+                raise RuntimeError(
+                    "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only implement "
+                    "one of them."
+                )
+            backward = function.vjp
+        returned = backward(self, *grads)
+        return self._checked(returned if type(returned) is tuple else (returned,))
+
+    def _zeros(self, index: int) -> TensorBase | None:
+        if index >= len(self._outputs):
+            return None
+        shape, native, backend = self._outputs[index]
+        return calls.filled(shape, native, backend, 0)
+
+    def _checked(self, grads: tuple[Any, ...]) -> Sequence[TensorBase | None]:
+        edges = self.next_edges
+        expected = len(edges)
+        if len(grads) > expected and all([grad is None for grad in grads[expected:]]):
+            grads = grads[:expected]
+        if len(grads) != expected:
+            raise RuntimeError(
+                f"function {self.name()} returned an incorrect number of gradients (expected {expected}, got {len(grads)}). "
+                "Return one per argument of apply(), None where there is none."
+            )
+        for index, (grad, edge) in enumerate(zip(grads, edges, strict=True)):
+            if grad is None:
+                continue
+            if not isinstance(grad, TensorBase):
+                raise RuntimeError(
+                    f"expected Variable or None (got {type(grad).__name__}). Return a tensor or None from "
+                    f"{self.function.__name__}.backward."
+                )
+            if edge is None and not self.is_tensor[index]:
+                raise RuntimeError(
+                    f"function {self.name()} returned a gradient different than None at position {index + 1}, but the "
+                    "corresponding forward input was not a Variable. Return None there."
+                )
+        return grads
+
+    def release(self) -> None:
+        """Free what was saved."""
+        if self._saved:
+            self._saved = None
+
+
+def _default_vjp() -> Any:
+    from .function import Function
+
+    return Function.vjp

@@ -1,0 +1,179 @@
+"""Routes of operators whose derivative a user wrote with `register_autograd`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache, partial
+from typing import Any
+
+from dovetail_dispatcher.formula import PythonFormula
+from dovetail_dispatcher.routes import Composition
+from dovetail_dispatcher.schema import Argument, FunctionSchema
+from dovetail_dispatcher.templates import RouteText
+from dovetail_dispatcher.templates.arguments import is_tensor_like, parameter, spelling
+from dovetail_kernel.signature import DTYPE_MASK, GRAD, NO_GRAD
+from dovetail_kernel.state import set_state, state
+from dovetail_kernel.tensor_base import TensorBase
+
+from .flatten import flatten
+from .function_node import DIFFERENTIABLE, FunctionNode
+from .node import next_sequence_nr
+from .recorded_calls import edge_of
+
+
+class GeneratedNode(FunctionNode):
+    """One call of an operator with a `PythonFormula`; the context of its `setup_context` and `backward`."""
+
+    __slots__ = ("is_list",)
+
+    formula_record: PythonFormula
+
+    def apply_tensors(self, *grads: TensorBase | None) -> Sequence[TensorBase | None]:
+        """Call the user's backward with a gradient per result, and check what it returns."""
+        given: list[Any] = []
+        if self._materialize:
+            grads = tuple([self._zeros(index) if grad is None else grad for index, grad in enumerate(grads)])
+        position = 0
+        for length in self._lengths:
+            if length is None:
+                given.append(grads[position])
+                position += 1
+            else:
+                given.append(list(grads[position : position + length]))
+                position += length
+        returned = self.formula_record.backward(self, *given)
+        returned = tuple(returned) if isinstance(returned, (tuple, list)) else (returned,)
+        expected = len(self.is_list)
+        if len(returned) > expected and all([each is None for each in returned[expected:]]):
+            returned = returned[:expected]
+        if len(returned) != expected:
+            raise RuntimeError(
+                f"function {self.name()} returned an incorrect number of gradients (expected {expected}, got "
+                f"{len(returned)}). Return one per argument of {self.formula_record.operator}, None where there is none."
+            )
+        flat: list[Any] = []
+        for each, (length, is_tensor) in zip(returned, self.is_list, strict=True):
+            if length is None:
+                if is_tensor:
+                    flat.append(each)
+                elif each is not None:
+                    raise RuntimeError(
+                        f"function {self.name()} returned a gradient different than None at position {len(flat) + 1}, but the "
+                        "corresponding forward input was not a Variable. Return None there."
+                    )
+            elif each is None:
+                flat.extend([None] * length)
+            elif isinstance(each, (list, tuple)) and len(each) == length:
+                flat.extend(each)
+            else:
+                raise RuntimeError(
+                    "Expected the return from backward to be of the same structure as the inputs: a list of "
+                    f"{length} gradients for a Tensor[] argument of {self.formula_record.operator}."
+                )
+        for each in flat:
+            if each is not None and not isinstance(each, TensorBase):
+                raise RuntimeError(f"expected Variable or None (got {type(each).__name__}). Return a tensor or None.")
+        return flatten(self, tuple(flat))
+
+    @property
+    def _lengths(self) -> Sequence[int | None]:
+        lengths: Sequence[int | None] = self.__dict__["_result_lengths"]
+        return lengths
+
+
+@cache
+def node_class(formula: PythonFormula) -> type[GeneratedNode]:
+    """Return the node class of `formula`."""
+    return type(formula.name + "Backward", (GeneratedNode,), {"formula_record": formula, "__slots__": ()})
+
+
+def python_formula_route(composition: Composition, formula: PythonFormula, below: RouteText) -> RouteText:
+    """Return the route that runs `below` under Autograd and records a node of `formula`."""
+    from .transform import run_below_autograd
+
+    op = composition.op
+    names = ", ".join(parameter(a) for a in op.schema.arguments)
+    run_below_autograd(below)
+    below.bindings.update(
+        record=partial(_record, formula, node_class(formula), op.schema),
+    )
+    results = ", ".join(below.results)
+    below.lines.append(f"{results} = record(({names},), ({results},))" if len(below.results) > 1 else f"{results} = record(({names},), {results})")
+    return below
+
+
+def _record(
+    formula: PythonFormula, cls: type[GeneratedNode], schema: FunctionSchema, values: tuple[Any, ...], output: Any
+) -> Any:
+    node = cls()
+    edges: list[Any] = []
+    is_list: list[tuple[int | None, bool]] = []
+    needs: list[Any] = []
+    for argument, value in zip(schema.arguments, values, strict=True):
+        if _is_list(argument):
+            items = list(value or ())
+            found = [edge_of(item) for item in items]
+            edges.extend(found)
+            is_list.append((len(items), True))
+            needs.append([edge is not None for edge in found])
+        elif is_tensor_like(argument):
+            edge = edge_of(value)
+            edges.append(edge)
+            is_list.append((None, True))
+            needs.append(edge is not None)
+        else:
+            is_list.append((None, False))
+            needs.append(False)
+    if not any([edge is not None for edge in edges]):
+        return output
+    node.next_edges = tuple(edges)
+    node.sequence_nr = next_sequence_nr()
+    node.is_list = is_list
+    node.needs_input_grad = tuple(needs)
+    outputs = output if isinstance(output, (tuple, list)) and len(schema.returns) > 1 else (output,)
+    tensors: list[TensorBase] = []
+    lengths: list[int | None] = []
+    for each in outputs:
+        if isinstance(each, (tuple, list)):
+            tensors.extend(each)
+            lengths.append(len(each))
+        else:
+            tensors.append(each)
+            lengths.append(None)
+    node.__dict__["_result_lengths"] = lengths
+    metadata = [(tuple(tensor.array.shape), tensor.array.dtype) for tensor in tensors]
+    node.input_metadata = metadata if len(metadata) != 1 else metadata[0]
+    node.describe_outputs(tensors)
+    for output_nr, tensor in enumerate(tensors):
+        if tensor._signature & DTYPE_MASK & DIFFERENTIABLE:
+            tensor._grad_fn = node
+            tensor.output_nr = output_nr
+            tensor._signature |= GRAD
+    if formula.setup_context is not None:
+        _set_up(formula, schema, node, values, output)
+        skips = node.non_differentiable or ()
+        for tensor in tensors:
+            if any([tensor is each for each in skips]):
+                tensor._grad_fn = None
+                tensor._signature &= ~GRAD
+    node.keep(*tensors)
+    return output
+
+
+def _set_up(
+    formula: PythonFormula, schema: FunctionSchema, node: GeneratedNode, values: tuple[Any, ...], output: Any
+) -> None:
+    positional = tuple([v for a, v in zip(schema.arguments, values, strict=True) if not a.kwarg_only])
+    keyword = {a.name: v for a, v in zip(schema.arguments, values, strict=True) if a.kwarg_only}
+    extra = {"keyword_only_inputs": keyword} if keyword else {}
+    before = state()
+    set_state(before | NO_GRAD)
+    try:
+        assert formula.setup_context is not None
+        formula.setup_context(ctx=node, inputs=positional, output=output, **extra)
+    finally:
+        set_state(before)
+
+
+def _is_list(argument: Argument) -> bool:
+    return "[" in spelling(argument) and is_tensor_like(argument)

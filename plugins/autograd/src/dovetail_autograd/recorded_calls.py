@@ -1,0 +1,103 @@
+"""What recording routes call off the common path: edges, clones of what is about to be written, lists of results."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+from dovetail_kernel.signature import DTYPE_MASK, GRAD
+from dovetail_kernel.tensor_base import TensorBase, wrap
+
+from .autograd_meta import gradient_edge
+from .node import Node, next_sequence_nr
+from .views import mark_view
+
+
+def edge_of(value: Any) -> tuple[Node, int] | None:
+    """Return the gradient edge of an argument that may also be None or a Python number."""
+    return gradient_edge(value) if isinstance(value, TensorBase) else None
+
+
+def edges_of(values: Sequence[Any] | None) -> tuple[tuple[Node, int] | None, ...]:
+    """Return the gradient edges of a list of tensors."""
+    return tuple([edge_of(value) for value in values]) if values else ()
+
+
+def copy_before_write(tensor: TensorBase) -> TensorBase:
+    """Return a copy of `tensor` with the same place in the graph, for a formula that needs what is overwritten."""
+    twin = wrap(tensor.array.copy(), tensor._backend, type(tensor))
+    edge = gradient_edge(tensor)
+    if edge is not None:
+        twin._grad_fn, twin.output_nr = edge
+        twin._signature |= GRAD
+    return twin
+
+
+def attach_list(results: Sequence[TensorBase], node: Node, differentiable: int) -> None:
+    """Make `node` the maker of every result of differentiable dtype."""
+    for output_nr, result in enumerate(results):
+        if result._signature & DTYPE_MASK & differentiable:
+            result._grad_fn = node
+            result.output_nr = output_nr
+            result._signature |= GRAD
+
+
+def mark_views(results: Sequence[TensorBase], source: TensorBase) -> None:
+    """Note that every result is a view of `source`."""
+    for result in results:
+        mark_view(result, source, several=True)
+
+
+class NotImplementedNode(Node):
+    """Node of a call that nobody knows how to differentiate."""
+
+    __slots__ = ("only_warns", "operator")
+
+    def __init__(
+        self, operator: str, arguments: Sequence[Any], results: Sequence[TensorBase], only_warns: bool = False
+    ) -> None:
+        edges: list[tuple[Node, int] | None] = []
+        for argument in arguments:
+            edges.extend(edges_of(argument) if isinstance(argument, (list, tuple)) else [edge_of(argument)])
+        self.operator = operator
+        self.only_warns = only_warns
+        self.next_edges = tuple([edge for edge in edges if edge is not None])
+        self.sequence_nr = next_sequence_nr()
+        self.input_metadata = [(tuple(result.array.shape), result.array.dtype) for result in results]
+        self.backend = None
+        self.hooks = None
+
+    def apply_tensors(self, *grads: TensorBase | None) -> list[None]:
+        """Say what is missing."""
+        if self.only_warns:
+            warnings.warn(
+                f"{self.operator}: an autograd kernel was not registered to the Autograd key(s) but we are trying to "
+                "backprop through it. This may lead to silently incorrect behavior. Please use register_autograd to add "
+                "a formula.",
+                UserWarning,
+                stacklevel=2,
+            )
+            return [None] * len(self.next_edges)
+        raise RuntimeError(
+            f"Trying to backward through {self.operator} but no autograd formula was registered. Please use "
+            "register_autograd to add one."
+        )
+
+
+class DelayedError(Node):
+    """Node of tensors that may be used but not differentiated."""
+
+    __slots__ = ("message",)
+
+    def __init__(self, message: str, inputs: Sequence[TensorBase], outputs: Sequence[TensorBase]) -> None:
+        self.message = message
+        self.next_edges = tuple([gradient_edge(tensor) for tensor in inputs])
+        self.sequence_nr = next_sequence_nr()
+        self.input_metadata = [(tuple(output.array.shape), output.array.dtype) for output in outputs]
+        self.backend = None
+        self.hooks = None
+
+    def apply_tensors(self, *grads: TensorBase | None) -> NoReturn:
+        """Raise."""
+        raise RuntimeError(self.message)

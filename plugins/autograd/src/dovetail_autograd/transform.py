@@ -1,0 +1,414 @@
+"""The Autograd functionality: composes routes that record, from formula records and the routes below them.
+
+A recording route is the text of the route below with lines before it that collect the edges of the inputs, and lines
+after it that make the node. For `mul` on two tensors the latter are::
+
+    node = Node()
+    result._grad_fn = node
+    node.next_edges = (self_edge, other_edge)
+    node.sequence_nr = next_sequence_nr()
+    node.input_metadata = (array.shape, array.dtype)
+    ...
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any, Final
+
+from dovetail_dispatcher.formula import Formula, PythonFormula, Saved
+from dovetail_dispatcher.kernels import FORMULA, Kernel
+from dovetail_dispatcher.operator import Operator
+from dovetail_dispatcher.routes import Composition, compose, set_autograd_layer
+from dovetail_dispatcher.schema import Argument
+from dovetail_dispatcher.templates import RouteText
+from dovetail_dispatcher.templates.arguments import is_tensor_like, parameter, spelling
+from dovetail_kernel import DTYPES, after_autograd_keyset, backends_of_signature
+from dovetail_kernel.signature import DTYPE_MASK, GRAD, PYTHON_SCALAR, VIEW
+from dovetail_kernel.state import below_ad_inplace_or_view, set_state, state
+from dovetail_kernel.tensor_base import TensorBase
+from dovetail_kernel.version import VersionCounter
+
+from .autograd_meta import gradient_edge, leaf_node
+from .node import next_sequence_nr
+from .node_classes import build_node_class
+from .recorded_calls import (
+    NotImplementedNode,
+    attach_list,
+    copy_before_write,
+    edge_of,
+    edges_of,
+    mark_views,
+)
+from .recording import recorded, recording_extras
+from .saved import current_version, save_input, save_result, save_result_tensor
+from .views import check_inplace, mark_view, rebase_history
+
+DIFFERENTIABLE: Final = sum(each.bit for each in DTYPES if each.is_floating_point or each.is_complex)
+"""The signature bits of the dtypes that gradients can have."""
+
+_fallback_mode = "error"
+
+
+def _set_autograd_fallback_mode(mode: str) -> None:
+    """Choose what becomes of calls that nobody knows how to differentiate.
+
+    Parameters
+    ----------
+    mode
+        ``'error'``: backward raises. ``'warn'``: backward warns and gives no gradient. ``'nothing'``: results do not
+        require grad. Default at import: ``'error'``.
+
+    Raises
+    ------
+    ValueError
+        For another mode.
+    """
+    global _fallback_mode
+    if mode not in ("error", "warn", "nothing"):
+        raise ValueError(f"mode must be 'error', 'warn' or 'nothing', but got {mode!r}.")
+    _fallback_mode = mode
+
+
+def autograd_layer(composition: Composition, kernel: Kernel) -> RouteText:
+    """Return the route of a call through the derived Autograd kernel or the Autograd fallback."""
+    op = composition.op
+    below = compose(composition.below(after_autograd_keyset))
+    schema = op.schema
+    if kernel.convention != FORMULA:
+        return _unknown(composition, below) if composition.records else below
+    formula = op.formula
+    if isinstance(formula, PythonFormula):
+        from .python_formula import python_formula_route
+
+        return python_formula_route(composition, formula, below) if composition.records else below
+    assert formula is not None
+    flags = formula.output_differentiability
+    if flags is not None and not any(flags):
+        if composition.records and _written(op) is not None:
+            _guard_write(below, op)
+        return below
+    if composition.records:
+        return Recording(composition, formula, below).text
+    if schema._is_view_op() and not composition.state.inference:
+        _add_view_lines(below, op, composition.key)
+    return below
+
+
+def install() -> None:
+    """Make calls record from now on."""
+    set_autograd_layer(autograd_layer)
+
+
+def _written(op: Operator) -> Argument | None:
+    return next((a for a in op.schema.arguments if a.is_write and not a.kwarg_only), None)
+
+
+def _guard_write(text: RouteText, op: Operator) -> None:
+    written = _written(op)
+    assert written is not None
+    text.bindings["check_inplace"] = check_inplace
+    text.lines.insert(0, f"check_inplace({parameter(written)})")
+
+
+def _add_view_lines(text: RouteText, op: Operator, key: int) -> None:
+    source = next((a for a in op.schema.arguments if a.alias_info is not None), None)
+    if source is None:
+        return
+    text.bindings.update(mark_view=mark_view, mark_views=mark_views)
+    if len(text.results) == 1 and spelling(op.schema.returns[0]) == "Tensor":
+        text.lines.append(f"mark_view({text.results[0]}, {parameter(source)})")
+    elif len(text.results) == 1:
+        text.lines.append(f"mark_views({text.results[0]}, {parameter(source)})")
+
+
+def run_below_autograd(text: RouteText) -> None:
+    """Let the calls that an opaque kernel makes go below Autograd: its own formula stands for them."""
+    text.bindings.update(state=state, set_state=set_state, below_autograd=below_ad_inplace_or_view)
+    text.lines[:] = [
+        "state_before = state()",
+        "set_state(below_autograd(state_before))",
+        "try:",
+        *[f"    {line}" for line in text.lines],
+        "finally:",
+        "    set_state(state_before)",
+    ]
+
+
+class Recording:
+    """One pass over a schema and a formula that adds the recording of a node to the route below."""
+
+    def __init__(self, composition: Composition, formula: Formula, below: RouteText) -> None:
+        self.op = op = composition.op
+        self.key = composition.key
+        self.formula = formula
+        self.text = below
+        self.arguments = {a.name: a for a in op.schema.arguments}
+        self.inputs = [self.arguments[name] for name in formula.inputs]
+        self.written = _written(op)
+        self.is_view = op.schema._is_view_op() and self.written is None
+        self.is_inline = "KEYS" not in below.bindings and "below" not in below.bindings
+        has_list = any(spelling(a).startswith("Tensor[") or spelling(a).startswith("Tensor?[") for a in self.inputs)
+        backends = backends_of_signature(self.key)
+        on_arrays = formula.arrays is not None and self.is_inline and not below.promoted and len(backends) == 1
+        self.backend = backends[0] if on_arrays else None
+        tensor_like = [a for a in op.schema.arguments if is_tensor_like(a) and not a.is_out]
+        self.is_sure = not self.key & VIEW and all(a.name in formula.inputs for a in tensor_like)
+        self.is_only = self.is_sure and len(tensor_like) == 1 and spelling(tensor_like[0]) == "Tensor"
+        below.bindings.update(
+            BACKEND=self.backend,
+            GRAD=GRAD,
+            DIFFERENTIABLE=DIFFERENTIABLE & DTYPE_MASK,
+            Node=build_node_class(formula, has_list),
+            VersionCounter=VersionCounter,
+            attach_list=attach_list,
+            check_inplace=check_inplace,
+            copy_before_write=copy_before_write,
+            current_version=current_version,
+            edge_of=edge_of,
+            edges_of=edges_of,
+            gradient_edge=gradient_edge,
+            leaf_node=leaf_node,
+            mark_view=mark_view,
+            mark_views=mark_views,
+            next_sequence_nr=next_sequence_nr,
+            rebase_history=rebase_history,
+            recorded=recorded,
+            recording_extras=recording_extras,
+            save_input=save_input,
+            save_result=save_result,
+            save_result_tensor=save_result_tensor,
+        )
+        if not self.is_inline:
+            run_below_autograd(below)
+        before = self.before()
+        after = self.after()
+        if self.is_sure:
+            below.lines[:] = [*before, *below.lines, *after]
+        else:
+            below.lines[:] = [
+                *before,
+                *below.lines,
+                f"if {self.any_edge()}:",
+                *[f"    {line}" for line in after],
+            ]
+        if self.is_view:
+            _add_view_lines(below, op, self.key)
+
+    # -- before the call -----------------------------------------------------------------------------------------
+
+    def before(self) -> list[str]:
+        lines = []
+        for argument in self.inputs:
+            lines += self.edge(argument)
+        if self.written is not None:
+            name = parameter(self.written)
+            guard = f"check_inplace({name})"
+            lines.append(guard if self.is_sure else f"if {self.any_edge()}: {guard}")
+            if any(saved.kind == "input" and saved.name == self.written.name for saved in self.formula.saved):
+                lines.append(f"{name}_overwritten = copy_before_write({name})")
+        return lines
+
+    def edge(self, argument: Argument) -> list[str]:
+        """Return the lines that leave the edge or edges of `argument` in ``<name>_edge``."""
+        name, kind = parameter(argument), spelling(argument)
+        if "[" in kind:
+            return [f"{name}_edge = edges_of({name})"]
+        if kind == "Tensor?" or self.key & PYTHON_SCALAR:
+            return [f"{name}_edge = edge_of({name})"]
+        if self.key & VIEW:
+            return [f"{name}_edge = gradient_edge({name})"]
+        if self.is_only:
+            return [
+                f"fn = {name}._grad_fn",
+                f"{name}_edge = (leaf_node({name}) if fn is None else fn, {name}.output_nr)",
+            ]
+        return [
+            f"fn = {name}._grad_fn",
+            f"if fn is None: fn = leaf_node({name})",
+            f"{name}_edge = None if fn is None else (fn, {name}.output_nr)",
+        ]
+
+    def any_edge(self) -> str:
+        """Return the condition that some input requires grad."""
+        tests = [
+            f"any({parameter(a)}_edge)" if "[" in spelling(a) else f"{parameter(a)}_edge is not None" for a in self.inputs
+        ]
+        return " or ".join(tests)
+
+    # -- after the call ------------------------------------------------------------------------------------------
+
+    def after(self) -> list[str]:
+        edges = [f"*{parameter(a)}_edge" if "[" in spelling(a) else f"{parameter(a)}_edge" for a in self.inputs]
+        lines = [
+            "node = Node()",
+            f"node.next_edges = ({', '.join(edges)},)",
+            "node.sequence_nr = next_sequence_nr()",
+            "node.backend = BACKEND",
+            "node.hooks = None",
+        ]
+        lines += self.outputs()
+        for saved in self.formula.saved:
+            lines += self.save(saved)
+        lines += ["extras = recording_extras()", "if extras is not None:", "    recorded(node, extras)"]
+        return lines
+
+    def outputs(self) -> list[str]:
+        """Return the lines that put the node on the results, and their metadata on the node."""
+        results = self.text.results
+        returns = self.op.schema.returns
+        if len(results) == 1 and len(returns) > 1:
+            return self.list_outputs(results[0])
+        if len(results) == 1 and "[" in spelling(returns[0]):
+            return self.list_outputs(results[0])
+        if self.written is not None:
+            name = parameter(self.written)
+            return [
+                f"node.input_metadata = ({name}.array.shape, {name}.array.dtype)",
+                f"rebase_history({name}, node)",
+            ]
+        flags = self.formula.output_differentiability or (True,) * len(results)
+        described = []
+        lines = []
+        for output_nr, (result, is_differentiable) in enumerate(zip(results, flags, strict=False)):
+            array = self.text.arrays.get(result, f"{result}.array")
+            described.append(f"({array}.shape, {array}.dtype)")
+            if not is_differentiable:
+                continue
+            lines += self.attach(result, output_nr)
+        metadata = described[0] if len(returns) == 1 else f"[{', '.join(described)}]"
+        return [f"node.input_metadata = {metadata}", *lines]
+
+    def list_outputs(self, result: str) -> list[str]:
+        return [
+            f"node.input_metadata = [(each.array.shape, each.array.dtype) for each in {result}]",
+            f"attach_list({result}, node, DIFFERENTIABLE)",
+        ]
+
+    def attach(self, result: str, output_nr: int) -> list[str]:
+        """Return the lines that make the node the maker of `result`, if its dtype can have gradients."""
+        bits = self.key & DTYPE_MASK
+        pointwise_float = self.op.kind == "pointwise" and bits & DIFFERENTIABLE == bits
+        lines = [f"{result}._grad_fn = node"]
+        if output_nr:
+            lines.append(f"{result}.output_nr = {output_nr}")
+        if pointwise_float and self.is_sure and self.text.arrays:
+            for name in ("SIGNATURE", "ZERO_DIM_SIGNATURE", "BASE"):
+                if name in self.text.bindings:
+                    self.text.bindings[name] |= GRAD
+            return lines
+        lines.append(f"{result}._signature |= GRAD")
+        return [f"if {result}._signature & DIFFERENTIABLE:", *[f"    {line}" for line in lines]]
+
+    def save(self, saved: Saved) -> list[str]:
+        """Return the lines that fill the slots of `saved`, if one of the inputs that need it requires grad."""
+        slot = f"node._{saved.name}"
+        lines = self.save_always(saved, slot)
+        needed = [name for name in saved.needed_by if name in self.formula.inputs]
+        if not needed or (set(needed) == set(self.formula.inputs) and self.is_sure):
+            return lines
+        tests = [
+            f"any({parameter(self.arguments[name])}_edge)"
+            if "[" in spelling(self.arguments[name])
+            else f"{parameter(self.arguments[name])}_edge is not None"
+            for name in needed
+        ]
+        return [f"if {' or '.join(tests)}:", *[f"    {line}" for line in lines], "else:", f"    {slot} = None"]
+
+    def save_always(self, saved: Saved, slot: str) -> list[str]:
+        name = saved.name
+        match saved.kind:
+            case "input":
+                argument = self.arguments[name]
+                local = parameter(argument)
+                if self.written is not None and name == self.written.name:
+                    local = f"{local}_overwritten"
+                if spelling(argument) == "Tensor?":
+                    return [f"{slot} = {local}", f"{slot}_version = save_input({local})"]
+                return [
+                    f"{slot} = {local}",
+                    f"counter = {local}._counter",
+                    f"{slot}_version = 0 if counter is None else counter.value",
+                ]
+            case "list":
+                local = parameter(self.arguments[name])
+                return [
+                    f"{slot} = tuple({local})",
+                    f"{slot}_version = tuple([save_input(each) for each in {local}])",
+                ]
+            case "result":
+                results = self.text.results
+                returns = self.op.schema.returns
+                result = results[saved.output] if len(results) == len(returns) else f"{results[0]}[{saved.output}]"
+                if self.backend is None:
+                    return [f"{slot} = save_result_tensor({result})"]
+                if result in self.text.arrays and not self.is_view:
+                    return [
+                        f"{result}._counter = counter = VersionCounter()",
+                        f"{slot} = ({self.text.arrays[result]}, counter, 0)",
+                    ]
+                return [f"{slot} = save_result({result})"]
+            case _:
+                if not saved.expression:
+                    return [f"{slot} = {parameter(self.arguments[name])}"]
+                return [f"{slot} = {re.sub(r'[.]shape', '.array.shape', saved.expression)}"]
+
+
+def _unknown(composition: Composition, below: RouteText) -> RouteText:
+    """Return the route of an operator without formula: its results raise in backward, unless they were differentiated."""
+    op = composition.op
+    schema = op.schema
+    arguments = ", ".join(parameter(a) for a in schema.arguments if is_tensor_like(a) and not a.is_out)
+    outs = [a for a in schema.arguments if a.is_out]
+    if outs:
+        below.bindings.update(refuse_out=_refuse_out, OP=op)
+        outputs = ", ".join(parameter(a) for a in outs)
+        below.lines.insert(0, f"refuse_out(OP, [{arguments}{', ' if arguments else ''}{outputs}])")
+        return below
+    written = _written(op)
+    if written is not None:
+        _guard_write(below, op)
+    if not below.results:
+        return below
+    below.bindings.update(mark_unknown=_mark_unknown, OP=op, WRITTEN=written is not None)
+    below.lines.append(f"mark_unknown(OP, [{arguments}], [{', '.join(below.results)}], WRITTEN)")
+    return below
+
+
+def _refuse_out(op: Operator, tensors: Sequence[Any]) -> None:
+    for tensor in tensors:
+        if edge_of(tensor) is not None:
+            raise RuntimeError(
+                f"{op.base_name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
+                "arguments requires grad. Leave out out=, or do it in a no_grad() block."
+            )
+
+
+def _mark_unknown(op: Operator, arguments: list[Any], results: list[Any], written: bool) -> None:
+    if _fallback_mode == "nothing":
+        return
+    flat = [each for result in results for each in (result if isinstance(result, (list, tuple)) else [result])]
+    made = [
+        each
+        for each in flat
+        if isinstance(each, TensorBase)
+        and each._signature & DIFFERENTIABLE
+        and (written or (not each._signature & GRAD and not any(each is argument for argument in arguments)))
+    ]
+    if not made:
+        return
+    name = f"{op.name.replace('::', '.')}.{op.overload or 'default'}"
+    node = NotImplementedNode(name, arguments, made, _fallback_mode == "warn")
+    if not node.next_edges:
+        return
+    for output_nr, result in enumerate(made):
+        if written:
+            rebase_history(result, node, output_nr)
+        else:
+            result._grad_fn = node
+            result.output_nr = output_nr
+            result._signature |= GRAD
+
+
+__all__ = ["DIFFERENTIABLE", "Recording", "_set_autograd_fallback_mode", "autograd_layer", "install"]

@@ -1,0 +1,288 @@
+"""Differentiable views, and what an in-place write means for the graph of a tensor, its base and its views."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+from dovetail_kernel.signature import GRAD, NORMAL, VIEW
+from dovetail_kernel.state import dispatch_state, is_grad_enabled, set_state, state
+from dovetail_kernel.signature import NO_GRAD
+from dovetail_kernel.tensor_base import TensorBase
+
+from . import calls
+from .autograd_meta import gradient_edge, meta_of, requires_grad
+from .flatten import flatten
+from .node import Node, next_sequence_nr
+from .saved import current_version
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+class CreationMeta(Enum):
+    """How a view came about: decides whether it may be written in place in grad mode."""
+
+    DEFAULT = "DEFAULT"
+    IN_CUSTOM_FUNCTION = "IN_CUSTOM_FUNCTION"
+    MULTI_OUTPUT_NODE = "MULTI_OUTPUT_NODE"
+    NO_GRAD_MODE = "NO_GRAD_MODE"
+    INFERENCE_MODE = "INFERENCE_MODE"
+
+
+class ViewInfo:
+    """What a differentiable view is a view of.
+
+    Attributes
+    ----------
+    base
+        The root: never itself a view.
+    creation_meta
+        How the view came about.
+    attr_version
+        The version at which its ``_grad_fn`` was right.
+    """
+
+    __slots__ = ("attr_version", "base", "creation_meta")
+
+    def __init__(self, base: TensorBase, creation_meta: CreationMeta, attr_version: int) -> None:
+        self.base = base
+        self.creation_meta = creation_meta
+        self.attr_version = attr_version
+
+
+def mark_view(result: TensorBase, source: TensorBase, several: bool = False) -> None:
+    """Note that `result`, made by a view operator, is a view of `source`; its ``_grad_fn`` is set already.
+
+    Parameters
+    ----------
+    several
+        The operator returned several views.
+    """
+    source_view = source._meta.view if source._signature & VIEW else None
+    if dispatch_state().inference:
+        creation = CreationMeta.INFERENCE_MODE
+    elif not is_grad_enabled():
+        creation = CreationMeta.NO_GRAD_MODE
+    elif several:
+        creation = CreationMeta.MULTI_OUTPUT_NODE
+    else:
+        creation = CreationMeta.DEFAULT
+    if source_view is not None:
+        if source_view.creation_meta is not CreationMeta.DEFAULT and creation is CreationMeta.DEFAULT:
+            creation = source_view.creation_meta
+        source = source_view.base
+    set_view(result, source, creation)
+
+
+def set_view(result: TensorBase, base: TensorBase, creation_meta: CreationMeta) -> None:
+    """Make `result` a view of the root `base`."""
+    meta_of(result).view = ViewInfo(base, creation_meta, current_version(result))
+    result._signature |= GRAD | VIEW
+
+
+def view_info(tensor: TensorBase) -> ViewInfo | None:
+    """Return what `tensor` is a view of, or None."""
+    if not tensor._signature & VIEW:
+        return None
+    info: ViewInfo = tensor._meta.view
+    return info
+
+
+def view_grad_fn(tensor: TensorBase) -> Node | None:
+    """Return the node that made the view `tensor`, made anew if its base was written in place since."""
+    info = tensor._meta.view
+    if tensor._grad_fn is None and not requires_grad(info.base):
+        return None
+    version = current_version(tensor)
+    if info.attr_version != version:
+        if requires_grad(info.base):
+            if info.creation_meta is CreationMeta.NO_GRAD_MODE and info.base._grad_fn is not None:
+                raise RuntimeError(
+                    "A view was created in no_grad mode and its base or another view of its base has been modified "
+                    "inplace with grad mode enabled. Given that this use case is ambiguous and error-prone, it is "
+                    "forbidden. You can clarify your code by moving both the view and the inplace either both inside the "
+                    "no_grad block (if you don't want the inplace to be tracked) or both outside (if you want the inplace "
+                    "to be tracked)."
+                )
+            _regenerate(tensor, info.base)
+        info.attr_version = version
+    node: Node | None = tensor._grad_fn
+    return node
+
+
+def _regenerate(tensor: TensorBase, base: TensorBase) -> None:
+    before = state()
+    set_state(before & ~NO_GRAD)
+    try:
+        fresh = calls.operator("as_strided", "default")(
+            base, list(tensor.array.shape), list(tensor.stride()), tensor.storage_offset()
+        )
+    finally:
+        set_state(before)
+    old = tensor._grad_fn
+    tensor._grad_fn = fresh._grad_fn
+    tensor.output_nr = fresh.output_nr
+    _move_retain_grad(tensor, old)
+
+
+def _move_retain_grad(tensor: TensorBase, old: Node | None) -> None:
+    """Let the node that `tensor` has now keep its gradient, instead of `old`: other hooks stay where they are."""
+    meta = tensor._meta
+    if meta is None or not meta.retains_grad:
+        return
+    if old is not None and old.hooks is not None:
+        for output_nr, reference in list(old.hooks.retained.items()):
+            if reference() is tensor:
+                del old.hooks.retained[output_nr]
+    from .tensor_interface import retain_on_node
+
+    retain_on_node(tensor)
+
+
+def check_inplace(tensor: TensorBase) -> None:
+    """Refuse an in-place write to `tensor` that its graph cannot take; called in grad mode, before anything is written.
+
+    Raises
+    ------
+    RuntimeError
+        For a leaf that requires grad, a view of one, or a view that may not be written.
+    """
+    signature = tensor._signature
+    if not signature & GRAD:
+        return
+    if not signature & NORMAL and not dispatch_state().inference:
+        return
+    info = view_info(tensor)
+    if info is None:
+        if tensor._grad_fn is None:
+            raise RuntimeError(
+                "a leaf Variable that requires grad is being used in an in-place operation. "
+                "Do it in a no_grad() block, or on a clone."
+            )
+        return
+    needs_grad = requires_grad(tensor)
+    if info.creation_meta is not CreationMeta.DEFAULT and is_grad_enabled():
+        raise _forbidden_view(tensor, info)
+    if needs_grad and info.base._grad_fn is None and requires_grad(info.base):
+        raise RuntimeError(
+            "a view of a leaf Variable that requires grad is being used in an in-place operation. "
+            "Do it in a no_grad() block, or on a clone."
+        )
+
+
+def _forbidden_view(tensor: TensorBase, info: ViewInfo) -> RuntimeError:
+    maker = tensor._grad_fn
+    name = maker.name().removesuffix("Backward0").removesuffix("Backward") if maker is not None else "a function"
+    match info.creation_meta:
+        case CreationMeta.NO_GRAD_MODE | CreationMeta.INFERENCE_MODE:
+            mode = "no_grad" if info.creation_meta is CreationMeta.NO_GRAD_MODE else "inference"
+            where = "with grad mode enabled" if mode == "no_grad" else "in normal mode"
+            return RuntimeError(
+                f"A view was created in {mode} mode and is being modified inplace {where}. Given that this use case is "
+                f"ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and the "
+                f"inplace either both inside the {mode} block (if you don't want the inplace to be tracked) or both outside "
+                "(if you want the inplace to be tracked)."
+            )
+        case CreationMeta.MULTI_OUTPUT_NODE:
+            return RuntimeError(
+                f"Output {tensor.output_nr} of {name} is a view and is being modified inplace. This view is the output of a "
+                "function that returns multiple views. Such functions do not allow the output views to be modified inplace. "
+                "You should replace the inplace operation by an out-of-place one."
+            )
+        case _:
+            return RuntimeError(
+                f"Output {tensor.output_nr} of {name} is a view and is being modified inplace. This view was created inside a "
+                "custom Function (or because an input was returned as-is) and the autograd logic to handle view+inplace "
+                "would override the custom backward associated with the custom Function, leading to incorrect gradients. "
+                "This behavior is forbidden. You can fix this by cloning the output of the custom Function."
+            )
+
+
+def rebase_history(tensor: TensorBase, node: Node, output_nr: int = 0) -> None:
+    """Make `node` the maker of `tensor`, which an in-place operator has just written.
+
+    If `tensor` is a view, its base becomes the output of a `CopySlices` that runs `node` on the viewed part.
+    """
+    info = view_info(tensor)
+    old = tensor._grad_fn
+    if info is None:
+        tensor._grad_fn = node
+        tensor.output_nr = output_nr
+        tensor._signature |= GRAD
+        _move_retain_grad(tensor, old)
+        return
+    base = info.base
+    if not _is_contiguous(base):
+        raise RuntimeError(
+            "an in-place write to a view of a tensor that is not contiguous cannot be differentiated: base has shape "
+            f"{list(base.array.shape)} and strides {list(base.stride())}. Write to a view of base.contiguous()."
+        )
+    old_base = base._grad_fn
+    copy = CopySlices(base, tensor, node)
+    base._grad_fn = copy
+    base.output_nr = 0
+    base._signature |= GRAD
+    _move_retain_grad(base, old_base)
+    info.attr_version = -1
+    tensor._grad_fn = tensor._grad_fn or copy
+    view_grad_fn(tensor)
+
+
+def _is_contiguous(tensor: TensorBase) -> bool:
+    expected = 1
+    for size, stride in zip(reversed(tensor.array.shape), reversed(tensor.stride()), strict=True):
+        if size == 0:
+            return True
+        if size != 1:
+            if stride != expected:
+                return False
+            expected *= size
+    return True
+
+
+class CopySlices(Node):
+    """Node of a base whose view was written in place by `fn`: the gradient of the viewed part goes through `fn`."""
+
+    __slots__ = ("fn", "offset", "size", "stride")
+
+    def __init__(self, base: TensorBase, view: TensorBase, fn: Node) -> None:
+        edge = gradient_edge(base)
+        self.fn = fn
+        self.size = list(view.array.shape)
+        self.stride = list(view.stride())
+        self.offset = view.storage_offset() - base.storage_offset()
+        self.next_edges = (edge, *fn.next_edges[1:])
+        self.sequence_nr = next_sequence_nr()
+        self.input_metadata = (tuple(base.array.shape), base.array.dtype)
+        self.backend = None
+        self.hooks = None
+
+    def name(self) -> str:
+        """Return the name of the node."""
+        return "dovetail::autograd::CopySlices"
+
+    def apply_tensors(self, *grads: TensorBase | None) -> Sequence[TensorBase | None]:
+        """Return the gradient of the base before the write, and those of the other inputs of `fn`."""
+        grad = grads[0]
+        if grad is None:
+            return [None] * len(self.next_edges)
+        result = calls.operator("clone", "default")(grad, memory_format=_contiguous_format())
+        part = calls.operator("as_strided", "default")(result, self.size, self.stride, self.offset)
+        returned: Any = self.fn.apply_tensors(calls.clone(part))
+        own, *others = flatten(self.fn, returned)
+        if own is None:
+            calls.operator("zero_", "default")(part)
+        else:
+            calls.operator("copy_", "default")(part, own)
+        return [result if self.next_edges[0] is not None else None, *others]
+
+    def release(self) -> None:
+        """Free what `fn` saved."""
+        self.fn.release()
+
+
+def _contiguous_format() -> Any:
+    from dovetail_kernel import contiguous_format
+
+    return contiguous_format

@@ -1,0 +1,42 @@
+"""Automatic differentiation, as ``torch.autograd``."""
+
+from dovetail_aten import Tensor
+from dovetail_autograd import (
+    Function,
+    backward,
+    detect_anomaly,
+    enable_grad,
+    function,
+    grad,
+    gradcheck,
+    gradgradcheck,
+    graph,
+    inference_mode,
+    is_grad_enabled,
+    is_inference_mode_enabled,
+    no_grad,
+    set_detect_anomaly,
+    set_grad_enabled,
+)
+
+Variable = Tensor
+"""The old name for a Tensor."""
+
+__all__ = [
+    "Function",
+    "Variable",
+    "backward",
+    "detect_anomaly",
+    "enable_grad",
+    "function",
+    "grad",
+    "gradcheck",
+    "gradgradcheck",
+    "graph",
+    "inference_mode",
+    "is_grad_enabled",
+    "is_inference_mode_enabled",
+    "no_grad",
+    "set_detect_anomaly",
+    "set_grad_enabled",
+]

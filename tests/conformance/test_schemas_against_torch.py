@@ -1,0 +1,40 @@
+"""Every operator of the base library has PyTorch's schema, tags of mutation, and overloads in PyTorch's order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="PyTorch is the oracle of this test")
+
+from dovetail_aten._generated.registrations import OPERATORS  # noqa: E402
+from dovetail_dispatcher import parse_schema  # noqa: E402
+
+TEXTS = [row[0] for row in OPERATORS]
+
+
+def overload(text: str) -> Any:
+    name, _, overload_name = text.partition("(")[0].removeprefix("aten::").partition(".")
+    return getattr(getattr(torch.ops.aten, name), overload_name or "default")
+
+
+@pytest.mark.parametrize("text", TEXTS, ids=[text.partition("(")[0] for text in TEXTS])
+def test_schema_is_that_of_torch(text: str) -> None:
+    assert torch._C.parse_schema(text) == overload(text)._schema
+
+
+@pytest.mark.parametrize("text", TEXTS, ids=[text.partition("(")[0] for text in TEXTS])
+def test_parsed_schema_prints_as_in_torch(text: str) -> None:
+    assert str(parse_schema(text)) == str(overload(text)._schema)
+
+
+def test_functional_overloads_of_a_name_keep_torchs_order() -> None:
+    names: dict[str, list[str]] = {}
+    for text in TEXTS:
+        name, _, overload_name = text.partition("(")[0].removeprefix("aten::").partition(".")
+        if not parse_schema(text).is_mutable:
+            names.setdefault(name, []).append(overload_name or "default")
+    for name, ours in names.items():
+        theirs = [o for o in getattr(torch.ops.aten, name).overloads() if o in ours]
+        assert ours == theirs, name
