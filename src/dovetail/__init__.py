@@ -2,7 +2,7 @@
 
 from dovetail_aten import *  # noqa: F403 - the functions and Tensor; dovetail_aten.__all__ says which
 from dovetail_aten import Tensor
-from dovetail_dispatcher import Tag, explain, ops
+from dovetail_dispatcher import Tag, _C, explain, ops
 from dovetail_kernel import (
     Device as device,
 )
@@ -45,7 +45,8 @@ from dovetail_kernel import (
 )
 from dovetail_kernel import bool as bool
 
-from . import autograd, cuda, library, nn, optim
+from . import _nn, autograd, cuda, library  # isort: skip - nn stands on _nn
+from . import nn, optim
 from .autograd import enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad, set_grad_enabled
 from .serialization import load, save
 from .shapes import broadcast_shapes, is_tensor

@@ -10,7 +10,7 @@ from dovetail_kernel.dtype import dtype as DType
 from dovetail_kernel.signature import SCALAR_BITS
 
 from .numbers import category_of_number, number_tensor
-from .operator import Operator
+from .operator import Operator, destroyed_error
 from .routes import route_of
 from .schema import bind, default_of
 from .templates import compile_source, entry_source
@@ -41,13 +41,14 @@ def miss(op: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     NotImplementedError
         If there is no kernel for them.
     """
-    if not op.is_defined:
-        raise RuntimeError(
-            f"operator {op.qualified_name} is not defined any more: its library was destroyed. Look it up again."
-        )
-    args, kwargs = _as_given(op, args, kwargs)
-    values = bound_call(op, args, kwargs)
-    return route_of(op, call_key(op, values))(*values)
+    try:
+        values = bound_call(op, *_as_given(op, args, kwargs))
+        route = route_of(op, call_key(op, values))
+    except RuntimeError as error:
+        if op.is_defined:
+            raise
+        raise destroyed_error(op) from error
+    return route(*values)
 
 
 def _as_given(op: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:

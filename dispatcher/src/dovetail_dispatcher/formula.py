@@ -26,7 +26,7 @@ class Saved:
         The inputs whose gradients read the value: it is saved only if one of them requires grad. Empty: always.
     expression
         For ``'value'``: Python over the operator's arguments and ``result`` that gives the value, such as
-        ``self.shape``. Default: the argument `name`.
+        ``self.array.shape``. Default: the argument `name`.
     output
         For ``'result'``: which of the operator's results.
     """

@@ -113,11 +113,13 @@ class Operator:
         Raises
         ------
         RuntimeError
-            If kernels were registered but no definition.
+            If kernels were registered but no definition, or it was taken back.
         """
         schema = self._schema
         if schema is None:
             if self._schema_text is None:
+                if not self.kernels:
+                    raise destroyed_error(self)
                 raise RuntimeError(
                     f"Could not find schema for {self.qualified_name}. but we found an implementation; did you forget "
                     "to def() the operator? Define it: Library.define(...)."
@@ -159,9 +161,7 @@ class Operator:
         if stack:
             return stack[0]
         if self.variant_of is not None:
-            kernel = self.variant_of.newest(key)
-            if kernel is not None and kernel.convention == ARRAY:
-                return kernel
+            return next((k for k in self.variant_of.kernels.get(key, ()) if k.convention == ARRAY), None)
         return None
 
     def forget_routes(self) -> None:
@@ -173,6 +173,13 @@ class Operator:
 
     def __repr__(self) -> str:
         return f"<operator {self.qualified_name}>"
+
+
+def destroyed_error(op: Operator) -> RuntimeError:
+    """Return the error of using an operator whose definition was taken back."""
+    return RuntimeError(
+        f"operator {op.qualified_name} is not defined any more: its library was destroyed. Look it up again, or define it."
+    )
 
 
 handle_factory: Callable[[Operator], Any] | None = None

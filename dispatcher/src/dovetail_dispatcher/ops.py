@@ -103,6 +103,10 @@ class OpOverload:
         """Return the schema."""
         return self._operator.schema
 
+    def debug(self) -> str:
+        """Return where the operator was defined."""
+        return f"registered at {self._operator.defined_at}"
+
     def redispatch(self, keyset: DispatchKeySet, *args: Any, **kwargs: Any) -> Any:
         """Call the kernel of the highest key in `keyset`, which is taken as it is.
 
@@ -171,7 +175,7 @@ class OpOverload:
         return self
 
     def __reduce__(self) -> Any:
-        raise TypeError(f"cannot pickle {self!r}: pickle its name {self.name()!r} and look it up in dovetail.ops.")
+        raise RuntimeError(f"{self!r} is not pickleable. Pickle its name {self.name()!r} and look it up in dovetail.ops.")
 
 
 def _make_overload(operator: Operator) -> OpOverload:
@@ -271,6 +275,8 @@ def resolve_overload(
     for op in operators:
         try:
             bind(op.schema, args, kwargs, number_argument if op.namespace == "aten" else None)
+        except RecursionError:
+            raise
         except RuntimeError as reason:
             reasons.append(str(reason))
         else:

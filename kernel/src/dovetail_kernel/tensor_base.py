@@ -372,7 +372,7 @@ def wrap(array: Any, backend: Backend, cls: type[TensorBase] | None = None) -> T
         array = arrays.asarray(array)
     if cls is None:
         cls = tensor_class()
-    tensor = cls.__new__(cls)
+    tensor = object.__new__(cls)
     tensor.array = array
     tensor._signature = signature_of(array, backend) | cls._class_bits
     tensor._grad_fn = None

@@ -2,11 +2,11 @@
 
 from dovetail_aten import Tensor
 from dovetail_autograd import (
+    GradcheckError,
     Function,
     backward,
     detect_anomaly,
     enable_grad,
-    function,
     grad,
     gradcheck,
     gradgradcheck,
@@ -18,12 +18,14 @@ from dovetail_autograd import (
     set_detect_anomaly,
     set_grad_enabled,
 )
+from . import function
 
 Variable = Tensor
 """The old name for a Tensor."""
 
 __all__ = [
     "Function",
+    "GradcheckError",
     "Variable",
     "backward",
     "detect_anomaly",

@@ -10,6 +10,9 @@ TENSOR, OPTIONAL_TENSOR, TENSOR_LIST, OPTIONAL_TENSOR_LIST = "Tensor", "Tensor?"
 
 INT_LISTS = ("int[]", "SymInt[]")
 
+_OBJECTS = ("ScalarType", "Layout", "MemoryFormat", "Device")
+"""Types whose schemas write a default as a code or a string, while kernels receive an object."""
+
 _CLASSES: dict[str, tuple[str, ...]] = {
     "int": ("int",),
     "SymInt": ("int",),
@@ -65,6 +68,8 @@ def class_test(argument: Argument) -> list[str]:
 def default_text(argument: Argument) -> str:
     """Return the default of an argument as source text; names that cannot be written become ``<name>_default``."""
     value = argument.default_value
+    if value is not None and spelling(argument).removesuffix("?") in _OBJECTS:
+        return f"{argument.name}_default"
     if value is None or isinstance(value, bool | int | str):
         return repr(value)
     if isinstance(value, float) and value == value and abs(value) != float("inf"):

@@ -12,8 +12,10 @@ Every entry has the same shape::
             else:
                 route = add_Tensor_routes[self._signature | other._signature | state()]
         except (KeyError, AttributeError, TypeError):
-            return miss(add_Tensor_op, (self, other), {"alpha": alpha})
-        return route(self, other, alpha)
+            pass
+        else:
+            return route(self, other, alpha)
+        return miss(add_Tensor_op, (self, other), {"alpha": alpha})
 
 `miss` binds with every check and cast, composes the route if there is none, and explains what is wrong with the call.
 """
@@ -131,8 +133,8 @@ def _source(
     if tests:
         lines += [f"if {' or '.join(tests)}:", INDENT + refusal]
     lines += ["try:", *(INDENT + line for line in _route_lines(schema, own, promote))]
-    lines += ["except (KeyError, AttributeError, TypeError):", INDENT + refusal]
-    lines.append(f"return route({', '.join(map(parameter, arguments))})")
+    lines += ["except (KeyError, AttributeError, TypeError):", f"{INDENT}pass"]
+    lines += ["else:", f"{INDENT}return route({', '.join(map(parameter, arguments))})", refusal]
     body = "\n".join(INDENT + line for line in lines)
     return f"def {name}({', '.join(parameters)}):\n{body}\n"
 
@@ -141,7 +143,7 @@ def numbers_allowed(schema: FunctionSchema, promote: Collection[str]) -> bool:
     """Return whether a Python number may stand for the second of two tensors: both take part in promotion, nothing else."""
     inputs = [a for a in schema.arguments if not a.is_out]
     tensors = [a for a in inputs if is_tensor_like(a)]
-    return len(tensors) == 2 and list(promote) == [a.name for a in tensors if spelling(a) == TENSOR]
+    return len(promote) == 2 and len(tensors) == 2 and list(promote) == [a.name for a in tensors if spelling(a) == TENSOR]
 
 
 def _route_lines(schema: FunctionSchema, own: str, promote: Collection[str]) -> list[str]:

@@ -6,8 +6,8 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from dovetail_dispatcher import Kernel, Operator
-from dovetail_dispatcher import registry
+from dovetail_dispatcher import Kernel, Operator, registry
+from dovetail_dispatcher.kernels import TENSOR
 from dovetail_dispatcher.routes import redispatch_route
 from dovetail_kernel import (
     Backend,
@@ -65,7 +65,7 @@ def _add(op: Operator, fn: Callable[..., Any]) -> None:
             for a in op.schema.arguments
         ]
     )
-    registry.add_kernel(op.name, op.overload, Kernel(fn, DispatchKey.BackendSelect, "tensor", "dovetail_aten"))
+    registry.add_kernel(op.name, op.overload, Kernel(fn, DispatchKey.BackendSelect, TENSOR, f"{__file__}:1"), [])
 
 
 def _below(op: Operator, backend: Backend, values: list[Any], key: int = 0) -> Any:

@@ -132,7 +132,7 @@ def clamp_backward(k: Any, grad: Any, self: Any, min: Any, max: Any) -> Any:
 
 
 def clamp_backward_min_max(
-    k: Any, grad: Any, self: Any, min: Any, max: Any, grad_input_mask: tuple[bool, bool]
+    k: Any, grad: Any, self: Any, min: Any, max: Any, grad_input_mask: Sequence[bool]
 ) -> tuple[Any, Any]:
     """Gradients of clamp with respect to tensor bounds: one where the bound is the result."""
     grad_min = grad_max = None
@@ -362,9 +362,7 @@ def norm_backward(k: Any, grad: Any, self: Any, p: Any, norm: Any, dims: Any = (
     return k.mul(k.mul(self, k.pow(size, p - 2)), scaled)
 
 
-def linalg_vector_norm_backward(
-    k: Any, grad: Any, self: Any, ord: Any, norm: Any, dims: Any, keepdim: bool
-) -> Any:
+def linalg_vector_norm_backward(k: Any, grad: Any, self: Any, ord: Any, norm: Any, dims: Any, keepdim: bool) -> Any:
     """Gradient of the vector norm of order `ord` over `dims`."""
     return norm_backward(k, grad, self, ord, norm, wrap_dims(dims, self.ndim), keepdim)
 
@@ -545,9 +543,7 @@ def softmax_double_backward(k: Any, grad: Any, grad_output: Any, dim: int, outpu
     return k.sub(k.mul(inner, grad), outer)
 
 
-def nll_loss_double_backward(
-    k: Any, grad: Any, target: Any, weight: Any, reduction: int, ignore_index: int
-) -> Any:
+def nll_loss_double_backward(k: Any, grad: Any, target: Any, weight: Any, reduction: int, ignore_index: int) -> Any:
     """Gradient of nll_loss_backward with respect to the gradient it was given."""
     return k.nll_loss_forward(grad, target, weight, reduction, ignore_index)[0]
 
@@ -569,9 +565,7 @@ def mse_loss_double_backward_grad_output(k: Any, grad: Any, self: Any, target: A
     return apply_reduction(k, k.mul(k.mul(grad, k.sub(self, target)), 2), reduction)
 
 
-def smooth_l1_loss_double_backward(
-    k: Any, grad: Any, self: Any, target: Any, reduction: int, beta: float
-) -> Any:
+def smooth_l1_loss_double_backward(k: Any, grad: Any, self: Any, target: Any, reduction: int, beta: float) -> Any:
     """Gradient of smooth_l1_loss_backward with respect to the input, times `grad`."""
     if beta == 0:
         return k.zeros_like(grad)
@@ -632,7 +626,7 @@ def layer_norm_double_backward(
     mean: Any,
     rstd: Any,
     weight: Any,
-    grad_input_mask: tuple[bool, bool, bool],
+    grad_input_mask: Sequence[bool],
 ) -> tuple[Any, Any, Any]:
     """Gradients of native_layer_norm_backward with respect to `grad_out`, `input` and `weight`.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from functools import reduce
-from math import isfinite, prod
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from dovetail_kernel import (
@@ -163,7 +163,9 @@ def from_numpy(ndarray: Any) -> Tensor:
         For negative strides or a foreign byte order.
     """
     if not _is_host_array(ndarray):
-        raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__}). Make a tensor of it: dovetail.tensor(...).")
+        cls = type(ndarray)
+        name = cls.__name__ if cls.__module__ == "builtins" else f"{cls.__module__}.{cls.__name__}"
+        raise TypeError(f"expected np.ndarray (got {name}). Make a tensor of it: dovetail.tensor(...).")
     return from_host(ndarray)
 
 
@@ -270,6 +272,13 @@ def _from_anything(data: Any, wanted: dtype | None, device: Any) -> Any:
         native = host.native_dtypes[wanted or dtype_of_signature(host.dtype_bits[array.dtype])]
         return wrap(_moved(host.cast(array, native), backend), backend)
     shape = _shape_of(data)
+    if shape and shape[0] and (_is_host_array(data[0]) or _is_host_array(data[-1])):
+        warnings.warn(
+            "Creating a tensor from a list of numpy.ndarrays is extremely slow. Please consider converting the list to a "
+            "single numpy.ndarray with numpy.array() before converting to a tensor.",
+            UserWarning,
+            stacklevel=3,
+        )
     numbers: list[Any] = []
     _flatten(data, shape, 0, numbers)
     found, category = _common_dtype(numbers)
@@ -305,7 +314,7 @@ def _shape_of(data: Any) -> tuple[int, ...]:
         data = data[0]
         if isinstance(data, str):
             raise ValueError(f"too many dimensions '{type(data).__name__}'. Give numbers.")
-    if hasattr(data, "shape") and data.shape and not (isinstance(data, TensorBase) and prod(data.shape) == 1):
+    if _is_host_array(data):
         shape += data.shape
     return tuple(shape)
 
@@ -322,7 +331,7 @@ def _flatten(data: Any, shape: tuple[int, ...], dim: int, numbers: list[Any]) ->
     if length != shape[dim]:
         raise ValueError(f"expected sequence of length {shape[dim]} at dim {dim} (got {length})")
     if dim == len(shape) - 1:
-        numbers += data.tolist() if hasattr(data, "tolist") and not isinstance(data, TensorBase) else data
+        numbers.extend(data)
         return
     for item in data:
         _flatten(item, shape, dim + 1, numbers)

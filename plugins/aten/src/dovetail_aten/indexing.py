@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from dovetail_kernel import TensorBase, backend_of_array, dtype_of_signature, int32, int64, uint8
 from dovetail_kernel import bool as bool_
+from dovetail_kernel.dtype import FLOAT
 from dovetail_kernel.signature import ZERO_DIM
 
 from ._generated import functions as aten
-from .from_data import from_host, number_like, tensor
+from .from_data import check_number, from_host, number_like, tensor
 
 if TYPE_CHECKING:
     from .tensor import Tensor
@@ -70,18 +71,24 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     RuntimeError
         For a value that does not broadcast to what it would replace.
     """
-    if not isinstance(value, TensorBase | int | float | complex) and not _is_number(value):
-        raise TypeError(
-            f"can't assign a {type(value).__name__} to a {self.type()}. Wrap it: dovetail.tensor(value)."
-        )
+    if not isinstance(value, TensorBase | int | float | complex):
+        cls = type(value)
+        name = cls.__name__ if cls.__module__ == "builtins" else f"{cls.__module__}.{cls.__name__}"
+        raise TypeError(f"can't assign a {name} to a {self.type()}. Wrap it: dovetail.tensor(value).")
     view, indices = _apply_basic(self, _as_tuple(index))
     if indices:
         values = value if isinstance(value, TensorBase) else number_like(value, self)
         aten.index_put_(view, indices, _without_leading_ones(values, None))
     elif not isinstance(value, TensorBase):
+        if value.__class__ is not float or dtype_of_signature(self._signature).category != FLOAT:
+            check_number(value, dtype_of_signature(self._signature))
         aten.fill__Scalar(view, value)
     elif value is not view:
-        aten.copy_(view, _without_leading_ones(value, view.array.shape))
+        shape = view.array.shape
+        if value.array.shape != shape:
+            value = _without_leading_ones(value, shape)
+            _check_expandable(value, shape)
+        aten.copy_(view, value)
 
 
 def _as_tuple(index: Any) -> tuple[Any, ...]:
@@ -243,7 +250,9 @@ def _slice(view: Any, dim: int, item: slice) -> Any:
         step = 1 if step is None else as_int(step)
     except TypeError:
         raise TypeError("slice indices must be integers or None or have an __index__ method") from None
-    if step < 1:
+    if step == 0:
+        raise ValueError("slice step cannot be zero")
+    if step < 0:
         raise ValueError(f"step must be greater than zero, but got {step}. Reverse a dimension with flip(x, [{dim}]).")
     return aten.slice(view, dim, start, stop, step)
 
@@ -259,9 +268,21 @@ def _without_leading_ones(value: Any, shape: tuple[int, ...] | None) -> Any:
     return value
 
 
-def _is_number(value: Any) -> bool:
-    """Return whether `value` is a NumPy scalar."""
-    return getattr(value, "shape", None) == () and hasattr(value, "item")
+def _check_expandable(value: Any, shape: tuple[int, ...]) -> None:
+    """Refuse a value that does not broadcast to what it would replace."""
+    sizes = tuple(value.array.shape)
+    extra = len(shape) - len(sizes)
+    if extra < 0:
+        raise RuntimeError(
+            f"expand({value.type()}{{{list(sizes)}}}, size={list(shape)}): the number of sizes provided ({len(shape)}) must "
+            f"be greater or equal to the number of dimensions in the tensor ({len(sizes)})"
+        )
+    for dim in reversed(range(len(sizes))):
+        if sizes[dim] not in (1, shape[dim + extra]):
+            raise RuntimeError(
+                f"The expanded size of the tensor ({shape[dim + extra]}) must match the existing size ({sizes[dim]}) at "
+                f"non-singleton dimension {dim + extra}.  Target sizes: {list(shape)}.  Tensor sizes: {list(sizes)}"
+            )
 
 
 def _out_of_bounds(shape: tuple[int, ...], dim: int, position: int) -> IndexError:

@@ -102,7 +102,7 @@ def fits(value: Any, kind: str) -> bool:
         case "Scalar":
             return isinstance(value, bool | int | float | complex) or _is_number_array(value)
         case "int" | "SymInt":
-            return isinstance(value, int) or hasattr(value, "__index__") and not isinstance(value, TensorBase)
+            return isinstance(value, int) or (hasattr(value, "__index__") and not isinstance(value, TensorBase))
         case "float":
             return isinstance(value, int | float)
         case "bool":
@@ -132,6 +132,7 @@ def refuse(name: str, overloads: Sequence[Overload], args: Sequence[Any], kwargs
     got += [f"{keyword}={type(value).__name__}" for keyword, value in kwargs.items()]
     expected = "".join([f"\n * {overload.signature}" for overload in overloads])
     raise TypeError(
-        f"{name}() received an invalid combination of arguments - got ({', '.join(got)}), but expected one of:{expected}\n"
+        f"{name}() received an invalid combination of arguments - got ({', '.join(got)}), "
+        f"but expected one of:{expected}\n"
         "Give the arguments of one of them."
     )

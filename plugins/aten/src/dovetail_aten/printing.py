@@ -133,10 +133,9 @@ class _Numbers:
         smallest, largest = min(sizes), max(sizes)
         self.whole = all(number == math.ceil(number) for number in numbers)
         self.scientific = largest / smallest > 1000 or largest > 1e8 or (not self.whole and smallest < 1e-4)
-        self.width = max(len(self._plain(number)) for number in numbers)
         if options.sci_mode is not None:
             self.scientific = options.sci_mode
-            self.width = max(self.width, *(len(self._plain(number)) for number in numbers))
+        self.width = max(len(self._plain(number)) for number in numbers)
 
     def _plain(self, value: Any) -> str:
         if not self.floating:

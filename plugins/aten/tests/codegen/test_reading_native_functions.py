@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from dovetail_aten.codegen import DeclarationError, NativeFunction, read_native_functions
 
 SINE = "- func: sine(Tensor self) -> Tensor\n"
@@ -32,7 +33,9 @@ def test_an_entry_may_name_its_namespace(tmp_path: Path) -> None:
 
 
 def test_pointwise_operators_promote_tensors_and_operand_scalars(tmp_path: Path) -> None:
-    (add,) = read(tmp_path, "- func: add.T(Tensor self, Scalar other, *, Scalar alpha=1) -> Tensor\n  kind: pointwise\n")
+    (add,) = read(
+        tmp_path, "- func: add.T(Tensor self, Scalar other, *, Scalar alpha=1) -> Tensor\n  kind: pointwise\n"
+    )
     assert (add.promotion, add.promote) == ("same", ("self", "other"))
 
 
@@ -43,7 +46,9 @@ def test_automatic_tags_are_added(tmp_path: Path) -> None:
 
 
 def test_an_inplace_variant_writes_and_returns_self(tmp_path: Path) -> None:
-    text = "- func: add.T(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor\n  variants: method\n  autogen: add_.T\n"
+    text = (
+        "- func: add.T(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor\n  variants: method\n  autogen: add_.T\n"
+    )
     inplace = read(tmp_path, text)[1]
     assert inplace.text == "add_.T(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)"
     assert (inplace.derived_from, inplace.variants) == ("add.T", ("method",))
@@ -96,7 +101,7 @@ def test_only_the_named_operators_are_kept_with_what_they_derive_from(tmp_path: 
         (SINE + "  autogen: cosine_\n", 2, "'cosine_' cannot be derived"),
         (SINE + SINE, 2, "declared twice; first at native_functions.yaml:1"),
         ("- kind: view\n", 1, "the entry has no 'func'"),
-        (SINE + "  derived_from: tangent\n", 1, "'tangent', which is not declared"),
+        (SINE + "  derived_from: tangent\n", 1, "'tangent', which is not declared before it"),
         ("func: f\n", 1, "not a list of entries"),
         ("- func: [\n", 2, "not YAML"),
         (SINE + "  kind: pointwise\n  promote: other\n", 3, "no such argument"),

@@ -1,5 +1,7 @@
 """Automatic differentiation for Dovetail: the graph, the engine, and the kernels of the Autograd keys."""
 
+from dovetail_kernel import hookimpl
+
 from . import graph, tensor_interface, transform
 from .accumulate import AccumulateGrad
 from .anomaly import detect_anomaly, is_anomaly_check_nan_enabled, is_anomaly_enabled, set_detect_anomaly
@@ -39,6 +41,7 @@ __all__ = [
     "current_autograd_node",
     "current_graph_task_id",
     "detect_anomaly",
+    "dovetail_load",
     "enable_grad",
     "grad",
     "gradcheck",
@@ -65,3 +68,9 @@ def install() -> None:
     """Make tensors differentiable and calls record, once for the process."""
     tensor_interface.install()
     transform.install()
+
+
+@hookimpl
+def dovetail_load() -> None:
+    """Install when the plugin is loaded."""
+    install()

@@ -17,6 +17,11 @@ from .node import Node
 if TYPE_CHECKING:
     from dovetail_kernel.backends import Backend
 
+if TYPE_CHECKING:
+    pass
+
+_PLAIN = ~(GRAD | VIEW | OVERRIDES)
+
 LAST = 2**64 - 1
 """Sequence number of every AccumulateGrad: it runs as soon as its gradient is complete."""
 
@@ -24,7 +29,8 @@ LAST = 2**64 - 1
 class AccumulateGrad(Node):
     """Adds gradients to ``variable.grad``. One per leaf, which holds it weakly; it holds the leaf.
 
-    A lock per leaf makes concurrent backwards add up.
+    It is made anew for every graph of the leaf, and so has to be cheap. A lock per leaf makes concurrent backwards add
+    up.
     """
 
     __slots__ = ("__weakref__", "arrays", "lock", "plain_signature", "variable")
@@ -32,15 +38,15 @@ class AccumulateGrad(Node):
 
     variable: TensorBase
 
-    def __init__(self, variable: TensorBase) -> None:
+    def __init__(self, variable: TensorBase, backend: Backend, lock: Lock) -> None:
         array = variable.array
         self.variable = variable
-        self.plain_signature = variable._signature & ~(GRAD | VIEW | OVERRIDES) | NORMAL
-        self.lock = Lock()
+        self.plain_signature = variable._signature & _PLAIN | NORMAL
+        self.lock = lock
         self.next_edges = ()
         self.sequence_nr = LAST
-        self.input_metadata = (tuple(array.shape), array.dtype)
-        self.backend = backend = variable._backend
+        self.input_metadata = (array.shape, array.dtype)
+        self.backend = backend
         self.arrays = backend.arrays
         self.hooks = None
 
@@ -60,9 +66,7 @@ class AccumulateGrad(Node):
             present = meta.grad
             if present is None:
                 if (
-                    getrefcount(grad) > UNSHARED
-                    or grad.base is not None
-                    or grad.strides != variable.array.strides
+                    getrefcount(grad) > UNSHARED or grad.base is not None or grad.strides != variable.array.strides
                 ) and self.arrays.mutable_arrays:
                     grad = copy_like(grad, variable.array)
                 meta.grad = self.wrap(grad)
@@ -101,9 +105,7 @@ class AccumulateGrad(Node):
                     meta.grad = calls.clone(calls.detach(grad))
                 else:
                     meta.grad = wrap(copy_like(grad.array, variable.array), grad._backend)
-            elif recording:
-                meta.grad = calls.add(present, grad)
-            elif present._signature != self.plain_signature or grad._signature & OVERRIDES:
+            elif recording or present._signature != self.plain_signature or grad._signature & OVERRIDES:
                 meta.grad = calls.add(present, grad)
             else:
                 add_in_place(present, grad.array, self.arrays)

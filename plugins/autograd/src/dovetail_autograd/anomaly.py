@@ -103,7 +103,8 @@ def watch(node: Node) -> Iterator[None]:
         detail = (
             f"Traceback of forward call that caused the error:\n{''.join(where)}"
             if where
-            else "No forward pass information available. Enable detect anomaly during forward pass for more information."
+            else "No forward pass information available. Enable detect anomaly during forward pass for more "
+            "information."
         )
         warnings.warn(f"Error detected in {node.name()}. {detail}", stacklevel=2)
         raise

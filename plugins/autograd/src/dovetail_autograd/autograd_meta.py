@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING, Any, Final
 from dovetail_kernel.signature import GRAD, VIEW
 from dovetail_kernel.tensor_base import TensorBase
 
+from .accumulate import AccumulateGrad
+
 if TYPE_CHECKING:
-    from .accumulate import AccumulateGrad
+    from dovetail_kernel.backends import Backend
+
     from .hooks import Hooks, NodeHooks
     from .node import Node
     from .views import ViewInfo
@@ -26,6 +29,10 @@ class AutogradMeta:
     ----------
     grad
         What backward accumulated.
+    lock
+        Held while a gradient is added, or the accumulator made.
+    backend
+        The backend of a leaf, once it has had an accumulator.
     accumulator
         Weak reference to the one AccumulateGrad node of a leaf.
     hooks
@@ -44,9 +51,11 @@ class AutogradMeta:
 
     __slots__ = (
         "accumulator",
+        "backend",
         "grad",
         "grad_dtype",
         "hooks",
+        "lock",
         "post_accumulate",
         "requires_grad",
         "retains_grad",
@@ -61,6 +70,8 @@ class AutogradMeta:
 
     def __init__(self) -> None:
         self.grad = None
+        self.lock = Lock()
+        self.backend: Backend | None = None
         self.accumulator = None
         self.hooks = None
         self.post_accumulate = None
@@ -77,7 +88,10 @@ def meta_of(tensor: TensorBase) -> AutogradMeta:
     """Return the AutogradMeta of `tensor`, made on demand."""
     meta = tensor._meta
     if meta is None:
-        meta = tensor._meta = AutogradMeta()
+        with _lock:  # two threads must not end up with two accumulators
+            meta = tensor._meta
+            if meta is None:
+                meta = tensor._meta = AutogradMeta()
     found: AutogradMeta = meta
     return found
 
@@ -100,13 +114,14 @@ def leaf_node(tensor: TensorBase) -> AccumulateGrad | None:
 
 
 def _make_accumulator(tensor: TensorBase) -> AccumulateGrad:
-    from .accumulate import AccumulateGrad
-
-    with _lock:
-        meta = meta_of(tensor)
+    meta = meta_of(tensor)
+    with meta.lock:
         node = meta.accumulator() if meta.accumulator is not None else None
         if node is None:
-            node = AccumulateGrad(tensor)
+            backend = meta.backend
+            if backend is None:
+                backend = meta.backend = tensor._backend
+            node = AccumulateGrad(tensor, backend, meta.lock)
             if meta.hooks is not None:
                 node.backend = None
                 node.hooks = meta.hooks

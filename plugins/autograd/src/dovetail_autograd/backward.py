@@ -22,10 +22,10 @@ _warned_of_cycle: list[bool] = []
 
 def backward(
     tensors: Output | Sequence[Output],
-    grad_tensors: TensorBase | None | Sequence[TensorBase | None] = None,
+    grad_tensors: TensorBase | Sequence[TensorBase | None] | None = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
-    grad_variables: TensorBase | None | Sequence[TensorBase | None] = None,
+    grad_variables: TensorBase | Sequence[TensorBase | None] | None = None,
     inputs: Output | Sequence[Output] | None = None,
 ) -> None:
     """Add the gradients of `tensors` to the ``.grad`` of the leaves of their graph.
@@ -53,7 +53,9 @@ def backward(
     if grad_variables is not None:
         warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2)
         if grad_tensors is not None:
-            raise RuntimeError("`grad_tensors` and `grad_variables` (deprecated) arguments both passed. Use `grad_tensors`.")
+            raise RuntimeError(
+                "`grad_tensors` and `grad_variables` (deprecated) arguments both passed. Use `grad_tensors`."
+            )
         grad_tensors = grad_variables
     wanted: list[EdgeTuple] | None = None
     if inputs is not None:
@@ -82,7 +84,7 @@ def backward(
 def grad(
     outputs: Output | Sequence[Output],
     inputs: Output | Sequence[Output],
-    grad_outputs: TensorBase | None | Sequence[TensorBase | None] = None,
+    grad_outputs: TensorBase | Sequence[TensorBase | None] | None = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
     allow_unused: bool | None = None,
@@ -137,7 +139,9 @@ def grad(
 
         return grad_batched(as_tuple(outputs), inputs, as_tuple(grad_outputs), retain_graph, create_graph, allow_unused)
     roots, grads = _roots(as_tuple(outputs), grad_outputs)
-    found = list(execute(roots, grads, create_graph if retain_graph is None else retain_graph, create_graph, wanted, True))
+    found = list(
+        execute(roots, grads, create_graph if retain_graph is None else retain_graph, create_graph, wanted, True)
+    )
     for index, (each, gradient) in enumerate(zip(wanted_inputs, found, strict=True)):
         if gradient is not None:
             continue
@@ -184,13 +188,11 @@ def _roots(outputs: tuple[Any, ...], grad_outputs: Any) -> tuple[list[EdgeTuple]
         else:
             edge = gradient_edge(output)
             shape = output.array.shape
-        if gradient is None:
-            gradient = _one(output, shape)
-        else:
-            gradient = _checked(index, gradient, output, shape)
+        gradient = _one(output, shape) if gradient is None else _checked(index, gradient, output, shape)
         if edge is None:
             raise RuntimeError(
-                f"element {index} of tensors does not require grad and does not have a grad_fn. Compute it, in grad mode, "
+                f"element {index} of tensors does not require grad and does not have a grad_fn. Compute it, in "
+                "grad mode, "
                 "from a tensor that requires grad."
             )
         roots.append(edge)
@@ -229,15 +231,16 @@ def _checked(index: int, gradient: Any, output: Any, shape: tuple[int, ...]) -> 
         raise TypeError(f"gradients can be either Tensors or None, but got {type(gradient).__name__}")
     if gradient.array.shape != shape:
         raise RuntimeError(
-            f"Mismatch in shape: grad_output[{index}] has a shape of {gradient.shape} and output[{index}] has a shape of "
+            f"Mismatch in shape: grad_output[{index}] has a shape of {gradient.shape} and output[{index}] has a "
+            "shape of "
             f"dovetail.Size({list(shape)}). Give a gradient of the output's shape."
         )
-    if isinstance(output, TensorBase) and (gradient._signature ^ output._signature) & DTYPE_MASK:
-        if output.dtype.is_complex or gradient.dtype.is_complex:
-            raise RuntimeError(
-                "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
-                f"grad_output[{index}] has a dtype of {gradient.dtype} and output[{index}] has a dtype of {output.dtype}."
-            )
+    differs = isinstance(output, TensorBase) and (gradient._signature ^ output._signature) & DTYPE_MASK
+    if differs and (output.dtype.is_complex or gradient.dtype.is_complex):
+        raise RuntimeError(
+            "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch "
+            "in dtype: "
+            f"grad_output[{index}] has a dtype of {gradient.dtype} and output[{index}] has a dtype of "
+            f"{output.dtype}."
+        )
     return gradient
-
-

@@ -51,4 +51,4 @@ def grad_batched(
         for index, entry in enumerate(zip(*batches, strict=True))
     ]
     columns = zip(*found, strict=True)
-    return tuple([None if column[0] is None else stack(column) for column in columns])  # type: ignore[arg-type]
+    return tuple([None if column[0] is None else stack(column) for column in columns])

@@ -6,17 +6,19 @@ meet at a node are added in the order in which the nodes ran.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextvars import copy_context
+from functools import cache
 from heapq import heappop, heappush, heappushpop
 from threading import Thread
 from typing import Any, Final, TypeAlias
 
 from dovetail_dispatcher import NoArrayKernelError, array_kernels
-from dovetail_kernel.backends import backend_of_signature
-from dovetail_kernel.signature import NO_GRAD, OVERRIDES
+from dovetail_dispatcher.array_calls import array_wrapper
+from dovetail_kernel.backends import Backend, backend_of_signature
+from dovetail_kernel.signature import NO_GRAD, NORMAL, OVERRIDES
 from dovetail_kernel.state import set_state, state
-from dovetail_kernel.tensor_base import TensorBase, wrap
+from dovetail_kernel.tensor_base import TensorBase
 
 from . import calls
 from .accumulate import AccumulateGrad
@@ -102,13 +104,11 @@ def _run(
     task.count(roots)
     if wanted is not None:
         task.want(wanted, capture)
-    on_arrays = (
-        task.uniform
-        and not (task.create_graph or before & ~NO_GRAD or anomaly_mode()[0])
-        and backend.is_attached
-    )
+    on_arrays = task.uniform and not task.create_graph and not before & ~NO_GRAD and not anomaly_mode()[0]
+    plain = backend.bit
+    mask = plain | OVERRIDES
     for grad in grads:
-        if not _is_plain(grad, backend):
+        if grad._signature & mask != plain:
             on_arrays = False
     set_state(before & ~NO_GRAD if task.create_graph else before | NO_GRAD)
     current_task.set(task)
@@ -136,6 +136,9 @@ def _run_arrays(task: GraphTask, edges: Sequence[EdgeOrNone], grads: Sequence[An
     backend = task.backend
     assert backend is not None
     kernels = array_kernels(backend)
+    wrap = wrapper_of(backend)
+    plain = backend.bit
+    mask = plain | OVERRIDES
     ready: list[tuple[int, Node, Any]] = []
     node: Node = _ROOT
     while True:
@@ -150,7 +153,7 @@ def _run_arrays(task: GraphTask, edges: Sequence[EdgeOrNone], grads: Sequence[An
                 is_shared = True
             else:
                 metadata = target.input_metadata
-                if type(metadata) is tuple:
+                if isinstance(metadata, tuple):
                     shape, dtype = metadata
                     if grad.shape != shape or grad.dtype is not dtype:
                         grad = conform_array(node, _index(edges, edge), grad, shape, dtype, backend)
@@ -167,7 +170,7 @@ def _run_arrays(task: GraphTask, edges: Sequence[EdgeOrNone], grads: Sequence[An
                 if target.backend is backend and target not in captures and not is_shared:
                     target.accumulate_array(grad)
                 elif grad is not None:
-                    run_leaf(task, target, wrap(grad, backend))
+                    run_leaf(task, target, wrap(grad, None))
             elif following is None:
                 following = target
                 arrived = grad
@@ -196,12 +199,18 @@ def _run_arrays(task: GraphTask, edges: Sequence[EdgeOrNone], grads: Sequence[An
         except NoArrayKernelError:
             on_tensors = True
         if on_tensors:
-            tensors = evaluate(task, node, _as_tensors(node, arrived, backend))
-            if any([tensor is not None and not _is_plain(tensor, backend) for tensor in tensors]):
-                _leave_arrays(task, node, tensors, ready, backend)
-                return
-            grads = [None if tensor is None else tensor.array for tensor in tensors]
+            tensors = evaluate(task, node, _as_tensors(node, arrived, wrap))
+            grads = []
+            for tensor in tensors:
+                if tensor is None:
+                    grads.append(None)
+                elif tensor._signature & mask == plain:
+                    grads.append(tensor.array)
+                else:
+                    _leave_arrays(task, node, tensors, ready, wrap)
+                    return
             tensors = ()
+            tensor = None
         arrived = None
 
 
@@ -210,7 +219,7 @@ def _gather_array(
 ) -> list[Any]:
     """Add `grad` to what waits at one output of a node with several; return all that waits there."""
     target, output_nr = edge
-    metadata = target.input_metadata
+    metadata: Any = target.input_metadata
     gathered: list[Any] = buffers.pop(target, None) or [None] * len(metadata)
     shape, dtype = metadata[output_nr]
     if grad.shape != shape or grad.dtype is not dtype:
@@ -224,26 +233,28 @@ def _index(edges: Sequence[EdgeOrNone], edge: EdgeTuple) -> int:
     return next(index for index, each in enumerate(edges) if each is edge)
 
 
-def _is_plain(tensor: TensorBase, backend: Any) -> bool:
-    return bool(tensor._signature & backend.bit) and not tensor._signature & OVERRIDES
+@cache
+def wrapper_of(backend: Backend) -> Callable[[Any, None], TensorBase]:
+    """Return the function that makes tensors of the arrays of `backend` outside inference mode."""
+    return array_wrapper(backend, backend.bit | NORMAL)
 
 
-def _as_tensors(node: Node, grad: Any, backend: Any) -> list[TensorBase | None]:
+def _as_tensors(node: Node, grad: Any, wrap: Callable[[Any, None], TensorBase]) -> list[TensorBase | None]:
     """Return the arrays that came to `node` as one tensor or None per output."""
     if type(grad) is list:
-        return [None if each is None else wrap(each, backend) for each in grad]
+        return [None if each is None else wrap(each, None) for each in grad]
     if grad is None:
         return [None] * node.num_outputs
-    return [wrap(grad, backend)]
+    return [wrap(grad, None)]
 
 
 def _leave_arrays(
-    task: GraphTask, node: Node, grads: Sequence[TensorBase | None], ready: list[tuple[int, Node, Any]], backend: Any
+    task: GraphTask, node: Node, grads: Sequence[TensorBase | None], ready: list[tuple[int, Node, Any]], wrap: Any
 ) -> None:
-    """Go on with tensors, since `node` returned `grads`, which are no plain arrays of `backend`."""
+    """Go on with tensors, since `node` returned `grads`, which are not all plain arrays."""
 
     def converted(node: Node, grad: Any) -> Any:
-        tensors = _as_tensors(node, grad, backend)
+        tensors = _as_tensors(node, grad, wrap)
         return tensors if type(node.input_metadata) is list else tensors[0]
 
     for each, grad in task.buffers.items():
@@ -328,7 +339,9 @@ def queue_callback(callback: Any) -> None:
     """
     task = current_task.get()
     if task is None:
-        raise RuntimeError("Final callbacks can only be installed during backward pass. Call this from a hook or backward.")
+        raise RuntimeError(
+            "Final callbacks can only be installed during backward pass. Call this from a hook or backward."
+        )
     task.callbacks = (*task.callbacks, callback)
 
 
@@ -358,5 +371,3 @@ def will_engine_execute_node(node: Node) -> bool:
     if task is None:
         raise RuntimeError("_get_should_execute_nodes should only be called during the backward pass")
     return task.runs(node)
-
-

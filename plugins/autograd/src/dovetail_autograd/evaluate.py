@@ -1,9 +1,9 @@
-"""Running one node on tensors, with everything that may surround it: hooks, captured and retained gradients, anomalies."""
+"""Running one node on tensors with all that may surround it: hooks, captured and retained gradients, anomaly mode."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dovetail_kernel.tensor_base import TensorBase
 

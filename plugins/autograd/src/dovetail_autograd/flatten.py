@@ -31,7 +31,8 @@ def flatten(node: Node, returned: Any) -> Sequence[Any]:
     if len(flat) != len(node.next_edges):
         if any([grad is not None for grad in flat]):
             raise RuntimeError(
-                f"function {node.name()} returned an incorrect number of gradients (expected {len(node.next_edges)}, got "
+                f"function {node.name()} returned an incorrect number of gradients (expected "
+                f"{len(node.next_edges)}, got "
                 f"{len(flat)}). Return one gradient, or None, per differentiable input."
             )
         return [None] * len(node.next_edges)

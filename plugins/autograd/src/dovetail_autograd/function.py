@@ -13,7 +13,7 @@ from dovetail_kernel.version import bump_version, share_version
 
 from . import calls
 from .autograd_meta import gradient_edge
-from .function_node import DIFFERENTIABLE, FunctionNode
+from .function_node import DIFFERENTIABLE, FunctionNode, no_backward
 from .node import next_sequence_nr
 from .views import CreationMeta, rebase_history, set_view, view_info
 
@@ -41,7 +41,8 @@ class Function(metaclass=FunctionMeta):
 
     def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
         raise RuntimeError(
-            "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd function "
+            "Legacy autograd function with non-static forward method is deprecated. Please use new-style "
+            "autograd function "
             "with static forward method: call MyFunction.apply(...)."
         )
 
@@ -61,15 +62,8 @@ class Function(metaclass=FunctionMeta):
         """Save on `ctx` what backward needs; called after a `forward` without context."""
         raise NotImplementedError("setup_context is not implemented.")
 
-    @staticmethod
-    def backward(ctx: Any, *grad_outputs: Any) -> Any:
-        """Return one gradient, or None, per argument of `apply`, for the gradients of the outputs."""
-        raise NotImplementedError(
-            "You must implement either the backward or vjp method for your custom autograd.Function to use it with backward "
-            "mode AD."
-        )
-
-    vjp = backward
+    backward = staticmethod(no_backward)
+    vjp = staticmethod(no_backward)
 
     @staticmethod
     def jvp(ctx: Any, *grad_inputs: Any) -> Any:
@@ -81,8 +75,11 @@ class Function(metaclass=FunctionMeta):
     @staticmethod
     def vmap(info: Any, in_dims: Any, *args: Any) -> Any:
         """Return the outputs for batched arguments, and their batch dimensions."""
-        raise NotImplementedError("To use autograd.Function with vmap, you must either override the vmap staticmethod or set "
-                                  "generate_vmap_rule=True.")
+        raise NotImplementedError(
+            "To use autograd.Function with vmap, you must either override the vmap "
+            "staticmethod or set "
+            "generate_vmap_rule=True."
+        )
 
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
@@ -114,7 +111,7 @@ class Function(metaclass=FunctionMeta):
             else:
                 is_tensor.append(False)
             edges.append(edge)
-        node.needs_input_grad = tuple([edge is not None for edge in edges])
+        node.next_edges = tuple(edges)
         recording = any_edge and not before & NO_GRAD
         set_state(before | NO_GRAD)
         try:
@@ -126,7 +123,6 @@ class Function(metaclass=FunctionMeta):
         finally:
             set_state(before)
         if recording:
-            node.next_edges = tuple(edges)
             node.sequence_nr = next_sequence_nr()
         return _wrap_outputs(node, output, inputs, recording)
 
@@ -137,8 +133,8 @@ def _wrap_outputs(node: FunctionNode, output: Any, inputs: Sequence[Any], record
         isinstance(output, TensorBase)
         and node.dirty is None
         and node.non_differentiable is None
-        and output._signature & (GRAD | VIEW) == 0
-        and not any([output is value for value in inputs])
+        and not output._signature & (GRAD | VIEW)
+        and not _is_one_of(output, inputs)
     ):
         # one new tensor: the common case
         if recording and output._signature & DIFFERENTIABLE:
@@ -153,6 +149,13 @@ def _wrap_outputs(node: FunctionNode, output: Any, inputs: Sequence[Any], record
             node.keep()
         return output
     return _Outputs(node, inputs, recording).wrap(output)
+
+
+def _is_one_of(output: Any, values: Sequence[Any]) -> bool:
+    for value in values:  # noqa: SIM110  (any() costs twice as much)
+        if value is output:
+            return True
+    return False
 
 
 def _mark_view_of_input(output: TensorBase, inputs: Sequence[Any]) -> None:
@@ -180,7 +183,8 @@ class _Outputs:
         for tensor in dirty:
             if not any([tensor is value for value in values]):
                 raise RuntimeError(
-                    "Some elements marked as dirty during the forward method were not returned as output. The inputs that "
+                    "Some elements marked as dirty during the forward method were not returned as output. The "
+                    "inputs that "
                     "are modified inplace must all be outputs of the Function."
                 )
             self.check_dirty(tensor)

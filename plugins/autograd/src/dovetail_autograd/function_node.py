@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from dovetail_kernel import DTYPES
-from dovetail_kernel.signature import GRAD
+from dovetail_kernel.signature import GRAD, NORMAL
 from dovetail_kernel.tensor_base import TensorBase, wrap
 from dovetail_kernel.version import share_version
 
@@ -20,13 +20,19 @@ DIFFERENTIABLE = sum(each.bit for each in DTYPES if each.is_floating_point or ea
 """The signature bits of the dtypes that gradients can have."""
 
 
+def no_backward(ctx: Any, *grad_outputs: Any) -> Any:
+    """Return one gradient, or None, per argument of `apply`, for the gradients of the outputs."""
+    raise NotImplementedError(
+        "You must implement either the backward or vjp method for your custom autograd.Function to use it with "
+        "backward mode AD."
+    )
+
+
 class FunctionNode(Node):
     """One call of a Function. Attributes may be set freely: ``ctx.scale = 2``.
 
     Attributes
     ----------
-    needs_input_grad
-        Per argument of the call whether it requires grad.
     is_tensor
         Per argument of the call whether it is a tensor.
     to_save
@@ -40,7 +46,6 @@ class FunctionNode(Node):
         "_saved",
         "dirty",
         "is_tensor",
-        "needs_input_grad",
         "non_differentiable",
         "saved_for_forward",
         "to_save",
@@ -58,13 +63,17 @@ class FunctionNode(Node):
         self.saved_for_forward: tuple[Any, ...] = ()
         self.dirty: tuple[TensorBase, ...] | None = None
         self.non_differentiable: tuple[TensorBase, ...] | None = None
-        self.needs_input_grad: tuple[bool, ...] = ()
         self.is_tensor: Sequence[bool] = ()
         self._materialize = True
         self._saved: Any = ()
         self._outputs: Sequence[Any] = ()
 
     # -- the context ---------------------------------------------------------------------------------------------
+
+    @property
+    def needs_input_grad(self) -> tuple[Any, ...]:
+        """Per argument of the call whether it requires grad."""
+        return tuple([edge is not None for edge in self.next_edges])
 
     def save_for_backward(self, *tensors: TensorBase | None) -> None:
         """Keep `tensors` for backward; the last call counts. None is allowed.
@@ -139,27 +148,8 @@ class FunctionNode(Node):
 
     def keep(self, *outputs: TensorBase) -> None:
         """Save `to_save` for good: an output of the call outside its graph, since it holds this node."""
-        given = self.to_save
-        if given:
-            saved: list[Any] = []
-            for index, value in enumerate(given):
-                if value is None:
-                    saved.append(None)
-                    continue
-                if not isinstance(value, TensorBase):
-                    raise TypeError(
-                        f"save_for_backward can only save variables, but argument {index} is of type "
-                        f"{type(value).__name__}. Set it as an attribute of ctx."
-                    )
-                for output in outputs:
-                    if value is output:
-                        twin = wrap(value.array, value._backend, type(value))
-                        twin._counter = share_version(value)
-                        saved.append((twin, current_version(value), value.output_nr))
-                        break
-                else:
-                    saved.append((value, save_input(value), None))
-            self._saved = saved
+        if self.to_save:
+            self._saved = [self._entry(index, value, outputs) for index, value in enumerate(self.to_save)]
             self.to_save = ()
         extras = recording_extras()
         if extras is not None:
@@ -169,6 +159,25 @@ class FunctionNode(Node):
                     entry and (pack_tensor(entry[0], *extras.hooks[-1]), entry[1], entry[2]) for entry in self._saved
                 ]
 
+    def _entry(self, index: int, value: Any, outputs: Sequence[TensorBase]) -> Any:
+        """Return what to keep of `value`: None, or the tensor, its version, and its number if it is an output."""
+        if value is None:
+            return None
+        if not isinstance(value, TensorBase):
+            raise TypeError(
+                f"save_for_backward can only save variables, but argument {index} is of type {type(value).__name__}. "
+                "Set it as an attribute of ctx."
+            )
+        for output in outputs:
+            if value is output:
+                twin = wrap(value.array, value._backend, type(value))
+                twin._counter = share_version(value)
+                return twin, current_version(value), value.output_nr
+        counter = value._counter
+        if counter is None and value._signature & NORMAL:
+            return value, 0, None
+        return value, save_input(value), None
+
     def describe_outputs(self, outputs: Sequence[TensorBase]) -> None:
         """Note what zeros for the outputs look like, for calls with several."""
         self._outputs = [(tuple(output.array.shape), output.array.dtype, output._backend) for output in outputs]
@@ -177,14 +186,18 @@ class FunctionNode(Node):
 
     def apply_tensors(self, *grads: TensorBase | None) -> Sequence[TensorBase | None]:
         """Call the user's backward, and check what it returns."""
-        if self._materialize and any([grad is None for grad in grads]):
-            grads = tuple([self._zeros(index) if grad is None else grad for index, grad in enumerate(grads)])
+        if self._materialize:
+            for grad in grads:
+                if grad is None:
+                    grads = tuple([self._zeros(index) if each is None else each for index, each in enumerate(grads)])
+                    break
         function = self.function
         backward = function.backward
-        if function.vjp is not _default_vjp():
-            if backward is not _default_vjp():
+        if function.vjp is not no_backward:
+            if backward is not no_backward:
                 raise RuntimeError(
-                    "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only implement "
+                    "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should "
+                    "only implement "
                     "one of them."
                 )
             backward = function.vjp
@@ -204,7 +217,8 @@ class FunctionNode(Node):
             grads = grads[:expected]
         if len(grads) != expected:
             raise RuntimeError(
-                f"function {self.name()} returned an incorrect number of gradients (expected {expected}, got {len(grads)}). "
+                f"function {self.name()} returned an incorrect number of gradients (expected {expected}, got "
+                f"{len(grads)}). "
                 "Return one per argument of apply(), None where there is none."
             )
         for index, (grad, edge) in enumerate(zip(grads, edges, strict=True)):
@@ -226,9 +240,3 @@ class FunctionNode(Node):
         """Free what was saved."""
         if self._saved:
             self._saved = None
-
-
-def _default_vjp() -> Any:
-    from .function import Function
-
-    return Function.vjp

@@ -8,7 +8,14 @@ from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 from dovetail_kernel.signature import NO_GRAD
-from dovetail_kernel.state import dispatch_state, inference_mode_off, inference_mode_on, is_grad_enabled, set_state, state
+from dovetail_kernel.state import (
+    dispatch_state,
+    inference_mode_off,
+    inference_mode_on,
+    is_grad_enabled,
+    set_state,
+    state,
+)
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from dovetail_kernel.tensor_base import TensorBase
 
+from . import calls
 from .backward import as_tuple, grad
 from .function import Function
 from .gradcheck_jacobian import (
@@ -23,7 +24,8 @@ from .gradcheck_jacobian import (
 )
 
 _NONDETERMINISTIC = (
-    "If your op relies on non-deterministic operations this failure might be expected: call gradcheck/gradgradcheck with "
+    "If your op relies on non-deterministic operations this failure might be expected: call "
+    "gradcheck/gradgradcheck with "
     "`nondet_tol=<tol>` as a keyword argument."
 )
 
@@ -107,7 +109,9 @@ def gradcheck(
     for output_nr, output in enumerate(outputs):
         for part in parts_of(output):
             for input_nr in differentiable:
-                compare(func, arguments, output_nr, output, part, input_nr, eps, atol, rtol, nondet_tol, check_grad_dtypes)
+                compare(
+                    func, arguments, output_nr, output, part, input_nr, eps, atol, rtol, nondet_tol, check_grad_dtypes
+                )
     if check_batched_grad:
         _check_batched(arguments, differentiable, outputs)
     if check_undefined_grad:
@@ -192,15 +196,18 @@ def _check_inputs(arguments: tuple[Any, ...]) -> list[int]:
         differentiable.append(index)
         if str(value.dtype).rpartition(".")[2] not in ("float64", "complex128"):
             warnings.warn(
-                f"Input #{index} requires gradient and is not a double precision floating point or complex. This check will "
+                f"Input #{index} requires gradient and is not a double precision floating point or complex. "
+                "This check will "
                 "likely fail if all the inputs are not of double precision floating point or complex.",
                 UserWarning,
                 stacklevel=3,
             )
         if not perturbable(value):
             raise RuntimeError(
-                f"The {index}th input has a dimension with stride 0. gradcheck only supports inputs that are non-overlapping "
-                "to be able to compute the numerical gradients correctly. You should call .contiguous on the input before "
+                f"The {index}th input has a dimension with stride 0. gradcheck only supports inputs that are "
+                "non-overlapping "
+                "to be able to compute the numerical gradients correctly. You should call .contiguous on the "
+                "input before "
                 "passing it to gradcheck."
             )
         value.retain_grad()
@@ -270,7 +277,8 @@ def _prefix(output: TensorBase, part: complex) -> str:
 
 def _nondeterministic(nondet_tol: float) -> GradcheckError:
     return GradcheckError(
-        "Backward is not reentrant, i.e., running backward with same input and grad_output multiple times gives different "
+        "Backward is not reentrant, i.e., running backward with same input and grad_output multiple times gives "
+        "different "
         "values, although analytical gradient matches numerical gradient."
         f"The tolerance for nondeterminism was {nondet_tol}.\n\n{_NONDETERMINISTIC}"
     )
@@ -301,7 +309,8 @@ def _compare_fast(
     if not abs(numerical - analytical) <= atol + rtol * abs(numerical):
         message = (
             f"{_prefix(output, part)}Jacobian mismatch for output {output_nr} with respect to input {input_nr},\n"
-            f"numerical:{numerical}\nanalytical:{analytical}\n\nThe above quantities relating the numerical and analytical "
+            f"numerical:{numerical}\nanalytical:{analytical}\n\nThe above quantities relating the numerical and "
+            "analytical "
             "jacobians are computed in fast mode: call gradcheck with fast_mode=False to see both.\n"
         )
         raise GradcheckError(message)
@@ -331,7 +340,7 @@ class _Undefined(Function):
 
     @staticmethod
     def forward(ctx: Any, value: Any) -> Any:
-        return value.clone()
+        return calls.clone(value)
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
@@ -349,7 +358,8 @@ def _check_undefined(func: Any, arguments: tuple[Any, ...], differentiable: list
             found = grad(chosen, wanted, gradients, allow_unused=True)
         except RuntimeError as error:
             raise GradcheckError(
-                "Expected backward function to handle undefined output grads. Please look at 'Notes about undefined output "
+                "Expected backward function to handle undefined output grads. Please look at 'Notes about "
+                "undefined output "
                 "gradients': treat a gradient that is None as zero."
             ) from error
         for each in found:

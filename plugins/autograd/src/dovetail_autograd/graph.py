@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from threading import Lock
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from dovetail_kernel.tensor_base import TensorBase
 from dovetail_kernel.version import bump_version
@@ -51,7 +51,9 @@ def increment_version(tensor: TensorBase | Iterable[TensorBase]) -> None:
     tensors = (tensor,) if isinstance(tensor, TensorBase) else tuple(tensor)
     for each in tensors:
         if each.is_inference():
-            raise RuntimeError("Inference tensors do not track version counter. Clone the tensor outside inference mode.")
+            raise RuntimeError(
+                "Inference tensors do not track version counter. Clone the tensor outside inference mode."
+            )
     for each in tensors:
         bump_version(each)
 

@@ -27,8 +27,8 @@ class GraphTask:
     Attributes
     ----------
     counts
-        Every node that the roots lead to, with how many gradients it gets besides the first; `PRUNED` or more for a node
-        that is not to run.
+        Every node that the roots lead to, with how many gradients it gets besides the first; `PRUNED` or more for a
+        node that is not to run.
     buffers
         The sum so far of the gradients of nodes that wait for more: an array or tensor, or for a node with several
         outputs a list of them.
@@ -49,7 +49,7 @@ class GraphTask:
     """
 
     captures: Mapping[Node, list[tuple[int, int]]] = MappingProxyType({})
-    captured: Sequence[TensorBase | None] = ()
+    captured: list[TensorBase | None]
     needed: set[Node] | None = None
     node: Node | None = None
     callbacks: tuple[Callable[[], Any], ...] = ()
@@ -64,6 +64,7 @@ class GraphTask:
         self.create_graph = create_graph
         self.backend = backend
         self.outer = outer
+        self.captured = []
 
     @property
     def id(self) -> int:
@@ -110,7 +111,8 @@ class GraphTask:
         if not capture:
             return
         self.captured = [None] * len(wanted)
-        self.captures = captures = {}
+        captures: dict[Node, list[tuple[int, int]]] = {}
+        self.captures = captures
         for position, (node, output_nr) in enumerate(wanted):
             captures.setdefault(node, []).append((output_nr, position))
         self.needed = {
@@ -147,4 +149,3 @@ _next_id: Callable[[], int] = itertools.count().__next__
 
 current_task: ContextVar[GraphTask | None] = ContextVar("dovetail_graph_task", default=None)
 """The run that is under way in this task."""
-

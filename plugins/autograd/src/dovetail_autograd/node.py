@@ -33,7 +33,7 @@ class InputMetadata(NamedTuple):
     """What is known of the gradients that a node takes: those of its outputs."""
 
     shape: tuple[int, ...]
-    dtype: dtype
+    dtype: dtype | Any
     device: str | None
     is_nested_tensor: bool = False
 
@@ -116,7 +116,8 @@ class Node:
     @property
     def _input_metadata(self) -> tuple[InputMetadata, ...]:
         backend = self.backend
-        described = self.input_metadata if type(self.input_metadata) is list else [self.input_metadata]
+        metadata = self.input_metadata
+        described = metadata if isinstance(metadata, list) else [metadata]
         return tuple(
             [
                 InputMetadata(
@@ -178,7 +179,7 @@ class Node:
         return f"<{self.name()} object at {id(self):#x}>"
 
 
-class AnyNode(ABC):
+class AnyNode(ABC):  # noqa: B024
     """The type of graph nodes for ``isinstance``, as ``dovetail.autograd.graph.Node``."""
 
     @classmethod
@@ -197,4 +198,3 @@ def walk(root: Node) -> Iterator[Node]:
             if edge is not None and edge[0] not in seen:
                 seen.add(edge[0])
                 stack.append(edge[0])
-

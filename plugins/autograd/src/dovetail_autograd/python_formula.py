@@ -24,9 +24,17 @@ from .recorded_calls import edge_of
 class GeneratedNode(FunctionNode):
     """One call of an operator with a `PythonFormula`; the context of its `setup_context` and `backward`."""
 
-    __slots__ = ("is_list",)
+    __slots__ = ("is_list", "needs")
 
     formula_record: PythonFormula
+    needs: tuple[Any, ...]
+    is_list: list[tuple[int | None, bool]]
+    """Per argument the number of tensors in a ``Tensor[]`` (else None), and whether it can have gradients at all."""
+
+    @property
+    def needs_input_grad(self) -> tuple[Any, ...]:
+        """Per argument of the call whether it requires grad; a list for a ``Tensor[]``."""
+        return self.needs
 
     def apply_tensors(self, *grads: TensorBase | None) -> Sequence[TensorBase | None]:
         """Call the user's backward with a gradient per result, and check what it returns."""
@@ -49,7 +57,8 @@ class GeneratedNode(FunctionNode):
         if len(returned) != expected:
             raise RuntimeError(
                 f"function {self.name()} returned an incorrect number of gradients (expected {expected}, got "
-                f"{len(returned)}). Return one per argument of {self.formula_record.operator}, None where there is none."
+                f"{len(returned)}). Return one per argument of {self.formula_record.operator}, None where there "
+                "is none."
             )
         flat: list[Any] = []
         for each, (length, is_tensor) in zip(returned, self.is_list, strict=True):
@@ -58,7 +67,8 @@ class GeneratedNode(FunctionNode):
                     flat.append(each)
                 elif each is not None:
                     raise RuntimeError(
-                        f"function {self.name()} returned a gradient different than None at position {len(flat) + 1}, but the "
+                        f"function {self.name()} returned a gradient different than None at position "
+                        f"{len(flat) + 1}, but the "
                         "corresponding forward input was not a Variable. Return None there."
                     )
             elif each is None:
@@ -98,7 +108,11 @@ def python_formula_route(composition: Composition, formula: PythonFormula, below
         record=partial(_record, formula, node_class(formula), op.schema),
     )
     results = ", ".join(below.results)
-    below.lines.append(f"{results} = record(({names},), ({results},))" if len(below.results) > 1 else f"{results} = record(({names},), {results})")
+    below.lines.append(
+        f"{results} = record(({names},), ({results},))"
+        if len(below.results) > 1
+        else f"{results} = record(({names},), {results})"
+    )
     return below
 
 
@@ -129,7 +143,7 @@ def _record(
     node.next_edges = tuple(edges)
     node.sequence_nr = next_sequence_nr()
     node.is_list = is_list
-    node.needs_input_grad = tuple(needs)
+    node.needs = tuple(needs)
     outputs = output if isinstance(output, (tuple, list)) and len(schema.returns) > 1 else (output,)
     tensors: list[TensorBase] = []
     lengths: list[int | None] = []

@@ -73,7 +73,8 @@ class NotImplementedNode(Node):
         if self.only_warns:
             warnings.warn(
                 f"{self.operator}: an autograd kernel was not registered to the Autograd key(s) but we are trying to "
-                "backprop through it. This may lead to silently incorrect behavior. Please use register_autograd to add "
+                "backprop through it. This may lead to silently incorrect behavior. Please use "
+                "register_autograd to add "
                 "a formula.",
                 UserWarning,
                 stacklevel=2,

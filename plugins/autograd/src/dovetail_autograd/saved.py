@@ -55,7 +55,8 @@ class Packed:
         tensor = self.unpack(self.value)
         if not isinstance(tensor, TensorBase):
             raise TypeError(
-                f"Output of saved tensor unpack_hook expected to be a Tensor but got result of type {type(tensor).__name__}. "
+                f"Output of saved tensor unpack_hook expected to be a Tensor but got result of type "
+                f"{type(tensor).__name__}. "
                 f"Return the tensor from {describe_function(self.unpack)}."
             )
         return tensor
@@ -109,7 +110,9 @@ def raise_modified(node: Node, name: str) -> NoReturn:
     """Raise the error for the saved value `name` of `node`, which was written in place since it was saved."""
     value = getattr(node, "_" + name)
     if isinstance(value, TensorBase):
-        raise modified(value, current_version(value), getattr(node, f"_{name}_version"), value._grad_fn, value.output_nr)
+        raise modified(
+            value, current_version(value), getattr(node, f"_{name}_version"), value._grad_fn, value.output_nr
+        )
     array, counter, expected = value
     output_nr = next((saved.output for saved in node.formula.saved if saved.name == name), 0)
     raise modified(rebuild(node, array), counter.value, expected, node, output_nr)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from dovetail_dispatcher.formula import Saved
 from dovetail_kernel.tensor_base import TensorBase, wrap
 
-from .saved import RELEASED, SECOND_TIME, Packed, current_version, rebuild
 from .grad_mode import no_grad
+from .saved import RELEASED, SECOND_TIME, Packed, current_version, rebuild
 
 if TYPE_CHECKING:
     from .node import Node
@@ -34,7 +34,9 @@ class SavedTensor:
         """
         value = getattr(self._node, f"_{self._saved.name}")
         if value is None:
-            raise RuntimeError("Calling register_hooks on a saved tensor with value None is forbidden: nothing was saved.")
+            raise RuntimeError(
+                "Calling register_hooks on a saved tensor with value None is forbidden: nothing was saved."
+            )
         if value is RELEASED:
             raise RuntimeError(SECOND_TIME)
         if type(value) is Packed or self._saved.kind == "list":
@@ -83,7 +85,8 @@ def pack_tensor(tensor: TensorBase, pack: Callable[[TensorBase], Any], unpack: C
         value = pack(tensor)
     if current_version(tensor) != before:
         raise RuntimeError(
-            "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook cannot be "
+            "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook "
+            "cannot be "
             "modified by in-place operations as this can lead to unexpected side-effects. Clone the tensor first."
         )
     return Packed(value, unpack)

@@ -13,6 +13,7 @@ from dovetail_kernel.state import dispatch_state
 from dovetail_kernel.tensor_base import TensorBase
 
 from .autograd_meta import UNSET, gradient_edge, meta_of, requires_grad
+from .backward import backward
 from .hooks import Hooks, NodeHooks, RemovableHandle
 from .node import Node
 from .views import view_grad_fn
@@ -43,7 +44,8 @@ class TensorInterface(AutogradInterface):
             if value:
                 return
             raise RuntimeError(
-                "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a "
+                "you can only change requires_grad flags of leaf variables. If you want to use a computed "
+                "variable in a "
                 "subgraph that doesn't require differentiation use var_no_grad = var.detach()."
             )
         if value and not tensor._signature & NORMAL and not dispatch_state().inference:
@@ -67,9 +69,12 @@ class TensorInterface(AutogradInterface):
             return grad
         if not self.is_leaf(tensor):
             warnings.warn(
-                "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be "
-                "populated during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf "
-                "Tensor, use .retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure "
+                "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad "
+                "attribute won't be "
+                "populated during autograd.backward(). If you indeed want the .grad field to be populated for a "
+                "non-leaf "
+                "Tensor, use .retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by "
+                "mistake, make sure "
                 "you access the leaf Tensor instead.",
                 UserWarning,
                 stacklevel=3,
@@ -105,9 +110,11 @@ class TensorInterface(AutogradInterface):
         wanted = self.grad_dtype(tensor)
         if wanted is not None and grad.dtype != wanted:
             raise RuntimeError(
-                f"attempting to assign a gradient with dtype '{_scalar_type(grad.dtype).lower()}' to a tensor with grad_dtype "
+                f"attempting to assign a gradient with dtype '{_scalar_type(grad.dtype).lower()}' to a tensor "
+                "with grad_dtype "
                 f"'{_scalar_type(wanted)}'. The gradient must match the tensor's grad_dtype (defaults to the tensor's "
-                "dtype). You can set the tensor's grad_dtype attribute with a specific dtype, or None to allow any dtype."
+                "dtype). You can set the tensor's grad_dtype attribute with a specific dtype, or None to allow "
+                "any dtype."
             )
         if tuple(grad.array.shape) != tuple(tensor.array.shape):
             raise RuntimeError(
@@ -211,10 +218,7 @@ class TensorInterface(AutogradInterface):
                 "cannot register a hook on a tensor that doesn't require gradient. Call requires_grad_() on it first."
             )
         node, output_nr = edge
-        if self.is_leaf(tensor):
-            hooks = _leaf_hooks(tensor, node)
-        else:
-            hooks = node._make_hooks()
+        hooks = _leaf_hooks(tensor, node) if self.is_leaf(tensor) else node._make_hooks()
         return hooks.tensor_hooks(output_nr).register(hook)
 
     def register_post_accumulate_grad_hook(self, tensor: TensorBase, hook: Any) -> RemovableHandle:
@@ -231,7 +235,8 @@ class TensorInterface(AutogradInterface):
             )
         if not self.is_leaf(tensor):
             raise RuntimeError(
-                "post accumulate grad hooks cannot be registered on non-leaf tensors. Use register_hook() or retain_grad()."
+                "post accumulate grad hooks cannot be registered on non-leaf tensors. Use register_hook() or "
+                "retain_grad()."
             )
         meta = meta_of(tensor)
         if meta.post_accumulate is None:
@@ -247,8 +252,6 @@ class TensorInterface(AutogradInterface):
         inputs: Any,
     ) -> None:
         """Compute the gradient of `tensor` with respect to the leaves of its graph."""
-        from .backward import backward
-
         backward((tensor,), (gradient,), retain_graph, create_graph, None, inputs)
 
 

@@ -13,7 +13,6 @@ after it that make the node. For `mul` on two tensors the latter are::
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -76,14 +75,13 @@ def autograd_layer(composition: Composition, kernel: Kernel) -> RouteText:
     op = composition.op
     below = compose(composition.below(after_autograd_keyset))
     schema = op.schema
-    if kernel.convention != FORMULA:
+    formula = op.formula if kernel.convention == FORMULA else _formula_of_functional(op)
+    if formula is None:
         return _unknown(composition, below) if composition.records else below
-    formula = op.formula
     if isinstance(formula, PythonFormula):
         from .python_formula import python_formula_route
 
         return python_formula_route(composition, formula, below) if composition.records else below
-    assert formula is not None
     flags = formula.output_differentiability
     if flags is not None and not any(flags):
         if composition.records and _written(op) is not None:
@@ -94,6 +92,14 @@ def autograd_layer(composition: Composition, kernel: Kernel) -> RouteText:
     if schema._is_view_op() and not composition.state.inference:
         _add_view_lines(below, op, composition.key)
     return below
+
+
+def _formula_of_functional(op: Operator) -> Formula | None:
+    """Return the formula of the functional operator that `op` is the in-place variant of."""
+    functional = op.variant_of
+    if functional is None or _written(op) is None or not isinstance(functional.formula, Formula):
+        return None
+    return functional.formula
 
 
 def install() -> None:
@@ -109,7 +115,7 @@ def _guard_write(text: RouteText, op: Operator) -> None:
     written = _written(op)
     assert written is not None
     text.bindings["check_inplace"] = check_inplace
-    text.lines.insert(0, f"check_inplace({parameter(written)})")
+    text.lines.insert(0, f"check_inplace({parameter(written)}, False)")
 
 
 def _add_view_lines(text: RouteText, op: Operator, key: int) -> None:
@@ -204,8 +210,7 @@ class Recording:
             lines += self.edge(argument)
         if self.written is not None:
             name = parameter(self.written)
-            guard = f"check_inplace({name})"
-            lines.append(guard if self.is_sure else f"if {self.any_edge()}: {guard}")
+            lines.append(f"check_inplace({name}, {'True' if self.is_sure else self.any_edge()})")
             if any(saved.kind == "input" and saved.name == self.written.name for saved in self.formula.saved):
                 lines.append(f"{name}_overwritten = copy_before_write({name})")
         return lines
@@ -233,7 +238,8 @@ class Recording:
     def any_edge(self) -> str:
         """Return the condition that some input requires grad."""
         tests = [
-            f"any({parameter(a)}_edge)" if "[" in spelling(a) else f"{parameter(a)}_edge is not None" for a in self.inputs
+            f"any({parameter(a)}_edge)" if "[" in spelling(a) else f"{parameter(a)}_edge is not None"
+            for a in self.inputs
         ]
         return " or ".join(tests)
 
@@ -251,6 +257,8 @@ class Recording:
         lines += self.outputs()
         for saved in self.formula.saved:
             lines += self.save(saved)
+        if self.written is not None:
+            lines.append(f"rebase_history({parameter(self.written)}, node)")
         lines += ["extras = recording_extras()", "if extras is not None:", "    recorded(node, extras)"]
         return lines
 
@@ -264,10 +272,7 @@ class Recording:
             return self.list_outputs(results[0])
         if self.written is not None:
             name = parameter(self.written)
-            return [
-                f"node.input_metadata = ({name}.array.shape, {name}.array.dtype)",
-                f"rebase_history({name}, node)",
-            ]
+            return [f"node.input_metadata = ({name}.array.shape, {name}.array.dtype)"]
         flags = self.formula.output_differentiability or (True,) * len(results)
         described = []
         lines = []
@@ -352,11 +357,11 @@ class Recording:
             case _:
                 if not saved.expression:
                     return [f"{slot} = {parameter(self.arguments[name])}"]
-                return [f"{slot} = {re.sub(r'[.]shape', '.array.shape', saved.expression)}"]
+                return [f"{slot} = {saved.expression}"]
 
 
 def _unknown(composition: Composition, below: RouteText) -> RouteText:
-    """Return the route of an operator without formula: its results raise in backward, unless they were differentiated."""
+    """Return the route of an operator without formula: they raise in backward unless they have a graph already."""
     op = composition.op
     schema = op.schema
     arguments = ", ".join(parameter(a) for a in schema.arguments if is_tensor_like(a) and not a.is_out)
@@ -380,7 +385,8 @@ def _refuse_out(op: Operator, tensors: Sequence[Any]) -> None:
     for tensor in tensors:
         if edge_of(tensor) is not None:
             raise RuntimeError(
-                f"{op.base_name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
+                f"{op.base_name}(): functions with out=... arguments don't support automatic differentiation, "
+                "but one of the "
                 "arguments requires grad. Leave out out=, or do it in a no_grad() block."
             )
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
-from dovetail_kernel.signature import GRAD, NORMAL, VIEW
+from dovetail_kernel.signature import GRAD, NO_GRAD, NORMAL, VIEW
 from dovetail_kernel.state import dispatch_state, is_grad_enabled, set_state, state
-from dovetail_kernel.signature import NO_GRAD
 from dovetail_kernel.tensor_base import TensorBase
 
 from . import calls
@@ -101,8 +100,10 @@ def view_grad_fn(tensor: TensorBase) -> Node | None:
                 raise RuntimeError(
                     "A view was created in no_grad mode and its base or another view of its base has been modified "
                     "inplace with grad mode enabled. Given that this use case is ambiguous and error-prone, it is "
-                    "forbidden. You can clarify your code by moving both the view and the inplace either both inside the "
-                    "no_grad block (if you don't want the inplace to be tracked) or both outside (if you want the inplace "
+                    "forbidden. You can clarify your code by moving both the view and the inplace either both "
+                    "inside the "
+                    "no_grad block (if you don't want the inplace to be tracked) or both outside (if you want "
+                    "the inplace "
                     "to be tracked)."
                 )
             _regenerate(tensor, info.base)
@@ -140,8 +141,13 @@ def _move_retain_grad(tensor: TensorBase, old: Node | None) -> None:
     retain_on_node(tensor)
 
 
-def check_inplace(tensor: TensorBase) -> None:
+def check_inplace(tensor: TensorBase, any_requires_grad: bool) -> None:
     """Refuse an in-place write to `tensor` that its graph cannot take; called in grad mode, before anything is written.
+
+    Parameters
+    ----------
+    any_requires_grad
+        Whether an argument of the operator is known to require grad.
 
     Raises
     ------
@@ -161,10 +167,11 @@ def check_inplace(tensor: TensorBase) -> None:
                 "Do it in a no_grad() block, or on a clone."
             )
         return
-    needs_grad = requires_grad(tensor)
-    if info.creation_meta is not CreationMeta.DEFAULT and is_grad_enabled():
+    if not any_requires_grad and not requires_grad(tensor):
+        return
+    if info.creation_meta is not CreationMeta.DEFAULT:
         raise _forbidden_view(tensor, info)
-    if needs_grad and info.base._grad_fn is None and requires_grad(info.base):
+    if tensor._meta.requires_grad or (info.base._grad_fn is None and requires_grad(info.base)):
         raise RuntimeError(
             "a view of a leaf Variable that requires grad is being used in an in-place operation. "
             "Do it in a no_grad() block, or on a clone."
@@ -180,21 +187,28 @@ def _forbidden_view(tensor: TensorBase, info: ViewInfo) -> RuntimeError:
             where = "with grad mode enabled" if mode == "no_grad" else "in normal mode"
             return RuntimeError(
                 f"A view was created in {mode} mode and is being modified inplace {where}. Given that this use case is "
-                f"ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and the "
-                f"inplace either both inside the {mode} block (if you don't want the inplace to be tracked) or both outside "
+                f"ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view "
+                "and the "
+                f"inplace either both inside the {mode} block (if you don't want the inplace to be tracked) or "
+                "both outside "
                 "(if you want the inplace to be tracked)."
             )
         case CreationMeta.MULTI_OUTPUT_NODE:
             return RuntimeError(
-                f"Output {tensor.output_nr} of {name} is a view and is being modified inplace. This view is the output of a "
-                "function that returns multiple views. Such functions do not allow the output views to be modified inplace. "
+                f"Output {tensor.output_nr} of {name} is a view and is being modified inplace. This view is the "
+                "output of a "
+                "function that returns multiple views. Such functions do not allow the output views to be "
+                "modified inplace. "
                 "You should replace the inplace operation by an out-of-place one."
             )
         case _:
             return RuntimeError(
-                f"Output {tensor.output_nr} of {name} is a view and is being modified inplace. This view was created inside a "
-                "custom Function (or because an input was returned as-is) and the autograd logic to handle view+inplace "
-                "would override the custom backward associated with the custom Function, leading to incorrect gradients. "
+                f"Output {tensor.output_nr} of {name} is a view and is being modified inplace. This view was "
+                "created inside a "
+                "custom Function (or because an input was returned as-is) and the autograd logic to handle "
+                "view+inplace "
+                "would override the custom backward associated with the custom Function, leading to incorrect "
+                "gradients. "
                 "This behavior is forbidden. You can fix this by cloning the output of the custom Function."
             )
 

@@ -66,10 +66,13 @@ randn_op = _operator("aten::randn", "")
 randn_routes = randn_op.routes
 randint_op = _operator("aten::randint", "")
 randint_routes = randint_op.routes
+dtype_default = default_of(randint_op.schema.arguments[2])
 randint_low_op = _operator("aten::randint", "low")
 randint_low_routes = randint_low_op.routes
+dtype_default = default_of(randint_low_op.schema.arguments[3])
 randperm_op = _operator("aten::randperm", "")
 randperm_routes = randperm_op.routes
+dtype_default = default_of(randperm_op.schema.arguments[1])
 uniform__op = _operator("aten::uniform_", "")
 uniform__routes = uniform__op.routes
 normal__op = _operator("aten::normal_", "")
@@ -574,10 +577,10 @@ minimum_out_op = _operator("aten::minimum", "out")
 minimum_out_routes = minimum_out_op.routes
 where_self_op = _operator("aten::where", "self")
 where_self_routes = where_self_op.routes
-where_ScalarSelf_op = _operator("aten::where", "ScalarSelf")
-where_ScalarSelf_routes = where_ScalarSelf_op.routes
 where_ScalarOther_op = _operator("aten::where", "ScalarOther")
 where_ScalarOther_routes = where_ScalarOther_op.routes
+where_ScalarSelf_op = _operator("aten::where", "ScalarSelf")
+where_ScalarSelf_routes = where_ScalarSelf_op.routes
 where_Scalar_op = _operator("aten::where", "Scalar")
 where_Scalar_routes = where_Scalar_op.routes
 where_op = _operator("aten::where", "")
@@ -674,10 +677,10 @@ bitwise_not_out_op = _operator("aten::bitwise_not", "out")
 bitwise_not_out_routes = bitwise_not_out_op.routes
 bitwise_not__op = _operator("aten::bitwise_not_", "")
 bitwise_not__routes = bitwise_not__op.routes
-__and___Tensor_op = _operator("aten::__and__", "Tensor")
-__and___Tensor_routes = __and___Tensor_op.routes
 __and___Scalar_op = _operator("aten::__and__", "Scalar")
 __and___Scalar_routes = __and___Scalar_op.routes
+__and___Tensor_op = _operator("aten::__and__", "Tensor")
+__and___Tensor_routes = __and___Tensor_op.routes
 __or___Tensor_op = _operator("aten::__or__", "Tensor")
 __or___Tensor_routes = __or___Tensor_op.routes
 __or___Scalar_op = _operator("aten::__or__", "Scalar")
@@ -848,14 +851,14 @@ masked_fill__Tensor_op = _operator("aten::masked_fill_", "Tensor")
 masked_fill__Tensor_routes = masked_fill__Tensor_op.routes
 isclose_op = _operator("aten::isclose", "")
 isclose_routes = isclose_op.routes
-sum_op = _operator("aten::sum", "")
-sum_routes = sum_op.routes
 sum_dim_IntList_op = _operator("aten::sum", "dim_IntList")
 sum_dim_IntList_routes = sum_dim_IntList_op.routes
-sum_out_op = _operator("aten::sum", "out")
-sum_out_routes = sum_out_op.routes
+sum_op = _operator("aten::sum", "")
+sum_routes = sum_op.routes
 sum_IntList_out_op = _operator("aten::sum", "IntList_out")
 sum_IntList_out_routes = sum_IntList_out_op.routes
+sum_out_op = _operator("aten::sum", "out")
+sum_out_routes = sum_out_op.routes
 mean_op = _operator("aten::mean", "")
 mean_routes = mean_op.routes
 mean_dim_op = _operator("aten::mean", "dim")
@@ -880,22 +883,22 @@ amin_op = _operator("aten::amin", "")
 amin_routes = amin_op.routes
 amin_out_op = _operator("aten::amin", "out")
 amin_out_routes = amin_out_op.routes
+max_other_op = _operator("aten::max", "other")
+max_other_routes = max_other_op.routes
 max_op = _operator("aten::max", "")
 max_routes = max_op.routes
 max_dim_op = _operator("aten::max", "dim")
 max_dim_routes = max_dim_op.routes
-max_other_op = _operator("aten::max", "other")
-max_other_routes = max_other_op.routes
 max_unary_out_op = _operator("aten::max", "unary_out")
 max_unary_out_routes = max_unary_out_op.routes
 max_dim_max_op = _operator("aten::max", "dim_max")
 max_dim_max_routes = max_dim_max_op.routes
+min_other_op = _operator("aten::min", "other")
+min_other_routes = min_other_op.routes
 min_op = _operator("aten::min", "")
 min_routes = min_op.routes
 min_dim_op = _operator("aten::min", "dim")
 min_dim_routes = min_dim_op.routes
-min_other_op = _operator("aten::min", "other")
-min_other_routes = min_other_op.routes
 min_unary_out_op = _operator("aten::min", "unary_out")
 min_unary_out_routes = min_unary_out_op.routes
 min_dim_min_op = _operator("aten::min", "dim_min")
@@ -982,14 +985,14 @@ nonzero_op = _operator("aten::nonzero", "")
 nonzero_routes = nonzero_op.routes
 nonzero_out_op = _operator("aten::nonzero", "out")
 nonzero_out_routes = nonzero_out_op.routes
-count_nonzero_dim_IntList_op = _operator("aten::count_nonzero", "dim_IntList")
-count_nonzero_dim_IntList_routes = count_nonzero_dim_IntList_op.routes
 count_nonzero_op = _operator("aten::count_nonzero", "")
 count_nonzero_routes = count_nonzero_op.routes
-count_nonzero_dim_IntList_out_op = _operator("aten::count_nonzero", "dim_IntList_out")
-count_nonzero_dim_IntList_out_routes = count_nonzero_dim_IntList_out_op.routes
+count_nonzero_dim_IntList_op = _operator("aten::count_nonzero", "dim_IntList")
+count_nonzero_dim_IntList_routes = count_nonzero_dim_IntList_op.routes
 count_nonzero_out_op = _operator("aten::count_nonzero", "out")
 count_nonzero_out_routes = count_nonzero_out_op.routes
+count_nonzero_dim_IntList_out_op = _operator("aten::count_nonzero", "dim_IntList_out")
+count_nonzero_dim_IntList_out_routes = count_nonzero_dim_IntList_out_op.routes
 mm_op = _operator("aten::mm", "")
 mm_routes = mm_op.routes
 mm_out_op = _operator("aten::mm", "out")
@@ -1102,10 +1105,10 @@ movedim_int_op = _operator("aten::movedim", "int")
 movedim_int_routes = movedim_int_op.routes
 movedim_intlist_op = _operator("aten::movedim", "intlist")
 movedim_intlist_routes = movedim_intlist_op.routes
-moveaxis_int_op = _operator("aten::moveaxis", "int")
-moveaxis_int_routes = moveaxis_int_op.routes
 moveaxis_intlist_op = _operator("aten::moveaxis", "intlist")
 moveaxis_intlist_routes = moveaxis_intlist_op.routes
+moveaxis_int_op = _operator("aten::moveaxis", "int")
+moveaxis_int_routes = moveaxis_int_op.routes
 as_strided_op = _operator("aten::as_strided", "")
 as_strided_routes = as_strided_op.routes
 alias_op = _operator("aten::alias", "")
@@ -1132,20 +1135,21 @@ _unsafe_view_op = _operator("aten::_unsafe_view", "")
 _unsafe_view_routes = _unsafe_view_op.routes
 contiguous_op = _operator("aten::contiguous", "")
 contiguous_routes = contiguous_op.routes
+memory_format_default = default_of(contiguous_op.schema.arguments[1])
 clone_op = _operator("aten::clone", "")
 clone_routes = clone_op.routes
 clone_out_op = _operator("aten::clone", "out")
 clone_out_routes = clone_out_op.routes
 copy__op = _operator("aten::copy_", "")
 copy__routes = copy__op.routes
-to_dtype_layout_op = _operator("aten::to", "dtype_layout")
-to_dtype_layout_routes = to_dtype_layout_op.routes
-to_dtype_op = _operator("aten::to", "dtype")
-to_dtype_routes = to_dtype_op.routes
 to_device_op = _operator("aten::to", "device")
 to_device_routes = to_device_op.routes
+to_dtype_op = _operator("aten::to", "dtype")
+to_dtype_routes = to_dtype_op.routes
 to_other_op = _operator("aten::to", "other")
 to_other_routes = to_other_op.routes
+to_dtype_layout_op = _operator("aten::to", "dtype_layout")
+to_dtype_layout_routes = to_dtype_layout_op.routes
 _to_copy_op = _operator("aten::_to_copy", "")
 _to_copy_routes = _to_copy_op.routes
 flip_op = _operator("aten::flip", "")
@@ -1218,18 +1222,18 @@ gather_op = _operator("aten::gather", "")
 gather_routes = gather_op.routes
 gather_out_op = _operator("aten::gather", "out")
 gather_out_routes = gather_out_op.routes
-scatter_src_op = _operator("aten::scatter", "src")
-scatter_src_routes = scatter_src_op.routes
 scatter_value_op = _operator("aten::scatter", "value")
 scatter_value_routes = scatter_value_op.routes
-scatter_src_out_op = _operator("aten::scatter", "src_out")
-scatter_src_out_routes = scatter_src_out_op.routes
+scatter_src_op = _operator("aten::scatter", "src")
+scatter_src_routes = scatter_src_op.routes
 scatter_value_out_op = _operator("aten::scatter", "value_out")
 scatter_value_out_routes = scatter_value_out_op.routes
-scatter__src_op = _operator("aten::scatter_", "src")
-scatter__src_routes = scatter__src_op.routes
+scatter_src_out_op = _operator("aten::scatter", "src_out")
+scatter_src_out_routes = scatter_src_out_op.routes
 scatter__value_op = _operator("aten::scatter_", "value")
 scatter__value_routes = scatter__value_op.routes
+scatter__src_op = _operator("aten::scatter_", "src")
+scatter__src_routes = scatter__src_op.routes
 scatter_add_op = _operator("aten::scatter_add", "")
 scatter_add_routes = scatter_add_op.routes
 scatter_add_out_op = _operator("aten::scatter_add", "out")
@@ -1406,8 +1410,10 @@ def empty(*sizes_, size=None, dtype=None, layout=None, device=None, pin_memory=N
     try:
         route = empty_memory_format_routes[state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(empty_memory_format_op, (size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "memory_format": memory_format})
-    return route(size, dtype, layout, device, pin_memory, memory_format)
+        pass
+    else:
+        return route(size, dtype, layout, device, pin_memory, memory_format)
+    return miss(empty_memory_format_op, (size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "memory_format": memory_format})
 
 
 def empty_strided(size, stride, *, dtype=None, layout=None, device=None, pin_memory=None):
@@ -1420,8 +1426,10 @@ def empty_strided(size, stride, *, dtype=None, layout=None, device=None, pin_mem
     try:
         route = empty_strided_routes[state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(empty_strided_op, (size, stride,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory})
-    return route(size, stride, dtype, layout, device, pin_memory)
+        pass
+    else:
+        return route(size, stride, dtype, layout, device, pin_memory)
+    return miss(empty_strided_op, (size, stride,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory})
 
 
 def zeros(*sizes_, size=None, dtype=None, layout=None, device=None, pin_memory=None):
@@ -1434,8 +1442,10 @@ def zeros(*sizes_, size=None, dtype=None, layout=None, device=None, pin_memory=N
     try:
         route = zeros_routes[state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(zeros_op, (size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory})
-    return route(size, dtype, layout, device, pin_memory)
+        pass
+    else:
+        return route(size, dtype, layout, device, pin_memory)
+    return miss(zeros_op, (size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory})
 
 
 def ones(*sizes_, size=None, dtype=None, layout=None, device=None, pin_memory=None):
@@ -1448,8 +1458,10 @@ def ones(*sizes_, size=None, dtype=None, layout=None, device=None, pin_memory=No
     try:
         route = ones_routes[state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(ones_op, (size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory})
-    return route(size, dtype, layout, device, pin_memory)
+        pass
+    else:
+        return route(size, dtype, layout, device, pin_memory)
+    return miss(ones_op, (size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory})
 
 
 def full(size, fill_value, *, dtype=None, layout=None, device=None, pin_memory=None):
@@ -1460,8 +1472,10 @@ def full(size, fill_value, *, dtype=None, layout=None, device=None, pin_memory=N
     try:
         route = full_routes[state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(full_op, (size, fill_value,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory})
-    return route(size, fill_value, dtype, layout, device, pin_memory)
+        pass
+    else:
+        return route(size, fill_value, dtype, layout, device, pin_memory)
+    return miss(full_op, (size, fill_value,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory})
 
 
 def arange_default(end, *, dtype=None, layout=None, device=None, pin_memory=None):
@@ -1470,8 +1484,10 @@ def arange_default(end, *, dtype=None, layout=None, device=None, pin_memory=None
     try:
         route = arange_routes[state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(arange_op, (end,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory})
-    return route(end, dtype, layout, device, pin_memory)
+        pass
+    else:
+        return route(end, dtype, layout, device, pin_memory)
+    return miss(arange_op, (end,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory})
 
 
 def arange_start(start, end, *, dtype=None, layout=None, device=None, pin_memory=None):
@@ -1480,8 +1496,10 @@ def arange_start(start, end, *, dtype=None, layout=None, device=None, pin_memory
     try:
         route = arange_start_routes[state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(arange_start_op, (start, end,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory})
-    return route(start, end, dtype, layout, device, pin_memory)
+        pass
+    else:
+        return route(start, end, dtype, layout, device, pin_memory)
+    return miss(arange_start_op, (start, end,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory})
 
 
 def arange_start_step(start, end, step=1, *, dtype=None, layout=None, device=None, pin_memory=None):
@@ -1490,8 +1508,10 @@ def arange_start_step(start, end, step=1, *, dtype=None, layout=None, device=Non
     try:
         route = arange_start_step_routes[state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(arange_start_step_op, (start, end, step,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory})
-    return route(start, end, step, dtype, layout, device, pin_memory)
+        pass
+    else:
+        return route(start, end, step, dtype, layout, device, pin_memory)
+    return miss(arange_start_step_op, (start, end, step,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory})
 
 
 _arange_overloads = (
@@ -1519,8 +1539,10 @@ def linspace(start, end, steps, *, dtype=None, layout=None, device=None, pin_mem
     try:
         route = linspace_routes[state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(linspace_op, (start, end, steps,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory})
-    return route(start, end, steps, dtype, layout, device, pin_memory)
+        pass
+    else:
+        return route(start, end, steps, dtype, layout, device, pin_memory)
+    return miss(linspace_op, (start, end, steps,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory})
 
 
 def eye(n, *, dtype=None, layout=None, device=None, pin_memory=None):
@@ -1529,8 +1551,10 @@ def eye(n, *, dtype=None, layout=None, device=None, pin_memory=None):
     try:
         route = eye_routes[state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(eye_op, (n,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory})
-    return route(n, dtype, layout, device, pin_memory)
+        pass
+    else:
+        return route(n, dtype, layout, device, pin_memory)
+    return miss(eye_op, (n,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory})
 
 
 def scalar_tensor(s, *, dtype=None, layout=None, device=None, pin_memory=None):
@@ -1539,8 +1563,10 @@ def scalar_tensor(s, *, dtype=None, layout=None, device=None, pin_memory=None):
     try:
         route = scalar_tensor_routes[state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(scalar_tensor_op, (s,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory})
-    return route(s, dtype, layout, device, pin_memory)
+        pass
+    else:
+        return route(s, dtype, layout, device, pin_memory)
+    return miss(scalar_tensor_op, (s,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory})
 
 
 def zeros_like(input, *, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None):
@@ -1549,8 +1575,10 @@ def zeros_like(input, *, dtype=None, layout=None, device=None, pin_memory=None, 
     try:
         route = zeros_like_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(zeros_like_op, (input,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "memory_format": memory_format})
-    return route(input, dtype, layout, device, pin_memory, memory_format)
+        pass
+    else:
+        return route(input, dtype, layout, device, pin_memory, memory_format)
+    return miss(zeros_like_op, (input,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "memory_format": memory_format})
 
 
 def ones_like(input, *, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None):
@@ -1559,8 +1587,10 @@ def ones_like(input, *, dtype=None, layout=None, device=None, pin_memory=None, m
     try:
         route = ones_like_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(ones_like_op, (input,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "memory_format": memory_format})
-    return route(input, dtype, layout, device, pin_memory, memory_format)
+        pass
+    else:
+        return route(input, dtype, layout, device, pin_memory, memory_format)
+    return miss(ones_like_op, (input,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "memory_format": memory_format})
 
 
 def empty_like(input, *, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None):
@@ -1569,8 +1599,10 @@ def empty_like(input, *, dtype=None, layout=None, device=None, pin_memory=None, 
     try:
         route = empty_like_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(empty_like_op, (input,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "memory_format": memory_format})
-    return route(input, dtype, layout, device, pin_memory, memory_format)
+        pass
+    else:
+        return route(input, dtype, layout, device, pin_memory, memory_format)
+    return miss(empty_like_op, (input,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "memory_format": memory_format})
 
 
 def full_like(input, fill_value, *, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None):
@@ -1579,8 +1611,10 @@ def full_like(input, fill_value, *, dtype=None, layout=None, device=None, pin_me
     try:
         route = full_like_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(full_like_op, (input, fill_value,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "memory_format": memory_format})
-    return route(input, fill_value, dtype, layout, device, pin_memory, memory_format)
+        pass
+    else:
+        return route(input, fill_value, dtype, layout, device, pin_memory, memory_format)
+    return miss(full_like_op, (input, fill_value,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "memory_format": memory_format})
 
 
 def rand_like(input, *, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None):
@@ -1589,8 +1623,10 @@ def rand_like(input, *, dtype=None, layout=None, device=None, pin_memory=None, m
     try:
         route = rand_like_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(rand_like_op, (input,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "memory_format": memory_format})
-    return route(input, dtype, layout, device, pin_memory, memory_format)
+        pass
+    else:
+        return route(input, dtype, layout, device, pin_memory, memory_format)
+    return miss(rand_like_op, (input,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "memory_format": memory_format})
 
 
 def randn_like(input, *, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None):
@@ -1599,8 +1635,10 @@ def randn_like(input, *, dtype=None, layout=None, device=None, pin_memory=None, 
     try:
         route = randn_like_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(randn_like_op, (input,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "memory_format": memory_format})
-    return route(input, dtype, layout, device, pin_memory, memory_format)
+        pass
+    else:
+        return route(input, dtype, layout, device, pin_memory, memory_format)
+    return miss(randn_like_op, (input,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "memory_format": memory_format})
 
 
 def new_zeros(input, *sizes_, size=None, dtype=None, layout=None, device=None, pin_memory=None):
@@ -1613,8 +1651,10 @@ def new_zeros(input, *sizes_, size=None, dtype=None, layout=None, device=None, p
     try:
         route = new_zeros_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(new_zeros_op, (input, size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory})
-    return route(input, size, dtype, layout, device, pin_memory)
+        pass
+    else:
+        return route(input, size, dtype, layout, device, pin_memory)
+    return miss(new_zeros_op, (input, size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory})
 
 
 def new_ones(input, *sizes_, size=None, dtype=None, layout=None, device=None, pin_memory=None):
@@ -1627,8 +1667,10 @@ def new_ones(input, *sizes_, size=None, dtype=None, layout=None, device=None, pi
     try:
         route = new_ones_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(new_ones_op, (input, size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory})
-    return route(input, size, dtype, layout, device, pin_memory)
+        pass
+    else:
+        return route(input, size, dtype, layout, device, pin_memory)
+    return miss(new_ones_op, (input, size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory})
 
 
 def new_full(input, size, fill_value, *, dtype=None, layout=None, device=None, pin_memory=None):
@@ -1639,8 +1681,10 @@ def new_full(input, size, fill_value, *, dtype=None, layout=None, device=None, p
     try:
         route = new_full_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(new_full_op, (input, size, fill_value,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory})
-    return route(input, size, fill_value, dtype, layout, device, pin_memory)
+        pass
+    else:
+        return route(input, size, fill_value, dtype, layout, device, pin_memory)
+    return miss(new_full_op, (input, size, fill_value,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory})
 
 
 def new_empty(input, *sizes_, size=None, dtype=None, layout=None, device=None, pin_memory=None):
@@ -1653,8 +1697,10 @@ def new_empty(input, *sizes_, size=None, dtype=None, layout=None, device=None, p
     try:
         route = new_empty_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(new_empty_op, (input, size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory})
-    return route(input, size, dtype, layout, device, pin_memory)
+        pass
+    else:
+        return route(input, size, dtype, layout, device, pin_memory)
+    return miss(new_empty_op, (input, size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory})
 
 
 def rand(*sizes_, size=None, dtype=None, layout=None, device=None, pin_memory=None):
@@ -1667,8 +1713,10 @@ def rand(*sizes_, size=None, dtype=None, layout=None, device=None, pin_memory=No
     try:
         route = rand_routes[state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(rand_op, (size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory})
-    return route(size, dtype, layout, device, pin_memory)
+        pass
+    else:
+        return route(size, dtype, layout, device, pin_memory)
+    return miss(rand_op, (size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory})
 
 
 def randn(*sizes_, size=None, dtype=None, layout=None, device=None, pin_memory=None):
@@ -1681,11 +1729,13 @@ def randn(*sizes_, size=None, dtype=None, layout=None, device=None, pin_memory=N
     try:
         route = randn_routes[state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(randn_op, (size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory})
-    return route(size, dtype, layout, device, pin_memory)
+        pass
+    else:
+        return route(size, dtype, layout, device, pin_memory)
+    return miss(randn_op, (size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory})
 
 
-def randint_default(high, size, *, dtype=4, layout=None, device=None, pin_memory=None):
+def randint_default(high, size, *, dtype=dtype_default, layout=None, device=None, pin_memory=None):
     if size.__class__ is list:
         size = tuple(size)
     if high.__class__ is not int or not are_ints(size) or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
@@ -1693,11 +1743,13 @@ def randint_default(high, size, *, dtype=4, layout=None, device=None, pin_memory
     try:
         route = randint_routes[state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(randint_op, (high, size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory})
-    return route(high, size, dtype, layout, device, pin_memory)
+        pass
+    else:
+        return route(high, size, dtype, layout, device, pin_memory)
+    return miss(randint_op, (high, size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory})
 
 
-def randint_low(low, high, size, *, dtype=4, layout=None, device=None, pin_memory=None):
+def randint_low(low, high, size, *, dtype=dtype_default, layout=None, device=None, pin_memory=None):
     if size.__class__ is list:
         size = tuple(size)
     if low.__class__ is not int or high.__class__ is not int or not are_ints(size) or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
@@ -1705,8 +1757,10 @@ def randint_low(low, high, size, *, dtype=4, layout=None, device=None, pin_memor
     try:
         route = randint_low_routes[state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(randint_low_op, (low, high, size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory})
-    return route(low, high, size, dtype, layout, device, pin_memory)
+        pass
+    else:
+        return route(low, high, size, dtype, layout, device, pin_memory)
+    return miss(randint_low_op, (low, high, size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory})
 
 
 _randint_overloads = (
@@ -1725,14 +1779,16 @@ def randint(*args, **kwargs):
     return choose("randint", _randint_overloads, args, kwargs)
 
 
-def randperm(n, *, dtype=4, layout=None, device=None, pin_memory=None):
+def randperm(n, *, dtype=dtype_default, layout=None, device=None, pin_memory=None):
     if n.__class__ is not int or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
         return miss(randperm_op, (n,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory})
     try:
         route = randperm_routes[state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(randperm_op, (n,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory})
-    return route(n, dtype, layout, device, pin_memory)
+        pass
+    else:
+        return route(n, dtype, layout, device, pin_memory)
+    return miss(randperm_op, (n,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory})
 
 
 def uniform_(input, from_=0.0, to=1.0, *, generator=None):
@@ -1741,8 +1797,10 @@ def uniform_(input, from_=0.0, to=1.0, *, generator=None):
     try:
         route = uniform__routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(uniform__op, (input, from_, to,), {"generator": generator})
-    return route(input, from_, to, generator)
+        pass
+    else:
+        return route(input, from_, to, generator)
+    return miss(uniform__op, (input, from_, to,), {"generator": generator})
 
 
 def normal_(input, mean=0.0, std=1.0, *, generator=None):
@@ -1751,8 +1809,10 @@ def normal_(input, mean=0.0, std=1.0, *, generator=None):
     try:
         route = normal__routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(normal__op, (input, mean, std,), {"generator": generator})
-    return route(input, mean, std, generator)
+        pass
+    else:
+        return route(input, mean, std, generator)
+    return miss(normal__op, (input, mean, std,), {"generator": generator})
 
 
 def bernoulli_out(input, *, generator=None, out):
@@ -1761,8 +1821,10 @@ def bernoulli_out(input, *, generator=None, out):
     try:
         route = bernoulli_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(bernoulli_out_op, (input,), {"generator": generator, "out": out})
-    return route(input, generator, out)
+        pass
+    else:
+        return route(input, generator, out)
+    return miss(bernoulli_out_op, (input,), {"generator": generator, "out": out})
 
 
 def bernoulli(input, *, generator=None, out=None):
@@ -1773,8 +1835,10 @@ def bernoulli(input, *, generator=None, out=None):
     try:
         route = bernoulli_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(bernoulli_op, (input,), {"generator": generator})
-    return route(input, generator)
+        pass
+    else:
+        return route(input, generator)
+    return miss(bernoulli_op, (input,), {"generator": generator})
 
 
 def bernoulli_(input, p=0.5, *, generator=None):
@@ -1783,8 +1847,10 @@ def bernoulli_(input, p=0.5, *, generator=None):
     try:
         route = bernoulli__float_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(bernoulli__float_op, (input, p,), {"generator": generator})
-    return route(input, p, generator)
+        pass
+    else:
+        return route(input, p, generator)
+    return miss(bernoulli__float_op, (input, p,), {"generator": generator})
 
 
 def native_dropout(input, p, train):
@@ -1793,8 +1859,10 @@ def native_dropout(input, p, train):
     try:
         route = native_dropout_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(native_dropout_op, (input, p, train,), {})
-    return route(input, p, train)
+        pass
+    else:
+        return route(input, p, train)
+    return miss(native_dropout_op, (input, p, train,), {})
 
 
 def dropout(input, p, train):
@@ -1803,8 +1871,10 @@ def dropout(input, p, train):
     try:
         route = dropout_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(dropout_op, (input, p, train,), {})
-    return route(input, p, train)
+        pass
+    else:
+        return route(input, p, train)
+    return miss(dropout_op, (input, p, train,), {})
 
 
 def multinomial_out(input, num_samples, replacement=False, *, generator=None, out):
@@ -1813,8 +1883,10 @@ def multinomial_out(input, num_samples, replacement=False, *, generator=None, ou
     try:
         route = multinomial_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(multinomial_out_op, (input, num_samples, replacement,), {"generator": generator, "out": out})
-    return route(input, num_samples, replacement, generator, out)
+        pass
+    else:
+        return route(input, num_samples, replacement, generator, out)
+    return miss(multinomial_out_op, (input, num_samples, replacement,), {"generator": generator, "out": out})
 
 
 def multinomial(input, num_samples, replacement=False, *, generator=None, out=None):
@@ -1825,8 +1897,10 @@ def multinomial(input, num_samples, replacement=False, *, generator=None, out=No
     try:
         route = multinomial_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(multinomial_op, (input, num_samples, replacement,), {"generator": generator})
-    return route(input, num_samples, replacement, generator)
+        pass
+    else:
+        return route(input, num_samples, replacement, generator)
+    return miss(multinomial_op, (input, num_samples, replacement,), {"generator": generator})
 
 
 def add_out(input, other, *, alpha=1, out):
@@ -1839,8 +1913,10 @@ def add_out(input, other, *, alpha=1, out):
         else:
             route = add_out_routes[input._signature | other._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(add_out_op, (input, other,), {"alpha": alpha, "out": out})
-    return route(input, other, alpha, out)
+        pass
+    else:
+        return route(input, other, alpha, out)
+    return miss(add_out_op, (input, other,), {"alpha": alpha, "out": out})
 
 
 def add_Scalar_out(input, other, alpha=1, *, out):
@@ -1849,8 +1925,10 @@ def add_Scalar_out(input, other, alpha=1, *, out):
     try:
         route = add_Scalar_out_routes[input._signature | out._signature | SCALAR_BITS[other.__class__] | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(add_Scalar_out_op, (input, other, alpha,), {"out": out})
-    return route(input, other, alpha, out)
+        pass
+    else:
+        return route(input, other, alpha, out)
+    return miss(add_Scalar_out_op, (input, other, alpha,), {"out": out})
 
 
 def add(input, other, *, alpha=1, out=None):
@@ -1865,8 +1943,10 @@ def add(input, other, *, alpha=1, out=None):
         else:
             route = add_Tensor_routes[input._signature | other._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(add_Tensor_op, (input, other,), {"alpha": alpha})
-    return route(input, other, alpha)
+        pass
+    else:
+        return route(input, other, alpha)
+    return miss(add_Tensor_op, (input, other,), {"alpha": alpha})
 
 
 def add_(input, other, *, alpha=1):
@@ -1879,8 +1959,10 @@ def add_(input, other, *, alpha=1):
         else:
             route = add__Tensor_routes[input._signature | other._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(add__Tensor_op, (input, other,), {"alpha": alpha})
-    return route(input, other, alpha)
+        pass
+    else:
+        return route(input, other, alpha)
+    return miss(add__Tensor_op, (input, other,), {"alpha": alpha})
 
 
 def sub_out(input, other, *, alpha=1, out):
@@ -1893,8 +1975,10 @@ def sub_out(input, other, *, alpha=1, out):
         else:
             route = sub_out_routes[input._signature | other._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(sub_out_op, (input, other,), {"alpha": alpha, "out": out})
-    return route(input, other, alpha, out)
+        pass
+    else:
+        return route(input, other, alpha, out)
+    return miss(sub_out_op, (input, other,), {"alpha": alpha, "out": out})
 
 
 def sub_Scalar_out(input, other, alpha=1, *, out):
@@ -1903,8 +1987,10 @@ def sub_Scalar_out(input, other, alpha=1, *, out):
     try:
         route = sub_Scalar_out_routes[input._signature | out._signature | SCALAR_BITS[other.__class__] | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(sub_Scalar_out_op, (input, other, alpha,), {"out": out})
-    return route(input, other, alpha, out)
+        pass
+    else:
+        return route(input, other, alpha, out)
+    return miss(sub_Scalar_out_op, (input, other, alpha,), {"out": out})
 
 
 def sub(input, other, *, alpha=1, out=None):
@@ -1919,8 +2005,10 @@ def sub(input, other, *, alpha=1, out=None):
         else:
             route = sub_Tensor_routes[input._signature | other._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(sub_Tensor_op, (input, other,), {"alpha": alpha})
-    return route(input, other, alpha)
+        pass
+    else:
+        return route(input, other, alpha)
+    return miss(sub_Tensor_op, (input, other,), {"alpha": alpha})
 
 
 def sub_(input, other, *, alpha=1):
@@ -1933,8 +2021,10 @@ def sub_(input, other, *, alpha=1):
         else:
             route = sub__Tensor_routes[input._signature | other._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(sub__Tensor_op, (input, other,), {"alpha": alpha})
-    return route(input, other, alpha)
+        pass
+    else:
+        return route(input, other, alpha)
+    return miss(sub__Tensor_op, (input, other,), {"alpha": alpha})
 
 
 def rsub_Tensor_out(input, other, *, alpha=1, out):
@@ -1947,8 +2037,10 @@ def rsub_Tensor_out(input, other, *, alpha=1, out):
         else:
             route = rsub_Tensor_out_routes[input._signature | other._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(rsub_Tensor_out_op, (input, other,), {"alpha": alpha, "out": out})
-    return route(input, other, alpha, out)
+        pass
+    else:
+        return route(input, other, alpha, out)
+    return miss(rsub_Tensor_out_op, (input, other,), {"alpha": alpha, "out": out})
 
 
 def rsub_Scalar_out(input, other, alpha=1, *, out):
@@ -1957,8 +2049,10 @@ def rsub_Scalar_out(input, other, alpha=1, *, out):
     try:
         route = rsub_Scalar_out_routes[input._signature | out._signature | SCALAR_BITS[other.__class__] | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(rsub_Scalar_out_op, (input, other, alpha,), {"out": out})
-    return route(input, other, alpha, out)
+        pass
+    else:
+        return route(input, other, alpha, out)
+    return miss(rsub_Scalar_out_op, (input, other, alpha,), {"out": out})
 
 
 def rsub_Tensor(input, other, *, alpha=1):
@@ -1971,8 +2065,10 @@ def rsub_Tensor(input, other, *, alpha=1):
         else:
             route = rsub_Tensor_routes[input._signature | other._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(rsub_Tensor_op, (input, other,), {"alpha": alpha})
-    return route(input, other, alpha)
+        pass
+    else:
+        return route(input, other, alpha)
+    return miss(rsub_Tensor_op, (input, other,), {"alpha": alpha})
 
 
 def rsub_Scalar(input, other, alpha=1):
@@ -1981,8 +2077,10 @@ def rsub_Scalar(input, other, alpha=1):
     try:
         route = rsub_Scalar_routes[input._signature | SCALAR_BITS[other.__class__] | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(rsub_Scalar_op, (input, other, alpha,), {})
-    return route(input, other, alpha)
+        pass
+    else:
+        return route(input, other, alpha)
+    return miss(rsub_Scalar_op, (input, other, alpha,), {})
 
 
 _rsub_overloads = (
@@ -2012,8 +2110,10 @@ def mul_out(input, other, *, out):
         else:
             route = mul_out_routes[input._signature | other._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(mul_out_op, (input, other,), {"out": out})
-    return route(input, other, out)
+        pass
+    else:
+        return route(input, other, out)
+    return miss(mul_out_op, (input, other,), {"out": out})
 
 
 def mul_Scalar_out(input, other, *, out):
@@ -2022,8 +2122,10 @@ def mul_Scalar_out(input, other, *, out):
     try:
         route = mul_Scalar_out_routes[input._signature | out._signature | SCALAR_BITS[other.__class__] | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(mul_Scalar_out_op, (input, other,), {"out": out})
-    return route(input, other, out)
+        pass
+    else:
+        return route(input, other, out)
+    return miss(mul_Scalar_out_op, (input, other,), {"out": out})
 
 
 def mul(input, other, *, out=None):
@@ -2036,8 +2138,10 @@ def mul(input, other, *, out=None):
         else:
             route = mul_Tensor_routes[input._signature | other._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(mul_Tensor_op, (input, other,), {})
-    return route(input, other)
+        pass
+    else:
+        return route(input, other)
+    return miss(mul_Tensor_op, (input, other,), {})
 
 
 def mul_(input, other):
@@ -2048,8 +2152,10 @@ def mul_(input, other):
         else:
             route = mul__Tensor_routes[input._signature | other._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(mul__Tensor_op, (input, other,), {})
-    return route(input, other)
+        pass
+    else:
+        return route(input, other)
+    return miss(mul__Tensor_op, (input, other,), {})
 
 
 def div_out(input, other, *, out):
@@ -2060,8 +2166,10 @@ def div_out(input, other, *, out):
         else:
             route = div_out_routes[input._signature | other._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(div_out_op, (input, other,), {"out": out})
-    return route(input, other, out)
+        pass
+    else:
+        return route(input, other, out)
+    return miss(div_out_op, (input, other,), {"out": out})
 
 
 def div_Scalar_out(input, other, *, out):
@@ -2070,8 +2178,10 @@ def div_Scalar_out(input, other, *, out):
     try:
         route = div_Scalar_out_routes[input._signature | out._signature | SCALAR_BITS[other.__class__] | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(div_Scalar_out_op, (input, other,), {"out": out})
-    return route(input, other, out)
+        pass
+    else:
+        return route(input, other, out)
+    return miss(div_Scalar_out_op, (input, other,), {"out": out})
 
 
 def div_out_mode(input, other, *, rounding_mode, out):
@@ -2084,8 +2194,10 @@ def div_out_mode(input, other, *, rounding_mode, out):
         else:
             route = div_out_mode_routes[input._signature | other._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(div_out_mode_op, (input, other,), {"rounding_mode": rounding_mode, "out": out})
-    return route(input, other, rounding_mode, out)
+        pass
+    else:
+        return route(input, other, rounding_mode, out)
+    return miss(div_out_mode_op, (input, other,), {"rounding_mode": rounding_mode, "out": out})
 
 
 def div_Scalar_mode_out(input, other, *, rounding_mode, out):
@@ -2094,8 +2206,10 @@ def div_Scalar_mode_out(input, other, *, rounding_mode, out):
     try:
         route = div_Scalar_mode_out_routes[input._signature | out._signature | SCALAR_BITS[other.__class__] | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(div_Scalar_mode_out_op, (input, other,), {"rounding_mode": rounding_mode, "out": out})
-    return route(input, other, rounding_mode, out)
+        pass
+    else:
+        return route(input, other, rounding_mode, out)
+    return miss(div_Scalar_mode_out_op, (input, other,), {"rounding_mode": rounding_mode, "out": out})
 
 
 def div_Tensor(input, other):
@@ -2106,8 +2220,10 @@ def div_Tensor(input, other):
         else:
             route = div_Tensor_routes[input._signature | other._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(div_Tensor_op, (input, other,), {})
-    return route(input, other)
+        pass
+    else:
+        return route(input, other)
+    return miss(div_Tensor_op, (input, other,), {})
 
 
 def div_Scalar(input, other):
@@ -2116,8 +2232,10 @@ def div_Scalar(input, other):
     try:
         route = div_Scalar_routes[input._signature | SCALAR_BITS[other.__class__] | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(div_Scalar_op, (input, other,), {})
-    return route(input, other)
+        pass
+    else:
+        return route(input, other)
+    return miss(div_Scalar_op, (input, other,), {})
 
 
 def div_Tensor_mode(input, other, *, rounding_mode):
@@ -2130,8 +2248,10 @@ def div_Tensor_mode(input, other, *, rounding_mode):
         else:
             route = div_Tensor_mode_routes[input._signature | other._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(div_Tensor_mode_op, (input, other,), {"rounding_mode": rounding_mode})
-    return route(input, other, rounding_mode)
+        pass
+    else:
+        return route(input, other, rounding_mode)
+    return miss(div_Tensor_mode_op, (input, other,), {"rounding_mode": rounding_mode})
 
 
 def div_Scalar_mode(input, other, *, rounding_mode):
@@ -2140,8 +2260,10 @@ def div_Scalar_mode(input, other, *, rounding_mode):
     try:
         route = div_Scalar_mode_routes[input._signature | SCALAR_BITS[other.__class__] | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(div_Scalar_mode_op, (input, other,), {"rounding_mode": rounding_mode})
-    return route(input, other, rounding_mode)
+        pass
+    else:
+        return route(input, other, rounding_mode)
+    return miss(div_Scalar_mode_op, (input, other,), {"rounding_mode": rounding_mode})
 
 
 _div_overloads = (
@@ -2171,8 +2293,10 @@ def div__Tensor(input, other):
         else:
             route = div__Tensor_routes[input._signature | other._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(div__Tensor_op, (input, other,), {})
-    return route(input, other)
+        pass
+    else:
+        return route(input, other)
+    return miss(div__Tensor_op, (input, other,), {})
 
 
 def div__Scalar(input, other):
@@ -2181,8 +2305,10 @@ def div__Scalar(input, other):
     try:
         route = div__Scalar_routes[input._signature | SCALAR_BITS[other.__class__] | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(div__Scalar_op, (input, other,), {})
-    return route(input, other)
+        pass
+    else:
+        return route(input, other)
+    return miss(div__Scalar_op, (input, other,), {})
 
 
 def div__Tensor_mode(input, other, *, rounding_mode):
@@ -2195,8 +2321,10 @@ def div__Tensor_mode(input, other, *, rounding_mode):
         else:
             route = div__Tensor_mode_routes[input._signature | other._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(div__Tensor_mode_op, (input, other,), {"rounding_mode": rounding_mode})
-    return route(input, other, rounding_mode)
+        pass
+    else:
+        return route(input, other, rounding_mode)
+    return miss(div__Tensor_mode_op, (input, other,), {"rounding_mode": rounding_mode})
 
 
 def div__Scalar_mode(input, other, *, rounding_mode):
@@ -2205,8 +2333,10 @@ def div__Scalar_mode(input, other, *, rounding_mode):
     try:
         route = div__Scalar_mode_routes[input._signature | SCALAR_BITS[other.__class__] | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(div__Scalar_mode_op, (input, other,), {"rounding_mode": rounding_mode})
-    return route(input, other, rounding_mode)
+        pass
+    else:
+        return route(input, other, rounding_mode)
+    return miss(div__Scalar_mode_op, (input, other,), {"rounding_mode": rounding_mode})
 
 
 _div__overloads = (
@@ -2236,8 +2366,10 @@ def floor_divide_out(input, other, *, out):
         else:
             route = floor_divide_out_routes[input._signature | other._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(floor_divide_out_op, (input, other,), {"out": out})
-    return route(input, other, out)
+        pass
+    else:
+        return route(input, other, out)
+    return miss(floor_divide_out_op, (input, other,), {"out": out})
 
 
 def floor_divide_Scalar_out(input, other, *, out):
@@ -2246,8 +2378,10 @@ def floor_divide_Scalar_out(input, other, *, out):
     try:
         route = floor_divide_Scalar_out_routes[input._signature | out._signature | SCALAR_BITS[other.__class__] | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(floor_divide_Scalar_out_op, (input, other,), {"out": out})
-    return route(input, other, out)
+        pass
+    else:
+        return route(input, other, out)
+    return miss(floor_divide_Scalar_out_op, (input, other,), {"out": out})
 
 
 def floor_divide(input, other, *, out=None):
@@ -2260,8 +2394,10 @@ def floor_divide(input, other, *, out=None):
         else:
             route = floor_divide_routes[input._signature | other._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(floor_divide_op, (input, other,), {})
-    return route(input, other)
+        pass
+    else:
+        return route(input, other)
+    return miss(floor_divide_op, (input, other,), {})
 
 
 def floor_divide_(input, other):
@@ -2272,8 +2408,10 @@ def floor_divide_(input, other):
         else:
             route = floor_divide__Tensor_routes[input._signature | other._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(floor_divide__Tensor_op, (input, other,), {})
-    return route(input, other)
+        pass
+    else:
+        return route(input, other)
+    return miss(floor_divide__Tensor_op, (input, other,), {})
 
 
 def remainder_Tensor_out(input, other, *, out):
@@ -2284,8 +2422,10 @@ def remainder_Tensor_out(input, other, *, out):
         else:
             route = remainder_Tensor_out_routes[input._signature | other._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(remainder_Tensor_out_op, (input, other,), {"out": out})
-    return route(input, other, out)
+        pass
+    else:
+        return route(input, other, out)
+    return miss(remainder_Tensor_out_op, (input, other,), {"out": out})
 
 
 def remainder_Scalar_out(input, other, *, out):
@@ -2294,8 +2434,10 @@ def remainder_Scalar_out(input, other, *, out):
     try:
         route = remainder_Scalar_out_routes[input._signature | out._signature | SCALAR_BITS[other.__class__] | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(remainder_Scalar_out_op, (input, other,), {"out": out})
-    return route(input, other, out)
+        pass
+    else:
+        return route(input, other, out)
+    return miss(remainder_Scalar_out_op, (input, other,), {"out": out})
 
 
 def remainder_Tensor(input, other):
@@ -2306,8 +2448,10 @@ def remainder_Tensor(input, other):
         else:
             route = remainder_Tensor_routes[input._signature | other._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(remainder_Tensor_op, (input, other,), {})
-    return route(input, other)
+        pass
+    else:
+        return route(input, other)
+    return miss(remainder_Tensor_op, (input, other,), {})
 
 
 def remainder_Scalar(input, other):
@@ -2316,8 +2460,10 @@ def remainder_Scalar(input, other):
     try:
         route = remainder_Scalar_routes[input._signature | SCALAR_BITS[other.__class__] | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(remainder_Scalar_op, (input, other,), {})
-    return route(input, other)
+        pass
+    else:
+        return route(input, other)
+    return miss(remainder_Scalar_op, (input, other,), {})
 
 
 _remainder_overloads = (
@@ -2345,8 +2491,10 @@ def remainder__Tensor(input, other):
         else:
             route = remainder__Tensor_routes[input._signature | other._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(remainder__Tensor_op, (input, other,), {})
-    return route(input, other)
+        pass
+    else:
+        return route(input, other)
+    return miss(remainder__Tensor_op, (input, other,), {})
 
 
 def remainder__Scalar(input, other):
@@ -2355,8 +2503,10 @@ def remainder__Scalar(input, other):
     try:
         route = remainder__Scalar_routes[input._signature | SCALAR_BITS[other.__class__] | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(remainder__Scalar_op, (input, other,), {})
-    return route(input, other)
+        pass
+    else:
+        return route(input, other)
+    return miss(remainder__Scalar_op, (input, other,), {})
 
 
 _remainder__overloads = (
@@ -2384,8 +2534,10 @@ def fmod_Tensor_out(input, other, *, out):
         else:
             route = fmod_Tensor_out_routes[input._signature | other._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(fmod_Tensor_out_op, (input, other,), {"out": out})
-    return route(input, other, out)
+        pass
+    else:
+        return route(input, other, out)
+    return miss(fmod_Tensor_out_op, (input, other,), {"out": out})
 
 
 def fmod_Scalar_out(input, other, *, out):
@@ -2394,8 +2546,10 @@ def fmod_Scalar_out(input, other, *, out):
     try:
         route = fmod_Scalar_out_routes[input._signature | out._signature | SCALAR_BITS[other.__class__] | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(fmod_Scalar_out_op, (input, other,), {"out": out})
-    return route(input, other, out)
+        pass
+    else:
+        return route(input, other, out)
+    return miss(fmod_Scalar_out_op, (input, other,), {"out": out})
 
 
 def fmod_Tensor(input, other):
@@ -2406,8 +2560,10 @@ def fmod_Tensor(input, other):
         else:
             route = fmod_Tensor_routes[input._signature | other._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(fmod_Tensor_op, (input, other,), {})
-    return route(input, other)
+        pass
+    else:
+        return route(input, other)
+    return miss(fmod_Tensor_op, (input, other,), {})
 
 
 def fmod_Scalar(input, other):
@@ -2416,8 +2572,10 @@ def fmod_Scalar(input, other):
     try:
         route = fmod_Scalar_routes[input._signature | SCALAR_BITS[other.__class__] | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(fmod_Scalar_op, (input, other,), {})
-    return route(input, other)
+        pass
+    else:
+        return route(input, other)
+    return miss(fmod_Scalar_op, (input, other,), {})
 
 
 _fmod_overloads = (
@@ -2445,8 +2603,10 @@ def fmod__Tensor(input, other):
         else:
             route = fmod__Tensor_routes[input._signature | other._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(fmod__Tensor_op, (input, other,), {})
-    return route(input, other)
+        pass
+    else:
+        return route(input, other)
+    return miss(fmod__Tensor_op, (input, other,), {})
 
 
 def fmod__Scalar(input, other):
@@ -2455,8 +2615,10 @@ def fmod__Scalar(input, other):
     try:
         route = fmod__Scalar_routes[input._signature | SCALAR_BITS[other.__class__] | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(fmod__Scalar_op, (input, other,), {})
-    return route(input, other)
+        pass
+    else:
+        return route(input, other)
+    return miss(fmod__Scalar_op, (input, other,), {})
 
 
 _fmod__overloads = (
@@ -2484,8 +2646,10 @@ def pow_Tensor_Tensor_out(input, exponent, *, out):
         else:
             route = pow_Tensor_Tensor_out_routes[input._signature | exponent._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(pow_Tensor_Tensor_out_op, (input, exponent,), {"out": out})
-    return route(input, exponent, out)
+        pass
+    else:
+        return route(input, exponent, out)
+    return miss(pow_Tensor_Tensor_out_op, (input, exponent,), {"out": out})
 
 
 def pow_Tensor_Scalar_out(input, exponent, *, out):
@@ -2494,8 +2658,10 @@ def pow_Tensor_Scalar_out(input, exponent, *, out):
     try:
         route = pow_Tensor_Scalar_out_routes[input._signature | out._signature | SCALAR_BITS[exponent.__class__] | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(pow_Tensor_Scalar_out_op, (input, exponent,), {"out": out})
-    return route(input, exponent, out)
+        pass
+    else:
+        return route(input, exponent, out)
+    return miss(pow_Tensor_Scalar_out_op, (input, exponent,), {"out": out})
 
 
 def pow_Scalar_out(input, exponent, *, out):
@@ -2504,8 +2670,10 @@ def pow_Scalar_out(input, exponent, *, out):
     try:
         route = pow_Scalar_out_routes[exponent._signature | out._signature | SCALAR_BITS[input.__class__] | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(pow_Scalar_out_op, (input, exponent,), {"out": out})
-    return route(input, exponent, out)
+        pass
+    else:
+        return route(input, exponent, out)
+    return miss(pow_Scalar_out_op, (input, exponent,), {"out": out})
 
 
 def pow_Tensor_Tensor(input, exponent):
@@ -2516,8 +2684,10 @@ def pow_Tensor_Tensor(input, exponent):
         else:
             route = pow_Tensor_Tensor_routes[input._signature | exponent._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(pow_Tensor_Tensor_op, (input, exponent,), {})
-    return route(input, exponent)
+        pass
+    else:
+        return route(input, exponent)
+    return miss(pow_Tensor_Tensor_op, (input, exponent,), {})
 
 
 def pow_Tensor_Scalar(input, exponent):
@@ -2526,8 +2696,10 @@ def pow_Tensor_Scalar(input, exponent):
     try:
         route = pow_Tensor_Scalar_routes[input._signature | SCALAR_BITS[exponent.__class__] | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(pow_Tensor_Scalar_op, (input, exponent,), {})
-    return route(input, exponent)
+        pass
+    else:
+        return route(input, exponent)
+    return miss(pow_Tensor_Scalar_op, (input, exponent,), {})
 
 
 def pow_Scalar(input, exponent):
@@ -2536,8 +2708,10 @@ def pow_Scalar(input, exponent):
     try:
         route = pow_Scalar_routes[exponent._signature | SCALAR_BITS[input.__class__] | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(pow_Scalar_op, (input, exponent,), {})
-    return route(input, exponent)
+        pass
+    else:
+        return route(input, exponent)
+    return miss(pow_Scalar_op, (input, exponent,), {})
 
 
 _pow_overloads = (
@@ -2568,8 +2742,10 @@ def pow__Tensor(input, exponent):
         else:
             route = pow__Tensor_routes[input._signature | exponent._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(pow__Tensor_op, (input, exponent,), {})
-    return route(input, exponent)
+        pass
+    else:
+        return route(input, exponent)
+    return miss(pow__Tensor_op, (input, exponent,), {})
 
 
 def pow__Scalar(input, exponent):
@@ -2578,8 +2754,10 @@ def pow__Scalar(input, exponent):
     try:
         route = pow__Scalar_routes[input._signature | SCALAR_BITS[exponent.__class__] | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(pow__Scalar_op, (input, exponent,), {})
-    return route(input, exponent)
+        pass
+    else:
+        return route(input, exponent)
+    return miss(pow__Scalar_op, (input, exponent,), {})
 
 
 _pow__overloads = (
@@ -2605,8 +2783,10 @@ def subtract_Tensor(input, other, *, alpha=1):
     try:
         route = subtract_Tensor_routes[input._signature | other._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(subtract_Tensor_op, (input, other,), {"alpha": alpha})
-    return route(input, other, alpha)
+        pass
+    else:
+        return route(input, other, alpha)
+    return miss(subtract_Tensor_op, (input, other,), {"alpha": alpha})
 
 
 def subtract_Scalar(input, other, alpha=1):
@@ -2615,8 +2795,10 @@ def subtract_Scalar(input, other, alpha=1):
     try:
         route = subtract_Scalar_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(subtract_Scalar_op, (input, other, alpha,), {})
-    return route(input, other, alpha)
+        pass
+    else:
+        return route(input, other, alpha)
+    return miss(subtract_Scalar_op, (input, other, alpha,), {})
 
 
 _subtract_overloads = (
@@ -2644,8 +2826,10 @@ def subtract__Tensor(input, other, *, alpha=1):
     try:
         route = subtract__Tensor_routes[input._signature | other._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(subtract__Tensor_op, (input, other,), {"alpha": alpha})
-    return route(input, other, alpha)
+        pass
+    else:
+        return route(input, other, alpha)
+    return miss(subtract__Tensor_op, (input, other,), {"alpha": alpha})
 
 
 def subtract__Scalar(input, other, alpha=1):
@@ -2654,8 +2838,10 @@ def subtract__Scalar(input, other, alpha=1):
     try:
         route = subtract__Scalar_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(subtract__Scalar_op, (input, other, alpha,), {})
-    return route(input, other, alpha)
+        pass
+    else:
+        return route(input, other, alpha)
+    return miss(subtract__Scalar_op, (input, other, alpha,), {})
 
 
 _subtract__overloads = (
@@ -2681,8 +2867,10 @@ def multiply_Tensor(input, other):
     try:
         route = multiply_Tensor_routes[input._signature | other._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(multiply_Tensor_op, (input, other,), {})
-    return route(input, other)
+        pass
+    else:
+        return route(input, other)
+    return miss(multiply_Tensor_op, (input, other,), {})
 
 
 def multiply_Scalar(input, other):
@@ -2691,8 +2879,10 @@ def multiply_Scalar(input, other):
     try:
         route = multiply_Scalar_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(multiply_Scalar_op, (input, other,), {})
-    return route(input, other)
+        pass
+    else:
+        return route(input, other)
+    return miss(multiply_Scalar_op, (input, other,), {})
 
 
 _multiply_overloads = (
@@ -2716,8 +2906,10 @@ def multiply__Tensor(input, other):
     try:
         route = multiply__Tensor_routes[input._signature | other._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(multiply__Tensor_op, (input, other,), {})
-    return route(input, other)
+        pass
+    else:
+        return route(input, other)
+    return miss(multiply__Tensor_op, (input, other,), {})
 
 
 def multiply__Scalar(input, other):
@@ -2726,8 +2918,10 @@ def multiply__Scalar(input, other):
     try:
         route = multiply__Scalar_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(multiply__Scalar_op, (input, other,), {})
-    return route(input, other)
+        pass
+    else:
+        return route(input, other)
+    return miss(multiply__Scalar_op, (input, other,), {})
 
 
 _multiply__overloads = (
@@ -2751,8 +2945,10 @@ def divide_Tensor(input, other):
     try:
         route = divide_Tensor_routes[input._signature | other._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(divide_Tensor_op, (input, other,), {})
-    return route(input, other)
+        pass
+    else:
+        return route(input, other)
+    return miss(divide_Tensor_op, (input, other,), {})
 
 
 def divide_Scalar(input, other):
@@ -2761,8 +2957,10 @@ def divide_Scalar(input, other):
     try:
         route = divide_Scalar_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(divide_Scalar_op, (input, other,), {})
-    return route(input, other)
+        pass
+    else:
+        return route(input, other)
+    return miss(divide_Scalar_op, (input, other,), {})
 
 
 def divide_Tensor_mode(input, other, *, rounding_mode):
@@ -2771,8 +2969,10 @@ def divide_Tensor_mode(input, other, *, rounding_mode):
     try:
         route = divide_Tensor_mode_routes[input._signature | other._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(divide_Tensor_mode_op, (input, other,), {"rounding_mode": rounding_mode})
-    return route(input, other, rounding_mode)
+        pass
+    else:
+        return route(input, other, rounding_mode)
+    return miss(divide_Tensor_mode_op, (input, other,), {"rounding_mode": rounding_mode})
 
 
 def divide_Scalar_mode(input, other, *, rounding_mode):
@@ -2781,8 +2981,10 @@ def divide_Scalar_mode(input, other, *, rounding_mode):
     try:
         route = divide_Scalar_mode_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(divide_Scalar_mode_op, (input, other,), {"rounding_mode": rounding_mode})
-    return route(input, other, rounding_mode)
+        pass
+    else:
+        return route(input, other, rounding_mode)
+    return miss(divide_Scalar_mode_op, (input, other,), {"rounding_mode": rounding_mode})
 
 
 _divide_overloads = (
@@ -2808,8 +3010,10 @@ def divide__Tensor(input, other):
     try:
         route = divide__Tensor_routes[input._signature | other._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(divide__Tensor_op, (input, other,), {})
-    return route(input, other)
+        pass
+    else:
+        return route(input, other)
+    return miss(divide__Tensor_op, (input, other,), {})
 
 
 def divide__Scalar(input, other):
@@ -2818,8 +3022,10 @@ def divide__Scalar(input, other):
     try:
         route = divide__Scalar_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(divide__Scalar_op, (input, other,), {})
-    return route(input, other)
+        pass
+    else:
+        return route(input, other)
+    return miss(divide__Scalar_op, (input, other,), {})
 
 
 def divide__Tensor_mode(input, other, *, rounding_mode):
@@ -2828,8 +3034,10 @@ def divide__Tensor_mode(input, other, *, rounding_mode):
     try:
         route = divide__Tensor_mode_routes[input._signature | other._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(divide__Tensor_mode_op, (input, other,), {"rounding_mode": rounding_mode})
-    return route(input, other, rounding_mode)
+        pass
+    else:
+        return route(input, other, rounding_mode)
+    return miss(divide__Tensor_mode_op, (input, other,), {"rounding_mode": rounding_mode})
 
 
 def divide__Scalar_mode(input, other, *, rounding_mode):
@@ -2838,8 +3046,10 @@ def divide__Scalar_mode(input, other, *, rounding_mode):
     try:
         route = divide__Scalar_mode_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(divide__Scalar_mode_op, (input, other,), {"rounding_mode": rounding_mode})
-    return route(input, other, rounding_mode)
+        pass
+    else:
+        return route(input, other, rounding_mode)
+    return miss(divide__Scalar_mode_op, (input, other,), {"rounding_mode": rounding_mode})
 
 
 _divide__overloads = (
@@ -2865,8 +3075,10 @@ def true_divide_Tensor(input, other):
     try:
         route = true_divide_Tensor_routes[input._signature | other._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(true_divide_Tensor_op, (input, other,), {})
-    return route(input, other)
+        pass
+    else:
+        return route(input, other)
+    return miss(true_divide_Tensor_op, (input, other,), {})
 
 
 def true_divide_Scalar(input, other):
@@ -2875,8 +3087,10 @@ def true_divide_Scalar(input, other):
     try:
         route = true_divide_Scalar_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(true_divide_Scalar_op, (input, other,), {})
-    return route(input, other)
+        pass
+    else:
+        return route(input, other)
+    return miss(true_divide_Scalar_op, (input, other,), {})
 
 
 _true_divide_overloads = (
@@ -2900,8 +3114,10 @@ def true_divide__Tensor(input, other):
     try:
         route = true_divide__Tensor_routes[input._signature | other._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(true_divide__Tensor_op, (input, other,), {})
-    return route(input, other)
+        pass
+    else:
+        return route(input, other)
+    return miss(true_divide__Tensor_op, (input, other,), {})
 
 
 def true_divide__Scalar(input, other):
@@ -2910,8 +3126,10 @@ def true_divide__Scalar(input, other):
     try:
         route = true_divide__Scalar_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(true_divide__Scalar_op, (input, other,), {})
-    return route(input, other)
+        pass
+    else:
+        return route(input, other)
+    return miss(true_divide__Scalar_op, (input, other,), {})
 
 
 _true_divide__overloads = (
@@ -2935,40 +3153,50 @@ def negative(input):
     try:
         route = negative_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(negative_op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(negative_op, (input,), {})
 
 
 def negative_(input):
     try:
         route = negative__routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(negative__op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(negative__op, (input,), {})
 
 
 def absolute(input):
     try:
         route = absolute_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(absolute_op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(absolute_op, (input,), {})
 
 
 def absolute_(input):
     try:
         route = absolute__routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(absolute__op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(absolute__op, (input,), {})
 
 
 def neg_out(input, *, out):
     try:
         route = neg_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(neg_out_op, (input,), {"out": out})
-    return route(input, out)
+        pass
+    else:
+        return route(input, out)
+    return miss(neg_out_op, (input,), {"out": out})
 
 
 def neg(input, *, out=None):
@@ -2977,32 +3205,40 @@ def neg(input, *, out=None):
     try:
         route = neg_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(neg_op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(neg_op, (input,), {})
 
 
 def neg_(input):
     try:
         route = neg__routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(neg__op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(neg__op, (input,), {})
 
 
 def positive(input):
     try:
         route = positive_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(positive_op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(positive_op, (input,), {})
 
 
 def abs_out(input, *, out):
     try:
         route = abs_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(abs_out_op, (input,), {"out": out})
-    return route(input, out)
+        pass
+    else:
+        return route(input, out)
+    return miss(abs_out_op, (input,), {"out": out})
 
 
 def abs(input, *, out=None):
@@ -3011,24 +3247,30 @@ def abs(input, *, out=None):
     try:
         route = abs_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(abs_op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(abs_op, (input,), {})
 
 
 def abs_(input):
     try:
         route = abs__routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(abs__op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(abs__op, (input,), {})
 
 
 def sign_out(input, *, out):
     try:
         route = sign_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(sign_out_op, (input,), {"out": out})
-    return route(input, out)
+        pass
+    else:
+        return route(input, out)
+    return miss(sign_out_op, (input,), {"out": out})
 
 
 def sign(input, *, out=None):
@@ -3037,24 +3279,30 @@ def sign(input, *, out=None):
     try:
         route = sign_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(sign_op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(sign_op, (input,), {})
 
 
 def sign_(input):
     try:
         route = sign__routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(sign__op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(sign__op, (input,), {})
 
 
 def sgn_out(input, *, out):
     try:
         route = sgn_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(sgn_out_op, (input,), {"out": out})
-    return route(input, out)
+        pass
+    else:
+        return route(input, out)
+    return miss(sgn_out_op, (input,), {"out": out})
 
 
 def sgn(input, *, out=None):
@@ -3063,24 +3311,30 @@ def sgn(input, *, out=None):
     try:
         route = sgn_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(sgn_op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(sgn_op, (input,), {})
 
 
 def sgn_(input):
     try:
         route = sgn__routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(sgn__op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(sgn__op, (input,), {})
 
 
 def reciprocal_out(input, *, out):
     try:
         route = reciprocal_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(reciprocal_out_op, (input,), {"out": out})
-    return route(input, out)
+        pass
+    else:
+        return route(input, out)
+    return miss(reciprocal_out_op, (input,), {"out": out})
 
 
 def reciprocal(input, *, out=None):
@@ -3089,24 +3343,30 @@ def reciprocal(input, *, out=None):
     try:
         route = reciprocal_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(reciprocal_op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(reciprocal_op, (input,), {})
 
 
 def reciprocal_(input):
     try:
         route = reciprocal__routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(reciprocal__op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(reciprocal__op, (input,), {})
 
 
 def sqrt_out(input, *, out):
     try:
         route = sqrt_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(sqrt_out_op, (input,), {"out": out})
-    return route(input, out)
+        pass
+    else:
+        return route(input, out)
+    return miss(sqrt_out_op, (input,), {"out": out})
 
 
 def sqrt(input, *, out=None):
@@ -3115,24 +3375,30 @@ def sqrt(input, *, out=None):
     try:
         route = sqrt_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(sqrt_op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(sqrt_op, (input,), {})
 
 
 def sqrt_(input):
     try:
         route = sqrt__routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(sqrt__op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(sqrt__op, (input,), {})
 
 
 def rsqrt_out(input, *, out):
     try:
         route = rsqrt_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(rsqrt_out_op, (input,), {"out": out})
-    return route(input, out)
+        pass
+    else:
+        return route(input, out)
+    return miss(rsqrt_out_op, (input,), {"out": out})
 
 
 def rsqrt(input, *, out=None):
@@ -3141,40 +3407,50 @@ def rsqrt(input, *, out=None):
     try:
         route = rsqrt_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(rsqrt_op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(rsqrt_op, (input,), {})
 
 
 def rsqrt_(input):
     try:
         route = rsqrt__routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(rsqrt__op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(rsqrt__op, (input,), {})
 
 
 def square(input):
     try:
         route = square_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(square_op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(square_op, (input,), {})
 
 
 def square_(input):
     try:
         route = square__routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(square__op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(square__op, (input,), {})
 
 
 def exp_out(input, *, out):
     try:
         route = exp_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(exp_out_op, (input,), {"out": out})
-    return route(input, out)
+        pass
+    else:
+        return route(input, out)
+    return miss(exp_out_op, (input,), {"out": out})
 
 
 def exp(input, *, out=None):
@@ -3183,24 +3459,30 @@ def exp(input, *, out=None):
     try:
         route = exp_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(exp_op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(exp_op, (input,), {})
 
 
 def exp_(input):
     try:
         route = exp__routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(exp__op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(exp__op, (input,), {})
 
 
 def exp2_out(input, *, out):
     try:
         route = exp2_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(exp2_out_op, (input,), {"out": out})
-    return route(input, out)
+        pass
+    else:
+        return route(input, out)
+    return miss(exp2_out_op, (input,), {"out": out})
 
 
 def exp2(input, *, out=None):
@@ -3209,24 +3491,30 @@ def exp2(input, *, out=None):
     try:
         route = exp2_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(exp2_op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(exp2_op, (input,), {})
 
 
 def exp2_(input):
     try:
         route = exp2__routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(exp2__op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(exp2__op, (input,), {})
 
 
 def expm1_out(input, *, out):
     try:
         route = expm1_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(expm1_out_op, (input,), {"out": out})
-    return route(input, out)
+        pass
+    else:
+        return route(input, out)
+    return miss(expm1_out_op, (input,), {"out": out})
 
 
 def expm1(input, *, out=None):
@@ -3235,24 +3523,30 @@ def expm1(input, *, out=None):
     try:
         route = expm1_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(expm1_op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(expm1_op, (input,), {})
 
 
 def expm1_(input):
     try:
         route = expm1__routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(expm1__op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(expm1__op, (input,), {})
 
 
 def log_out(input, *, out):
     try:
         route = log_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(log_out_op, (input,), {"out": out})
-    return route(input, out)
+        pass
+    else:
+        return route(input, out)
+    return miss(log_out_op, (input,), {"out": out})
 
 
 def log(input, *, out=None):
@@ -3261,24 +3555,30 @@ def log(input, *, out=None):
     try:
         route = log_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(log_op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(log_op, (input,), {})
 
 
 def log_(input):
     try:
         route = log__routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(log__op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(log__op, (input,), {})
 
 
 def log2_out(input, *, out):
     try:
         route = log2_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(log2_out_op, (input,), {"out": out})
-    return route(input, out)
+        pass
+    else:
+        return route(input, out)
+    return miss(log2_out_op, (input,), {"out": out})
 
 
 def log2(input, *, out=None):
@@ -3287,24 +3587,30 @@ def log2(input, *, out=None):
     try:
         route = log2_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(log2_op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(log2_op, (input,), {})
 
 
 def log2_(input):
     try:
         route = log2__routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(log2__op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(log2__op, (input,), {})
 
 
 def log10_out(input, *, out):
     try:
         route = log10_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(log10_out_op, (input,), {"out": out})
-    return route(input, out)
+        pass
+    else:
+        return route(input, out)
+    return miss(log10_out_op, (input,), {"out": out})
 
 
 def log10(input, *, out=None):
@@ -3313,24 +3619,30 @@ def log10(input, *, out=None):
     try:
         route = log10_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(log10_op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(log10_op, (input,), {})
 
 
 def log10_(input):
     try:
         route = log10__routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(log10__op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(log10__op, (input,), {})
 
 
 def log1p_out(input, *, out):
     try:
         route = log1p_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(log1p_out_op, (input,), {"out": out})
-    return route(input, out)
+        pass
+    else:
+        return route(input, out)
+    return miss(log1p_out_op, (input,), {"out": out})
 
 
 def log1p(input, *, out=None):
@@ -3339,24 +3651,30 @@ def log1p(input, *, out=None):
     try:
         route = log1p_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(log1p_op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(log1p_op, (input,), {})
 
 
 def log1p_(input):
     try:
         route = log1p__routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(log1p__op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(log1p__op, (input,), {})
 
 
 def sin_out(input, *, out):
     try:
         route = sin_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(sin_out_op, (input,), {"out": out})
-    return route(input, out)
+        pass
+    else:
+        return route(input, out)
+    return miss(sin_out_op, (input,), {"out": out})
 
 
 def sin(input, *, out=None):
@@ -3365,24 +3683,30 @@ def sin(input, *, out=None):
     try:
         route = sin_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(sin_op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(sin_op, (input,), {})
 
 
 def sin_(input):
     try:
         route = sin__routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(sin__op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(sin__op, (input,), {})
 
 
 def cos_out(input, *, out):
     try:
         route = cos_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(cos_out_op, (input,), {"out": out})
-    return route(input, out)
+        pass
+    else:
+        return route(input, out)
+    return miss(cos_out_op, (input,), {"out": out})
 
 
 def cos(input, *, out=None):
@@ -3391,24 +3715,30 @@ def cos(input, *, out=None):
     try:
         route = cos_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(cos_op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(cos_op, (input,), {})
 
 
 def cos_(input):
     try:
         route = cos__routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(cos__op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(cos__op, (input,), {})
 
 
 def tan_out(input, *, out):
     try:
         route = tan_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(tan_out_op, (input,), {"out": out})
-    return route(input, out)
+        pass
+    else:
+        return route(input, out)
+    return miss(tan_out_op, (input,), {"out": out})
 
 
 def tan(input, *, out=None):
@@ -3417,24 +3747,30 @@ def tan(input, *, out=None):
     try:
         route = tan_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(tan_op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(tan_op, (input,), {})
 
 
 def tan_(input):
     try:
         route = tan__routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(tan__op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(tan__op, (input,), {})
 
 
 def asin_out(input, *, out):
     try:
         route = asin_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(asin_out_op, (input,), {"out": out})
-    return route(input, out)
+        pass
+    else:
+        return route(input, out)
+    return miss(asin_out_op, (input,), {"out": out})
 
 
 def asin(input, *, out=None):
@@ -3443,24 +3779,30 @@ def asin(input, *, out=None):
     try:
         route = asin_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(asin_op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(asin_op, (input,), {})
 
 
 def asin_(input):
     try:
         route = asin__routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(asin__op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(asin__op, (input,), {})
 
 
 def acos_out(input, *, out):
     try:
         route = acos_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(acos_out_op, (input,), {"out": out})
-    return route(input, out)
+        pass
+    else:
+        return route(input, out)
+    return miss(acos_out_op, (input,), {"out": out})
 
 
 def acos(input, *, out=None):
@@ -3469,24 +3811,30 @@ def acos(input, *, out=None):
     try:
         route = acos_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(acos_op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(acos_op, (input,), {})
 
 
 def acos_(input):
     try:
         route = acos__routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(acos__op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(acos__op, (input,), {})
 
 
 def atan_out(input, *, out):
     try:
         route = atan_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(atan_out_op, (input,), {"out": out})
-    return route(input, out)
+        pass
+    else:
+        return route(input, out)
+    return miss(atan_out_op, (input,), {"out": out})
 
 
 def atan(input, *, out=None):
@@ -3495,16 +3843,20 @@ def atan(input, *, out=None):
     try:
         route = atan_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(atan_op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(atan_op, (input,), {})
 
 
 def atan_(input):
     try:
         route = atan__routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(atan__op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(atan__op, (input,), {})
 
 
 def atan2_out(input, other, *, out):
@@ -3515,8 +3867,10 @@ def atan2_out(input, other, *, out):
         else:
             route = atan2_out_routes[input._signature | other._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(atan2_out_op, (input, other,), {"out": out})
-    return route(input, other, out)
+        pass
+    else:
+        return route(input, other, out)
+    return miss(atan2_out_op, (input, other,), {"out": out})
 
 
 def atan2(input, other, *, out=None):
@@ -3529,8 +3883,10 @@ def atan2(input, other, *, out=None):
         else:
             route = atan2_routes[input._signature | other._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(atan2_op, (input, other,), {})
-    return route(input, other)
+        pass
+    else:
+        return route(input, other)
+    return miss(atan2_op, (input, other,), {})
 
 
 def atan2_(input, other):
@@ -3541,16 +3897,20 @@ def atan2_(input, other):
         else:
             route = atan2__routes[input._signature | other._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(atan2__op, (input, other,), {})
-    return route(input, other)
+        pass
+    else:
+        return route(input, other)
+    return miss(atan2__op, (input, other,), {})
 
 
 def sinh_out(input, *, out):
     try:
         route = sinh_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(sinh_out_op, (input,), {"out": out})
-    return route(input, out)
+        pass
+    else:
+        return route(input, out)
+    return miss(sinh_out_op, (input,), {"out": out})
 
 
 def sinh(input, *, out=None):
@@ -3559,24 +3919,30 @@ def sinh(input, *, out=None):
     try:
         route = sinh_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(sinh_op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(sinh_op, (input,), {})
 
 
 def sinh_(input):
     try:
         route = sinh__routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(sinh__op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(sinh__op, (input,), {})
 
 
 def cosh_out(input, *, out):
     try:
         route = cosh_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(cosh_out_op, (input,), {"out": out})
-    return route(input, out)
+        pass
+    else:
+        return route(input, out)
+    return miss(cosh_out_op, (input,), {"out": out})
 
 
 def cosh(input, *, out=None):
@@ -3585,24 +3951,30 @@ def cosh(input, *, out=None):
     try:
         route = cosh_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(cosh_op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(cosh_op, (input,), {})
 
 
 def cosh_(input):
     try:
         route = cosh__routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(cosh__op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(cosh__op, (input,), {})
 
 
 def tanh_out(input, *, out):
     try:
         route = tanh_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(tanh_out_op, (input,), {"out": out})
-    return route(input, out)
+        pass
+    else:
+        return route(input, out)
+    return miss(tanh_out_op, (input,), {"out": out})
 
 
 def tanh(input, *, out=None):
@@ -3611,24 +3983,30 @@ def tanh(input, *, out=None):
     try:
         route = tanh_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(tanh_op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(tanh_op, (input,), {})
 
 
 def tanh_(input):
     try:
         route = tanh__routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(tanh__op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(tanh__op, (input,), {})
 
 
 def asinh_out(input, *, out):
     try:
         route = asinh_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(asinh_out_op, (input,), {"out": out})
-    return route(input, out)
+        pass
+    else:
+        return route(input, out)
+    return miss(asinh_out_op, (input,), {"out": out})
 
 
 def asinh(input, *, out=None):
@@ -3637,24 +4015,30 @@ def asinh(input, *, out=None):
     try:
         route = asinh_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(asinh_op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(asinh_op, (input,), {})
 
 
 def asinh_(input):
     try:
         route = asinh__routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(asinh__op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(asinh__op, (input,), {})
 
 
 def acosh_out(input, *, out):
     try:
         route = acosh_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(acosh_out_op, (input,), {"out": out})
-    return route(input, out)
+        pass
+    else:
+        return route(input, out)
+    return miss(acosh_out_op, (input,), {"out": out})
 
 
 def acosh(input, *, out=None):
@@ -3663,24 +4047,30 @@ def acosh(input, *, out=None):
     try:
         route = acosh_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(acosh_op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(acosh_op, (input,), {})
 
 
 def acosh_(input):
     try:
         route = acosh__routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(acosh__op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(acosh__op, (input,), {})
 
 
 def atanh_out(input, *, out):
     try:
         route = atanh_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(atanh_out_op, (input,), {"out": out})
-    return route(input, out)
+        pass
+    else:
+        return route(input, out)
+    return miss(atanh_out_op, (input,), {"out": out})
 
 
 def atanh(input, *, out=None):
@@ -3689,24 +4079,30 @@ def atanh(input, *, out=None):
     try:
         route = atanh_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(atanh_op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(atanh_op, (input,), {})
 
 
 def atanh_(input):
     try:
         route = atanh__routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(atanh__op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(atanh__op, (input,), {})
 
 
 def erf_out(input, *, out):
     try:
         route = erf_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(erf_out_op, (input,), {"out": out})
-    return route(input, out)
+        pass
+    else:
+        return route(input, out)
+    return miss(erf_out_op, (input,), {"out": out})
 
 
 def erf(input, *, out=None):
@@ -3715,24 +4111,30 @@ def erf(input, *, out=None):
     try:
         route = erf_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(erf_op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(erf_op, (input,), {})
 
 
 def erf_(input):
     try:
         route = erf__routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(erf__op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(erf__op, (input,), {})
 
 
 def erfc_out(input, *, out):
     try:
         route = erfc_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(erfc_out_op, (input,), {"out": out})
-    return route(input, out)
+        pass
+    else:
+        return route(input, out)
+    return miss(erfc_out_op, (input,), {"out": out})
 
 
 def erfc(input, *, out=None):
@@ -3741,24 +4143,30 @@ def erfc(input, *, out=None):
     try:
         route = erfc_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(erfc_op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(erfc_op, (input,), {})
 
 
 def erfc_(input):
     try:
         route = erfc__routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(erfc__op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(erfc__op, (input,), {})
 
 
 def sigmoid_out(input, *, out):
     try:
         route = sigmoid_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(sigmoid_out_op, (input,), {"out": out})
-    return route(input, out)
+        pass
+    else:
+        return route(input, out)
+    return miss(sigmoid_out_op, (input,), {"out": out})
 
 
 def sigmoid(input, *, out=None):
@@ -3767,24 +4175,30 @@ def sigmoid(input, *, out=None):
     try:
         route = sigmoid_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(sigmoid_op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(sigmoid_op, (input,), {})
 
 
 def sigmoid_(input):
     try:
         route = sigmoid__routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(sigmoid__op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(sigmoid__op, (input,), {})
 
 
 def floor_out(input, *, out):
     try:
         route = floor_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(floor_out_op, (input,), {"out": out})
-    return route(input, out)
+        pass
+    else:
+        return route(input, out)
+    return miss(floor_out_op, (input,), {"out": out})
 
 
 def floor(input, *, out=None):
@@ -3793,24 +4207,30 @@ def floor(input, *, out=None):
     try:
         route = floor_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(floor_op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(floor_op, (input,), {})
 
 
 def floor_(input):
     try:
         route = floor__routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(floor__op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(floor__op, (input,), {})
 
 
 def ceil_out(input, *, out):
     try:
         route = ceil_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(ceil_out_op, (input,), {"out": out})
-    return route(input, out)
+        pass
+    else:
+        return route(input, out)
+    return miss(ceil_out_op, (input,), {"out": out})
 
 
 def ceil(input, *, out=None):
@@ -3819,24 +4239,30 @@ def ceil(input, *, out=None):
     try:
         route = ceil_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(ceil_op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(ceil_op, (input,), {})
 
 
 def ceil_(input):
     try:
         route = ceil__routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(ceil__op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(ceil__op, (input,), {})
 
 
 def round_out(input, *, out):
     try:
         route = round_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(round_out_op, (input,), {"out": out})
-    return route(input, out)
+        pass
+    else:
+        return route(input, out)
+    return miss(round_out_op, (input,), {"out": out})
 
 
 def round(input, *, out=None):
@@ -3845,24 +4271,30 @@ def round(input, *, out=None):
     try:
         route = round_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(round_op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(round_op, (input,), {})
 
 
 def round_(input):
     try:
         route = round__routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(round__op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(round__op, (input,), {})
 
 
 def trunc_out(input, *, out):
     try:
         route = trunc_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(trunc_out_op, (input,), {"out": out})
-    return route(input, out)
+        pass
+    else:
+        return route(input, out)
+    return miss(trunc_out_op, (input,), {"out": out})
 
 
 def trunc(input, *, out=None):
@@ -3871,40 +4303,50 @@ def trunc(input, *, out=None):
     try:
         route = trunc_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(trunc_op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(trunc_op, (input,), {})
 
 
 def trunc_(input):
     try:
         route = trunc__routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(trunc__op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(trunc__op, (input,), {})
 
 
 def fix(input):
     try:
         route = fix_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(fix_op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(fix_op, (input,), {})
 
 
 def fix_(input):
     try:
         route = fix__routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(fix__op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(fix__op, (input,), {})
 
 
 def frac_out(input, *, out):
     try:
         route = frac_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(frac_out_op, (input,), {"out": out})
-    return route(input, out)
+        pass
+    else:
+        return route(input, out)
+    return miss(frac_out_op, (input,), {"out": out})
 
 
 def frac(input, *, out=None):
@@ -3913,24 +4355,30 @@ def frac(input, *, out=None):
     try:
         route = frac_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(frac_op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(frac_op, (input,), {})
 
 
 def frac_(input):
     try:
         route = frac__routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(frac__op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(frac__op, (input,), {})
 
 
 def isnan_out(input, *, out):
     try:
         route = isnan_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(isnan_out_op, (input,), {"out": out})
-    return route(input, out)
+        pass
+    else:
+        return route(input, out)
+    return miss(isnan_out_op, (input,), {"out": out})
 
 
 def isnan(input, *, out=None):
@@ -3939,16 +4387,20 @@ def isnan(input, *, out=None):
     try:
         route = isnan_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(isnan_op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(isnan_op, (input,), {})
 
 
 def isinf_out(input, *, out):
     try:
         route = isinf_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(isinf_out_op, (input,), {"out": out})
-    return route(input, out)
+        pass
+    else:
+        return route(input, out)
+    return miss(isinf_out_op, (input,), {"out": out})
 
 
 def isinf(input, *, out=None):
@@ -3957,16 +4409,20 @@ def isinf(input, *, out=None):
     try:
         route = isinf_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(isinf_op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(isinf_op, (input,), {})
 
 
 def isfinite(input):
     try:
         route = isfinite_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(isfinite_op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(isfinite_op, (input,), {})
 
 
 def nan_to_num_out(input, nan=None, posinf=None, neginf=None, *, out):
@@ -3975,8 +4431,10 @@ def nan_to_num_out(input, nan=None, posinf=None, neginf=None, *, out):
     try:
         route = nan_to_num_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(nan_to_num_out_op, (input, nan, posinf, neginf,), {"out": out})
-    return route(input, nan, posinf, neginf, out)
+        pass
+    else:
+        return route(input, nan, posinf, neginf, out)
+    return miss(nan_to_num_out_op, (input, nan, posinf, neginf,), {"out": out})
 
 
 def nan_to_num(input, nan=None, posinf=None, neginf=None, *, out=None):
@@ -3987,8 +4445,10 @@ def nan_to_num(input, nan=None, posinf=None, neginf=None, *, out=None):
     try:
         route = nan_to_num_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(nan_to_num_op, (input, nan, posinf, neginf,), {})
-    return route(input, nan, posinf, neginf)
+        pass
+    else:
+        return route(input, nan, posinf, neginf)
+    return miss(nan_to_num_op, (input, nan, posinf, neginf,), {})
 
 
 def nan_to_num_(input, nan=None, posinf=None, neginf=None):
@@ -3997,120 +4457,150 @@ def nan_to_num_(input, nan=None, posinf=None, neginf=None):
     try:
         route = nan_to_num__routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(nan_to_num__op, (input, nan, posinf, neginf,), {})
-    return route(input, nan, posinf, neginf)
+        pass
+    else:
+        return route(input, nan, posinf, neginf)
+    return miss(nan_to_num__op, (input, nan, posinf, neginf,), {})
 
 
 def arcsin(input):
     try:
         route = arcsin_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(arcsin_op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(arcsin_op, (input,), {})
 
 
 def arcsin_(input):
     try:
         route = arcsin__routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(arcsin__op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(arcsin__op, (input,), {})
 
 
 def arccos(input):
     try:
         route = arccos_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(arccos_op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(arccos_op, (input,), {})
 
 
 def arccos_(input):
     try:
         route = arccos__routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(arccos__op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(arccos__op, (input,), {})
 
 
 def arctan(input):
     try:
         route = arctan_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(arctan_op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(arctan_op, (input,), {})
 
 
 def arctan_(input):
     try:
         route = arctan__routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(arctan__op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(arctan__op, (input,), {})
 
 
 def arctan2(input, other):
     try:
         route = arctan2_routes[input._signature | other._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(arctan2_op, (input, other,), {})
-    return route(input, other)
+        pass
+    else:
+        return route(input, other)
+    return miss(arctan2_op, (input, other,), {})
 
 
 def arctan2_(input, other):
     try:
         route = arctan2__routes[input._signature | other._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(arctan2__op, (input, other,), {})
-    return route(input, other)
+        pass
+    else:
+        return route(input, other)
+    return miss(arctan2__op, (input, other,), {})
 
 
 def arcsinh(input):
     try:
         route = arcsinh_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(arcsinh_op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(arcsinh_op, (input,), {})
 
 
 def arcsinh_(input):
     try:
         route = arcsinh__routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(arcsinh__op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(arcsinh__op, (input,), {})
 
 
 def arccosh(input):
     try:
         route = arccosh_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(arccosh_op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(arccosh_op, (input,), {})
 
 
 def arccosh_(input):
     try:
         route = arccosh__routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(arccosh__op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(arccosh__op, (input,), {})
 
 
 def arctanh(input):
     try:
         route = arctanh_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(arctanh_op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(arctanh_op, (input,), {})
 
 
 def arctanh_(input):
     try:
         route = arctanh__routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(arctanh__op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(arctanh__op, (input,), {})
 
 
 def clip_default(input, min=None, max=None):
@@ -4119,8 +4609,10 @@ def clip_default(input, min=None, max=None):
     try:
         route = clip_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(clip_op, (input, min, max,), {})
-    return route(input, min, max)
+        pass
+    else:
+        return route(input, min, max)
+    return miss(clip_op, (input, min, max,), {})
 
 
 def clip_Tensor(input, min=None, max=None):
@@ -4132,8 +4624,10 @@ def clip_Tensor(input, min=None, max=None):
             key |= max._signature
         route = clip_Tensor_routes[key]
     except (KeyError, AttributeError, TypeError):
-        return miss(clip_Tensor_op, (input, min, max,), {})
-    return route(input, min, max)
+        pass
+    else:
+        return route(input, min, max)
+    return miss(clip_Tensor_op, (input, min, max,), {})
 
 
 _clip_overloads = (
@@ -4166,8 +4660,10 @@ def clip__default(input, min=None, max=None):
     try:
         route = clip__routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(clip__op, (input, min, max,), {})
-    return route(input, min, max)
+        pass
+    else:
+        return route(input, min, max)
+    return miss(clip__op, (input, min, max,), {})
 
 
 def clip__Tensor(input, min=None, max=None):
@@ -4179,8 +4675,10 @@ def clip__Tensor(input, min=None, max=None):
             key |= max._signature
         route = clip__Tensor_routes[key]
     except (KeyError, AttributeError, TypeError):
-        return miss(clip__Tensor_op, (input, min, max,), {})
-    return route(input, min, max)
+        pass
+    else:
+        return route(input, min, max)
+    return miss(clip__Tensor_op, (input, min, max,), {})
 
 
 _clip__overloads = (
@@ -4218,8 +4716,10 @@ def clamp_out(input, min=None, max=None, *, out):
             key |= SCALAR_BITS[max.__class__]
         route = clamp_out_routes[key]
     except (KeyError, AttributeError, TypeError):
-        return miss(clamp_out_op, (input, min, max,), {"out": out})
-    return route(input, min, max, out)
+        pass
+    else:
+        return route(input, min, max, out)
+    return miss(clamp_out_op, (input, min, max,), {"out": out})
 
 
 def clamp_Tensor_out(input, min=None, max=None, *, out):
@@ -4231,8 +4731,10 @@ def clamp_Tensor_out(input, min=None, max=None, *, out):
             key |= max._signature
         route = clamp_Tensor_out_routes[key]
     except (KeyError, AttributeError, TypeError):
-        return miss(clamp_Tensor_out_op, (input, min, max,), {"out": out})
-    return route(input, min, max, out)
+        pass
+    else:
+        return route(input, min, max, out)
+    return miss(clamp_Tensor_out_op, (input, min, max,), {"out": out})
 
 
 def clamp_default(input, min=None, max=None):
@@ -4246,8 +4748,10 @@ def clamp_default(input, min=None, max=None):
             key |= SCALAR_BITS[max.__class__]
         route = clamp_routes[key]
     except (KeyError, AttributeError, TypeError):
-        return miss(clamp_op, (input, min, max,), {})
-    return route(input, min, max)
+        pass
+    else:
+        return route(input, min, max)
+    return miss(clamp_op, (input, min, max,), {})
 
 
 def clamp_Tensor(input, min=None, max=None):
@@ -4259,8 +4763,10 @@ def clamp_Tensor(input, min=None, max=None):
             key |= max._signature
         route = clamp_Tensor_routes[key]
     except (KeyError, AttributeError, TypeError):
-        return miss(clamp_Tensor_op, (input, min, max,), {})
-    return route(input, min, max)
+        pass
+    else:
+        return route(input, min, max)
+    return miss(clamp_Tensor_op, (input, min, max,), {})
 
 
 _clamp_overloads = (
@@ -4298,8 +4804,10 @@ def clamp__default(input, min=None, max=None):
             key |= SCALAR_BITS[max.__class__]
         route = clamp__routes[key]
     except (KeyError, AttributeError, TypeError):
-        return miss(clamp__op, (input, min, max,), {})
-    return route(input, min, max)
+        pass
+    else:
+        return route(input, min, max)
+    return miss(clamp__op, (input, min, max,), {})
 
 
 def clamp__Tensor(input, min=None, max=None):
@@ -4311,8 +4819,10 @@ def clamp__Tensor(input, min=None, max=None):
             key |= max._signature
         route = clamp__Tensor_routes[key]
     except (KeyError, AttributeError, TypeError):
-        return miss(clamp__Tensor_op, (input, min, max,), {})
-    return route(input, min, max)
+        pass
+    else:
+        return route(input, min, max)
+    return miss(clamp__Tensor_op, (input, min, max,), {})
 
 
 _clamp__overloads = (
@@ -4345,8 +4855,10 @@ def clamp_min_out(input, min, *, out):
     try:
         route = clamp_min_out_routes[input._signature | out._signature | SCALAR_BITS[min.__class__] | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(clamp_min_out_op, (input, min,), {"out": out})
-    return route(input, min, out)
+        pass
+    else:
+        return route(input, min, out)
+    return miss(clamp_min_out_op, (input, min,), {"out": out})
 
 
 def clamp_min_Tensor_out(input, min, *, out):
@@ -4357,8 +4869,10 @@ def clamp_min_Tensor_out(input, min, *, out):
         else:
             route = clamp_min_Tensor_out_routes[input._signature | min._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(clamp_min_Tensor_out_op, (input, min,), {"out": out})
-    return route(input, min, out)
+        pass
+    else:
+        return route(input, min, out)
+    return miss(clamp_min_Tensor_out_op, (input, min,), {"out": out})
 
 
 def clamp_min_default(input, min):
@@ -4367,8 +4881,10 @@ def clamp_min_default(input, min):
     try:
         route = clamp_min_routes[input._signature | SCALAR_BITS[min.__class__] | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(clamp_min_op, (input, min,), {})
-    return route(input, min)
+        pass
+    else:
+        return route(input, min)
+    return miss(clamp_min_op, (input, min,), {})
 
 
 def clamp_min_Tensor(input, min):
@@ -4379,8 +4895,10 @@ def clamp_min_Tensor(input, min):
         else:
             route = clamp_min_Tensor_routes[input._signature | min._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(clamp_min_Tensor_op, (input, min,), {})
-    return route(input, min)
+        pass
+    else:
+        return route(input, min)
+    return miss(clamp_min_Tensor_op, (input, min,), {})
 
 
 _clamp_min_overloads = (
@@ -4406,8 +4924,10 @@ def clamp_min__default(input, min):
     try:
         route = clamp_min__routes[input._signature | SCALAR_BITS[min.__class__] | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(clamp_min__op, (input, min,), {})
-    return route(input, min)
+        pass
+    else:
+        return route(input, min)
+    return miss(clamp_min__op, (input, min,), {})
 
 
 def clamp_min__Tensor(input, min):
@@ -4418,8 +4938,10 @@ def clamp_min__Tensor(input, min):
         else:
             route = clamp_min__Tensor_routes[input._signature | min._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(clamp_min__Tensor_op, (input, min,), {})
-    return route(input, min)
+        pass
+    else:
+        return route(input, min)
+    return miss(clamp_min__Tensor_op, (input, min,), {})
 
 
 _clamp_min__overloads = (
@@ -4445,8 +4967,10 @@ def clamp_max_out(input, max, *, out):
     try:
         route = clamp_max_out_routes[input._signature | out._signature | SCALAR_BITS[max.__class__] | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(clamp_max_out_op, (input, max,), {"out": out})
-    return route(input, max, out)
+        pass
+    else:
+        return route(input, max, out)
+    return miss(clamp_max_out_op, (input, max,), {"out": out})
 
 
 def clamp_max_Tensor_out(input, max, *, out):
@@ -4457,8 +4981,10 @@ def clamp_max_Tensor_out(input, max, *, out):
         else:
             route = clamp_max_Tensor_out_routes[input._signature | max._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(clamp_max_Tensor_out_op, (input, max,), {"out": out})
-    return route(input, max, out)
+        pass
+    else:
+        return route(input, max, out)
+    return miss(clamp_max_Tensor_out_op, (input, max,), {"out": out})
 
 
 def clamp_max_default(input, max):
@@ -4467,8 +4993,10 @@ def clamp_max_default(input, max):
     try:
         route = clamp_max_routes[input._signature | SCALAR_BITS[max.__class__] | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(clamp_max_op, (input, max,), {})
-    return route(input, max)
+        pass
+    else:
+        return route(input, max)
+    return miss(clamp_max_op, (input, max,), {})
 
 
 def clamp_max_Tensor(input, max):
@@ -4479,8 +5007,10 @@ def clamp_max_Tensor(input, max):
         else:
             route = clamp_max_Tensor_routes[input._signature | max._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(clamp_max_Tensor_op, (input, max,), {})
-    return route(input, max)
+        pass
+    else:
+        return route(input, max)
+    return miss(clamp_max_Tensor_op, (input, max,), {})
 
 
 _clamp_max_overloads = (
@@ -4506,8 +5036,10 @@ def clamp_max__default(input, max):
     try:
         route = clamp_max__routes[input._signature | SCALAR_BITS[max.__class__] | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(clamp_max__op, (input, max,), {})
-    return route(input, max)
+        pass
+    else:
+        return route(input, max)
+    return miss(clamp_max__op, (input, max,), {})
 
 
 def clamp_max__Tensor(input, max):
@@ -4518,8 +5050,10 @@ def clamp_max__Tensor(input, max):
         else:
             route = clamp_max__Tensor_routes[input._signature | max._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(clamp_max__Tensor_op, (input, max,), {})
-    return route(input, max)
+        pass
+    else:
+        return route(input, max)
+    return miss(clamp_max__Tensor_op, (input, max,), {})
 
 
 _clamp_max__overloads = (
@@ -4547,8 +5081,10 @@ def maximum_out(input, other, *, out):
         else:
             route = maximum_out_routes[input._signature | other._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(maximum_out_op, (input, other,), {"out": out})
-    return route(input, other, out)
+        pass
+    else:
+        return route(input, other, out)
+    return miss(maximum_out_op, (input, other,), {"out": out})
 
 
 def maximum(input, other, *, out=None):
@@ -4561,8 +5097,10 @@ def maximum(input, other, *, out=None):
         else:
             route = maximum_routes[input._signature | other._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(maximum_op, (input, other,), {})
-    return route(input, other)
+        pass
+    else:
+        return route(input, other)
+    return miss(maximum_op, (input, other,), {})
 
 
 def minimum_out(input, other, *, out):
@@ -4573,8 +5111,10 @@ def minimum_out(input, other, *, out):
         else:
             route = minimum_out_routes[input._signature | other._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(minimum_out_op, (input, other,), {"out": out})
-    return route(input, other, out)
+        pass
+    else:
+        return route(input, other, out)
+    return miss(minimum_out_op, (input, other,), {"out": out})
 
 
 def minimum(input, other, *, out=None):
@@ -4587,34 +5127,30 @@ def minimum(input, other, *, out=None):
         else:
             route = minimum_routes[input._signature | other._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(minimum_op, (input, other,), {})
-    return route(input, other)
+        pass
+    else:
+        return route(input, other)
+    return miss(minimum_op, (input, other,), {})
 
 
 def where_self_out(condition, input, other, *, out):
     try:
         route = where_self_out_routes[condition._signature | input._signature | other._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(where_self_out_op, (condition, input, other,), {"out": out})
-    return route(condition, input, other, out)
+        pass
+    else:
+        return route(condition, input, other, out)
+    return miss(where_self_out_op, (condition, input, other,), {"out": out})
 
 
 def where_self(condition, input, other):
     try:
         route = where_self_routes[condition._signature | input._signature | other._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(where_self_op, (condition, input, other,), {})
-    return route(condition, input, other)
-
-
-def where_ScalarSelf(condition, input, other):
-    if input.__class__ is not int and input.__class__ is not float:
-        return miss(where_ScalarSelf_op, (condition, input, other,), {})
-    try:
-        route = where_ScalarSelf_routes[condition._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        return miss(where_ScalarSelf_op, (condition, input, other,), {})
-    return route(condition, input, other)
+        pass
+    else:
+        return route(condition, input, other)
+    return miss(where_self_op, (condition, input, other,), {})
 
 
 def where_ScalarOther(condition, input, other):
@@ -4623,8 +5159,22 @@ def where_ScalarOther(condition, input, other):
     try:
         route = where_ScalarOther_routes[condition._signature | input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(where_ScalarOther_op, (condition, input, other,), {})
-    return route(condition, input, other)
+        pass
+    else:
+        return route(condition, input, other)
+    return miss(where_ScalarOther_op, (condition, input, other,), {})
+
+
+def where_ScalarSelf(condition, input, other):
+    if input.__class__ is not int and input.__class__ is not float:
+        return miss(where_ScalarSelf_op, (condition, input, other,), {})
+    try:
+        route = where_ScalarSelf_routes[condition._signature | other._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(condition, input, other)
+    return miss(where_ScalarSelf_op, (condition, input, other,), {})
 
 
 def where_Scalar(condition, input, other):
@@ -4633,22 +5183,26 @@ def where_Scalar(condition, input, other):
     try:
         route = where_Scalar_routes[condition._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(where_Scalar_op, (condition, input, other,), {})
-    return route(condition, input, other)
+        pass
+    else:
+        return route(condition, input, other)
+    return miss(where_Scalar_op, (condition, input, other,), {})
 
 
 def where_default(condition):
     try:
         route = where_routes[condition._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(where_op, (condition,), {})
-    return route(condition)
+        pass
+    else:
+        return route(condition)
+    return miss(where_op, (condition,), {})
 
 
 _where_overloads = (
     Overload(where_self, '(Tensor condition, Tensor input, Tensor other)', ('condition', 'input', 'other'), ('Tensor', 'Tensor', 'Tensor'), 3, ('condition', 'input', 'other'), where_self_out),
-    Overload(where_ScalarSelf, '(Tensor condition, Scalar input, Tensor other)', ('condition', 'input', 'other'), ('Tensor', 'Scalar', 'Tensor'), 3, ('condition', 'input', 'other')),
     Overload(where_ScalarOther, '(Tensor condition, Tensor input, Scalar other)', ('condition', 'input', 'other'), ('Tensor', 'Tensor', 'Scalar'), 3, ('condition', 'input', 'other')),
+    Overload(where_ScalarSelf, '(Tensor condition, Scalar input, Tensor other)', ('condition', 'input', 'other'), ('Tensor', 'Scalar', 'Tensor'), 3, ('condition', 'input', 'other')),
     Overload(where_Scalar, '(Tensor condition, Scalar input, Scalar other)', ('condition', 'input', 'other'), ('Tensor', 'Scalar', 'Scalar'), 3, ('condition', 'input', 'other')),
     Overload(where_default, '(Tensor condition)', ('condition',), ('Tensor',), 1, ('condition',)),
 )
@@ -4662,10 +5216,10 @@ def where(*args, **kwargs):
         if count == 3:
             if isinstance(args[1], TensorBase) and isinstance(args[2], TensorBase):
                 return where_self(*args)
-            if args[1].__class__ in NUMBERS and isinstance(args[2], TensorBase):
-                return where_ScalarSelf(*args)
             if isinstance(args[1], TensorBase) and args[2].__class__ in NUMBERS:
                 return where_ScalarOther(*args)
+            if args[1].__class__ in NUMBERS and isinstance(args[2], TensorBase):
+                return where_ScalarSelf(*args)
             if args[1].__class__ in NUMBERS and args[2].__class__ in NUMBERS:
                 return where_Scalar(*args)
     return choose("where", _where_overloads, args, kwargs)
@@ -4681,16 +5235,20 @@ def lerp_Scalar_out(input, end, weight, *, out):
         else:
             route = lerp_Scalar_out_routes[input._signature | end._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(lerp_Scalar_out_op, (input, end, weight,), {"out": out})
-    return route(input, end, weight, out)
+        pass
+    else:
+        return route(input, end, weight, out)
+    return miss(lerp_Scalar_out_op, (input, end, weight,), {"out": out})
 
 
 def lerp_Tensor_out(input, end, weight, *, out):
     try:
         route = lerp_Tensor_out_routes[input._signature | end._signature | weight._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(lerp_Tensor_out_op, (input, end, weight,), {"out": out})
-    return route(input, end, weight, out)
+        pass
+    else:
+        return route(input, end, weight, out)
+    return miss(lerp_Tensor_out_op, (input, end, weight,), {"out": out})
 
 
 def lerp_Scalar(input, end, weight):
@@ -4703,16 +5261,20 @@ def lerp_Scalar(input, end, weight):
         else:
             route = lerp_Scalar_routes[input._signature | end._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(lerp_Scalar_op, (input, end, weight,), {})
-    return route(input, end, weight)
+        pass
+    else:
+        return route(input, end, weight)
+    return miss(lerp_Scalar_op, (input, end, weight,), {})
 
 
 def lerp_Tensor(input, end, weight):
     try:
         route = lerp_Tensor_routes[input._signature | end._signature | weight._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(lerp_Tensor_op, (input, end, weight,), {})
-    return route(input, end, weight)
+        pass
+    else:
+        return route(input, end, weight)
+    return miss(lerp_Tensor_op, (input, end, weight,), {})
 
 
 _lerp_overloads = (
@@ -4742,16 +5304,20 @@ def lerp__Scalar(input, end, weight):
         else:
             route = lerp__Scalar_routes[input._signature | end._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(lerp__Scalar_op, (input, end, weight,), {})
-    return route(input, end, weight)
+        pass
+    else:
+        return route(input, end, weight)
+    return miss(lerp__Scalar_op, (input, end, weight,), {})
 
 
 def lerp__Tensor(input, end, weight):
     try:
         route = lerp__Tensor_routes[input._signature | end._signature | weight._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(lerp__Tensor_op, (input, end, weight,), {})
-    return route(input, end, weight)
+        pass
+    else:
+        return route(input, end, weight)
+    return miss(lerp__Tensor_op, (input, end, weight,), {})
 
 
 _lerp__overloads = (
@@ -4777,8 +5343,10 @@ def addcmul_out(input, tensor1, tensor2, *, value=1, out):
     try:
         route = addcmul_out_routes[input._signature | tensor1._signature | tensor2._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(addcmul_out_op, (input, tensor1, tensor2,), {"value": value, "out": out})
-    return route(input, tensor1, tensor2, value, out)
+        pass
+    else:
+        return route(input, tensor1, tensor2, value, out)
+    return miss(addcmul_out_op, (input, tensor1, tensor2,), {"value": value, "out": out})
 
 
 def addcmul(input, tensor1, tensor2, *, value=1, out=None):
@@ -4789,8 +5357,10 @@ def addcmul(input, tensor1, tensor2, *, value=1, out=None):
     try:
         route = addcmul_routes[input._signature | tensor1._signature | tensor2._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(addcmul_op, (input, tensor1, tensor2,), {"value": value})
-    return route(input, tensor1, tensor2, value)
+        pass
+    else:
+        return route(input, tensor1, tensor2, value)
+    return miss(addcmul_op, (input, tensor1, tensor2,), {"value": value})
 
 
 def addcmul_(input, tensor1, tensor2, *, value=1):
@@ -4799,8 +5369,10 @@ def addcmul_(input, tensor1, tensor2, *, value=1):
     try:
         route = addcmul__routes[input._signature | tensor1._signature | tensor2._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(addcmul__op, (input, tensor1, tensor2,), {"value": value})
-    return route(input, tensor1, tensor2, value)
+        pass
+    else:
+        return route(input, tensor1, tensor2, value)
+    return miss(addcmul__op, (input, tensor1, tensor2,), {"value": value})
 
 
 def addcdiv_out(input, tensor1, tensor2, *, value=1, out):
@@ -4809,8 +5381,10 @@ def addcdiv_out(input, tensor1, tensor2, *, value=1, out):
     try:
         route = addcdiv_out_routes[input._signature | tensor1._signature | tensor2._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(addcdiv_out_op, (input, tensor1, tensor2,), {"value": value, "out": out})
-    return route(input, tensor1, tensor2, value, out)
+        pass
+    else:
+        return route(input, tensor1, tensor2, value, out)
+    return miss(addcdiv_out_op, (input, tensor1, tensor2,), {"value": value, "out": out})
 
 
 def addcdiv(input, tensor1, tensor2, *, value=1, out=None):
@@ -4821,8 +5395,10 @@ def addcdiv(input, tensor1, tensor2, *, value=1, out=None):
     try:
         route = addcdiv_routes[input._signature | tensor1._signature | tensor2._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(addcdiv_op, (input, tensor1, tensor2,), {"value": value})
-    return route(input, tensor1, tensor2, value)
+        pass
+    else:
+        return route(input, tensor1, tensor2, value)
+    return miss(addcdiv_op, (input, tensor1, tensor2,), {"value": value})
 
 
 def addcdiv_(input, tensor1, tensor2, *, value=1):
@@ -4831,8 +5407,10 @@ def addcdiv_(input, tensor1, tensor2, *, value=1):
     try:
         route = addcdiv__routes[input._signature | tensor1._signature | tensor2._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(addcdiv__op, (input, tensor1, tensor2,), {"value": value})
-    return route(input, tensor1, tensor2, value)
+        pass
+    else:
+        return route(input, tensor1, tensor2, value)
+    return miss(addcdiv__op, (input, tensor1, tensor2,), {"value": value})
 
 
 def logical_and_out(input, other, *, out):
@@ -4843,8 +5421,10 @@ def logical_and_out(input, other, *, out):
         else:
             route = logical_and_out_routes[input._signature | other._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(logical_and_out_op, (input, other,), {"out": out})
-    return route(input, other, out)
+        pass
+    else:
+        return route(input, other, out)
+    return miss(logical_and_out_op, (input, other,), {"out": out})
 
 
 def logical_and(input, other, *, out=None):
@@ -4857,8 +5437,10 @@ def logical_and(input, other, *, out=None):
         else:
             route = logical_and_routes[input._signature | other._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(logical_and_op, (input, other,), {})
-    return route(input, other)
+        pass
+    else:
+        return route(input, other)
+    return miss(logical_and_op, (input, other,), {})
 
 
 def logical_and_(input, other):
@@ -4869,8 +5451,10 @@ def logical_and_(input, other):
         else:
             route = logical_and__routes[input._signature | other._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(logical_and__op, (input, other,), {})
-    return route(input, other)
+        pass
+    else:
+        return route(input, other)
+    return miss(logical_and__op, (input, other,), {})
 
 
 def logical_or_out(input, other, *, out):
@@ -4881,8 +5465,10 @@ def logical_or_out(input, other, *, out):
         else:
             route = logical_or_out_routes[input._signature | other._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(logical_or_out_op, (input, other,), {"out": out})
-    return route(input, other, out)
+        pass
+    else:
+        return route(input, other, out)
+    return miss(logical_or_out_op, (input, other,), {"out": out})
 
 
 def logical_or(input, other, *, out=None):
@@ -4895,8 +5481,10 @@ def logical_or(input, other, *, out=None):
         else:
             route = logical_or_routes[input._signature | other._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(logical_or_op, (input, other,), {})
-    return route(input, other)
+        pass
+    else:
+        return route(input, other)
+    return miss(logical_or_op, (input, other,), {})
 
 
 def logical_or_(input, other):
@@ -4907,8 +5495,10 @@ def logical_or_(input, other):
         else:
             route = logical_or__routes[input._signature | other._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(logical_or__op, (input, other,), {})
-    return route(input, other)
+        pass
+    else:
+        return route(input, other)
+    return miss(logical_or__op, (input, other,), {})
 
 
 def logical_xor_out(input, other, *, out):
@@ -4919,8 +5509,10 @@ def logical_xor_out(input, other, *, out):
         else:
             route = logical_xor_out_routes[input._signature | other._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(logical_xor_out_op, (input, other,), {"out": out})
-    return route(input, other, out)
+        pass
+    else:
+        return route(input, other, out)
+    return miss(logical_xor_out_op, (input, other,), {"out": out})
 
 
 def logical_xor(input, other, *, out=None):
@@ -4933,8 +5525,10 @@ def logical_xor(input, other, *, out=None):
         else:
             route = logical_xor_routes[input._signature | other._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(logical_xor_op, (input, other,), {})
-    return route(input, other)
+        pass
+    else:
+        return route(input, other)
+    return miss(logical_xor_op, (input, other,), {})
 
 
 def logical_xor_(input, other):
@@ -4945,16 +5539,20 @@ def logical_xor_(input, other):
         else:
             route = logical_xor__routes[input._signature | other._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(logical_xor__op, (input, other,), {})
-    return route(input, other)
+        pass
+    else:
+        return route(input, other)
+    return miss(logical_xor__op, (input, other,), {})
 
 
 def logical_not_out(input, *, out):
     try:
         route = logical_not_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(logical_not_out_op, (input,), {"out": out})
-    return route(input, out)
+        pass
+    else:
+        return route(input, out)
+    return miss(logical_not_out_op, (input,), {"out": out})
 
 
 def logical_not(input, *, out=None):
@@ -4963,16 +5561,20 @@ def logical_not(input, *, out=None):
     try:
         route = logical_not_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(logical_not_op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(logical_not_op, (input,), {})
 
 
 def logical_not_(input):
     try:
         route = logical_not__routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(logical_not__op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(logical_not__op, (input,), {})
 
 
 def bitwise_and_Tensor_out(input, other, *, out):
@@ -4983,8 +5585,10 @@ def bitwise_and_Tensor_out(input, other, *, out):
         else:
             route = bitwise_and_Tensor_out_routes[input._signature | other._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(bitwise_and_Tensor_out_op, (input, other,), {"out": out})
-    return route(input, other, out)
+        pass
+    else:
+        return route(input, other, out)
+    return miss(bitwise_and_Tensor_out_op, (input, other,), {"out": out})
 
 
 def bitwise_and_Scalar_out(input, other, *, out):
@@ -4993,8 +5597,10 @@ def bitwise_and_Scalar_out(input, other, *, out):
     try:
         route = bitwise_and_Scalar_out_routes[input._signature | out._signature | SCALAR_BITS[other.__class__] | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(bitwise_and_Scalar_out_op, (input, other,), {"out": out})
-    return route(input, other, out)
+        pass
+    else:
+        return route(input, other, out)
+    return miss(bitwise_and_Scalar_out_op, (input, other,), {"out": out})
 
 
 def bitwise_and(input, other, *, out=None):
@@ -5007,8 +5613,10 @@ def bitwise_and(input, other, *, out=None):
         else:
             route = bitwise_and_Tensor_routes[input._signature | other._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(bitwise_and_Tensor_op, (input, other,), {})
-    return route(input, other)
+        pass
+    else:
+        return route(input, other)
+    return miss(bitwise_and_Tensor_op, (input, other,), {})
 
 
 def bitwise_and_(input, other):
@@ -5019,8 +5627,10 @@ def bitwise_and_(input, other):
         else:
             route = bitwise_and__Tensor_routes[input._signature | other._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(bitwise_and__Tensor_op, (input, other,), {})
-    return route(input, other)
+        pass
+    else:
+        return route(input, other)
+    return miss(bitwise_and__Tensor_op, (input, other,), {})
 
 
 def bitwise_or_Tensor_out(input, other, *, out):
@@ -5031,8 +5641,10 @@ def bitwise_or_Tensor_out(input, other, *, out):
         else:
             route = bitwise_or_Tensor_out_routes[input._signature | other._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(bitwise_or_Tensor_out_op, (input, other,), {"out": out})
-    return route(input, other, out)
+        pass
+    else:
+        return route(input, other, out)
+    return miss(bitwise_or_Tensor_out_op, (input, other,), {"out": out})
 
 
 def bitwise_or_Scalar_out(input, other, *, out):
@@ -5041,8 +5653,10 @@ def bitwise_or_Scalar_out(input, other, *, out):
     try:
         route = bitwise_or_Scalar_out_routes[input._signature | out._signature | SCALAR_BITS[other.__class__] | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(bitwise_or_Scalar_out_op, (input, other,), {"out": out})
-    return route(input, other, out)
+        pass
+    else:
+        return route(input, other, out)
+    return miss(bitwise_or_Scalar_out_op, (input, other,), {"out": out})
 
 
 def bitwise_or(input, other, *, out=None):
@@ -5055,8 +5669,10 @@ def bitwise_or(input, other, *, out=None):
         else:
             route = bitwise_or_Tensor_routes[input._signature | other._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(bitwise_or_Tensor_op, (input, other,), {})
-    return route(input, other)
+        pass
+    else:
+        return route(input, other)
+    return miss(bitwise_or_Tensor_op, (input, other,), {})
 
 
 def bitwise_or_(input, other):
@@ -5067,8 +5683,10 @@ def bitwise_or_(input, other):
         else:
             route = bitwise_or__Tensor_routes[input._signature | other._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(bitwise_or__Tensor_op, (input, other,), {})
-    return route(input, other)
+        pass
+    else:
+        return route(input, other)
+    return miss(bitwise_or__Tensor_op, (input, other,), {})
 
 
 def bitwise_xor_Tensor_out(input, other, *, out):
@@ -5079,8 +5697,10 @@ def bitwise_xor_Tensor_out(input, other, *, out):
         else:
             route = bitwise_xor_Tensor_out_routes[input._signature | other._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(bitwise_xor_Tensor_out_op, (input, other,), {"out": out})
-    return route(input, other, out)
+        pass
+    else:
+        return route(input, other, out)
+    return miss(bitwise_xor_Tensor_out_op, (input, other,), {"out": out})
 
 
 def bitwise_xor_Scalar_out(input, other, *, out):
@@ -5089,8 +5709,10 @@ def bitwise_xor_Scalar_out(input, other, *, out):
     try:
         route = bitwise_xor_Scalar_out_routes[input._signature | out._signature | SCALAR_BITS[other.__class__] | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(bitwise_xor_Scalar_out_op, (input, other,), {"out": out})
-    return route(input, other, out)
+        pass
+    else:
+        return route(input, other, out)
+    return miss(bitwise_xor_Scalar_out_op, (input, other,), {"out": out})
 
 
 def bitwise_xor(input, other, *, out=None):
@@ -5103,8 +5725,10 @@ def bitwise_xor(input, other, *, out=None):
         else:
             route = bitwise_xor_Tensor_routes[input._signature | other._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(bitwise_xor_Tensor_op, (input, other,), {})
-    return route(input, other)
+        pass
+    else:
+        return route(input, other)
+    return miss(bitwise_xor_Tensor_op, (input, other,), {})
 
 
 def bitwise_xor_(input, other):
@@ -5115,16 +5739,20 @@ def bitwise_xor_(input, other):
         else:
             route = bitwise_xor__Tensor_routes[input._signature | other._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(bitwise_xor__Tensor_op, (input, other,), {})
-    return route(input, other)
+        pass
+    else:
+        return route(input, other)
+    return miss(bitwise_xor__Tensor_op, (input, other,), {})
 
 
 def bitwise_not_out(input, *, out):
     try:
         route = bitwise_not_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(bitwise_not_out_op, (input,), {"out": out})
-    return route(input, out)
+        pass
+    else:
+        return route(input, out)
+    return miss(bitwise_not_out_op, (input,), {"out": out})
 
 
 def bitwise_not(input, *, out=None):
@@ -5133,24 +5761,20 @@ def bitwise_not(input, *, out=None):
     try:
         route = bitwise_not_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(bitwise_not_op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(bitwise_not_op, (input,), {})
 
 
 def bitwise_not_(input):
     try:
         route = bitwise_not__routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(bitwise_not__op, (input,), {})
-    return route(input)
-
-
-def __and___Tensor(input, other):
-    try:
-        route = __and___Tensor_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        return miss(__and___Tensor_op, (input, other,), {})
-    return route(input, other)
+        pass
+    else:
+        return route(input)
+    return miss(bitwise_not__op, (input,), {})
 
 
 def __and___Scalar(input, other):
@@ -5159,13 +5783,25 @@ def __and___Scalar(input, other):
     try:
         route = __and___Scalar_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(__and___Scalar_op, (input, other,), {})
-    return route(input, other)
+        pass
+    else:
+        return route(input, other)
+    return miss(__and___Scalar_op, (input, other,), {})
+
+
+def __and___Tensor(input, other):
+    try:
+        route = __and___Tensor_routes[input._signature | other._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, other)
+    return miss(__and___Tensor_op, (input, other,), {})
 
 
 ___and___overloads = (
-    Overload(__and___Tensor, '(Tensor input, Tensor other)', ('input', 'other'), ('Tensor', 'Tensor'), 2, ('input', 'other')),
     Overload(__and___Scalar, '(Tensor input, Scalar other)', ('input', 'other'), ('Tensor', 'Scalar'), 2, ('input', 'other')),
+    Overload(__and___Tensor, '(Tensor input, Tensor other)', ('input', 'other'), ('Tensor', 'Tensor'), 2, ('input', 'other')),
 )
 
 
@@ -5173,10 +5809,10 @@ def __and__(*args, **kwargs):
     if not kwargs:
         count = len(args)
         if count == 2:
-            if isinstance(args[1], TensorBase):
-                return __and___Tensor(*args)
             if args[1].__class__ in NUMBERS:
                 return __and___Scalar(*args)
+            if isinstance(args[1], TensorBase):
+                return __and___Tensor(*args)
     return choose("__and__", ___and___overloads, args, kwargs)
 
 
@@ -5184,8 +5820,10 @@ def __or___Tensor(input, other):
     try:
         route = __or___Tensor_routes[input._signature | other._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(__or___Tensor_op, (input, other,), {})
-    return route(input, other)
+        pass
+    else:
+        return route(input, other)
+    return miss(__or___Tensor_op, (input, other,), {})
 
 
 def __or___Scalar(input, other):
@@ -5194,8 +5832,10 @@ def __or___Scalar(input, other):
     try:
         route = __or___Scalar_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(__or___Scalar_op, (input, other,), {})
-    return route(input, other)
+        pass
+    else:
+        return route(input, other)
+    return miss(__or___Scalar_op, (input, other,), {})
 
 
 ___or___overloads = (
@@ -5219,8 +5859,10 @@ def __xor___Tensor(input, other):
     try:
         route = __xor___Tensor_routes[input._signature | other._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(__xor___Tensor_op, (input, other,), {})
-    return route(input, other)
+        pass
+    else:
+        return route(input, other)
+    return miss(__xor___Tensor_op, (input, other,), {})
 
 
 def __xor___Scalar(input, other):
@@ -5229,8 +5871,10 @@ def __xor___Scalar(input, other):
     try:
         route = __xor___Scalar_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(__xor___Scalar_op, (input, other,), {})
-    return route(input, other)
+        pass
+    else:
+        return route(input, other)
+    return miss(__xor___Scalar_op, (input, other,), {})
 
 
 ___xor___overloads = (
@@ -5258,8 +5902,10 @@ def eq_Tensor_out(input, other, *, out):
         else:
             route = eq_Tensor_out_routes[input._signature | other._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(eq_Tensor_out_op, (input, other,), {"out": out})
-    return route(input, other, out)
+        pass
+    else:
+        return route(input, other, out)
+    return miss(eq_Tensor_out_op, (input, other,), {"out": out})
 
 
 def eq_Scalar_out(input, other, *, out):
@@ -5268,8 +5914,10 @@ def eq_Scalar_out(input, other, *, out):
     try:
         route = eq_Scalar_out_routes[input._signature | out._signature | SCALAR_BITS[other.__class__] | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(eq_Scalar_out_op, (input, other,), {"out": out})
-    return route(input, other, out)
+        pass
+    else:
+        return route(input, other, out)
+    return miss(eq_Scalar_out_op, (input, other,), {"out": out})
 
 
 def eq(input, other, *, out=None):
@@ -5282,8 +5930,10 @@ def eq(input, other, *, out=None):
         else:
             route = eq_Tensor_routes[input._signature | other._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(eq_Tensor_op, (input, other,), {})
-    return route(input, other)
+        pass
+    else:
+        return route(input, other)
+    return miss(eq_Tensor_op, (input, other,), {})
 
 
 def eq_operator(input, other):
@@ -5296,8 +5946,10 @@ def eq_operator(input, other):
         else:
             route = eq_Tensor_routes[input._signature | other._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(eq_Tensor_op, (input, other,), {})
-    return route(input, other)
+        pass
+    else:
+        return route(input, other)
+    return miss(eq_Tensor_op, (input, other,), {})
 
 
 def eq_(input, other):
@@ -5308,8 +5960,10 @@ def eq_(input, other):
         else:
             route = eq__Tensor_routes[input._signature | other._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(eq__Tensor_op, (input, other,), {})
-    return route(input, other)
+        pass
+    else:
+        return route(input, other)
+    return miss(eq__Tensor_op, (input, other,), {})
 
 
 def ne_Tensor_out(input, other, *, out):
@@ -5320,8 +5974,10 @@ def ne_Tensor_out(input, other, *, out):
         else:
             route = ne_Tensor_out_routes[input._signature | other._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(ne_Tensor_out_op, (input, other,), {"out": out})
-    return route(input, other, out)
+        pass
+    else:
+        return route(input, other, out)
+    return miss(ne_Tensor_out_op, (input, other,), {"out": out})
 
 
 def ne_Scalar_out(input, other, *, out):
@@ -5330,8 +5986,10 @@ def ne_Scalar_out(input, other, *, out):
     try:
         route = ne_Scalar_out_routes[input._signature | out._signature | SCALAR_BITS[other.__class__] | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(ne_Scalar_out_op, (input, other,), {"out": out})
-    return route(input, other, out)
+        pass
+    else:
+        return route(input, other, out)
+    return miss(ne_Scalar_out_op, (input, other,), {"out": out})
 
 
 def ne(input, other, *, out=None):
@@ -5344,8 +6002,10 @@ def ne(input, other, *, out=None):
         else:
             route = ne_Tensor_routes[input._signature | other._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(ne_Tensor_op, (input, other,), {})
-    return route(input, other)
+        pass
+    else:
+        return route(input, other)
+    return miss(ne_Tensor_op, (input, other,), {})
 
 
 def ne_operator(input, other):
@@ -5358,8 +6018,10 @@ def ne_operator(input, other):
         else:
             route = ne_Tensor_routes[input._signature | other._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(ne_Tensor_op, (input, other,), {})
-    return route(input, other)
+        pass
+    else:
+        return route(input, other)
+    return miss(ne_Tensor_op, (input, other,), {})
 
 
 def ne_(input, other):
@@ -5370,8 +6032,10 @@ def ne_(input, other):
         else:
             route = ne__Tensor_routes[input._signature | other._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(ne__Tensor_op, (input, other,), {})
-    return route(input, other)
+        pass
+    else:
+        return route(input, other)
+    return miss(ne__Tensor_op, (input, other,), {})
 
 
 def lt_Tensor_out(input, other, *, out):
@@ -5382,8 +6046,10 @@ def lt_Tensor_out(input, other, *, out):
         else:
             route = lt_Tensor_out_routes[input._signature | other._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(lt_Tensor_out_op, (input, other,), {"out": out})
-    return route(input, other, out)
+        pass
+    else:
+        return route(input, other, out)
+    return miss(lt_Tensor_out_op, (input, other,), {"out": out})
 
 
 def lt_Scalar_out(input, other, *, out):
@@ -5392,8 +6058,10 @@ def lt_Scalar_out(input, other, *, out):
     try:
         route = lt_Scalar_out_routes[input._signature | out._signature | SCALAR_BITS[other.__class__] | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(lt_Scalar_out_op, (input, other,), {"out": out})
-    return route(input, other, out)
+        pass
+    else:
+        return route(input, other, out)
+    return miss(lt_Scalar_out_op, (input, other,), {"out": out})
 
 
 def lt(input, other, *, out=None):
@@ -5406,8 +6074,10 @@ def lt(input, other, *, out=None):
         else:
             route = lt_Tensor_routes[input._signature | other._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(lt_Tensor_op, (input, other,), {})
-    return route(input, other)
+        pass
+    else:
+        return route(input, other)
+    return miss(lt_Tensor_op, (input, other,), {})
 
 
 def lt_(input, other):
@@ -5418,8 +6088,10 @@ def lt_(input, other):
         else:
             route = lt__Tensor_routes[input._signature | other._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(lt__Tensor_op, (input, other,), {})
-    return route(input, other)
+        pass
+    else:
+        return route(input, other)
+    return miss(lt__Tensor_op, (input, other,), {})
 
 
 def le_Tensor_out(input, other, *, out):
@@ -5430,8 +6102,10 @@ def le_Tensor_out(input, other, *, out):
         else:
             route = le_Tensor_out_routes[input._signature | other._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(le_Tensor_out_op, (input, other,), {"out": out})
-    return route(input, other, out)
+        pass
+    else:
+        return route(input, other, out)
+    return miss(le_Tensor_out_op, (input, other,), {"out": out})
 
 
 def le_Scalar_out(input, other, *, out):
@@ -5440,8 +6114,10 @@ def le_Scalar_out(input, other, *, out):
     try:
         route = le_Scalar_out_routes[input._signature | out._signature | SCALAR_BITS[other.__class__] | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(le_Scalar_out_op, (input, other,), {"out": out})
-    return route(input, other, out)
+        pass
+    else:
+        return route(input, other, out)
+    return miss(le_Scalar_out_op, (input, other,), {"out": out})
 
 
 def le(input, other, *, out=None):
@@ -5454,8 +6130,10 @@ def le(input, other, *, out=None):
         else:
             route = le_Tensor_routes[input._signature | other._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(le_Tensor_op, (input, other,), {})
-    return route(input, other)
+        pass
+    else:
+        return route(input, other)
+    return miss(le_Tensor_op, (input, other,), {})
 
 
 def le_(input, other):
@@ -5466,8 +6144,10 @@ def le_(input, other):
         else:
             route = le__Tensor_routes[input._signature | other._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(le__Tensor_op, (input, other,), {})
-    return route(input, other)
+        pass
+    else:
+        return route(input, other)
+    return miss(le__Tensor_op, (input, other,), {})
 
 
 def gt_Tensor_out(input, other, *, out):
@@ -5478,8 +6158,10 @@ def gt_Tensor_out(input, other, *, out):
         else:
             route = gt_Tensor_out_routes[input._signature | other._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(gt_Tensor_out_op, (input, other,), {"out": out})
-    return route(input, other, out)
+        pass
+    else:
+        return route(input, other, out)
+    return miss(gt_Tensor_out_op, (input, other,), {"out": out})
 
 
 def gt_Scalar_out(input, other, *, out):
@@ -5488,8 +6170,10 @@ def gt_Scalar_out(input, other, *, out):
     try:
         route = gt_Scalar_out_routes[input._signature | out._signature | SCALAR_BITS[other.__class__] | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(gt_Scalar_out_op, (input, other,), {"out": out})
-    return route(input, other, out)
+        pass
+    else:
+        return route(input, other, out)
+    return miss(gt_Scalar_out_op, (input, other,), {"out": out})
 
 
 def gt(input, other, *, out=None):
@@ -5502,8 +6186,10 @@ def gt(input, other, *, out=None):
         else:
             route = gt_Tensor_routes[input._signature | other._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(gt_Tensor_op, (input, other,), {})
-    return route(input, other)
+        pass
+    else:
+        return route(input, other)
+    return miss(gt_Tensor_op, (input, other,), {})
 
 
 def gt_(input, other):
@@ -5514,8 +6200,10 @@ def gt_(input, other):
         else:
             route = gt__Tensor_routes[input._signature | other._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(gt__Tensor_op, (input, other,), {})
-    return route(input, other)
+        pass
+    else:
+        return route(input, other)
+    return miss(gt__Tensor_op, (input, other,), {})
 
 
 def ge_Tensor_out(input, other, *, out):
@@ -5526,8 +6214,10 @@ def ge_Tensor_out(input, other, *, out):
         else:
             route = ge_Tensor_out_routes[input._signature | other._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(ge_Tensor_out_op, (input, other,), {"out": out})
-    return route(input, other, out)
+        pass
+    else:
+        return route(input, other, out)
+    return miss(ge_Tensor_out_op, (input, other,), {"out": out})
 
 
 def ge_Scalar_out(input, other, *, out):
@@ -5536,8 +6226,10 @@ def ge_Scalar_out(input, other, *, out):
     try:
         route = ge_Scalar_out_routes[input._signature | out._signature | SCALAR_BITS[other.__class__] | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(ge_Scalar_out_op, (input, other,), {"out": out})
-    return route(input, other, out)
+        pass
+    else:
+        return route(input, other, out)
+    return miss(ge_Scalar_out_op, (input, other,), {"out": out})
 
 
 def ge(input, other, *, out=None):
@@ -5550,8 +6242,10 @@ def ge(input, other, *, out=None):
         else:
             route = ge_Tensor_routes[input._signature | other._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(ge_Tensor_op, (input, other,), {})
-    return route(input, other)
+        pass
+    else:
+        return route(input, other)
+    return miss(ge_Tensor_op, (input, other,), {})
 
 
 def ge_(input, other):
@@ -5562,16 +6256,20 @@ def ge_(input, other):
         else:
             route = ge__Tensor_routes[input._signature | other._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(ge__Tensor_op, (input, other,), {})
-    return route(input, other)
+        pass
+    else:
+        return route(input, other)
+    return miss(ge__Tensor_op, (input, other,), {})
 
 
 def greater_Tensor(input, other):
     try:
         route = greater_Tensor_routes[input._signature | other._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(greater_Tensor_op, (input, other,), {})
-    return route(input, other)
+        pass
+    else:
+        return route(input, other)
+    return miss(greater_Tensor_op, (input, other,), {})
 
 
 def greater_Scalar(input, other):
@@ -5580,8 +6278,10 @@ def greater_Scalar(input, other):
     try:
         route = greater_Scalar_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(greater_Scalar_op, (input, other,), {})
-    return route(input, other)
+        pass
+    else:
+        return route(input, other)
+    return miss(greater_Scalar_op, (input, other,), {})
 
 
 _greater_overloads = (
@@ -5605,8 +6305,10 @@ def greater__Tensor(input, other):
     try:
         route = greater__Tensor_routes[input._signature | other._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(greater__Tensor_op, (input, other,), {})
-    return route(input, other)
+        pass
+    else:
+        return route(input, other)
+    return miss(greater__Tensor_op, (input, other,), {})
 
 
 def greater__Scalar(input, other):
@@ -5615,8 +6317,10 @@ def greater__Scalar(input, other):
     try:
         route = greater__Scalar_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(greater__Scalar_op, (input, other,), {})
-    return route(input, other)
+        pass
+    else:
+        return route(input, other)
+    return miss(greater__Scalar_op, (input, other,), {})
 
 
 _greater__overloads = (
@@ -5640,8 +6344,10 @@ def greater_equal_Tensor(input, other):
     try:
         route = greater_equal_Tensor_routes[input._signature | other._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(greater_equal_Tensor_op, (input, other,), {})
-    return route(input, other)
+        pass
+    else:
+        return route(input, other)
+    return miss(greater_equal_Tensor_op, (input, other,), {})
 
 
 def greater_equal_Scalar(input, other):
@@ -5650,8 +6356,10 @@ def greater_equal_Scalar(input, other):
     try:
         route = greater_equal_Scalar_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(greater_equal_Scalar_op, (input, other,), {})
-    return route(input, other)
+        pass
+    else:
+        return route(input, other)
+    return miss(greater_equal_Scalar_op, (input, other,), {})
 
 
 _greater_equal_overloads = (
@@ -5675,8 +6383,10 @@ def greater_equal__Tensor(input, other):
     try:
         route = greater_equal__Tensor_routes[input._signature | other._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(greater_equal__Tensor_op, (input, other,), {})
-    return route(input, other)
+        pass
+    else:
+        return route(input, other)
+    return miss(greater_equal__Tensor_op, (input, other,), {})
 
 
 def greater_equal__Scalar(input, other):
@@ -5685,8 +6395,10 @@ def greater_equal__Scalar(input, other):
     try:
         route = greater_equal__Scalar_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(greater_equal__Scalar_op, (input, other,), {})
-    return route(input, other)
+        pass
+    else:
+        return route(input, other)
+    return miss(greater_equal__Scalar_op, (input, other,), {})
 
 
 _greater_equal__overloads = (
@@ -5710,8 +6422,10 @@ def less_Tensor(input, other):
     try:
         route = less_Tensor_routes[input._signature | other._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(less_Tensor_op, (input, other,), {})
-    return route(input, other)
+        pass
+    else:
+        return route(input, other)
+    return miss(less_Tensor_op, (input, other,), {})
 
 
 def less_Scalar(input, other):
@@ -5720,8 +6434,10 @@ def less_Scalar(input, other):
     try:
         route = less_Scalar_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(less_Scalar_op, (input, other,), {})
-    return route(input, other)
+        pass
+    else:
+        return route(input, other)
+    return miss(less_Scalar_op, (input, other,), {})
 
 
 _less_overloads = (
@@ -5745,8 +6461,10 @@ def less__Tensor(input, other):
     try:
         route = less__Tensor_routes[input._signature | other._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(less__Tensor_op, (input, other,), {})
-    return route(input, other)
+        pass
+    else:
+        return route(input, other)
+    return miss(less__Tensor_op, (input, other,), {})
 
 
 def less__Scalar(input, other):
@@ -5755,8 +6473,10 @@ def less__Scalar(input, other):
     try:
         route = less__Scalar_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(less__Scalar_op, (input, other,), {})
-    return route(input, other)
+        pass
+    else:
+        return route(input, other)
+    return miss(less__Scalar_op, (input, other,), {})
 
 
 _less__overloads = (
@@ -5780,8 +6500,10 @@ def less_equal_Tensor(input, other):
     try:
         route = less_equal_Tensor_routes[input._signature | other._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(less_equal_Tensor_op, (input, other,), {})
-    return route(input, other)
+        pass
+    else:
+        return route(input, other)
+    return miss(less_equal_Tensor_op, (input, other,), {})
 
 
 def less_equal_Scalar(input, other):
@@ -5790,8 +6512,10 @@ def less_equal_Scalar(input, other):
     try:
         route = less_equal_Scalar_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(less_equal_Scalar_op, (input, other,), {})
-    return route(input, other)
+        pass
+    else:
+        return route(input, other)
+    return miss(less_equal_Scalar_op, (input, other,), {})
 
 
 _less_equal_overloads = (
@@ -5815,8 +6539,10 @@ def less_equal__Tensor(input, other):
     try:
         route = less_equal__Tensor_routes[input._signature | other._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(less_equal__Tensor_op, (input, other,), {})
-    return route(input, other)
+        pass
+    else:
+        return route(input, other)
+    return miss(less_equal__Tensor_op, (input, other,), {})
 
 
 def less_equal__Scalar(input, other):
@@ -5825,8 +6551,10 @@ def less_equal__Scalar(input, other):
     try:
         route = less_equal__Scalar_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(less_equal__Scalar_op, (input, other,), {})
-    return route(input, other)
+        pass
+    else:
+        return route(input, other)
+    return miss(less_equal__Scalar_op, (input, other,), {})
 
 
 _less_equal__overloads = (
@@ -5850,8 +6578,10 @@ def not_equal_Tensor(input, other):
     try:
         route = not_equal_Tensor_routes[input._signature | other._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(not_equal_Tensor_op, (input, other,), {})
-    return route(input, other)
+        pass
+    else:
+        return route(input, other)
+    return miss(not_equal_Tensor_op, (input, other,), {})
 
 
 def not_equal_Scalar(input, other):
@@ -5860,8 +6590,10 @@ def not_equal_Scalar(input, other):
     try:
         route = not_equal_Scalar_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(not_equal_Scalar_op, (input, other,), {})
-    return route(input, other)
+        pass
+    else:
+        return route(input, other)
+    return miss(not_equal_Scalar_op, (input, other,), {})
 
 
 _not_equal_overloads = (
@@ -5885,8 +6617,10 @@ def not_equal__Tensor(input, other):
     try:
         route = not_equal__Tensor_routes[input._signature | other._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(not_equal__Tensor_op, (input, other,), {})
-    return route(input, other)
+        pass
+    else:
+        return route(input, other)
+    return miss(not_equal__Tensor_op, (input, other,), {})
 
 
 def not_equal__Scalar(input, other):
@@ -5895,8 +6629,10 @@ def not_equal__Scalar(input, other):
     try:
         route = not_equal__Scalar_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(not_equal__Scalar_op, (input, other,), {})
-    return route(input, other)
+        pass
+    else:
+        return route(input, other)
+    return miss(not_equal__Scalar_op, (input, other,), {})
 
 
 _not_equal__overloads = (
@@ -5920,16 +6656,20 @@ def conj(input):
     try:
         route = conj_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(conj_op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(conj_op, (input,), {})
 
 
 def _conj_physical_out(input, *, out):
     try:
         route = _conj_physical_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(_conj_physical_out_op, (input,), {"out": out})
-    return route(input, out)
+        pass
+    else:
+        return route(input, out)
+    return miss(_conj_physical_out_op, (input,), {"out": out})
 
 
 def _conj_physical(input, *, out=None):
@@ -5938,56 +6678,70 @@ def _conj_physical(input, *, out=None):
     try:
         route = _conj_physical_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(_conj_physical_op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(_conj_physical_op, (input,), {})
 
 
 def resolve_conj(input):
     try:
         route = resolve_conj_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(resolve_conj_op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(resolve_conj_op, (input,), {})
 
 
 def is_complex(input):
     try:
         route = is_complex_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(is_complex_op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(is_complex_op, (input,), {})
 
 
 def is_floating_point(input):
     try:
         route = is_floating_point_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(is_floating_point_op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(is_floating_point_op, (input,), {})
 
 
 def real(input):
     try:
         route = real_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(real_op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(real_op, (input,), {})
 
 
 def imag(input):
     try:
         route = imag_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(imag_op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(imag_op, (input,), {})
 
 
 def angle_out(input, *, out):
     try:
         route = angle_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(angle_out_op, (input,), {"out": out})
-    return route(input, out)
+        pass
+    else:
+        return route(input, out)
+    return miss(angle_out_op, (input,), {"out": out})
 
 
 def angle(input, *, out=None):
@@ -5996,8 +6750,10 @@ def angle(input, *, out=None):
     try:
         route = angle_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(angle_op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(angle_op, (input,), {})
 
 
 def logaddexp_out(input, other, *, out):
@@ -6008,8 +6764,10 @@ def logaddexp_out(input, other, *, out):
         else:
             route = logaddexp_out_routes[input._signature | other._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(logaddexp_out_op, (input, other,), {"out": out})
-    return route(input, other, out)
+        pass
+    else:
+        return route(input, other, out)
+    return miss(logaddexp_out_op, (input, other,), {"out": out})
 
 
 def logaddexp(input, other, *, out=None):
@@ -6022,8 +6780,10 @@ def logaddexp(input, other, *, out=None):
         else:
             route = logaddexp_routes[input._signature | other._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(logaddexp_op, (input, other,), {})
-    return route(input, other)
+        pass
+    else:
+        return route(input, other)
+    return miss(logaddexp_op, (input, other,), {})
 
 
 def hypot_out(input, other, *, out):
@@ -6034,8 +6794,10 @@ def hypot_out(input, other, *, out):
         else:
             route = hypot_out_routes[input._signature | other._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(hypot_out_op, (input, other,), {"out": out})
-    return route(input, other, out)
+        pass
+    else:
+        return route(input, other, out)
+    return miss(hypot_out_op, (input, other,), {"out": out})
 
 
 def hypot(input, other, *, out=None):
@@ -6048,8 +6810,10 @@ def hypot(input, other, *, out=None):
         else:
             route = hypot_routes[input._signature | other._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(hypot_op, (input, other,), {})
-    return route(input, other)
+        pass
+    else:
+        return route(input, other)
+    return miss(hypot_op, (input, other,), {})
 
 
 def hypot_(input, other):
@@ -6060,8 +6824,10 @@ def hypot_(input, other):
         else:
             route = hypot__routes[input._signature | other._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(hypot__op, (input, other,), {})
-    return route(input, other)
+        pass
+    else:
+        return route(input, other)
+    return miss(hypot__op, (input, other,), {})
 
 
 def xlogy_OutTensor(input, other, *, out):
@@ -6072,8 +6838,10 @@ def xlogy_OutTensor(input, other, *, out):
         else:
             route = xlogy_OutTensor_routes[input._signature | other._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(xlogy_OutTensor_op, (input, other,), {"out": out})
-    return route(input, other, out)
+        pass
+    else:
+        return route(input, other, out)
+    return miss(xlogy_OutTensor_op, (input, other,), {"out": out})
 
 
 def xlogy(input, other, *, out=None):
@@ -6086,8 +6854,10 @@ def xlogy(input, other, *, out=None):
         else:
             route = xlogy_Tensor_routes[input._signature | other._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(xlogy_Tensor_op, (input, other,), {})
-    return route(input, other)
+        pass
+    else:
+        return route(input, other)
+    return miss(xlogy_Tensor_op, (input, other,), {})
 
 
 def xlogy_(input, other):
@@ -6098,8 +6868,10 @@ def xlogy_(input, other):
         else:
             route = xlogy__Tensor_routes[input._signature | other._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(xlogy__Tensor_op, (input, other,), {})
-    return route(input, other)
+        pass
+    else:
+        return route(input, other)
+    return miss(xlogy__Tensor_op, (input, other,), {})
 
 
 def masked_fill_Scalar_out(input, mask, value, *, out):
@@ -6108,16 +6880,20 @@ def masked_fill_Scalar_out(input, mask, value, *, out):
     try:
         route = masked_fill_Scalar_out_routes[input._signature | mask._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(masked_fill_Scalar_out_op, (input, mask, value,), {"out": out})
-    return route(input, mask, value, out)
+        pass
+    else:
+        return route(input, mask, value, out)
+    return miss(masked_fill_Scalar_out_op, (input, mask, value,), {"out": out})
 
 
 def masked_fill_Tensor_out(input, mask, value, *, out):
     try:
         route = masked_fill_Tensor_out_routes[input._signature | mask._signature | value._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(masked_fill_Tensor_out_op, (input, mask, value,), {"out": out})
-    return route(input, mask, value, out)
+        pass
+    else:
+        return route(input, mask, value, out)
+    return miss(masked_fill_Tensor_out_op, (input, mask, value,), {"out": out})
 
 
 def masked_fill_Scalar(input, mask, value):
@@ -6126,16 +6902,20 @@ def masked_fill_Scalar(input, mask, value):
     try:
         route = masked_fill_Scalar_routes[input._signature | mask._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(masked_fill_Scalar_op, (input, mask, value,), {})
-    return route(input, mask, value)
+        pass
+    else:
+        return route(input, mask, value)
+    return miss(masked_fill_Scalar_op, (input, mask, value,), {})
 
 
 def masked_fill_Tensor(input, mask, value):
     try:
         route = masked_fill_Tensor_routes[input._signature | mask._signature | value._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(masked_fill_Tensor_op, (input, mask, value,), {})
-    return route(input, mask, value)
+        pass
+    else:
+        return route(input, mask, value)
+    return miss(masked_fill_Tensor_op, (input, mask, value,), {})
 
 
 _masked_fill_overloads = (
@@ -6161,16 +6941,20 @@ def masked_fill__Scalar(input, mask, value):
     try:
         route = masked_fill__Scalar_routes[input._signature | mask._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(masked_fill__Scalar_op, (input, mask, value,), {})
-    return route(input, mask, value)
+        pass
+    else:
+        return route(input, mask, value)
+    return miss(masked_fill__Scalar_op, (input, mask, value,), {})
 
 
 def masked_fill__Tensor(input, mask, value):
     try:
         route = masked_fill__Tensor_routes[input._signature | mask._signature | value._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(masked_fill__Tensor_op, (input, mask, value,), {})
-    return route(input, mask, value)
+        pass
+    else:
+        return route(input, mask, value)
+    return miss(masked_fill__Tensor_op, (input, mask, value,), {})
 
 
 _masked_fill__overloads = (
@@ -6196,18 +6980,10 @@ def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
     try:
         route = isclose_routes[input._signature | other._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(isclose_op, (input, other, rtol, atol, equal_nan,), {})
-    return route(input, other, rtol, atol, equal_nan)
-
-
-def sum_out(input, *, dtype=None, out):
-    if dtype is not None and dtype.__class__ is not DType:
-        return miss(sum_out_op, (input,), {"dtype": dtype, "out": out})
-    try:
-        route = sum_out_routes[input._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        return miss(sum_out_op, (input,), {"dtype": dtype, "out": out})
-    return route(input, dtype, out)
+        pass
+    else:
+        return route(input, other, rtol, atol, equal_nan)
+    return miss(isclose_op, (input, other, rtol, atol, equal_nan,), {})
 
 
 def sum_IntList_out(input, dim, keepdim=False, *, dtype=None, out):
@@ -6220,18 +6996,22 @@ def sum_IntList_out(input, dim, keepdim=False, *, dtype=None, out):
     try:
         route = sum_IntList_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(sum_IntList_out_op, (input, dim, keepdim,), {"dtype": dtype, "out": out})
-    return route(input, dim, keepdim, dtype, out)
+        pass
+    else:
+        return route(input, dim, keepdim, dtype, out)
+    return miss(sum_IntList_out_op, (input, dim, keepdim,), {"dtype": dtype, "out": out})
 
 
-def sum_default(input, *, dtype=None):
+def sum_out(input, *, dtype=None, out):
     if dtype is not None and dtype.__class__ is not DType:
-        return miss(sum_op, (input,), {"dtype": dtype})
+        return miss(sum_out_op, (input,), {"dtype": dtype, "out": out})
     try:
-        route = sum_routes[input._signature | state()]
+        route = sum_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(sum_op, (input,), {"dtype": dtype})
-    return route(input, dtype)
+        pass
+    else:
+        return route(input, dtype, out)
+    return miss(sum_out_op, (input,), {"dtype": dtype, "out": out})
 
 
 def sum_dim_IntList(input, dim, keepdim=False, *, dtype=None):
@@ -6244,13 +7024,27 @@ def sum_dim_IntList(input, dim, keepdim=False, *, dtype=None):
     try:
         route = sum_dim_IntList_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(sum_dim_IntList_op, (input, dim, keepdim,), {"dtype": dtype})
-    return route(input, dim, keepdim, dtype)
+        pass
+    else:
+        return route(input, dim, keepdim, dtype)
+    return miss(sum_dim_IntList_op, (input, dim, keepdim,), {"dtype": dtype})
+
+
+def sum_default(input, *, dtype=None):
+    if dtype is not None and dtype.__class__ is not DType:
+        return miss(sum_op, (input,), {"dtype": dtype})
+    try:
+        route = sum_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, dtype)
+    return miss(sum_op, (input,), {"dtype": dtype})
 
 
 _sum_overloads = (
-    Overload(sum_default, '(Tensor input, *, ScalarType? dtype=None)', ('input', 'dtype'), ('Tensor', 'ScalarType?'), 1, ('input',), sum_out),
     Overload(sum_dim_IntList, '(Tensor input, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None)', ('input', 'dim', 'keepdim', 'dtype'), ('Tensor', 'int[1]?', 'bool', 'ScalarType?'), 3, ('input', 'dim'), sum_IntList_out),
+    Overload(sum_default, '(Tensor input, *, ScalarType? dtype=None)', ('input', 'dtype'), ('Tensor', 'ScalarType?'), 1, ('input',), sum_out),
 )
 
 
@@ -6272,8 +7066,10 @@ def mean_dtype_out(input, *, dtype=None, out):
     try:
         route = mean_dtype_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(mean_dtype_out_op, (input,), {"dtype": dtype, "out": out})
-    return route(input, dtype, out)
+        pass
+    else:
+        return route(input, dtype, out)
+    return miss(mean_dtype_out_op, (input,), {"dtype": dtype, "out": out})
 
 
 def mean_out(input, dim, keepdim=False, *, dtype=None, out):
@@ -6286,8 +7082,10 @@ def mean_out(input, dim, keepdim=False, *, dtype=None, out):
     try:
         route = mean_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(mean_out_op, (input, dim, keepdim,), {"dtype": dtype, "out": out})
-    return route(input, dim, keepdim, dtype, out)
+        pass
+    else:
+        return route(input, dim, keepdim, dtype, out)
+    return miss(mean_out_op, (input, dim, keepdim,), {"dtype": dtype, "out": out})
 
 
 def mean_default(input, *, dtype=None):
@@ -6296,8 +7094,10 @@ def mean_default(input, *, dtype=None):
     try:
         route = mean_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(mean_op, (input,), {"dtype": dtype})
-    return route(input, dtype)
+        pass
+    else:
+        return route(input, dtype)
+    return miss(mean_op, (input,), {"dtype": dtype})
 
 
 def mean_dim(input, dim, keepdim=False, *, dtype=None):
@@ -6310,8 +7110,10 @@ def mean_dim(input, dim, keepdim=False, *, dtype=None):
     try:
         route = mean_dim_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(mean_dim_op, (input, dim, keepdim,), {"dtype": dtype})
-    return route(input, dim, keepdim, dtype)
+        pass
+    else:
+        return route(input, dim, keepdim, dtype)
+    return miss(mean_dim_op, (input, dim, keepdim,), {"dtype": dtype})
 
 
 _mean_overloads = (
@@ -6338,8 +7140,10 @@ def prod_out(input, *, dtype=None, out):
     try:
         route = prod_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(prod_out_op, (input,), {"dtype": dtype, "out": out})
-    return route(input, dtype, out)
+        pass
+    else:
+        return route(input, dtype, out)
+    return miss(prod_out_op, (input,), {"dtype": dtype, "out": out})
 
 
 def prod_int_out(input, dim, keepdim=False, *, dtype=None, out):
@@ -6348,8 +7152,10 @@ def prod_int_out(input, dim, keepdim=False, *, dtype=None, out):
     try:
         route = prod_int_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(prod_int_out_op, (input, dim, keepdim,), {"dtype": dtype, "out": out})
-    return route(input, dim, keepdim, dtype, out)
+        pass
+    else:
+        return route(input, dim, keepdim, dtype, out)
+    return miss(prod_int_out_op, (input, dim, keepdim,), {"dtype": dtype, "out": out})
 
 
 def prod_default(input, *, dtype=None):
@@ -6358,8 +7164,10 @@ def prod_default(input, *, dtype=None):
     try:
         route = prod_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(prod_op, (input,), {"dtype": dtype})
-    return route(input, dtype)
+        pass
+    else:
+        return route(input, dtype)
+    return miss(prod_op, (input,), {"dtype": dtype})
 
 
 def prod_dim_int(input, dim, keepdim=False, *, dtype=None):
@@ -6368,8 +7176,10 @@ def prod_dim_int(input, dim, keepdim=False, *, dtype=None):
     try:
         route = prod_dim_int_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(prod_dim_int_op, (input, dim, keepdim,), {"dtype": dtype})
-    return route(input, dim, keepdim, dtype)
+        pass
+    else:
+        return route(input, dim, keepdim, dtype)
+    return miss(prod_dim_int_op, (input, dim, keepdim,), {"dtype": dtype})
 
 
 _prod_overloads = (
@@ -6400,8 +7210,10 @@ def amax_out(input, dim=(), keepdim=False, *, out):
     try:
         route = amax_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(amax_out_op, (input, dim, keepdim,), {"out": out})
-    return route(input, dim, keepdim, out)
+        pass
+    else:
+        return route(input, dim, keepdim, out)
+    return miss(amax_out_op, (input, dim, keepdim,), {"out": out})
 
 
 def amax(input, dim=(), keepdim=False, *, out=None):
@@ -6416,8 +7228,10 @@ def amax(input, dim=(), keepdim=False, *, out=None):
     try:
         route = amax_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(amax_op, (input, dim, keepdim,), {})
-    return route(input, dim, keepdim)
+        pass
+    else:
+        return route(input, dim, keepdim)
+    return miss(amax_op, (input, dim, keepdim,), {})
 
 
 def amin_out(input, dim=(), keepdim=False, *, out):
@@ -6430,8 +7244,10 @@ def amin_out(input, dim=(), keepdim=False, *, out):
     try:
         route = amin_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(amin_out_op, (input, dim, keepdim,), {"out": out})
-    return route(input, dim, keepdim, out)
+        pass
+    else:
+        return route(input, dim, keepdim, out)
+    return miss(amin_out_op, (input, dim, keepdim,), {"out": out})
 
 
 def amin(input, dim=(), keepdim=False, *, out=None):
@@ -6446,16 +7262,20 @@ def amin(input, dim=(), keepdim=False, *, out=None):
     try:
         route = amin_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(amin_op, (input, dim, keepdim,), {})
-    return route(input, dim, keepdim)
+        pass
+    else:
+        return route(input, dim, keepdim)
+    return miss(amin_op, (input, dim, keepdim,), {})
 
 
 def max_unary_out(input, *, out):
     try:
         route = max_unary_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(max_unary_out_op, (input,), {"out": out})
-    return route(input, out)
+        pass
+    else:
+        return route(input, out)
+    return miss(max_unary_out_op, (input,), {"out": out})
 
 
 def max_dim_max(input, dim, keepdim=False, *, max, max_values):
@@ -6464,16 +7284,30 @@ def max_dim_max(input, dim, keepdim=False, *, max, max_values):
     try:
         route = max_dim_max_routes[input._signature | max._signature | max_values._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(max_dim_max_op, (input, dim, keepdim,), {"max": max, "max_values": max_values})
-    return route(input, dim, keepdim, max, max_values)
+        pass
+    else:
+        return route(input, dim, keepdim, max, max_values)
+    return miss(max_dim_max_op, (input, dim, keepdim,), {"max": max, "max_values": max_values})
+
+
+def max_other(input, other):
+    try:
+        route = max_other_routes[input._signature | other._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, other)
+    return miss(max_other_op, (input, other,), {})
 
 
 def max_default(input):
     try:
         route = max_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(max_op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(max_op, (input,), {})
 
 
 def max_dim(input, dim, keepdim=False):
@@ -6482,22 +7316,16 @@ def max_dim(input, dim, keepdim=False):
     try:
         route = max_dim_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(max_dim_op, (input, dim, keepdim,), {})
-    return route(input, dim, keepdim)
-
-
-def max_other(input, other):
-    try:
-        route = max_other_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        return miss(max_other_op, (input, other,), {})
-    return route(input, other)
+        pass
+    else:
+        return route(input, dim, keepdim)
+    return miss(max_dim_op, (input, dim, keepdim,), {})
 
 
 _max_overloads = (
+    Overload(max_other, '(Tensor input, Tensor other)', ('input', 'other'), ('Tensor', 'Tensor'), 2, ('input', 'other')),
     Overload(max_default, '(Tensor input)', ('input',), ('Tensor',), 1, ('input',), max_unary_out),
     Overload(max_dim, '(Tensor input, int dim, bool keepdim=False)', ('input', 'dim', 'keepdim'), ('Tensor', 'int', 'bool'), 3, ('input', 'dim'), max_dim_max),
-    Overload(max_other, '(Tensor input, Tensor other)', ('input', 'other'), ('Tensor', 'Tensor'), 2, ('input', 'other')),
 )
 
 
@@ -6507,10 +7335,10 @@ def max(*args, **kwargs):
         if count == 1:
             return max_default(*args)
         if count == 2:
-            if args[1].__class__ is int:
-                return max_dim(*args)
             if isinstance(args[1], TensorBase):
                 return max_other(*args)
+            if args[1].__class__ is int:
+                return max_dim(*args)
         if count == 3:
             return max_dim(*args)
     return choose("max", _max_overloads, args, kwargs)
@@ -6520,8 +7348,10 @@ def min_unary_out(input, *, out):
     try:
         route = min_unary_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(min_unary_out_op, (input,), {"out": out})
-    return route(input, out)
+        pass
+    else:
+        return route(input, out)
+    return miss(min_unary_out_op, (input,), {"out": out})
 
 
 def min_dim_min(input, dim, keepdim=False, *, min, min_indices):
@@ -6530,16 +7360,30 @@ def min_dim_min(input, dim, keepdim=False, *, min, min_indices):
     try:
         route = min_dim_min_routes[input._signature | min._signature | min_indices._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(min_dim_min_op, (input, dim, keepdim,), {"min": min, "min_indices": min_indices})
-    return route(input, dim, keepdim, min, min_indices)
+        pass
+    else:
+        return route(input, dim, keepdim, min, min_indices)
+    return miss(min_dim_min_op, (input, dim, keepdim,), {"min": min, "min_indices": min_indices})
+
+
+def min_other(input, other):
+    try:
+        route = min_other_routes[input._signature | other._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, other)
+    return miss(min_other_op, (input, other,), {})
 
 
 def min_default(input):
     try:
         route = min_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(min_op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(min_op, (input,), {})
 
 
 def min_dim(input, dim, keepdim=False):
@@ -6548,22 +7392,16 @@ def min_dim(input, dim, keepdim=False):
     try:
         route = min_dim_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(min_dim_op, (input, dim, keepdim,), {})
-    return route(input, dim, keepdim)
-
-
-def min_other(input, other):
-    try:
-        route = min_other_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        return miss(min_other_op, (input, other,), {})
-    return route(input, other)
+        pass
+    else:
+        return route(input, dim, keepdim)
+    return miss(min_dim_op, (input, dim, keepdim,), {})
 
 
 _min_overloads = (
+    Overload(min_other, '(Tensor input, Tensor other)', ('input', 'other'), ('Tensor', 'Tensor'), 2, ('input', 'other')),
     Overload(min_default, '(Tensor input)', ('input',), ('Tensor',), 1, ('input',), min_unary_out),
     Overload(min_dim, '(Tensor input, int dim, bool keepdim=False)', ('input', 'dim', 'keepdim'), ('Tensor', 'int', 'bool'), 3, ('input', 'dim'), min_dim_min),
-    Overload(min_other, '(Tensor input, Tensor other)', ('input', 'other'), ('Tensor', 'Tensor'), 2, ('input', 'other')),
 )
 
 
@@ -6573,10 +7411,10 @@ def min(*args, **kwargs):
         if count == 1:
             return min_default(*args)
         if count == 2:
-            if args[1].__class__ is int:
-                return min_dim(*args)
             if isinstance(args[1], TensorBase):
                 return min_other(*args)
+            if args[1].__class__ is int:
+                return min_dim(*args)
         if count == 3:
             return min_dim(*args)
     return choose("min", _min_overloads, args, kwargs)
@@ -6588,8 +7426,10 @@ def argmax_out(input, dim=None, keepdim=False, *, out):
     try:
         route = argmax_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(argmax_out_op, (input, dim, keepdim,), {"out": out})
-    return route(input, dim, keepdim, out)
+        pass
+    else:
+        return route(input, dim, keepdim, out)
+    return miss(argmax_out_op, (input, dim, keepdim,), {"out": out})
 
 
 def argmax(input, dim=None, keepdim=False, *, out=None):
@@ -6600,8 +7440,10 @@ def argmax(input, dim=None, keepdim=False, *, out=None):
     try:
         route = argmax_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(argmax_op, (input, dim, keepdim,), {})
-    return route(input, dim, keepdim)
+        pass
+    else:
+        return route(input, dim, keepdim)
+    return miss(argmax_op, (input, dim, keepdim,), {})
 
 
 def argmin_out(input, dim=None, keepdim=False, *, out):
@@ -6610,8 +7452,10 @@ def argmin_out(input, dim=None, keepdim=False, *, out):
     try:
         route = argmin_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(argmin_out_op, (input, dim, keepdim,), {"out": out})
-    return route(input, dim, keepdim, out)
+        pass
+    else:
+        return route(input, dim, keepdim, out)
+    return miss(argmin_out_op, (input, dim, keepdim,), {"out": out})
 
 
 def argmin(input, dim=None, keepdim=False, *, out=None):
@@ -6622,16 +7466,20 @@ def argmin(input, dim=None, keepdim=False, *, out=None):
     try:
         route = argmin_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(argmin_op, (input, dim, keepdim,), {})
-    return route(input, dim, keepdim)
+        pass
+    else:
+        return route(input, dim, keepdim)
+    return miss(argmin_op, (input, dim, keepdim,), {})
 
 
 def any_all_out(input, *, out):
     try:
         route = any_all_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(any_all_out_op, (input,), {"out": out})
-    return route(input, out)
+        pass
+    else:
+        return route(input, out)
+    return miss(any_all_out_op, (input,), {"out": out})
 
 
 def any_out(input, dim, keepdim=False, *, out):
@@ -6640,16 +7488,20 @@ def any_out(input, dim, keepdim=False, *, out):
     try:
         route = any_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(any_out_op, (input, dim, keepdim,), {"out": out})
-    return route(input, dim, keepdim, out)
+        pass
+    else:
+        return route(input, dim, keepdim, out)
+    return miss(any_out_op, (input, dim, keepdim,), {"out": out})
 
 
 def any_default(input):
     try:
         route = any_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(any_op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(any_op, (input,), {})
 
 
 def any_dim(input, dim, keepdim=False):
@@ -6658,8 +7510,10 @@ def any_dim(input, dim, keepdim=False):
     try:
         route = any_dim_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(any_dim_op, (input, dim, keepdim,), {})
-    return route(input, dim, keepdim)
+        pass
+    else:
+        return route(input, dim, keepdim)
+    return miss(any_dim_op, (input, dim, keepdim,), {})
 
 
 _any_overloads = (
@@ -6684,8 +7538,10 @@ def all_all_out(input, *, out):
     try:
         route = all_all_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(all_all_out_op, (input,), {"out": out})
-    return route(input, out)
+        pass
+    else:
+        return route(input, out)
+    return miss(all_all_out_op, (input,), {"out": out})
 
 
 def all_out(input, dim, keepdim=False, *, out):
@@ -6694,16 +7550,20 @@ def all_out(input, dim, keepdim=False, *, out):
     try:
         route = all_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(all_out_op, (input, dim, keepdim,), {"out": out})
-    return route(input, dim, keepdim, out)
+        pass
+    else:
+        return route(input, dim, keepdim, out)
+    return miss(all_out_op, (input, dim, keepdim,), {"out": out})
 
 
 def all_default(input):
     try:
         route = all_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(all_op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(all_op, (input,), {})
 
 
 def all_dim(input, dim, keepdim=False):
@@ -6712,8 +7572,10 @@ def all_dim(input, dim, keepdim=False):
     try:
         route = all_dim_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(all_dim_op, (input, dim, keepdim,), {})
-    return route(input, dim, keepdim)
+        pass
+    else:
+        return route(input, dim, keepdim)
+    return miss(all_dim_op, (input, dim, keepdim,), {})
 
 
 _all_overloads = (
@@ -6744,8 +7606,10 @@ def var_correction_out(input, dim=None, *, correction=None, keepdim=False, out):
     try:
         route = var_correction_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(var_correction_out_op, (input, dim,), {"correction": correction, "keepdim": keepdim, "out": out})
-    return route(input, dim, correction, keepdim, out)
+        pass
+    else:
+        return route(input, dim, correction, keepdim, out)
+    return miss(var_correction_out_op, (input, dim,), {"correction": correction, "keepdim": keepdim, "out": out})
 
 
 def var_default(input, unbiased=True):
@@ -6754,8 +7618,10 @@ def var_default(input, unbiased=True):
     try:
         route = var_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(var_op, (input, unbiased,), {})
-    return route(input, unbiased)
+        pass
+    else:
+        return route(input, unbiased)
+    return miss(var_op, (input, unbiased,), {})
 
 
 def var_dim(input, dim, unbiased=True, keepdim=False):
@@ -6768,8 +7634,10 @@ def var_dim(input, dim, unbiased=True, keepdim=False):
     try:
         route = var_dim_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(var_dim_op, (input, dim, unbiased, keepdim,), {})
-    return route(input, dim, unbiased, keepdim)
+        pass
+    else:
+        return route(input, dim, unbiased, keepdim)
+    return miss(var_dim_op, (input, dim, unbiased, keepdim,), {})
 
 
 def var_correction(input, dim=None, *, correction=None, keepdim=False):
@@ -6782,8 +7650,10 @@ def var_correction(input, dim=None, *, correction=None, keepdim=False):
     try:
         route = var_correction_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(var_correction_op, (input, dim,), {"correction": correction, "keepdim": keepdim})
-    return route(input, dim, correction, keepdim)
+        pass
+    else:
+        return route(input, dim, correction, keepdim)
+    return miss(var_correction_op, (input, dim,), {"correction": correction, "keepdim": keepdim})
 
 
 _var_overloads = (
@@ -6818,8 +7688,10 @@ def std_correction_out(input, dim=None, *, correction=None, keepdim=False, out):
     try:
         route = std_correction_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(std_correction_out_op, (input, dim,), {"correction": correction, "keepdim": keepdim, "out": out})
-    return route(input, dim, correction, keepdim, out)
+        pass
+    else:
+        return route(input, dim, correction, keepdim, out)
+    return miss(std_correction_out_op, (input, dim,), {"correction": correction, "keepdim": keepdim, "out": out})
 
 
 def std_default(input, unbiased=True):
@@ -6828,8 +7700,10 @@ def std_default(input, unbiased=True):
     try:
         route = std_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(std_op, (input, unbiased,), {})
-    return route(input, unbiased)
+        pass
+    else:
+        return route(input, unbiased)
+    return miss(std_op, (input, unbiased,), {})
 
 
 def std_dim(input, dim, unbiased=True, keepdim=False):
@@ -6842,8 +7716,10 @@ def std_dim(input, dim, unbiased=True, keepdim=False):
     try:
         route = std_dim_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(std_dim_op, (input, dim, unbiased, keepdim,), {})
-    return route(input, dim, unbiased, keepdim)
+        pass
+    else:
+        return route(input, dim, unbiased, keepdim)
+    return miss(std_dim_op, (input, dim, unbiased, keepdim,), {})
 
 
 def std_correction(input, dim=None, *, correction=None, keepdim=False):
@@ -6856,8 +7732,10 @@ def std_correction(input, dim=None, *, correction=None, keepdim=False):
     try:
         route = std_correction_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(std_correction_op, (input, dim,), {"correction": correction, "keepdim": keepdim})
-    return route(input, dim, correction, keepdim)
+        pass
+    else:
+        return route(input, dim, correction, keepdim)
+    return miss(std_correction_op, (input, dim,), {"correction": correction, "keepdim": keepdim})
 
 
 _std_overloads = (
@@ -6892,8 +7770,10 @@ def linalg_vector_norm_out(input, ord=2, dim=None, keepdim=False, *, dtype=None,
     try:
         route = linalg_vector_norm_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(linalg_vector_norm_out_op, (input, ord, dim, keepdim,), {"dtype": dtype, "out": out})
-    return route(input, ord, dim, keepdim, dtype, out)
+        pass
+    else:
+        return route(input, ord, dim, keepdim, dtype, out)
+    return miss(linalg_vector_norm_out_op, (input, ord, dim, keepdim,), {"dtype": dtype, "out": out})
 
 
 def linalg_vector_norm(input, ord=2, dim=None, keepdim=False, *, dtype=None, out=None):
@@ -6908,8 +7788,10 @@ def linalg_vector_norm(input, ord=2, dim=None, keepdim=False, *, dtype=None, out
     try:
         route = linalg_vector_norm_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(linalg_vector_norm_op, (input, ord, dim, keepdim,), {"dtype": dtype})
-    return route(input, ord, dim, keepdim, dtype)
+        pass
+    else:
+        return route(input, ord, dim, keepdim, dtype)
+    return miss(linalg_vector_norm_op, (input, ord, dim, keepdim,), {"dtype": dtype})
 
 
 def norm_Scalar_out(input, p=2, *, out):
@@ -6918,8 +7800,10 @@ def norm_Scalar_out(input, p=2, *, out):
     try:
         route = norm_Scalar_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(norm_Scalar_out_op, (input, p,), {"out": out})
-    return route(input, p, out)
+        pass
+    else:
+        return route(input, p, out)
+    return miss(norm_Scalar_out_op, (input, p,), {"out": out})
 
 
 def norm_out(input, p, dim, keepdim=False, *, out):
@@ -6932,8 +7816,10 @@ def norm_out(input, p, dim, keepdim=False, *, out):
     try:
         route = norm_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(norm_out_op, (input, p, dim, keepdim,), {"out": out})
-    return route(input, p, dim, keepdim, out)
+        pass
+    else:
+        return route(input, p, dim, keepdim, out)
+    return miss(norm_out_op, (input, p, dim, keepdim,), {"out": out})
 
 
 def norm_Scalar(input, p=2):
@@ -6942,8 +7828,10 @@ def norm_Scalar(input, p=2):
     try:
         route = norm_Scalar_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(norm_Scalar_op, (input, p,), {})
-    return route(input, p)
+        pass
+    else:
+        return route(input, p)
+    return miss(norm_Scalar_op, (input, p,), {})
 
 
 def norm_ScalarOpt_dim(input, p, dim, keepdim=False):
@@ -6956,8 +7844,10 @@ def norm_ScalarOpt_dim(input, p, dim, keepdim=False):
     try:
         route = norm_ScalarOpt_dim_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(norm_ScalarOpt_dim_op, (input, p, dim, keepdim,), {})
-    return route(input, p, dim, keepdim)
+        pass
+    else:
+        return route(input, p, dim, keepdim)
+    return miss(norm_ScalarOpt_dim_op, (input, p, dim, keepdim,), {})
 
 
 _norm_overloads = (
@@ -6990,8 +7880,10 @@ def logsumexp_out(input, dim, keepdim=False, *, out):
     try:
         route = logsumexp_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(logsumexp_out_op, (input, dim, keepdim,), {"out": out})
-    return route(input, dim, keepdim, out)
+        pass
+    else:
+        return route(input, dim, keepdim, out)
+    return miss(logsumexp_out_op, (input, dim, keepdim,), {"out": out})
 
 
 def logsumexp(input, dim, keepdim=False, *, out=None):
@@ -7006,8 +7898,10 @@ def logsumexp(input, dim, keepdim=False, *, out=None):
     try:
         route = logsumexp_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(logsumexp_op, (input, dim, keepdim,), {})
-    return route(input, dim, keepdim)
+        pass
+    else:
+        return route(input, dim, keepdim)
+    return miss(logsumexp_op, (input, dim, keepdim,), {})
 
 
 def cumsum_out(input, dim, *, dtype=None, out):
@@ -7016,8 +7910,10 @@ def cumsum_out(input, dim, *, dtype=None, out):
     try:
         route = cumsum_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(cumsum_out_op, (input, dim,), {"dtype": dtype, "out": out})
-    return route(input, dim, dtype, out)
+        pass
+    else:
+        return route(input, dim, dtype, out)
+    return miss(cumsum_out_op, (input, dim,), {"dtype": dtype, "out": out})
 
 
 def cumsum(input, dim, *, dtype=None, out=None):
@@ -7028,8 +7924,10 @@ def cumsum(input, dim, *, dtype=None, out=None):
     try:
         route = cumsum_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(cumsum_op, (input, dim,), {"dtype": dtype})
-    return route(input, dim, dtype)
+        pass
+    else:
+        return route(input, dim, dtype)
+    return miss(cumsum_op, (input, dim,), {"dtype": dtype})
 
 
 def cumsum_(input, dim, *, dtype=None):
@@ -7038,8 +7936,10 @@ def cumsum_(input, dim, *, dtype=None):
     try:
         route = cumsum__routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(cumsum__op, (input, dim,), {"dtype": dtype})
-    return route(input, dim, dtype)
+        pass
+    else:
+        return route(input, dim, dtype)
+    return miss(cumsum__op, (input, dim,), {"dtype": dtype})
 
 
 def cumprod_out(input, dim, *, dtype=None, out):
@@ -7048,8 +7948,10 @@ def cumprod_out(input, dim, *, dtype=None, out):
     try:
         route = cumprod_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(cumprod_out_op, (input, dim,), {"dtype": dtype, "out": out})
-    return route(input, dim, dtype, out)
+        pass
+    else:
+        return route(input, dim, dtype, out)
+    return miss(cumprod_out_op, (input, dim,), {"dtype": dtype, "out": out})
 
 
 def cumprod(input, dim, *, dtype=None, out=None):
@@ -7060,8 +7962,10 @@ def cumprod(input, dim, *, dtype=None, out=None):
     try:
         route = cumprod_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(cumprod_op, (input, dim,), {"dtype": dtype})
-    return route(input, dim, dtype)
+        pass
+    else:
+        return route(input, dim, dtype)
+    return miss(cumprod_op, (input, dim,), {"dtype": dtype})
 
 
 def cumprod_(input, dim, *, dtype=None):
@@ -7070,8 +7974,10 @@ def cumprod_(input, dim, *, dtype=None):
     try:
         route = cumprod__routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(cumprod__op, (input, dim,), {"dtype": dtype})
-    return route(input, dim, dtype)
+        pass
+    else:
+        return route(input, dim, dtype)
+    return miss(cumprod__op, (input, dim,), {"dtype": dtype})
 
 
 def sort_values(input, dim=-1, descending=False, *, values, indices):
@@ -7080,8 +7986,10 @@ def sort_values(input, dim=-1, descending=False, *, values, indices):
     try:
         route = sort_values_routes[input._signature | values._signature | indices._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(sort_values_op, (input, dim, descending,), {"values": values, "indices": indices})
-    return route(input, dim, descending, values, indices)
+        pass
+    else:
+        return route(input, dim, descending, values, indices)
+    return miss(sort_values_op, (input, dim, descending,), {"values": values, "indices": indices})
 
 
 def sort(input, dim=-1, descending=False):
@@ -7090,8 +7998,10 @@ def sort(input, dim=-1, descending=False):
     try:
         route = sort_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(sort_op, (input, dim, descending,), {})
-    return route(input, dim, descending)
+        pass
+    else:
+        return route(input, dim, descending)
+    return miss(sort_op, (input, dim, descending,), {})
 
 
 def argsort(input, dim=-1, descending=False):
@@ -7100,8 +8010,10 @@ def argsort(input, dim=-1, descending=False):
     try:
         route = argsort_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(argsort_op, (input, dim, descending,), {})
-    return route(input, dim, descending)
+        pass
+    else:
+        return route(input, dim, descending)
+    return miss(argsort_op, (input, dim, descending,), {})
 
 
 def topk_values(input, k, dim=-1, largest=True, sorted=True, *, values, indices):
@@ -7110,8 +8022,10 @@ def topk_values(input, k, dim=-1, largest=True, sorted=True, *, values, indices)
     try:
         route = topk_values_routes[input._signature | values._signature | indices._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(topk_values_op, (input, k, dim, largest, sorted,), {"values": values, "indices": indices})
-    return route(input, k, dim, largest, sorted, values, indices)
+        pass
+    else:
+        return route(input, k, dim, largest, sorted, values, indices)
+    return miss(topk_values_op, (input, k, dim, largest, sorted,), {"values": values, "indices": indices})
 
 
 def topk(input, k, dim=-1, largest=True, sorted=True):
@@ -7120,16 +8034,20 @@ def topk(input, k, dim=-1, largest=True, sorted=True):
     try:
         route = topk_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(topk_op, (input, k, dim, largest, sorted,), {})
-    return route(input, k, dim, largest, sorted)
+        pass
+    else:
+        return route(input, k, dim, largest, sorted)
+    return miss(topk_op, (input, k, dim, largest, sorted,), {})
 
 
 def nonzero_out(input, *, out):
     try:
         route = nonzero_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(nonzero_out_op, (input,), {"out": out})
-    return route(input, out)
+        pass
+    else:
+        return route(input, out)
+    return miss(nonzero_out_op, (input,), {"out": out})
 
 
 def nonzero(input, *, out=None):
@@ -7138,8 +8056,22 @@ def nonzero(input, *, out=None):
     try:
         route = nonzero_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(nonzero_op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(nonzero_op, (input,), {})
+
+
+def count_nonzero_out(input, dim=None, *, out):
+    if dim is not None and dim.__class__ is not int:
+        return miss(count_nonzero_out_op, (input, dim,), {"out": out})
+    try:
+        route = count_nonzero_out_routes[input._signature | out._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, dim, out)
+    return miss(count_nonzero_out_op, (input, dim,), {"out": out})
 
 
 def count_nonzero_dim_IntList_out(input, *dims_, dim=None, out):
@@ -7152,18 +8084,22 @@ def count_nonzero_dim_IntList_out(input, *dims_, dim=None, out):
     try:
         route = count_nonzero_dim_IntList_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(count_nonzero_dim_IntList_out_op, (input, dim,), {"out": out})
-    return route(input, dim, out)
+        pass
+    else:
+        return route(input, dim, out)
+    return miss(count_nonzero_dim_IntList_out_op, (input, dim,), {"out": out})
 
 
-def count_nonzero_out(input, dim=None, *, out):
+def count_nonzero_default(input, dim=None):
     if dim is not None and dim.__class__ is not int:
-        return miss(count_nonzero_out_op, (input, dim,), {"out": out})
+        return miss(count_nonzero_op, (input, dim,), {})
     try:
-        route = count_nonzero_out_routes[input._signature | out._signature | state()]
+        route = count_nonzero_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(count_nonzero_out_op, (input, dim,), {"out": out})
-    return route(input, dim, out)
+        pass
+    else:
+        return route(input, dim)
+    return miss(count_nonzero_op, (input, dim,), {})
 
 
 def count_nonzero_dim_IntList(input, *dims_, dim=None):
@@ -7176,23 +8112,15 @@ def count_nonzero_dim_IntList(input, *dims_, dim=None):
     try:
         route = count_nonzero_dim_IntList_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(count_nonzero_dim_IntList_op, (input, dim,), {})
-    return route(input, dim)
-
-
-def count_nonzero_default(input, dim=None):
-    if dim is not None and dim.__class__ is not int:
-        return miss(count_nonzero_op, (input, dim,), {})
-    try:
-        route = count_nonzero_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        return miss(count_nonzero_op, (input, dim,), {})
-    return route(input, dim)
+        pass
+    else:
+        return route(input, dim)
+    return miss(count_nonzero_dim_IntList_op, (input, dim,), {})
 
 
 _count_nonzero_overloads = (
-    Overload(count_nonzero_dim_IntList, '(Tensor input, int[] dim)', ('input', 'dim'), ('Tensor', 'int[]'), 2, ('input', 'dim'), count_nonzero_dim_IntList_out),
     Overload(count_nonzero_default, '(Tensor input, int? dim=None)', ('input', 'dim'), ('Tensor', 'int?'), 2, ('input',), count_nonzero_out),
+    Overload(count_nonzero_dim_IntList, '(Tensor input, int[] dim)', ('input', 'dim'), ('Tensor', 'int[]'), 2, ('input', 'dim'), count_nonzero_dim_IntList_out),
 )
 
 
@@ -7202,10 +8130,10 @@ def count_nonzero(*args, **kwargs):
         if count == 1:
             return count_nonzero_default(*args)
         if count == 2:
-            if (args[1].__class__ is tuple or args[1].__class__ is list):
-                return count_nonzero_dim_IntList(*args)
             if (args[1] is None or args[1].__class__ is int):
                 return count_nonzero_default(*args)
+            if (args[1].__class__ is tuple or args[1].__class__ is list):
+                return count_nonzero_dim_IntList(*args)
     return choose("count_nonzero", _count_nonzero_overloads, args, kwargs)
 
 
@@ -7213,8 +8141,10 @@ def mm_out(input, mat2, *, out):
     try:
         route = mm_out_routes[input._signature | mat2._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(mm_out_op, (input, mat2,), {"out": out})
-    return route(input, mat2, out)
+        pass
+    else:
+        return route(input, mat2, out)
+    return miss(mm_out_op, (input, mat2,), {"out": out})
 
 
 def mm(input, mat2, *, out=None):
@@ -7223,16 +8153,20 @@ def mm(input, mat2, *, out=None):
     try:
         route = mm_routes[input._signature | mat2._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(mm_op, (input, mat2,), {})
-    return route(input, mat2)
+        pass
+    else:
+        return route(input, mat2)
+    return miss(mm_op, (input, mat2,), {})
 
 
 def bmm_out(input, mat2, *, out):
     try:
         route = bmm_out_routes[input._signature | mat2._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(bmm_out_op, (input, mat2,), {"out": out})
-    return route(input, mat2, out)
+        pass
+    else:
+        return route(input, mat2, out)
+    return miss(bmm_out_op, (input, mat2,), {"out": out})
 
 
 def bmm(input, mat2, *, out=None):
@@ -7241,16 +8175,20 @@ def bmm(input, mat2, *, out=None):
     try:
         route = bmm_routes[input._signature | mat2._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(bmm_op, (input, mat2,), {})
-    return route(input, mat2)
+        pass
+    else:
+        return route(input, mat2)
+    return miss(bmm_op, (input, mat2,), {})
 
 
 def mv_out(input, vec, *, out):
     try:
         route = mv_out_routes[input._signature | vec._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(mv_out_op, (input, vec,), {"out": out})
-    return route(input, vec, out)
+        pass
+    else:
+        return route(input, vec, out)
+    return miss(mv_out_op, (input, vec,), {"out": out})
 
 
 def mv(input, vec, *, out=None):
@@ -7259,16 +8197,20 @@ def mv(input, vec, *, out=None):
     try:
         route = mv_routes[input._signature | vec._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(mv_op, (input, vec,), {})
-    return route(input, vec)
+        pass
+    else:
+        return route(input, vec)
+    return miss(mv_op, (input, vec,), {})
 
 
 def dot_out(input, tensor, *, out):
     try:
         route = dot_out_routes[input._signature | tensor._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(dot_out_op, (input, tensor,), {"out": out})
-    return route(input, tensor, out)
+        pass
+    else:
+        return route(input, tensor, out)
+    return miss(dot_out_op, (input, tensor,), {"out": out})
 
 
 def dot(input, tensor, *, out=None):
@@ -7277,16 +8219,20 @@ def dot(input, tensor, *, out=None):
     try:
         route = dot_routes[input._signature | tensor._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(dot_op, (input, tensor,), {})
-    return route(input, tensor)
+        pass
+    else:
+        return route(input, tensor)
+    return miss(dot_op, (input, tensor,), {})
 
 
 def vdot_out(input, other, *, out):
     try:
         route = vdot_out_routes[input._signature | other._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(vdot_out_op, (input, other,), {"out": out})
-    return route(input, other, out)
+        pass
+    else:
+        return route(input, other, out)
+    return miss(vdot_out_op, (input, other,), {"out": out})
 
 
 def vdot(input, other, *, out=None):
@@ -7295,16 +8241,20 @@ def vdot(input, other, *, out=None):
     try:
         route = vdot_routes[input._signature | other._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(vdot_op, (input, other,), {})
-    return route(input, other)
+        pass
+    else:
+        return route(input, other)
+    return miss(vdot_op, (input, other,), {})
 
 
 def inner(input, other):
     try:
         route = inner_routes[input._signature | other._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(inner_op, (input, other,), {})
-    return route(input, other)
+        pass
+    else:
+        return route(input, other)
+    return miss(inner_op, (input, other,), {})
 
 
 def addmm_out(input, mat1, mat2, *, beta=1, alpha=1, out):
@@ -7313,8 +8263,10 @@ def addmm_out(input, mat1, mat2, *, beta=1, alpha=1, out):
     try:
         route = addmm_out_routes[input._signature | mat1._signature | mat2._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(addmm_out_op, (input, mat1, mat2,), {"beta": beta, "alpha": alpha, "out": out})
-    return route(input, mat1, mat2, beta, alpha, out)
+        pass
+    else:
+        return route(input, mat1, mat2, beta, alpha, out)
+    return miss(addmm_out_op, (input, mat1, mat2,), {"beta": beta, "alpha": alpha, "out": out})
 
 
 def addmm(input, mat1, mat2, *, beta=1, alpha=1, out=None):
@@ -7325,8 +8277,10 @@ def addmm(input, mat1, mat2, *, beta=1, alpha=1, out=None):
     try:
         route = addmm_routes[input._signature | mat1._signature | mat2._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(addmm_op, (input, mat1, mat2,), {"beta": beta, "alpha": alpha})
-    return route(input, mat1, mat2, beta, alpha)
+        pass
+    else:
+        return route(input, mat1, mat2, beta, alpha)
+    return miss(addmm_op, (input, mat1, mat2,), {"beta": beta, "alpha": alpha})
 
 
 def addmm_(input, mat1, mat2, *, beta=1, alpha=1):
@@ -7335,8 +8289,10 @@ def addmm_(input, mat1, mat2, *, beta=1, alpha=1):
     try:
         route = addmm__routes[input._signature | mat1._signature | mat2._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(addmm__op, (input, mat1, mat2,), {"beta": beta, "alpha": alpha})
-    return route(input, mat1, mat2, beta, alpha)
+        pass
+    else:
+        return route(input, mat1, mat2, beta, alpha)
+    return miss(addmm__op, (input, mat1, mat2,), {"beta": beta, "alpha": alpha})
 
 
 def addmv_out(input, mat, vec, *, beta=1, alpha=1, out):
@@ -7345,8 +8301,10 @@ def addmv_out(input, mat, vec, *, beta=1, alpha=1, out):
     try:
         route = addmv_out_routes[input._signature | mat._signature | vec._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(addmv_out_op, (input, mat, vec,), {"beta": beta, "alpha": alpha, "out": out})
-    return route(input, mat, vec, beta, alpha, out)
+        pass
+    else:
+        return route(input, mat, vec, beta, alpha, out)
+    return miss(addmv_out_op, (input, mat, vec,), {"beta": beta, "alpha": alpha, "out": out})
 
 
 def addmv(input, mat, vec, *, beta=1, alpha=1, out=None):
@@ -7357,8 +8315,10 @@ def addmv(input, mat, vec, *, beta=1, alpha=1, out=None):
     try:
         route = addmv_routes[input._signature | mat._signature | vec._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(addmv_op, (input, mat, vec,), {"beta": beta, "alpha": alpha})
-    return route(input, mat, vec, beta, alpha)
+        pass
+    else:
+        return route(input, mat, vec, beta, alpha)
+    return miss(addmv_op, (input, mat, vec,), {"beta": beta, "alpha": alpha})
 
 
 def addmv_(input, mat, vec, *, beta=1, alpha=1):
@@ -7367,8 +8327,10 @@ def addmv_(input, mat, vec, *, beta=1, alpha=1):
     try:
         route = addmv__routes[input._signature | mat._signature | vec._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(addmv__op, (input, mat, vec,), {"beta": beta, "alpha": alpha})
-    return route(input, mat, vec, beta, alpha)
+        pass
+    else:
+        return route(input, mat, vec, beta, alpha)
+    return miss(addmv__op, (input, mat, vec,), {"beta": beta, "alpha": alpha})
 
 
 def addbmm_out(input, batch1, batch2, *, beta=1, alpha=1, out):
@@ -7377,8 +8339,10 @@ def addbmm_out(input, batch1, batch2, *, beta=1, alpha=1, out):
     try:
         route = addbmm_out_routes[input._signature | batch1._signature | batch2._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(addbmm_out_op, (input, batch1, batch2,), {"beta": beta, "alpha": alpha, "out": out})
-    return route(input, batch1, batch2, beta, alpha, out)
+        pass
+    else:
+        return route(input, batch1, batch2, beta, alpha, out)
+    return miss(addbmm_out_op, (input, batch1, batch2,), {"beta": beta, "alpha": alpha, "out": out})
 
 
 def addbmm(input, batch1, batch2, *, beta=1, alpha=1, out=None):
@@ -7389,8 +8353,10 @@ def addbmm(input, batch1, batch2, *, beta=1, alpha=1, out=None):
     try:
         route = addbmm_routes[input._signature | batch1._signature | batch2._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(addbmm_op, (input, batch1, batch2,), {"beta": beta, "alpha": alpha})
-    return route(input, batch1, batch2, beta, alpha)
+        pass
+    else:
+        return route(input, batch1, batch2, beta, alpha)
+    return miss(addbmm_op, (input, batch1, batch2,), {"beta": beta, "alpha": alpha})
 
 
 def addbmm_(input, batch1, batch2, *, beta=1, alpha=1):
@@ -7399,8 +8365,10 @@ def addbmm_(input, batch1, batch2, *, beta=1, alpha=1):
     try:
         route = addbmm__routes[input._signature | batch1._signature | batch2._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(addbmm__op, (input, batch1, batch2,), {"beta": beta, "alpha": alpha})
-    return route(input, batch1, batch2, beta, alpha)
+        pass
+    else:
+        return route(input, batch1, batch2, beta, alpha)
+    return miss(addbmm__op, (input, batch1, batch2,), {"beta": beta, "alpha": alpha})
 
 
 def baddbmm_out(input, batch1, batch2, *, beta=1, alpha=1, out):
@@ -7409,8 +8377,10 @@ def baddbmm_out(input, batch1, batch2, *, beta=1, alpha=1, out):
     try:
         route = baddbmm_out_routes[input._signature | batch1._signature | batch2._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(baddbmm_out_op, (input, batch1, batch2,), {"beta": beta, "alpha": alpha, "out": out})
-    return route(input, batch1, batch2, beta, alpha, out)
+        pass
+    else:
+        return route(input, batch1, batch2, beta, alpha, out)
+    return miss(baddbmm_out_op, (input, batch1, batch2,), {"beta": beta, "alpha": alpha, "out": out})
 
 
 def baddbmm(input, batch1, batch2, *, beta=1, alpha=1, out=None):
@@ -7421,8 +8391,10 @@ def baddbmm(input, batch1, batch2, *, beta=1, alpha=1, out=None):
     try:
         route = baddbmm_routes[input._signature | batch1._signature | batch2._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(baddbmm_op, (input, batch1, batch2,), {"beta": beta, "alpha": alpha})
-    return route(input, batch1, batch2, beta, alpha)
+        pass
+    else:
+        return route(input, batch1, batch2, beta, alpha)
+    return miss(baddbmm_op, (input, batch1, batch2,), {"beta": beta, "alpha": alpha})
 
 
 def baddbmm_(input, batch1, batch2, *, beta=1, alpha=1):
@@ -7431,16 +8403,20 @@ def baddbmm_(input, batch1, batch2, *, beta=1, alpha=1):
     try:
         route = baddbmm__routes[input._signature | batch1._signature | batch2._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(baddbmm__op, (input, batch1, batch2,), {"beta": beta, "alpha": alpha})
-    return route(input, batch1, batch2, beta, alpha)
+        pass
+    else:
+        return route(input, batch1, batch2, beta, alpha)
+    return miss(baddbmm__op, (input, batch1, batch2,), {"beta": beta, "alpha": alpha})
 
 
 def matmul(input, other):
     try:
         route = matmul_routes[input._signature | other._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(matmul_op, (input, other,), {})
-    return route(input, other)
+        pass
+    else:
+        return route(input, other)
+    return miss(matmul_op, (input, other,), {})
 
 
 def linear(input, weight, bias=None):
@@ -7450,16 +8426,20 @@ def linear(input, weight, bias=None):
             key |= bias._signature
         route = linear_routes[key]
     except (KeyError, AttributeError, TypeError):
-        return miss(linear_op, (input, weight, bias,), {})
-    return route(input, weight, bias)
+        pass
+    else:
+        return route(input, weight, bias)
+    return miss(linear_op, (input, weight, bias,), {})
 
 
 def outer(input, vec2):
     try:
         route = outer_routes[input._signature | vec2._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(outer_op, (input, vec2,), {})
-    return route(input, vec2)
+        pass
+    else:
+        return route(input, vec2)
+    return miss(outer_op, (input, vec2,), {})
 
 
 def einsum(equation, tensors, *, path=None):
@@ -7473,8 +8453,10 @@ def einsum(equation, tensors, *, path=None):
             key |= tensor._signature
         route = einsum_routes[key]
     except (KeyError, AttributeError, TypeError):
-        return miss(einsum_op, (equation, tensors,), {"path": path})
-    return route(equation, tensors, path)
+        pass
+    else:
+        return route(equation, tensors, path)
+    return miss(einsum_op, (equation, tensors,), {"path": path})
 
 
 def view_default(input, *sizes_, size=None):
@@ -7487,8 +8469,10 @@ def view_default(input, *sizes_, size=None):
     try:
         route = view_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(view_op, (input, size,), {})
-    return route(input, size)
+        pass
+    else:
+        return route(input, size)
+    return miss(view_op, (input, size,), {})
 
 
 def view_dtype(input, dtype):
@@ -7497,8 +8481,10 @@ def view_dtype(input, dtype):
     try:
         route = view_dtype_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(view_dtype_op, (input, dtype,), {})
-    return route(input, dtype)
+        pass
+    else:
+        return route(input, dtype)
+    return miss(view_dtype_op, (input, dtype,), {})
 
 
 _view_overloads = (
@@ -7528,8 +8514,10 @@ def reshape(input, *shapes_, shape=None):
     try:
         route = reshape_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(reshape_op, (input, shape,), {})
-    return route(input, shape)
+        pass
+    else:
+        return route(input, shape)
+    return miss(reshape_op, (input, shape,), {})
 
 
 def permute(input, *dimss_, dims=None):
@@ -7542,8 +8530,10 @@ def permute(input, *dimss_, dims=None):
     try:
         route = permute_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(permute_op, (input, dims,), {})
-    return route(input, dims)
+        pass
+    else:
+        return route(input, dims)
+    return miss(permute_op, (input, dims,), {})
 
 
 def transpose(input, dim0, dim1):
@@ -7552,56 +8542,70 @@ def transpose(input, dim0, dim1):
     try:
         route = transpose_int_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(transpose_int_op, (input, dim0, dim1,), {})
-    return route(input, dim0, dim1)
+        pass
+    else:
+        return route(input, dim0, dim1)
+    return miss(transpose_int_op, (input, dim0, dim1,), {})
 
 
 def t(input):
     try:
         route = t_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(t_op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(t_op, (input,), {})
 
 
 def numpy_T(input):
     try:
         route = numpy_T_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(numpy_T_op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(numpy_T_op, (input,), {})
 
 
 def mT(input):
     try:
         route = mT_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(mT_op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(mT_op, (input,), {})
 
 
 def mH(input):
     try:
         route = mH_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(mH_op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(mH_op, (input,), {})
 
 
 def adjoint(input):
     try:
         route = adjoint_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(adjoint_op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(adjoint_op, (input,), {})
 
 
 def matrix_H(input):
     try:
         route = matrix_H_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(matrix_H_op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(matrix_H_op, (input,), {})
 
 
 def select(input, dim, index):
@@ -7610,8 +8614,10 @@ def select(input, dim, index):
     try:
         route = select_int_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(select_int_op, (input, dim, index,), {})
-    return route(input, dim, index)
+        pass
+    else:
+        return route(input, dim, index)
+    return miss(select_int_op, (input, dim, index,), {})
 
 
 def slice(input, dim=0, start=None, end=None, step=1):
@@ -7620,8 +8626,10 @@ def slice(input, dim=0, start=None, end=None, step=1):
     try:
         route = slice_Tensor_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(slice_Tensor_op, (input, dim, start, end, step,), {})
-    return route(input, dim, start, end, step)
+        pass
+    else:
+        return route(input, dim, start, end, step)
+    return miss(slice_Tensor_op, (input, dim, start, end, step,), {})
 
 
 def expand(input, *sizes_, size=None, implicit=False):
@@ -7634,8 +8642,10 @@ def expand(input, *sizes_, size=None, implicit=False):
     try:
         route = expand_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(expand_op, (input, size,), {"implicit": implicit})
-    return route(input, size, implicit)
+        pass
+    else:
+        return route(input, size, implicit)
+    return miss(expand_op, (input, size,), {"implicit": implicit})
 
 
 def unsqueeze(input, dim):
@@ -7644,16 +8654,20 @@ def unsqueeze(input, dim):
     try:
         route = unsqueeze_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(unsqueeze_op, (input, dim,), {})
-    return route(input, dim)
+        pass
+    else:
+        return route(input, dim)
+    return miss(unsqueeze_op, (input, dim,), {})
 
 
 def squeeze_default(input):
     try:
         route = squeeze_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(squeeze_op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(squeeze_op, (input,), {})
 
 
 def squeeze_dim(input, dim):
@@ -7662,8 +8676,10 @@ def squeeze_dim(input, dim):
     try:
         route = squeeze_dim_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(squeeze_dim_op, (input, dim,), {})
-    return route(input, dim)
+        pass
+    else:
+        return route(input, dim)
+    return miss(squeeze_dim_op, (input, dim,), {})
 
 
 def squeeze_dims(input, *dims_, dim=None):
@@ -7676,8 +8692,10 @@ def squeeze_dims(input, *dims_, dim=None):
     try:
         route = squeeze_dims_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(squeeze_dims_op, (input, dim,), {})
-    return route(input, dim)
+        pass
+    else:
+        return route(input, dim)
+    return miss(squeeze_dims_op, (input, dim,), {})
 
 
 _squeeze_overloads = (
@@ -7706,8 +8724,10 @@ def unbind(input, dim=0):
     try:
         route = unbind_int_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(unbind_int_op, (input, dim,), {})
-    return route(input, dim)
+        pass
+    else:
+        return route(input, dim)
+    return miss(unbind_int_op, (input, dim,), {})
 
 
 def split_Tensor(input, split_size, dim=0):
@@ -7716,8 +8736,10 @@ def split_Tensor(input, split_size, dim=0):
     try:
         route = split_Tensor_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(split_Tensor_op, (input, split_size, dim,), {})
-    return route(input, split_size, dim)
+        pass
+    else:
+        return route(input, split_size, dim)
+    return miss(split_Tensor_op, (input, split_size, dim,), {})
 
 
 def split_sizes(input, split_size, dim=0):
@@ -7728,8 +8750,10 @@ def split_sizes(input, split_size, dim=0):
     try:
         route = split_sizes_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(split_sizes_op, (input, split_size, dim,), {})
-    return route(input, split_size, dim)
+        pass
+    else:
+        return route(input, split_size, dim)
+    return miss(split_sizes_op, (input, split_size, dim,), {})
 
 
 _split_overloads = (
@@ -7762,8 +8786,10 @@ def split_with_sizes(input, split_sizes, dim=0):
     try:
         route = split_with_sizes_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(split_with_sizes_op, (input, split_sizes, dim,), {})
-    return route(input, split_sizes, dim)
+        pass
+    else:
+        return route(input, split_sizes, dim)
+    return miss(split_with_sizes_op, (input, split_sizes, dim,), {})
 
 
 def chunk(input, chunks, dim=0):
@@ -7772,8 +8798,10 @@ def chunk(input, chunks, dim=0):
     try:
         route = chunk_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(chunk_op, (input, chunks, dim,), {})
-    return route(input, chunks, dim)
+        pass
+    else:
+        return route(input, chunks, dim)
+    return miss(chunk_op, (input, chunks, dim,), {})
 
 
 def diagonal(input, offset=0, dim1=0, dim2=1):
@@ -7782,8 +8810,10 @@ def diagonal(input, offset=0, dim1=0, dim2=1):
     try:
         route = diagonal_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(diagonal_op, (input, offset, dim1, dim2,), {})
-    return route(input, offset, dim1, dim2)
+        pass
+    else:
+        return route(input, offset, dim1, dim2)
+    return miss(diagonal_op, (input, offset, dim1, dim2,), {})
 
 
 def narrow(input, dim, start, length):
@@ -7792,8 +8822,10 @@ def narrow(input, dim, start, length):
     try:
         route = narrow_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(narrow_op, (input, dim, start, length,), {})
-    return route(input, dim, start, length)
+        pass
+    else:
+        return route(input, dim, start, length)
+    return miss(narrow_op, (input, dim, start, length,), {})
 
 
 def flatten(input, start_dim=0, end_dim=-1):
@@ -7802,8 +8834,10 @@ def flatten(input, start_dim=0, end_dim=-1):
     try:
         route = flatten_using_ints_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(flatten_using_ints_op, (input, start_dim, end_dim,), {})
-    return route(input, start_dim, end_dim)
+        pass
+    else:
+        return route(input, start_dim, end_dim)
+    return miss(flatten_using_ints_op, (input, start_dim, end_dim,), {})
 
 
 def unflatten(input, dim, sizes):
@@ -7814,8 +8848,10 @@ def unflatten(input, dim, sizes):
     try:
         route = unflatten_int_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(unflatten_int_op, (input, dim, sizes,), {})
-    return route(input, dim, sizes)
+        pass
+    else:
+        return route(input, dim, sizes)
+    return miss(unflatten_int_op, (input, dim, sizes,), {})
 
 
 def movedim_int(input, source, destination):
@@ -7824,8 +8860,10 @@ def movedim_int(input, source, destination):
     try:
         route = movedim_int_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(movedim_int_op, (input, source, destination,), {})
-    return route(input, source, destination)
+        pass
+    else:
+        return route(input, source, destination)
+    return miss(movedim_int_op, (input, source, destination,), {})
 
 
 def movedim_intlist(input, source, destination):
@@ -7838,8 +8876,10 @@ def movedim_intlist(input, source, destination):
     try:
         route = movedim_intlist_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(movedim_intlist_op, (input, source, destination,), {})
-    return route(input, source, destination)
+        pass
+    else:
+        return route(input, source, destination)
+    return miss(movedim_intlist_op, (input, source, destination,), {})
 
 
 _movedim_overloads = (
@@ -7859,16 +8899,6 @@ def movedim(*args, **kwargs):
     return choose("movedim", _movedim_overloads, args, kwargs)
 
 
-def moveaxis_int(input, source, destination):
-    if source.__class__ is not int or destination.__class__ is not int:
-        return miss(moveaxis_int_op, (input, source, destination,), {})
-    try:
-        route = moveaxis_int_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        return miss(moveaxis_int_op, (input, source, destination,), {})
-    return route(input, source, destination)
-
-
 def moveaxis_intlist(input, source, destination):
     if source.__class__ is list:
         source = tuple(source)
@@ -7879,13 +8909,27 @@ def moveaxis_intlist(input, source, destination):
     try:
         route = moveaxis_intlist_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(moveaxis_intlist_op, (input, source, destination,), {})
-    return route(input, source, destination)
+        pass
+    else:
+        return route(input, source, destination)
+    return miss(moveaxis_intlist_op, (input, source, destination,), {})
+
+
+def moveaxis_int(input, source, destination):
+    if source.__class__ is not int or destination.__class__ is not int:
+        return miss(moveaxis_int_op, (input, source, destination,), {})
+    try:
+        route = moveaxis_int_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, source, destination)
+    return miss(moveaxis_int_op, (input, source, destination,), {})
 
 
 _moveaxis_overloads = (
-    Overload(moveaxis_int, '(Tensor(a) input, int source, int destination)', ('input', 'source', 'destination'), ('Tensor', 'int', 'int'), 3, ('input', 'source', 'destination')),
     Overload(moveaxis_intlist, '(Tensor(a) input, int[] source, int[] destination)', ('input', 'source', 'destination'), ('Tensor', 'int[]', 'int[]'), 3, ('input', 'source', 'destination')),
+    Overload(moveaxis_int, '(Tensor(a) input, int source, int destination)', ('input', 'source', 'destination'), ('Tensor', 'int', 'int'), 3, ('input', 'source', 'destination')),
 )
 
 
@@ -7893,10 +8937,10 @@ def moveaxis(*args, **kwargs):
     if not kwargs:
         count = len(args)
         if count == 3:
-            if args[1].__class__ is int and args[2].__class__ is int:
-                return moveaxis_int(*args)
             if (args[1].__class__ is tuple or args[1].__class__ is list) and (args[2].__class__ is tuple or args[2].__class__ is list):
                 return moveaxis_intlist(*args)
+            if args[1].__class__ is int and args[2].__class__ is int:
+                return moveaxis_int(*args)
     return choose("moveaxis", _moveaxis_overloads, args, kwargs)
 
 
@@ -7910,64 +8954,80 @@ def as_strided(input, size, stride, storage_offset=None):
     try:
         route = as_strided_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(as_strided_op, (input, size, stride, storage_offset,), {})
-    return route(input, size, stride, storage_offset)
+        pass
+    else:
+        return route(input, size, stride, storage_offset)
+    return miss(as_strided_op, (input, size, stride, storage_offset,), {})
 
 
 def alias(input):
     try:
         route = alias_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(alias_op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(alias_op, (input,), {})
 
 
 def detach(input):
     try:
         route = detach_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(detach_op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(detach_op, (input,), {})
 
 
 def view_as(input, other):
     try:
         route = view_as_routes[input._signature | other._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(view_as_op, (input, other,), {})
-    return route(input, other)
+        pass
+    else:
+        return route(input, other)
+    return miss(view_as_op, (input, other,), {})
 
 
 def expand_as(input, other):
     try:
         route = expand_as_routes[input._signature | other._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(expand_as_op, (input, other,), {})
-    return route(input, other)
+        pass
+    else:
+        return route(input, other)
+    return miss(expand_as_op, (input, other,), {})
 
 
 def reshape_as(input, other):
     try:
         route = reshape_as_routes[input._signature | other._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(reshape_as_op, (input, other,), {})
-    return route(input, other)
+        pass
+    else:
+        return route(input, other)
+    return miss(reshape_as_op, (input, other,), {})
 
 
 def view_as_real(input):
     try:
         route = view_as_real_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(view_as_real_op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(view_as_real_op, (input,), {})
 
 
 def view_as_complex(input):
     try:
         route = view_as_complex_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(view_as_complex_op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(view_as_complex_op, (input,), {})
 
 
 def swapaxes(input, axis0, axis1):
@@ -7976,8 +9036,10 @@ def swapaxes(input, axis0, axis1):
     try:
         route = swapaxes_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(swapaxes_op, (input, axis0, axis1,), {})
-    return route(input, axis0, axis1)
+        pass
+    else:
+        return route(input, axis0, axis1)
+    return miss(swapaxes_op, (input, axis0, axis1,), {})
 
 
 def swapdims(input, dim0, dim1):
@@ -7986,8 +9048,10 @@ def swapdims(input, dim0, dim1):
     try:
         route = swapdims_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(swapdims_op, (input, dim0, dim1,), {})
-    return route(input, dim0, dim1)
+        pass
+    else:
+        return route(input, dim0, dim1)
+    return miss(swapdims_op, (input, dim0, dim1,), {})
 
 
 def broadcast_to(input, *sizes_, size=None):
@@ -8000,8 +9064,10 @@ def broadcast_to(input, *sizes_, size=None):
     try:
         route = broadcast_to_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(broadcast_to_op, (input, size,), {})
-    return route(input, size)
+        pass
+    else:
+        return route(input, size)
+    return miss(broadcast_to_op, (input, size,), {})
 
 
 def _unsafe_view(input, *sizes_, size=None):
@@ -8014,18 +9080,22 @@ def _unsafe_view(input, *sizes_, size=None):
     try:
         route = _unsafe_view_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(_unsafe_view_op, (input, size,), {})
-    return route(input, size)
+        pass
+    else:
+        return route(input, size)
+    return miss(_unsafe_view_op, (input, size,), {})
 
 
-def contiguous(input, *, memory_format=0):
-    if memory_format != 0:
+def contiguous(input, *, memory_format=memory_format_default):
+    if memory_format is not memory_format_default:
         return miss(contiguous_op, (input,), {"memory_format": memory_format})
     try:
         route = contiguous_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(contiguous_op, (input,), {"memory_format": memory_format})
-    return route(input, memory_format)
+        pass
+    else:
+        return route(input, memory_format)
+    return miss(contiguous_op, (input,), {"memory_format": memory_format})
 
 
 def clone_out(input, *, memory_format=None, out):
@@ -8034,8 +9104,10 @@ def clone_out(input, *, memory_format=None, out):
     try:
         route = clone_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(clone_out_op, (input,), {"memory_format": memory_format, "out": out})
-    return route(input, memory_format, out)
+        pass
+    else:
+        return route(input, memory_format, out)
+    return miss(clone_out_op, (input,), {"memory_format": memory_format, "out": out})
 
 
 def clone(input, *, memory_format=None, out=None):
@@ -8046,8 +9118,10 @@ def clone(input, *, memory_format=None, out=None):
     try:
         route = clone_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(clone_op, (input,), {"memory_format": memory_format})
-    return route(input, memory_format)
+        pass
+    else:
+        return route(input, memory_format)
+    return miss(clone_op, (input,), {"memory_format": memory_format})
 
 
 def copy_(input, src, non_blocking=False):
@@ -8056,28 +9130,10 @@ def copy_(input, src, non_blocking=False):
     try:
         route = copy__routes[input._signature | src._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(copy__op, (input, src, non_blocking,), {})
-    return route(input, src, non_blocking)
-
-
-def to_dtype_layout(input, *, dtype=None, layout=None, device=None, pin_memory=None, non_blocking=False, copy=False, memory_format=None):
-    if dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool or non_blocking.__class__ is not bool or copy.__class__ is not bool or memory_format is not None:
-        return miss(to_dtype_layout_op, (input,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "non_blocking": non_blocking, "copy": copy, "memory_format": memory_format})
-    try:
-        route = to_dtype_layout_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        return miss(to_dtype_layout_op, (input,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "non_blocking": non_blocking, "copy": copy, "memory_format": memory_format})
-    return route(input, dtype, layout, device, pin_memory, non_blocking, copy, memory_format)
-
-
-def to_dtype(input, dtype, non_blocking=False, copy=False, memory_format=None):
-    if dtype.__class__ is not DType or non_blocking.__class__ is not bool or copy.__class__ is not bool or memory_format is not None:
-        return miss(to_dtype_op, (input, dtype, non_blocking, copy, memory_format,), {})
-    try:
-        route = to_dtype_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        return miss(to_dtype_op, (input, dtype, non_blocking, copy, memory_format,), {})
-    return route(input, dtype, non_blocking, copy, memory_format)
+        pass
+    else:
+        return route(input, src, non_blocking)
+    return miss(copy__op, (input, src, non_blocking,), {})
 
 
 def to_device(input, device, dtype, non_blocking=False, copy=False, memory_format=None):
@@ -8086,8 +9142,22 @@ def to_device(input, device, dtype, non_blocking=False, copy=False, memory_forma
     try:
         route = to_device_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(to_device_op, (input, device, dtype, non_blocking, copy, memory_format,), {})
-    return route(input, device, dtype, non_blocking, copy, memory_format)
+        pass
+    else:
+        return route(input, device, dtype, non_blocking, copy, memory_format)
+    return miss(to_device_op, (input, device, dtype, non_blocking, copy, memory_format,), {})
+
+
+def to_dtype(input, dtype, non_blocking=False, copy=False, memory_format=None):
+    if dtype.__class__ is not DType or non_blocking.__class__ is not bool or copy.__class__ is not bool or memory_format is not None:
+        return miss(to_dtype_op, (input, dtype, non_blocking, copy, memory_format,), {})
+    try:
+        route = to_dtype_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, dtype, non_blocking, copy, memory_format)
+    return miss(to_dtype_op, (input, dtype, non_blocking, copy, memory_format,), {})
 
 
 def to_other(input, other, non_blocking=False, copy=False, memory_format=None):
@@ -8096,15 +9166,29 @@ def to_other(input, other, non_blocking=False, copy=False, memory_format=None):
     try:
         route = to_other_routes[input._signature | other._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(to_other_op, (input, other, non_blocking, copy, memory_format,), {})
-    return route(input, other, non_blocking, copy, memory_format)
+        pass
+    else:
+        return route(input, other, non_blocking, copy, memory_format)
+    return miss(to_other_op, (input, other, non_blocking, copy, memory_format,), {})
+
+
+def to_dtype_layout(input, *, dtype=None, layout=None, device=None, pin_memory=None, non_blocking=False, copy=False, memory_format=None):
+    if dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool or non_blocking.__class__ is not bool or copy.__class__ is not bool or memory_format is not None:
+        return miss(to_dtype_layout_op, (input,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "non_blocking": non_blocking, "copy": copy, "memory_format": memory_format})
+    try:
+        route = to_dtype_layout_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, dtype, layout, device, pin_memory, non_blocking, copy, memory_format)
+    return miss(to_dtype_layout_op, (input,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "non_blocking": non_blocking, "copy": copy, "memory_format": memory_format})
 
 
 _to_overloads = (
-    Overload(to_dtype_layout, '(Tensor(a) input, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None)', ('input', 'dtype', 'layout', 'device', 'pin_memory', 'non_blocking', 'copy', 'memory_format'), ('Tensor', 'ScalarType?', 'Layout?', 'Device?', 'bool?', 'bool', 'bool', 'MemoryFormat?'), 1, ('input',)),
-    Overload(to_dtype, '(Tensor(a) input, ScalarType dtype, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None)', ('input', 'dtype', 'non_blocking', 'copy', 'memory_format'), ('Tensor', 'ScalarType', 'bool', 'bool', 'MemoryFormat?'), 5, ('input', 'dtype')),
     Overload(to_device, '(Tensor(a) input, Device device, ScalarType dtype, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None)', ('input', 'device', 'dtype', 'non_blocking', 'copy', 'memory_format'), ('Tensor', 'Device', 'ScalarType', 'bool', 'bool', 'MemoryFormat?'), 6, ('input', 'device', 'dtype')),
+    Overload(to_dtype, '(Tensor(a) input, ScalarType dtype, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None)', ('input', 'dtype', 'non_blocking', 'copy', 'memory_format'), ('Tensor', 'ScalarType', 'bool', 'bool', 'MemoryFormat?'), 5, ('input', 'dtype')),
     Overload(to_other, '(Tensor(a) input, Tensor other, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None)', ('input', 'other', 'non_blocking', 'copy', 'memory_format'), ('Tensor', 'Tensor', 'bool', 'bool', 'MemoryFormat?'), 5, ('input', 'other')),
+    Overload(to_dtype_layout, '(Tensor(a) input, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None)', ('input', 'dtype', 'layout', 'device', 'pin_memory', 'non_blocking', 'copy', 'memory_format'), ('Tensor', 'ScalarType?', 'Layout?', 'Device?', 'bool?', 'bool', 'bool', 'MemoryFormat?'), 1, ('input',)),
 )
 
 
@@ -8139,8 +9223,10 @@ def _to_copy(input, *, dtype=None, layout=None, device=None, pin_memory=None, no
     try:
         route = _to_copy_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(_to_copy_op, (input,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "non_blocking": non_blocking, "memory_format": memory_format})
-    return route(input, dtype, layout, device, pin_memory, non_blocking, memory_format)
+        pass
+    else:
+        return route(input, dtype, layout, device, pin_memory, non_blocking, memory_format)
+    return miss(_to_copy_op, (input,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "non_blocking": non_blocking, "memory_format": memory_format})
 
 
 def flip_out(input, *dimss_, dims=None, out):
@@ -8153,8 +9239,10 @@ def flip_out(input, *dimss_, dims=None, out):
     try:
         route = flip_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(flip_out_op, (input, dims,), {"out": out})
-    return route(input, dims, out)
+        pass
+    else:
+        return route(input, dims, out)
+    return miss(flip_out_op, (input, dims,), {"out": out})
 
 
 def flip(input, *dimss_, dims=None, out=None):
@@ -8169,8 +9257,10 @@ def flip(input, *dimss_, dims=None, out=None):
     try:
         route = flip_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(flip_op, (input, dims,), {})
-    return route(input, dims)
+        pass
+    else:
+        return route(input, dims)
+    return miss(flip_op, (input, dims,), {})
 
 
 def roll_out(input, shifts, dims=(), *, out):
@@ -8187,8 +9277,10 @@ def roll_out(input, shifts, dims=(), *, out):
     try:
         route = roll_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(roll_out_op, (input, shifts, dims,), {"out": out})
-    return route(input, shifts, dims, out)
+        pass
+    else:
+        return route(input, shifts, dims, out)
+    return miss(roll_out_op, (input, shifts, dims,), {"out": out})
 
 
 def roll(input, shifts, dims=(), *, out=None):
@@ -8207,8 +9299,10 @@ def roll(input, shifts, dims=(), *, out=None):
     try:
         route = roll_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(roll_op, (input, shifts, dims,), {})
-    return route(input, shifts, dims)
+        pass
+    else:
+        return route(input, shifts, dims)
+    return miss(roll_op, (input, shifts, dims,), {})
 
 
 def repeat(input, *repeatss_, repeats=None):
@@ -8221,8 +9315,10 @@ def repeat(input, *repeatss_, repeats=None):
     try:
         route = repeat_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(repeat_op, (input, repeats,), {})
-    return route(input, repeats)
+        pass
+    else:
+        return route(input, repeats)
+    return miss(repeat_op, (input, repeats,), {})
 
 
 def tile(input, *dimss_, dims=None):
@@ -8235,8 +9331,10 @@ def tile(input, *dimss_, dims=None):
     try:
         route = tile_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(tile_op, (input, dims,), {})
-    return route(input, dims)
+        pass
+    else:
+        return route(input, dims)
+    return miss(tile_op, (input, dims,), {})
 
 
 def cat_out(tensors, dim=0, *, out):
@@ -8248,8 +9346,10 @@ def cat_out(tensors, dim=0, *, out):
             key |= tensor._signature
         route = cat_out_routes[key]
     except (KeyError, AttributeError, TypeError):
-        return miss(cat_out_op, (tensors, dim,), {"out": out})
-    return route(tensors, dim, out)
+        pass
+    else:
+        return route(tensors, dim, out)
+    return miss(cat_out_op, (tensors, dim,), {"out": out})
 
 
 def cat(tensors, dim=0, *, out=None):
@@ -8263,8 +9363,10 @@ def cat(tensors, dim=0, *, out=None):
             key |= tensor._signature
         route = cat_routes[key]
     except (KeyError, AttributeError, TypeError):
-        return miss(cat_op, (tensors, dim,), {})
-    return route(tensors, dim)
+        pass
+    else:
+        return route(tensors, dim)
+    return miss(cat_op, (tensors, dim,), {})
 
 
 def concat(tensors, dim=0):
@@ -8276,8 +9378,10 @@ def concat(tensors, dim=0):
             key |= tensor._signature
         route = concat_routes[key]
     except (KeyError, AttributeError, TypeError):
-        return miss(concat_op, (tensors, dim,), {})
-    return route(tensors, dim)
+        pass
+    else:
+        return route(tensors, dim)
+    return miss(concat_op, (tensors, dim,), {})
 
 
 def concatenate(tensors, dim=0):
@@ -8289,8 +9393,10 @@ def concatenate(tensors, dim=0):
             key |= tensor._signature
         route = concatenate_routes[key]
     except (KeyError, AttributeError, TypeError):
-        return miss(concatenate_op, (tensors, dim,), {})
-    return route(tensors, dim)
+        pass
+    else:
+        return route(tensors, dim)
+    return miss(concatenate_op, (tensors, dim,), {})
 
 
 def stack_out(tensors, dim=0, *, out):
@@ -8302,8 +9408,10 @@ def stack_out(tensors, dim=0, *, out):
             key |= tensor._signature
         route = stack_out_routes[key]
     except (KeyError, AttributeError, TypeError):
-        return miss(stack_out_op, (tensors, dim,), {"out": out})
-    return route(tensors, dim, out)
+        pass
+    else:
+        return route(tensors, dim, out)
+    return miss(stack_out_op, (tensors, dim,), {"out": out})
 
 
 def stack(tensors, dim=0, *, out=None):
@@ -8317,8 +9425,10 @@ def stack(tensors, dim=0, *, out=None):
             key |= tensor._signature
         route = stack_routes[key]
     except (KeyError, AttributeError, TypeError):
-        return miss(stack_op, (tensors, dim,), {})
-    return route(tensors, dim)
+        pass
+    else:
+        return route(tensors, dim)
+    return miss(stack_op, (tensors, dim,), {})
 
 
 def hstack(tensors):
@@ -8330,8 +9440,10 @@ def hstack(tensors):
             key |= tensor._signature
         route = hstack_routes[key]
     except (KeyError, AttributeError, TypeError):
-        return miss(hstack_op, (tensors,), {})
-    return route(tensors)
+        pass
+    else:
+        return route(tensors)
+    return miss(hstack_op, (tensors,), {})
 
 
 def vstack(tensors):
@@ -8343,8 +9455,10 @@ def vstack(tensors):
             key |= tensor._signature
         route = vstack_routes[key]
     except (KeyError, AttributeError, TypeError):
-        return miss(vstack_op, (tensors,), {})
-    return route(tensors)
+        pass
+    else:
+        return route(tensors)
+    return miss(vstack_op, (tensors,), {})
 
 
 def tril_out(input, diagonal=0, *, out):
@@ -8353,8 +9467,10 @@ def tril_out(input, diagonal=0, *, out):
     try:
         route = tril_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(tril_out_op, (input, diagonal,), {"out": out})
-    return route(input, diagonal, out)
+        pass
+    else:
+        return route(input, diagonal, out)
+    return miss(tril_out_op, (input, diagonal,), {"out": out})
 
 
 def tril(input, diagonal=0, *, out=None):
@@ -8365,8 +9481,10 @@ def tril(input, diagonal=0, *, out=None):
     try:
         route = tril_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(tril_op, (input, diagonal,), {})
-    return route(input, diagonal)
+        pass
+    else:
+        return route(input, diagonal)
+    return miss(tril_op, (input, diagonal,), {})
 
 
 def tril_(input, diagonal=0):
@@ -8375,8 +9493,10 @@ def tril_(input, diagonal=0):
     try:
         route = tril__routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(tril__op, (input, diagonal,), {})
-    return route(input, diagonal)
+        pass
+    else:
+        return route(input, diagonal)
+    return miss(tril__op, (input, diagonal,), {})
 
 
 def triu_out(input, diagonal=0, *, out):
@@ -8385,8 +9505,10 @@ def triu_out(input, diagonal=0, *, out):
     try:
         route = triu_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(triu_out_op, (input, diagonal,), {"out": out})
-    return route(input, diagonal, out)
+        pass
+    else:
+        return route(input, diagonal, out)
+    return miss(triu_out_op, (input, diagonal,), {"out": out})
 
 
 def triu(input, diagonal=0, *, out=None):
@@ -8397,8 +9519,10 @@ def triu(input, diagonal=0, *, out=None):
     try:
         route = triu_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(triu_op, (input, diagonal,), {})
-    return route(input, diagonal)
+        pass
+    else:
+        return route(input, diagonal)
+    return miss(triu_op, (input, diagonal,), {})
 
 
 def triu_(input, diagonal=0):
@@ -8407,8 +9531,10 @@ def triu_(input, diagonal=0):
     try:
         route = triu__routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(triu__op, (input, diagonal,), {})
-    return route(input, diagonal)
+        pass
+    else:
+        return route(input, diagonal)
+    return miss(triu__op, (input, diagonal,), {})
 
 
 def diag(input, diagonal=0):
@@ -8417,8 +9543,10 @@ def diag(input, diagonal=0):
     try:
         route = diag_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(diag_op, (input, diagonal,), {})
-    return route(input, diagonal)
+        pass
+    else:
+        return route(input, diagonal)
+    return miss(diag_op, (input, diagonal,), {})
 
 
 def diag_embed(input, offset=0, dim1=-2, dim2=-1):
@@ -8427,8 +9555,10 @@ def diag_embed(input, offset=0, dim1=-2, dim2=-1):
     try:
         route = diag_embed_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(diag_embed_op, (input, offset, dim1, dim2,), {})
-    return route(input, offset, dim1, dim2)
+        pass
+    else:
+        return route(input, offset, dim1, dim2)
+    return miss(diag_embed_op, (input, offset, dim1, dim2,), {})
 
 
 def constant_pad_nd(input, pad, value=0):
@@ -8439,8 +9569,10 @@ def constant_pad_nd(input, pad, value=0):
     try:
         route = constant_pad_nd_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(constant_pad_nd_op, (input, pad, value,), {})
-    return route(input, pad, value)
+        pass
+    else:
+        return route(input, pad, value)
+    return miss(constant_pad_nd_op, (input, pad, value,), {})
 
 
 def pad(input, pad, mode='constant', value=None):
@@ -8451,8 +9583,10 @@ def pad(input, pad, mode='constant', value=None):
     try:
         route = pad_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(pad_op, (input, pad, mode, value,), {})
-    return route(input, pad, mode, value)
+        pass
+    else:
+        return route(input, pad, mode, value)
+    return miss(pad_op, (input, pad, mode, value,), {})
 
 
 def index_Tensor_out(input, indices, *, out):
@@ -8465,8 +9599,10 @@ def index_Tensor_out(input, indices, *, out):
                 key |= tensor._signature
         route = index_Tensor_out_routes[key]
     except (KeyError, AttributeError, TypeError):
-        return miss(index_Tensor_out_op, (input, indices,), {"out": out})
-    return route(input, indices, out)
+        pass
+    else:
+        return route(input, indices, out)
+    return miss(index_Tensor_out_op, (input, indices,), {"out": out})
 
 
 def index(input, indices, *, out=None):
@@ -8481,8 +9617,10 @@ def index(input, indices, *, out=None):
                 key |= tensor._signature
         route = index_Tensor_routes[key]
     except (KeyError, AttributeError, TypeError):
-        return miss(index_Tensor_op, (input, indices,), {})
-    return route(input, indices)
+        pass
+    else:
+        return route(input, indices)
+    return miss(index_Tensor_op, (input, indices,), {})
 
 
 def index_put(input, indices, values, accumulate=False):
@@ -8495,8 +9633,10 @@ def index_put(input, indices, values, accumulate=False):
                 key |= tensor._signature
         route = index_put_routes[key]
     except (KeyError, AttributeError, TypeError):
-        return miss(index_put_op, (input, indices, values, accumulate,), {})
-    return route(input, indices, values, accumulate)
+        pass
+    else:
+        return route(input, indices, values, accumulate)
+    return miss(index_put_op, (input, indices, values, accumulate,), {})
 
 
 def index_put_(input, indices, values, accumulate=False):
@@ -8509,8 +9649,10 @@ def index_put_(input, indices, values, accumulate=False):
                 key |= tensor._signature
         route = index_put__routes[key]
     except (KeyError, AttributeError, TypeError):
-        return miss(index_put__op, (input, indices, values, accumulate,), {})
-    return route(input, indices, values, accumulate)
+        pass
+    else:
+        return route(input, indices, values, accumulate)
+    return miss(index_put__op, (input, indices, values, accumulate,), {})
 
 
 def index_select_out(input, dim, index, *, out):
@@ -8519,8 +9661,10 @@ def index_select_out(input, dim, index, *, out):
     try:
         route = index_select_out_routes[input._signature | index._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(index_select_out_op, (input, dim, index,), {"out": out})
-    return route(input, dim, index, out)
+        pass
+    else:
+        return route(input, dim, index, out)
+    return miss(index_select_out_op, (input, dim, index,), {"out": out})
 
 
 def index_select(input, dim, index, *, out=None):
@@ -8531,8 +9675,10 @@ def index_select(input, dim, index, *, out=None):
     try:
         route = index_select_routes[input._signature | index._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(index_select_op, (input, dim, index,), {})
-    return route(input, dim, index)
+        pass
+    else:
+        return route(input, dim, index)
+    return miss(index_select_op, (input, dim, index,), {})
 
 
 def index_add_out(input, dim, index, source, *, alpha=1, out):
@@ -8541,8 +9687,10 @@ def index_add_out(input, dim, index, source, *, alpha=1, out):
     try:
         route = index_add_out_routes[input._signature | index._signature | source._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(index_add_out_op, (input, dim, index, source,), {"alpha": alpha, "out": out})
-    return route(input, dim, index, source, alpha, out)
+        pass
+    else:
+        return route(input, dim, index, source, alpha, out)
+    return miss(index_add_out_op, (input, dim, index, source,), {"alpha": alpha, "out": out})
 
 
 def index_add(input, dim, index, source, *, alpha=1, out=None):
@@ -8553,8 +9701,10 @@ def index_add(input, dim, index, source, *, alpha=1, out=None):
     try:
         route = index_add_routes[input._signature | index._signature | source._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(index_add_op, (input, dim, index, source,), {"alpha": alpha})
-    return route(input, dim, index, source, alpha)
+        pass
+    else:
+        return route(input, dim, index, source, alpha)
+    return miss(index_add_op, (input, dim, index, source,), {"alpha": alpha})
 
 
 def index_add_(input, dim, index, source, *, alpha=1):
@@ -8563,8 +9713,10 @@ def index_add_(input, dim, index, source, *, alpha=1):
     try:
         route = index_add__routes[input._signature | index._signature | source._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(index_add__op, (input, dim, index, source,), {"alpha": alpha})
-    return route(input, dim, index, source, alpha)
+        pass
+    else:
+        return route(input, dim, index, source, alpha)
+    return miss(index_add__op, (input, dim, index, source,), {"alpha": alpha})
 
 
 def gather_out(input, dim, index, *, sparse_grad=False, out):
@@ -8573,8 +9725,10 @@ def gather_out(input, dim, index, *, sparse_grad=False, out):
     try:
         route = gather_out_routes[input._signature | index._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(gather_out_op, (input, dim, index,), {"sparse_grad": sparse_grad, "out": out})
-    return route(input, dim, index, sparse_grad, out)
+        pass
+    else:
+        return route(input, dim, index, sparse_grad, out)
+    return miss(gather_out_op, (input, dim, index,), {"sparse_grad": sparse_grad, "out": out})
 
 
 def gather(input, dim, index, *, sparse_grad=False, out=None):
@@ -8585,18 +9739,10 @@ def gather(input, dim, index, *, sparse_grad=False, out=None):
     try:
         route = gather_routes[input._signature | index._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(gather_op, (input, dim, index,), {"sparse_grad": sparse_grad})
-    return route(input, dim, index, sparse_grad)
-
-
-def scatter_src_out(input, dim, index, src, *, out):
-    if dim.__class__ is not int:
-        return miss(scatter_src_out_op, (input, dim, index, src,), {"out": out})
-    try:
-        route = scatter_src_out_routes[input._signature | index._signature | src._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        return miss(scatter_src_out_op, (input, dim, index, src,), {"out": out})
-    return route(input, dim, index, src, out)
+        pass
+    else:
+        return route(input, dim, index, sparse_grad)
+    return miss(gather_op, (input, dim, index,), {"sparse_grad": sparse_grad})
 
 
 def scatter_value_out(input, dim, index, value, *, out):
@@ -8605,18 +9751,22 @@ def scatter_value_out(input, dim, index, value, *, out):
     try:
         route = scatter_value_out_routes[input._signature | index._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(scatter_value_out_op, (input, dim, index, value,), {"out": out})
-    return route(input, dim, index, value, out)
+        pass
+    else:
+        return route(input, dim, index, value, out)
+    return miss(scatter_value_out_op, (input, dim, index, value,), {"out": out})
 
 
-def scatter_src(input, dim, index, src):
+def scatter_src_out(input, dim, index, src, *, out):
     if dim.__class__ is not int:
-        return miss(scatter_src_op, (input, dim, index, src,), {})
+        return miss(scatter_src_out_op, (input, dim, index, src,), {"out": out})
     try:
-        route = scatter_src_routes[input._signature | index._signature | src._signature | state()]
+        route = scatter_src_out_routes[input._signature | index._signature | src._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(scatter_src_op, (input, dim, index, src,), {})
-    return route(input, dim, index, src)
+        pass
+    else:
+        return route(input, dim, index, src, out)
+    return miss(scatter_src_out_op, (input, dim, index, src,), {"out": out})
 
 
 def scatter_value(input, dim, index, value):
@@ -8625,13 +9775,27 @@ def scatter_value(input, dim, index, value):
     try:
         route = scatter_value_routes[input._signature | index._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(scatter_value_op, (input, dim, index, value,), {})
-    return route(input, dim, index, value)
+        pass
+    else:
+        return route(input, dim, index, value)
+    return miss(scatter_value_op, (input, dim, index, value,), {})
+
+
+def scatter_src(input, dim, index, src):
+    if dim.__class__ is not int:
+        return miss(scatter_src_op, (input, dim, index, src,), {})
+    try:
+        route = scatter_src_routes[input._signature | index._signature | src._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, dim, index, src)
+    return miss(scatter_src_op, (input, dim, index, src,), {})
 
 
 _scatter_overloads = (
-    Overload(scatter_src, '(Tensor input, int dim, Tensor index, Tensor src)', ('input', 'dim', 'index', 'src'), ('Tensor', 'int', 'Tensor', 'Tensor'), 4, ('input', 'dim', 'index', 'src'), scatter_src_out),
     Overload(scatter_value, '(Tensor input, int dim, Tensor index, Scalar value)', ('input', 'dim', 'index', 'value'), ('Tensor', 'int', 'Tensor', 'Scalar'), 4, ('input', 'dim', 'index', 'value'), scatter_value_out),
+    Overload(scatter_src, '(Tensor input, int dim, Tensor index, Tensor src)', ('input', 'dim', 'index', 'src'), ('Tensor', 'int', 'Tensor', 'Tensor'), 4, ('input', 'dim', 'index', 'src'), scatter_src_out),
 )
 
 
@@ -8639,21 +9803,11 @@ def scatter(*args, **kwargs):
     if not kwargs:
         count = len(args)
         if count == 4:
-            if isinstance(args[3], TensorBase):
-                return scatter_src(*args)
             if args[3].__class__ in NUMBERS:
                 return scatter_value(*args)
+            if isinstance(args[3], TensorBase):
+                return scatter_src(*args)
     return choose("scatter", _scatter_overloads, args, kwargs)
-
-
-def scatter__src(input, dim, index, src):
-    if dim.__class__ is not int:
-        return miss(scatter__src_op, (input, dim, index, src,), {})
-    try:
-        route = scatter__src_routes[input._signature | index._signature | src._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        return miss(scatter__src_op, (input, dim, index, src,), {})
-    return route(input, dim, index, src)
 
 
 def scatter__value(input, dim, index, value):
@@ -8662,13 +9816,27 @@ def scatter__value(input, dim, index, value):
     try:
         route = scatter__value_routes[input._signature | index._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(scatter__value_op, (input, dim, index, value,), {})
-    return route(input, dim, index, value)
+        pass
+    else:
+        return route(input, dim, index, value)
+    return miss(scatter__value_op, (input, dim, index, value,), {})
+
+
+def scatter__src(input, dim, index, src):
+    if dim.__class__ is not int:
+        return miss(scatter__src_op, (input, dim, index, src,), {})
+    try:
+        route = scatter__src_routes[input._signature | index._signature | src._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, dim, index, src)
+    return miss(scatter__src_op, (input, dim, index, src,), {})
 
 
 _scatter__overloads = (
-    Overload(scatter__src, '(Tensor(a!) input, int dim, Tensor index, Tensor src)', ('input', 'dim', 'index', 'src'), ('Tensor', 'int', 'Tensor', 'Tensor'), 4, ('input', 'dim', 'index', 'src')),
     Overload(scatter__value, '(Tensor(a!) input, int dim, Tensor index, Scalar value)', ('input', 'dim', 'index', 'value'), ('Tensor', 'int', 'Tensor', 'Scalar'), 4, ('input', 'dim', 'index', 'value')),
+    Overload(scatter__src, '(Tensor(a!) input, int dim, Tensor index, Tensor src)', ('input', 'dim', 'index', 'src'), ('Tensor', 'int', 'Tensor', 'Tensor'), 4, ('input', 'dim', 'index', 'src')),
 )
 
 
@@ -8676,10 +9844,10 @@ def scatter_(*args, **kwargs):
     if not kwargs:
         count = len(args)
         if count == 4:
-            if isinstance(args[3], TensorBase):
-                return scatter__src(*args)
             if args[3].__class__ in NUMBERS:
                 return scatter__value(*args)
+            if isinstance(args[3], TensorBase):
+                return scatter__src(*args)
     return choose("scatter_", _scatter__overloads, args, kwargs)
 
 
@@ -8689,8 +9857,10 @@ def scatter_add_out(input, dim, index, src, *, out):
     try:
         route = scatter_add_out_routes[input._signature | index._signature | src._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(scatter_add_out_op, (input, dim, index, src,), {"out": out})
-    return route(input, dim, index, src, out)
+        pass
+    else:
+        return route(input, dim, index, src, out)
+    return miss(scatter_add_out_op, (input, dim, index, src,), {"out": out})
 
 
 def scatter_add(input, dim, index, src, *, out=None):
@@ -8701,8 +9871,10 @@ def scatter_add(input, dim, index, src, *, out=None):
     try:
         route = scatter_add_routes[input._signature | index._signature | src._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(scatter_add_op, (input, dim, index, src,), {})
-    return route(input, dim, index, src)
+        pass
+    else:
+        return route(input, dim, index, src)
+    return miss(scatter_add_op, (input, dim, index, src,), {})
 
 
 def scatter_add_(input, dim, index, src):
@@ -8711,16 +9883,20 @@ def scatter_add_(input, dim, index, src):
     try:
         route = scatter_add__routes[input._signature | index._signature | src._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(scatter_add__op, (input, dim, index, src,), {})
-    return route(input, dim, index, src)
+        pass
+    else:
+        return route(input, dim, index, src)
+    return miss(scatter_add__op, (input, dim, index, src,), {})
 
 
 def masked_select_out(input, mask, *, out):
     try:
         route = masked_select_out_routes[input._signature | mask._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(masked_select_out_op, (input, mask,), {"out": out})
-    return route(input, mask, out)
+        pass
+    else:
+        return route(input, mask, out)
+    return miss(masked_select_out_op, (input, mask,), {"out": out})
 
 
 def masked_select(input, mask, *, out=None):
@@ -8729,16 +9905,20 @@ def masked_select(input, mask, *, out=None):
     try:
         route = masked_select_routes[input._signature | mask._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(masked_select_op, (input, mask,), {})
-    return route(input, mask)
+        pass
+    else:
+        return route(input, mask)
+    return miss(masked_select_op, (input, mask,), {})
 
 
 def take_out(input, index, *, out):
     try:
         route = take_out_routes[input._signature | index._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(take_out_op, (input, index,), {"out": out})
-    return route(input, index, out)
+        pass
+    else:
+        return route(input, index, out)
+    return miss(take_out_op, (input, index,), {"out": out})
 
 
 def take(input, index, *, out=None):
@@ -8747,8 +9927,10 @@ def take(input, index, *, out=None):
     try:
         route = take_routes[input._signature | index._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(take_op, (input, index,), {})
-    return route(input, index)
+        pass
+    else:
+        return route(input, index)
+    return miss(take_op, (input, index,), {})
 
 
 def one_hot(input, num_classes=-1):
@@ -8757,16 +9939,20 @@ def one_hot(input, num_classes=-1):
     try:
         route = one_hot_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(one_hot_op, (input, num_classes,), {})
-    return route(input, num_classes)
+        pass
+    else:
+        return route(input, num_classes)
+    return miss(one_hot_op, (input, num_classes,), {})
 
 
 def relu_out(input, *, out):
     try:
         route = relu_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(relu_out_op, (input,), {"out": out})
-    return route(input, out)
+        pass
+    else:
+        return route(input, out)
+    return miss(relu_out_op, (input,), {"out": out})
 
 
 def relu(input, *, out=None):
@@ -8775,16 +9961,20 @@ def relu(input, *, out=None):
     try:
         route = relu_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(relu_op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(relu_op, (input,), {})
 
 
 def relu_(input):
     try:
         route = relu__routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(relu__op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(relu__op, (input,), {})
 
 
 def leaky_relu_out(input, negative_slope=0.01, *, out):
@@ -8793,8 +9983,10 @@ def leaky_relu_out(input, negative_slope=0.01, *, out):
     try:
         route = leaky_relu_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(leaky_relu_out_op, (input, negative_slope,), {"out": out})
-    return route(input, negative_slope, out)
+        pass
+    else:
+        return route(input, negative_slope, out)
+    return miss(leaky_relu_out_op, (input, negative_slope,), {"out": out})
 
 
 def leaky_relu(input, negative_slope=0.01, *, out=None):
@@ -8805,8 +9997,10 @@ def leaky_relu(input, negative_slope=0.01, *, out=None):
     try:
         route = leaky_relu_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(leaky_relu_op, (input, negative_slope,), {})
-    return route(input, negative_slope)
+        pass
+    else:
+        return route(input, negative_slope)
+    return miss(leaky_relu_op, (input, negative_slope,), {})
 
 
 def leaky_relu_(input, negative_slope=0.01):
@@ -8815,8 +10009,10 @@ def leaky_relu_(input, negative_slope=0.01):
     try:
         route = leaky_relu__routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(leaky_relu__op, (input, negative_slope,), {})
-    return route(input, negative_slope)
+        pass
+    else:
+        return route(input, negative_slope)
+    return miss(leaky_relu__op, (input, negative_slope,), {})
 
 
 def elu_out(input, alpha=1, scale=1, input_scale=1, *, out):
@@ -8825,8 +10021,10 @@ def elu_out(input, alpha=1, scale=1, input_scale=1, *, out):
     try:
         route = elu_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(elu_out_op, (input, alpha, scale, input_scale,), {"out": out})
-    return route(input, alpha, scale, input_scale, out)
+        pass
+    else:
+        return route(input, alpha, scale, input_scale, out)
+    return miss(elu_out_op, (input, alpha, scale, input_scale,), {"out": out})
 
 
 def elu(input, alpha=1, scale=1, input_scale=1, *, out=None):
@@ -8837,8 +10035,10 @@ def elu(input, alpha=1, scale=1, input_scale=1, *, out=None):
     try:
         route = elu_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(elu_op, (input, alpha, scale, input_scale,), {})
-    return route(input, alpha, scale, input_scale)
+        pass
+    else:
+        return route(input, alpha, scale, input_scale)
+    return miss(elu_op, (input, alpha, scale, input_scale,), {})
 
 
 def elu_(input, alpha=1, scale=1, input_scale=1):
@@ -8847,8 +10047,10 @@ def elu_(input, alpha=1, scale=1, input_scale=1):
     try:
         route = elu__routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(elu__op, (input, alpha, scale, input_scale,), {})
-    return route(input, alpha, scale, input_scale)
+        pass
+    else:
+        return route(input, alpha, scale, input_scale)
+    return miss(elu__op, (input, alpha, scale, input_scale,), {})
 
 
 def gelu_out(input, *, approximate='none', out):
@@ -8857,8 +10059,10 @@ def gelu_out(input, *, approximate='none', out):
     try:
         route = gelu_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(gelu_out_op, (input,), {"approximate": approximate, "out": out})
-    return route(input, approximate, out)
+        pass
+    else:
+        return route(input, approximate, out)
+    return miss(gelu_out_op, (input,), {"approximate": approximate, "out": out})
 
 
 def gelu(input, *, approximate='none', out=None):
@@ -8869,8 +10073,10 @@ def gelu(input, *, approximate='none', out=None):
     try:
         route = gelu_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(gelu_op, (input,), {"approximate": approximate})
-    return route(input, approximate)
+        pass
+    else:
+        return route(input, approximate)
+    return miss(gelu_op, (input,), {"approximate": approximate})
 
 
 def gelu_(input, *, approximate='none'):
@@ -8879,16 +10085,20 @@ def gelu_(input, *, approximate='none'):
     try:
         route = gelu__routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(gelu__op, (input,), {"approximate": approximate})
-    return route(input, approximate)
+        pass
+    else:
+        return route(input, approximate)
+    return miss(gelu__op, (input,), {"approximate": approximate})
 
 
 def silu_out(input, *, out):
     try:
         route = silu_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(silu_out_op, (input,), {"out": out})
-    return route(input, out)
+        pass
+    else:
+        return route(input, out)
+    return miss(silu_out_op, (input,), {"out": out})
 
 
 def silu(input, *, out=None):
@@ -8897,16 +10107,20 @@ def silu(input, *, out=None):
     try:
         route = silu_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(silu_op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(silu_op, (input,), {})
 
 
 def silu_(input):
     try:
         route = silu__routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(silu__op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(silu__op, (input,), {})
 
 
 def softplus_out(input, beta=1, threshold=20, *, out):
@@ -8915,8 +10129,10 @@ def softplus_out(input, beta=1, threshold=20, *, out):
     try:
         route = softplus_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(softplus_out_op, (input, beta, threshold,), {"out": out})
-    return route(input, beta, threshold, out)
+        pass
+    else:
+        return route(input, beta, threshold, out)
+    return miss(softplus_out_op, (input, beta, threshold,), {"out": out})
 
 
 def softplus(input, beta=1, threshold=20, *, out=None):
@@ -8927,8 +10143,10 @@ def softplus(input, beta=1, threshold=20, *, out=None):
     try:
         route = softplus_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(softplus_op, (input, beta, threshold,), {})
-    return route(input, beta, threshold)
+        pass
+    else:
+        return route(input, beta, threshold)
+    return miss(softplus_op, (input, beta, threshold,), {})
 
 
 def hardtanh_out(input, min_val=-1, max_val=1, *, out):
@@ -8937,8 +10155,10 @@ def hardtanh_out(input, min_val=-1, max_val=1, *, out):
     try:
         route = hardtanh_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(hardtanh_out_op, (input, min_val, max_val,), {"out": out})
-    return route(input, min_val, max_val, out)
+        pass
+    else:
+        return route(input, min_val, max_val, out)
+    return miss(hardtanh_out_op, (input, min_val, max_val,), {"out": out})
 
 
 def hardtanh(input, min_val=-1, max_val=1, *, out=None):
@@ -8949,8 +10169,10 @@ def hardtanh(input, min_val=-1, max_val=1, *, out=None):
     try:
         route = hardtanh_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(hardtanh_op, (input, min_val, max_val,), {})
-    return route(input, min_val, max_val)
+        pass
+    else:
+        return route(input, min_val, max_val)
+    return miss(hardtanh_op, (input, min_val, max_val,), {})
 
 
 def hardtanh_(input, min_val=-1, max_val=1):
@@ -8959,32 +10181,40 @@ def hardtanh_(input, min_val=-1, max_val=1):
     try:
         route = hardtanh__routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(hardtanh__op, (input, min_val, max_val,), {})
-    return route(input, min_val, max_val)
+        pass
+    else:
+        return route(input, min_val, max_val)
+    return miss(hardtanh__op, (input, min_val, max_val,), {})
 
 
 def log_sigmoid(input):
     try:
         route = log_sigmoid_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(log_sigmoid_op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(log_sigmoid_op, (input,), {})
 
 
 def log_sigmoid_forward(input):
     try:
         route = log_sigmoid_forward_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(log_sigmoid_forward_op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(log_sigmoid_forward_op, (input,), {})
 
 
 def prelu(input, weight):
     try:
         route = prelu_routes[input._signature | weight._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(prelu_op, (input, weight,), {})
-    return route(input, weight)
+        pass
+    else:
+        return route(input, weight)
+    return miss(prelu_op, (input, weight,), {})
 
 
 def _prelu_kernel(input, weight):
@@ -8995,8 +10225,10 @@ def _prelu_kernel(input, weight):
         else:
             route = _prelu_kernel_routes[input._signature | weight._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(_prelu_kernel_op, (input, weight,), {})
-    return route(input, weight)
+        pass
+    else:
+        return route(input, weight)
+    return miss(_prelu_kernel_op, (input, weight,), {})
 
 
 def threshold_out(input, threshold, value, *, out):
@@ -9005,8 +10237,10 @@ def threshold_out(input, threshold, value, *, out):
     try:
         route = threshold_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(threshold_out_op, (input, threshold, value,), {"out": out})
-    return route(input, threshold, value, out)
+        pass
+    else:
+        return route(input, threshold, value, out)
+    return miss(threshold_out_op, (input, threshold, value,), {"out": out})
 
 
 def threshold(input, threshold, value, *, out=None):
@@ -9017,8 +10251,10 @@ def threshold(input, threshold, value, *, out=None):
     try:
         route = threshold_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(threshold_op, (input, threshold, value,), {})
-    return route(input, threshold, value)
+        pass
+    else:
+        return route(input, threshold, value)
+    return miss(threshold_op, (input, threshold, value,), {})
 
 
 def threshold_(input, threshold, value):
@@ -9027,8 +10263,10 @@ def threshold_(input, threshold, value):
     try:
         route = threshold__routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(threshold__op, (input, threshold, value,), {})
-    return route(input, threshold, value)
+        pass
+    else:
+        return route(input, threshold, value)
+    return miss(threshold__op, (input, threshold, value,), {})
 
 
 def softmax(input, dim, dtype=None):
@@ -9037,8 +10275,10 @@ def softmax(input, dim, dtype=None):
     try:
         route = softmax_int_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(softmax_int_op, (input, dim, dtype,), {})
-    return route(input, dim, dtype)
+        pass
+    else:
+        return route(input, dim, dtype)
+    return miss(softmax_int_op, (input, dim, dtype,), {})
 
 
 def _softmax(input, dim, half_to_float):
@@ -9047,8 +10287,10 @@ def _softmax(input, dim, half_to_float):
     try:
         route = _softmax_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(_softmax_op, (input, dim, half_to_float,), {})
-    return route(input, dim, half_to_float)
+        pass
+    else:
+        return route(input, dim, half_to_float)
+    return miss(_softmax_op, (input, dim, half_to_float,), {})
 
 
 def log_softmax(input, dim, dtype=None):
@@ -9057,8 +10299,10 @@ def log_softmax(input, dim, dtype=None):
     try:
         route = log_softmax_int_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(log_softmax_int_op, (input, dim, dtype,), {})
-    return route(input, dim, dtype)
+        pass
+    else:
+        return route(input, dim, dtype)
+    return miss(log_softmax_int_op, (input, dim, dtype,), {})
 
 
 def _log_softmax(input, dim, half_to_float):
@@ -9067,8 +10311,10 @@ def _log_softmax(input, dim, half_to_float):
     try:
         route = _log_softmax_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(_log_softmax_op, (input, dim, half_to_float,), {})
-    return route(input, dim, half_to_float)
+        pass
+    else:
+        return route(input, dim, half_to_float)
+    return miss(_log_softmax_op, (input, dim, half_to_float,), {})
 
 
 def nll_loss(input, target, weight=None, reduction=1, ignore_index=-100):
@@ -9080,8 +10326,10 @@ def nll_loss(input, target, weight=None, reduction=1, ignore_index=-100):
             key |= weight._signature
         route = nll_loss_routes[key]
     except (KeyError, AttributeError, TypeError):
-        return miss(nll_loss_op, (input, target, weight, reduction, ignore_index,), {})
-    return route(input, target, weight, reduction, ignore_index)
+        pass
+    else:
+        return route(input, target, weight, reduction, ignore_index)
+    return miss(nll_loss_op, (input, target, weight, reduction, ignore_index,), {})
 
 
 def nll_loss_nd(input, target, weight=None, reduction=1, ignore_index=-100):
@@ -9093,8 +10341,10 @@ def nll_loss_nd(input, target, weight=None, reduction=1, ignore_index=-100):
             key |= weight._signature
         route = nll_loss_nd_routes[key]
     except (KeyError, AttributeError, TypeError):
-        return miss(nll_loss_nd_op, (input, target, weight, reduction, ignore_index,), {})
-    return route(input, target, weight, reduction, ignore_index)
+        pass
+    else:
+        return route(input, target, weight, reduction, ignore_index)
+    return miss(nll_loss_nd_op, (input, target, weight, reduction, ignore_index,), {})
 
 
 def nll_loss_forward(input, target, weight, reduction, ignore_index):
@@ -9106,8 +10356,10 @@ def nll_loss_forward(input, target, weight, reduction, ignore_index):
             key |= weight._signature
         route = nll_loss_forward_routes[key]
     except (KeyError, AttributeError, TypeError):
-        return miss(nll_loss_forward_op, (input, target, weight, reduction, ignore_index,), {})
-    return route(input, target, weight, reduction, ignore_index)
+        pass
+    else:
+        return route(input, target, weight, reduction, ignore_index)
+    return miss(nll_loss_forward_op, (input, target, weight, reduction, ignore_index,), {})
 
 
 def cross_entropy_loss(input, target, weight=None, reduction=1, ignore_index=-100, label_smoothing=0.0):
@@ -9119,8 +10371,10 @@ def cross_entropy_loss(input, target, weight=None, reduction=1, ignore_index=-10
             key |= weight._signature
         route = cross_entropy_loss_routes[key]
     except (KeyError, AttributeError, TypeError):
-        return miss(cross_entropy_loss_op, (input, target, weight, reduction, ignore_index, label_smoothing,), {})
-    return route(input, target, weight, reduction, ignore_index, label_smoothing)
+        pass
+    else:
+        return route(input, target, weight, reduction, ignore_index, label_smoothing)
+    return miss(cross_entropy_loss_op, (input, target, weight, reduction, ignore_index, label_smoothing,), {})
 
 
 def mse_loss(input, target, reduction=1):
@@ -9129,8 +10383,10 @@ def mse_loss(input, target, reduction=1):
     try:
         route = mse_loss_routes[input._signature | target._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(mse_loss_op, (input, target, reduction,), {})
-    return route(input, target, reduction)
+        pass
+    else:
+        return route(input, target, reduction)
+    return miss(mse_loss_op, (input, target, reduction,), {})
 
 
 def l1_loss(input, target, reduction=1):
@@ -9139,8 +10395,10 @@ def l1_loss(input, target, reduction=1):
     try:
         route = l1_loss_routes[input._signature | target._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(l1_loss_op, (input, target, reduction,), {})
-    return route(input, target, reduction)
+        pass
+    else:
+        return route(input, target, reduction)
+    return miss(l1_loss_op, (input, target, reduction,), {})
 
 
 def smooth_l1_loss(input, target, reduction=1, beta=1.0):
@@ -9149,8 +10407,10 @@ def smooth_l1_loss(input, target, reduction=1, beta=1.0):
     try:
         route = smooth_l1_loss_routes[input._signature | target._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(smooth_l1_loss_op, (input, target, reduction, beta,), {})
-    return route(input, target, reduction, beta)
+        pass
+    else:
+        return route(input, target, reduction, beta)
+    return miss(smooth_l1_loss_op, (input, target, reduction, beta,), {})
 
 
 def binary_cross_entropy_with_logits(input, target, weight=None, pos_weight=None, reduction=1):
@@ -9164,8 +10424,10 @@ def binary_cross_entropy_with_logits(input, target, weight=None, pos_weight=None
             key |= pos_weight._signature
         route = binary_cross_entropy_with_logits_routes[key]
     except (KeyError, AttributeError, TypeError):
-        return miss(binary_cross_entropy_with_logits_op, (input, target, weight, pos_weight, reduction,), {})
-    return route(input, target, weight, pos_weight, reduction)
+        pass
+    else:
+        return route(input, target, weight, pos_weight, reduction)
+    return miss(binary_cross_entropy_with_logits_op, (input, target, weight, pos_weight, reduction,), {})
 
 
 def embedding(weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse=False):
@@ -9174,8 +10436,10 @@ def embedding(weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse=
     try:
         route = embedding_routes[weight._signature | indices._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(embedding_op, (weight, indices, padding_idx, scale_grad_by_freq, sparse,), {})
-    return route(weight, indices, padding_idx, scale_grad_by_freq, sparse)
+        pass
+    else:
+        return route(weight, indices, padding_idx, scale_grad_by_freq, sparse)
+    return miss(embedding_op, (weight, indices, padding_idx, scale_grad_by_freq, sparse,), {})
 
 
 def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-05, cudnn_enable=True):
@@ -9191,8 +10455,10 @@ def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-05, cudnn
             key |= bias._signature
         route = layer_norm_routes[key]
     except (KeyError, AttributeError, TypeError):
-        return miss(layer_norm_op, (input, normalized_shape, weight, bias, eps, cudnn_enable,), {})
-    return route(input, normalized_shape, weight, bias, eps, cudnn_enable)
+        pass
+    else:
+        return route(input, normalized_shape, weight, bias, eps, cudnn_enable)
+    return miss(layer_norm_op, (input, normalized_shape, weight, bias, eps, cudnn_enable,), {})
 
 
 def native_layer_norm(input, normalized_shape, weight, bias, eps):
@@ -9208,8 +10474,10 @@ def native_layer_norm(input, normalized_shape, weight, bias, eps):
             key |= bias._signature
         route = native_layer_norm_routes[key]
     except (KeyError, AttributeError, TypeError):
-        return miss(native_layer_norm_op, (input, normalized_shape, weight, bias, eps,), {})
-    return route(input, normalized_shape, weight, bias, eps)
+        pass
+    else:
+        return route(input, normalized_shape, weight, bias, eps)
+    return miss(native_layer_norm_op, (input, normalized_shape, weight, bias, eps,), {})
 
 
 def threshold_backward(grad_output, input, threshold):
@@ -9222,8 +10490,10 @@ def threshold_backward(grad_output, input, threshold):
         else:
             route = threshold_backward_routes[grad_output._signature | input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(threshold_backward_op, (grad_output, input, threshold,), {})
-    return route(grad_output, input, threshold)
+        pass
+    else:
+        return route(grad_output, input, threshold)
+    return miss(threshold_backward_op, (grad_output, input, threshold,), {})
 
 
 def gelu_backward(grad_output, input, *, approximate='none'):
@@ -9236,8 +10506,10 @@ def gelu_backward(grad_output, input, *, approximate='none'):
         else:
             route = gelu_backward_routes[grad_output._signature | input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(gelu_backward_op, (grad_output, input,), {"approximate": approximate})
-    return route(grad_output, input, approximate)
+        pass
+    else:
+        return route(grad_output, input, approximate)
+    return miss(gelu_backward_op, (grad_output, input,), {"approximate": approximate})
 
 
 def silu_backward(grad_output, input):
@@ -9248,8 +10520,10 @@ def silu_backward(grad_output, input):
         else:
             route = silu_backward_routes[grad_output._signature | input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(silu_backward_op, (grad_output, input,), {})
-    return route(grad_output, input)
+        pass
+    else:
+        return route(grad_output, input)
+    return miss(silu_backward_op, (grad_output, input,), {})
 
 
 def elu_backward(grad_output, alpha, scale, input_scale, is_result, self_or_result):
@@ -9262,8 +10536,10 @@ def elu_backward(grad_output, alpha, scale, input_scale, is_result, self_or_resu
         else:
             route = elu_backward_routes[grad_output._signature | self_or_result._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(elu_backward_op, (grad_output, alpha, scale, input_scale, is_result, self_or_result,), {})
-    return route(grad_output, alpha, scale, input_scale, is_result, self_or_result)
+        pass
+    else:
+        return route(grad_output, alpha, scale, input_scale, is_result, self_or_result)
+    return miss(elu_backward_op, (grad_output, alpha, scale, input_scale, is_result, self_or_result,), {})
 
 
 def leaky_relu_backward(grad_output, input, negative_slope, self_is_result):
@@ -9276,8 +10552,10 @@ def leaky_relu_backward(grad_output, input, negative_slope, self_is_result):
         else:
             route = leaky_relu_backward_routes[grad_output._signature | input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(leaky_relu_backward_op, (grad_output, input, negative_slope, self_is_result,), {})
-    return route(grad_output, input, negative_slope, self_is_result)
+        pass
+    else:
+        return route(grad_output, input, negative_slope, self_is_result)
+    return miss(leaky_relu_backward_op, (grad_output, input, negative_slope, self_is_result,), {})
 
 
 def softplus_backward(grad_output, input, beta, threshold):
@@ -9290,8 +10568,10 @@ def softplus_backward(grad_output, input, beta, threshold):
         else:
             route = softplus_backward_routes[grad_output._signature | input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(softplus_backward_op, (grad_output, input, beta, threshold,), {})
-    return route(grad_output, input, beta, threshold)
+        pass
+    else:
+        return route(grad_output, input, beta, threshold)
+    return miss(softplus_backward_op, (grad_output, input, beta, threshold,), {})
 
 
 def hardtanh_backward(grad_output, input, min_val, max_val):
@@ -9304,16 +10584,20 @@ def hardtanh_backward(grad_output, input, min_val, max_val):
         else:
             route = hardtanh_backward_routes[grad_output._signature | input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(hardtanh_backward_op, (grad_output, input, min_val, max_val,), {})
-    return route(grad_output, input, min_val, max_val)
+        pass
+    else:
+        return route(grad_output, input, min_val, max_val)
+    return miss(hardtanh_backward_op, (grad_output, input, min_val, max_val,), {})
 
 
 def log_sigmoid_backward(grad_output, input, buffer):
     try:
         route = log_sigmoid_backward_routes[grad_output._signature | input._signature | buffer._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(log_sigmoid_backward_op, (grad_output, input, buffer,), {})
-    return route(grad_output, input, buffer)
+        pass
+    else:
+        return route(grad_output, input, buffer)
+    return miss(log_sigmoid_backward_op, (grad_output, input, buffer,), {})
 
 
 def sigmoid_backward(grad_output, output):
@@ -9324,8 +10608,10 @@ def sigmoid_backward(grad_output, output):
         else:
             route = sigmoid_backward_routes[grad_output._signature | output._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(sigmoid_backward_op, (grad_output, output,), {})
-    return route(grad_output, output)
+        pass
+    else:
+        return route(grad_output, output)
+    return miss(sigmoid_backward_op, (grad_output, output,), {})
 
 
 def tanh_backward(grad_output, output):
@@ -9336,16 +10622,20 @@ def tanh_backward(grad_output, output):
         else:
             route = tanh_backward_routes[grad_output._signature | output._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(tanh_backward_op, (grad_output, output,), {})
-    return route(grad_output, output)
+        pass
+    else:
+        return route(grad_output, output)
+    return miss(tanh_backward_op, (grad_output, output,), {})
 
 
 def _prelu_kernel_backward(grad_output, input, weight):
     try:
         route = _prelu_kernel_backward_routes[grad_output._signature | input._signature | weight._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(_prelu_kernel_backward_op, (grad_output, input, weight,), {})
-    return route(grad_output, input, weight)
+        pass
+    else:
+        return route(grad_output, input, weight)
+    return miss(_prelu_kernel_backward_op, (grad_output, input, weight,), {})
 
 
 def _softmax_backward_data(grad_output, output, dim, input_dtype):
@@ -9354,8 +10644,10 @@ def _softmax_backward_data(grad_output, output, dim, input_dtype):
     try:
         route = _softmax_backward_data_routes[grad_output._signature | output._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(_softmax_backward_data_op, (grad_output, output, dim, input_dtype,), {})
-    return route(grad_output, output, dim, input_dtype)
+        pass
+    else:
+        return route(grad_output, output, dim, input_dtype)
+    return miss(_softmax_backward_data_op, (grad_output, output, dim, input_dtype,), {})
 
 
 def _log_softmax_backward_data(grad_output, output, dim, input_dtype):
@@ -9364,8 +10656,10 @@ def _log_softmax_backward_data(grad_output, output, dim, input_dtype):
     try:
         route = _log_softmax_backward_data_routes[grad_output._signature | output._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(_log_softmax_backward_data_op, (grad_output, output, dim, input_dtype,), {})
-    return route(grad_output, output, dim, input_dtype)
+        pass
+    else:
+        return route(grad_output, output, dim, input_dtype)
+    return miss(_log_softmax_backward_data_op, (grad_output, output, dim, input_dtype,), {})
 
 
 def nll_loss_backward(grad_output, input, target, weight, reduction, ignore_index, total_weight):
@@ -9377,8 +10671,10 @@ def nll_loss_backward(grad_output, input, target, weight, reduction, ignore_inde
             key |= weight._signature
         route = nll_loss_backward_routes[key]
     except (KeyError, AttributeError, TypeError):
-        return miss(nll_loss_backward_op, (grad_output, input, target, weight, reduction, ignore_index, total_weight,), {})
-    return route(grad_output, input, target, weight, reduction, ignore_index, total_weight)
+        pass
+    else:
+        return route(grad_output, input, target, weight, reduction, ignore_index, total_weight)
+    return miss(nll_loss_backward_op, (grad_output, input, target, weight, reduction, ignore_index, total_weight,), {})
 
 
 def mse_loss_backward(grad_output, input, target, reduction):
@@ -9387,8 +10683,10 @@ def mse_loss_backward(grad_output, input, target, reduction):
     try:
         route = mse_loss_backward_routes[grad_output._signature | input._signature | target._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(mse_loss_backward_op, (grad_output, input, target, reduction,), {})
-    return route(grad_output, input, target, reduction)
+        pass
+    else:
+        return route(grad_output, input, target, reduction)
+    return miss(mse_loss_backward_op, (grad_output, input, target, reduction,), {})
 
 
 def smooth_l1_loss_backward(grad_output, input, target, reduction, beta):
@@ -9397,8 +10695,10 @@ def smooth_l1_loss_backward(grad_output, input, target, reduction, beta):
     try:
         route = smooth_l1_loss_backward_routes[grad_output._signature | input._signature | target._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(smooth_l1_loss_backward_op, (grad_output, input, target, reduction, beta,), {})
-    return route(grad_output, input, target, reduction, beta)
+        pass
+    else:
+        return route(grad_output, input, target, reduction, beta)
+    return miss(smooth_l1_loss_backward_op, (grad_output, input, target, reduction, beta,), {})
 
 
 def embedding_dense_backward(grad_output, indices, num_weights, padding_idx, scale_grad_by_freq):
@@ -9407,8 +10707,10 @@ def embedding_dense_backward(grad_output, indices, num_weights, padding_idx, sca
     try:
         route = embedding_dense_backward_routes[grad_output._signature | indices._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(embedding_dense_backward_op, (grad_output, indices, num_weights, padding_idx, scale_grad_by_freq,), {})
-    return route(grad_output, indices, num_weights, padding_idx, scale_grad_by_freq)
+        pass
+    else:
+        return route(grad_output, indices, num_weights, padding_idx, scale_grad_by_freq)
+    return miss(embedding_dense_backward_op, (grad_output, indices, num_weights, padding_idx, scale_grad_by_freq,), {})
 
 
 def native_layer_norm_backward(grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask):
@@ -9424,8 +10726,10 @@ def native_layer_norm_backward(grad_out, input, normalized_shape, mean, rstd, we
             key |= bias._signature
         route = native_layer_norm_backward_routes[key]
     except (KeyError, AttributeError, TypeError):
-        return miss(native_layer_norm_backward_op, (grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask,), {})
-    return route(grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask)
+        pass
+    else:
+        return route(grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask)
+    return miss(native_layer_norm_backward_op, (grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask,), {})
 
 
 def native_dropout_backward(grad_output, mask, scale):
@@ -9438,8 +10742,10 @@ def native_dropout_backward(grad_output, mask, scale):
         else:
             route = native_dropout_backward_routes[grad_output._signature | mask._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(native_dropout_backward_op, (grad_output, mask, scale,), {})
-    return route(grad_output, mask, scale)
+        pass
+    else:
+        return route(grad_output, mask, scale)
+    return miss(native_dropout_backward_op, (grad_output, mask, scale,), {})
 
 
 def select_backward(grad_output, input_sizes, dim, index):
@@ -9450,8 +10756,10 @@ def select_backward(grad_output, input_sizes, dim, index):
     try:
         route = select_backward_routes[grad_output._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(select_backward_op, (grad_output, input_sizes, dim, index,), {})
-    return route(grad_output, input_sizes, dim, index)
+        pass
+    else:
+        return route(grad_output, input_sizes, dim, index)
+    return miss(select_backward_op, (grad_output, input_sizes, dim, index,), {})
 
 
 def slice_backward(grad_output, input_sizes, dim, start, end, step):
@@ -9462,8 +10770,10 @@ def slice_backward(grad_output, input_sizes, dim, start, end, step):
     try:
         route = slice_backward_routes[grad_output._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(slice_backward_op, (grad_output, input_sizes, dim, start, end, step,), {})
-    return route(grad_output, input_sizes, dim, start, end, step)
+        pass
+    else:
+        return route(grad_output, input_sizes, dim, start, end, step)
+    return miss(slice_backward_op, (grad_output, input_sizes, dim, start, end, step,), {})
 
 
 def diagonal_backward(grad_output, input_sizes, offset, dim1, dim2):
@@ -9474,8 +10784,10 @@ def diagonal_backward(grad_output, input_sizes, offset, dim1, dim2):
     try:
         route = diagonal_backward_routes[grad_output._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(diagonal_backward_op, (grad_output, input_sizes, offset, dim1, dim2,), {})
-    return route(grad_output, input_sizes, offset, dim1, dim2)
+        pass
+    else:
+        return route(grad_output, input_sizes, offset, dim1, dim2)
+    return miss(diagonal_backward_op, (grad_output, input_sizes, offset, dim1, dim2,), {})
 
 
 def value_selecting_reduction_backward(grad, dim, indices, sizes, keepdim):
@@ -9486,32 +10798,40 @@ def value_selecting_reduction_backward(grad, dim, indices, sizes, keepdim):
     try:
         route = value_selecting_reduction_backward_routes[grad._signature | indices._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(value_selecting_reduction_backward_op, (grad, dim, indices, sizes, keepdim,), {})
-    return route(grad, dim, indices, sizes, keepdim)
+        pass
+    else:
+        return route(grad, dim, indices, sizes, keepdim)
+    return miss(value_selecting_reduction_backward_op, (grad, dim, indices, sizes, keepdim,), {})
 
 
 def item(input):
     try:
         route = item_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(item_op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(item_op, (input,), {})
 
 
 def _local_scalar_dense(input):
     try:
         route = _local_scalar_dense_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(_local_scalar_dense_op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(_local_scalar_dense_op, (input,), {})
 
 
 def equal(input, other):
     try:
         route = equal_routes[input._signature | other._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(equal_op, (input, other,), {})
-    return route(input, other)
+        pass
+    else:
+        return route(input, other)
+    return miss(equal_op, (input, other,), {})
 
 
 def allclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
@@ -9520,8 +10840,10 @@ def allclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
     try:
         route = allclose_routes[input._signature | other._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(allclose_op, (input, other, rtol, atol, equal_nan,), {})
-    return route(input, other, rtol, atol, equal_nan)
+        pass
+    else:
+        return route(input, other, rtol, atol, equal_nan)
+    return miss(allclose_op, (input, other, rtol, atol, equal_nan,), {})
 
 
 def fill__Scalar(input, value):
@@ -9530,16 +10852,20 @@ def fill__Scalar(input, value):
     try:
         route = fill__Scalar_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(fill__Scalar_op, (input, value,), {})
-    return route(input, value)
+        pass
+    else:
+        return route(input, value)
+    return miss(fill__Scalar_op, (input, value,), {})
 
 
 def fill__Tensor(input, value):
     try:
         route = fill__Tensor_routes[input._signature | value._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(fill__Tensor_op, (input, value,), {})
-    return route(input, value)
+        pass
+    else:
+        return route(input, value)
+    return miss(fill__Tensor_op, (input, value,), {})
 
 
 _fill__overloads = (
@@ -9563,16 +10889,20 @@ def zero_(input):
     try:
         route = zero__routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(zero__op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(zero__op, (input,), {})
 
 
 def is_nonzero(input):
     try:
         route = is_nonzero_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(is_nonzero_op, (input,), {})
-    return route(input)
+        pass
+    else:
+        return route(input)
+    return miss(is_nonzero_op, (input,), {})
 
 
 def sum_to_size(input, *sizes_, size=None):
@@ -9585,8 +10915,367 @@ def sum_to_size(input, *sizes_, size=None):
     try:
         route = sum_to_size_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
-        return miss(sum_to_size_op, (input, size,), {})
-    return route(input, size)
+        pass
+    else:
+        return route(input, size)
+    return miss(sum_to_size_op, (input, size,), {})
+
+
+__all__ = [
+    "empty",
+    "empty_strided",
+    "zeros",
+    "ones",
+    "full",
+    "arange",
+    "linspace",
+    "eye",
+    "scalar_tensor",
+    "zeros_like",
+    "ones_like",
+    "empty_like",
+    "full_like",
+    "rand_like",
+    "randn_like",
+    "rand",
+    "randn",
+    "randint",
+    "randperm",
+    "bernoulli",
+    "native_dropout",
+    "dropout",
+    "multinomial",
+    "add",
+    "add_",
+    "sub",
+    "sub_",
+    "rsub",
+    "mul",
+    "mul_",
+    "div",
+    "div_",
+    "floor_divide",
+    "floor_divide_",
+    "remainder",
+    "remainder_",
+    "fmod",
+    "fmod_",
+    "pow",
+    "pow_",
+    "subtract",
+    "subtract_",
+    "multiply",
+    "multiply_",
+    "divide",
+    "divide_",
+    "true_divide",
+    "true_divide_",
+    "negative",
+    "negative_",
+    "absolute",
+    "absolute_",
+    "neg",
+    "neg_",
+    "positive",
+    "abs",
+    "abs_",
+    "sign",
+    "sign_",
+    "sgn",
+    "sgn_",
+    "reciprocal",
+    "reciprocal_",
+    "sqrt",
+    "sqrt_",
+    "rsqrt",
+    "rsqrt_",
+    "square",
+    "square_",
+    "exp",
+    "exp_",
+    "exp2",
+    "exp2_",
+    "expm1",
+    "expm1_",
+    "log",
+    "log_",
+    "log2",
+    "log2_",
+    "log10",
+    "log10_",
+    "log1p",
+    "log1p_",
+    "sin",
+    "sin_",
+    "cos",
+    "cos_",
+    "tan",
+    "tan_",
+    "asin",
+    "asin_",
+    "acos",
+    "acos_",
+    "atan",
+    "atan_",
+    "atan2",
+    "atan2_",
+    "sinh",
+    "sinh_",
+    "cosh",
+    "cosh_",
+    "tanh",
+    "tanh_",
+    "asinh",
+    "asinh_",
+    "acosh",
+    "acosh_",
+    "atanh",
+    "atanh_",
+    "erf",
+    "erf_",
+    "erfc",
+    "erfc_",
+    "sigmoid",
+    "sigmoid_",
+    "floor",
+    "floor_",
+    "ceil",
+    "ceil_",
+    "round",
+    "round_",
+    "trunc",
+    "trunc_",
+    "fix",
+    "fix_",
+    "frac",
+    "frac_",
+    "isnan",
+    "isinf",
+    "isfinite",
+    "nan_to_num",
+    "nan_to_num_",
+    "arcsin",
+    "arcsin_",
+    "arccos",
+    "arccos_",
+    "arctan",
+    "arctan_",
+    "arctan2",
+    "arctan2_",
+    "arcsinh",
+    "arcsinh_",
+    "arccosh",
+    "arccosh_",
+    "arctanh",
+    "arctanh_",
+    "clip",
+    "clip_",
+    "clamp",
+    "clamp_",
+    "clamp_min",
+    "clamp_min_",
+    "clamp_max",
+    "clamp_max_",
+    "maximum",
+    "minimum",
+    "where",
+    "lerp",
+    "lerp_",
+    "addcmul",
+    "addcmul_",
+    "addcdiv",
+    "addcdiv_",
+    "logical_and",
+    "logical_and_",
+    "logical_or",
+    "logical_or_",
+    "logical_xor",
+    "logical_xor_",
+    "logical_not",
+    "logical_not_",
+    "bitwise_and",
+    "bitwise_and_",
+    "bitwise_or",
+    "bitwise_or_",
+    "bitwise_xor",
+    "bitwise_xor_",
+    "bitwise_not",
+    "bitwise_not_",
+    "eq",
+    "eq_",
+    "ne",
+    "ne_",
+    "lt",
+    "lt_",
+    "le",
+    "le_",
+    "gt",
+    "gt_",
+    "ge",
+    "ge_",
+    "greater",
+    "greater_",
+    "greater_equal",
+    "greater_equal_",
+    "less",
+    "less_",
+    "less_equal",
+    "less_equal_",
+    "not_equal",
+    "not_equal_",
+    "conj",
+    "resolve_conj",
+    "is_complex",
+    "is_floating_point",
+    "real",
+    "imag",
+    "angle",
+    "logaddexp",
+    "hypot",
+    "hypot_",
+    "xlogy",
+    "xlogy_",
+    "masked_fill",
+    "masked_fill_",
+    "isclose",
+    "sum",
+    "mean",
+    "prod",
+    "amax",
+    "amin",
+    "max",
+    "min",
+    "argmax",
+    "argmin",
+    "any",
+    "all",
+    "var",
+    "std",
+    "norm",
+    "logsumexp",
+    "cumsum",
+    "cumsum_",
+    "cumprod",
+    "cumprod_",
+    "sort",
+    "argsort",
+    "topk",
+    "nonzero",
+    "count_nonzero",
+    "mm",
+    "bmm",
+    "mv",
+    "dot",
+    "vdot",
+    "inner",
+    "addmm",
+    "addmm_",
+    "addmv",
+    "addmv_",
+    "addbmm",
+    "addbmm_",
+    "baddbmm",
+    "baddbmm_",
+    "matmul",
+    "outer",
+    "einsum",
+    "reshape",
+    "permute",
+    "transpose",
+    "t",
+    "numpy_T",
+    "adjoint",
+    "matrix_H",
+    "select",
+    "slice",
+    "unsqueeze",
+    "squeeze",
+    "unbind",
+    "split",
+    "split_with_sizes",
+    "chunk",
+    "diagonal",
+    "narrow",
+    "flatten",
+    "unflatten",
+    "movedim",
+    "moveaxis",
+    "as_strided",
+    "alias",
+    "detach",
+    "view_as_real",
+    "view_as_complex",
+    "swapaxes",
+    "swapdims",
+    "broadcast_to",
+    "clone",
+    "flip",
+    "roll",
+    "tile",
+    "cat",
+    "concat",
+    "concatenate",
+    "stack",
+    "hstack",
+    "vstack",
+    "tril",
+    "tril_",
+    "triu",
+    "triu_",
+    "diag",
+    "diag_embed",
+    "constant_pad_nd",
+    "index_put",
+    "index_put_",
+    "index_select",
+    "index_add",
+    "index_add_",
+    "gather",
+    "scatter",
+    "scatter_",
+    "scatter_add",
+    "scatter_add_",
+    "masked_select",
+    "take",
+    "relu",
+    "relu_",
+    "log_sigmoid_forward",
+    "prelu",
+    "threshold",
+    "threshold_",
+    "softmax",
+    "log_softmax",
+    "nll_loss_forward",
+    "binary_cross_entropy_with_logits",
+    "embedding",
+    "layer_norm",
+    "native_layer_norm",
+    "threshold_backward",
+    "gelu_backward",
+    "silu_backward",
+    "elu_backward",
+    "leaky_relu_backward",
+    "softplus_backward",
+    "hardtanh_backward",
+    "log_sigmoid_backward",
+    "sigmoid_backward",
+    "tanh_backward",
+    "nll_loss_backward",
+    "mse_loss_backward",
+    "smooth_l1_loss_backward",
+    "embedding_dense_backward",
+    "native_layer_norm_backward",
+    "native_dropout_backward",
+    "select_backward",
+    "slice_backward",
+    "diagonal_backward",
+    "value_selecting_reduction_backward",
+    "equal",
+    "allclose",
+    "fill_",
+    "zero_",
+    "is_nonzero",
+]
 
 
 METHODS = (
@@ -9904,3 +11593,29 @@ METHODS = (
     'sum_to_size',
 )
 """Names that are methods of tensors as well."""
+
+
+NN = (
+    'linear',
+    'pad',
+    'one_hot',
+    'leaky_relu',
+    'leaky_relu_',
+    'elu',
+    'elu_',
+    'gelu',
+    'gelu_',
+    'silu',
+    'silu_',
+    'softplus',
+    'hardtanh',
+    'hardtanh_',
+    'log_sigmoid',
+    'nll_loss',
+    'nll_loss_nd',
+    'cross_entropy_loss',
+    'mse_loss',
+    'l1_loss',
+    'smooth_l1_loss',
+)
+"""Names that are functions of `dovetail._nn`."""

@@ -181,9 +181,6 @@ class TensorMethods(TensorBase):
     bitwise_xor_ = functions.bitwise_xor_
     bitwise_not = functions.bitwise_not
     bitwise_not_ = functions.bitwise_not_
-    __and__ = functions.__and__
-    __or__ = functions.__or__
-    __xor__ = functions.__xor__
     eq = functions.eq
     eq_ = functions.eq_
     ne = functions.ne

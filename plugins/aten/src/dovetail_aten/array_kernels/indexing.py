@@ -80,7 +80,7 @@ def _define_index(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> N
         except IndexError as error:
             raise worded(error, key) from None
 
-    @kernel.named("index_put", "index_put_")
+    @kernel.named("index_put")
     def index_put(self: Any, indices: Sequence[Any], values: Any, accumulate: bool = False) -> Any:
         if values.dtype != self.dtype:
             raise RuntimeError(

@@ -38,7 +38,9 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m dovetail_aten.codegen", description=__doc__)
     parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 and name the stale files")
     parser.add_argument("--ops", type=Path, metavar="list.yaml", help="generate only the operators listed in this file")
-    parser.add_argument("--folder", type=Path, default=_ATEN, help="package folder of the library; default: the base library")
+    parser.add_argument(
+        "--folder", type=Path, default=_ATEN, help="package folder of the library; default: the base library"
+    )
     return parser
 
 

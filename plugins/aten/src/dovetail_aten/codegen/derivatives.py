@@ -93,7 +93,7 @@ def read_derivatives(
     operators: Collection[str] = (),
     partial: bool = False,
 ) -> list[Derivative]:
-    """Read the derivatives that `path` declares for `functions`. In-place variants use those of their functional operator.
+    """Read the derivatives that `path` declares. In-place variants use those of their functional operator.
 
     Parameters
     ----------
@@ -126,11 +126,11 @@ def read_derivatives(
             continue
         if function.name in derivatives:
             raise DerivativeError(
-                entry.where, f"'{function.name}' has two entries; first at {derivatives[function.name].where}.", "Merge them."
+                entry.where,
+                f"'{function.name}' has two entries; first at {derivatives[function.name].where}.",
+                "Merge them.",
             )
-        derivatives[function.name] = _Reader(
-            entry, function, node, base_names, helpers, tensors_only
-        ).read()
+        derivatives[function.name] = _Reader(entry, function, node, base_names, helpers, tensors_only).read()
     return list(derivatives.values())
 
 
@@ -151,7 +151,9 @@ def _find(entry: Entry, by_name: dict[str, NativeFunction], partial: bool) -> Na
         available = [f.text for f in by_name.values() if f.base_name == base]
         raise DerivativeError(
             where,
-            f"could not find ATen function for schema: {text}. Available signatures:\n  " + "\n  ".join(available) + "\n",
+            f"could not find ATen function for schema: {text}. Available signatures:\n  "
+            + "\n  ".join(available)
+            + "\n",
             "Copy the schema from native_functions.yaml.",
         )
     if function.schema_kind == "out":
@@ -168,7 +170,9 @@ def _node_name(entry: Entry, numbers: dict[str, int]) -> str:
     if "node" in entry.values:
         given = entry.text("node")
         if not given.isidentifier():
-            raise DerivativeError(entry.lines["node"], f"'{given}' is no name of a node.", f"Write {prefix} and a number.")
+            raise DerivativeError(
+                entry.lines["node"], f"'{given}' is no name of a node.", f"Write {prefix} and a number."
+            )
         match = re.fullmatch(re.escape(prefix) + r"(\d+)", given)
         if match is None:
             return given
@@ -223,7 +227,9 @@ class _Reader:
 
     def read(self) -> Derivative:
         output_differentiability = self._output_differentiability()
-        formulas, forward, without = [], [], set()
+        formulas: list[InputFormula] = []
+        forward: list[tuple[str, str]] = []
+        without: set[str] = set()
         for key in self.entry.values:
             if key in _KEYS:
                 continue
@@ -272,18 +278,24 @@ class _Reader:
             )
         if used - {"grad", "grads"} and used & {"grad", "grads"}:
             raise DerivativeError(
-                where, f"formula '{text}' illegally mixes use of 'grad' and 'grad_<result>'.", "Use one way of naming them."
+                where,
+                f"formula '{text}' illegally mixes use of 'grad' and 'grad_<result>'.",
+                "Use one way of naming them.",
             )
         self._check_indices(text, where)
         if rewritten.uses_mask and len(names) == 1:
-            raise DerivativeError(where, "grad_input_mask stands in the formula of one input.", "Write a joint formula.")
+            raise DerivativeError(
+                where, "grad_input_mask stands in the formula of one input.", "Write a joint formula."
+            )
         return rewritten
 
     def _check_indices(self, text: str, where: Location) -> None:
         indices = [int(index) for index in re.findall(r"\bgrads\[(\d+)\]", text)]
         count = len(self.results)
         if any([index >= count for index in indices]) and not self._returns_list():
-            raise DerivativeError(where, f"Out of bounds grads access in '{text}'.", f"{self.function.name} has {count} results.")
+            raise DerivativeError(
+                where, f"Out of bounds grads access in '{text}'.", f"{self.function.name} has {count} results."
+            )
         if indices and set(indices) == {0} and count == 1 and not self._returns_list():
             raise DerivativeError(where, f"formula '{text}' solely refers to 'grads[0]'.", "Write 'grad'.")
 
@@ -362,10 +374,12 @@ class _Reader:
 
     def _saved_value(self, name: str, expression: str) -> SavedValue:
         if expression:
-            owner = expression.split(".")[0]
+            owner = expression.split(".", maxsplit=1)[0]
             if owner in self.results and owner != "result" and owner not in self.arguments:
                 raise DerivativeError(
-                    self.entry.where, f"metadata of the result '{owner}'.", "Save it from an argument or use the result."
+                    self.entry.where,
+                    f"metadata of the result '{owner}'.",
+                    "Save it from an argument or use the result.",
                 )
             return SavedValue(name, "value", expression=expression)
         if name in self.results and name not in self.arguments:

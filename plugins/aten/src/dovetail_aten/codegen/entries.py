@@ -66,12 +66,12 @@ def _entry(path: Path, loader: yaml.SafeLoader, node: yaml.Node, error: type[Exc
     values: dict[str, Any] = {}
     lines: dict[str, Location] = {}
     for key_node, value_node in node.value:
-        key = str(loader.construct_object(key_node, deep=True))  # type: ignore[no-untyped-call]
+        key = str(loader.construct_object(key_node, deep=True))
         at = _where(path, key_node)
         if key in values:
             raise error(at, f"key '{key}' appears twice in one entry.", "Keep one of them.")
         plain = isinstance(value_node, yaml.ScalarNode)
-        values[key] = value_node.value if plain else loader.construct_object(value_node, deep=True)  # type: ignore[no-untyped-call]
+        values[key] = value_node.value if plain else loader.construct_object(value_node, deep=True)
         lines[key] = at
     return Entry(where, values, lines)
 

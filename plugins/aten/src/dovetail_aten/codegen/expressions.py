@@ -24,10 +24,10 @@ class Metadata:
 
 
 METADATA: Final[Mapping[str, Metadata]] = {
-    "sym_sizes": Metadata("sym_sizes", "{}.shape"),
+    "sym_sizes": Metadata("sym_sizes", "{}.array.shape"),
     "sym_strides": Metadata("sym_strides", "{}.stride()"),
-    "sym_numel": Metadata("sym_numel", "{}.numel()"),
-    "sym_size": Metadata("sym_argsize_{index}", "{}.shape[{index}]"),
+    "sym_numel": Metadata("sym_numel", "{}.array.size"),
+    "sym_size": Metadata("sym_argsize_{index}", "{}.array.shape[{index}]"),
     "dim": Metadata("dim", "{}.dim()"),
     "scalar_type": Metadata("scalar_type", "{}.dtype"),
     "is_complex": Metadata("is_complex", "{}.is_complex()"),
@@ -235,13 +235,14 @@ class _Rewriter(ast.NodeTransformer):
         if name in _BUILTINS:
             return ast.Call(node.func, arguments, keywords)
         raise self._error(
-            f"unknown function '{name}'.", "It must be an operator of the library, or a helper of the formula functions."
+            f"unknown function '{name}'.",
+            "It must be an operator of the library, or a helper of the formula functions.",
         )
 
     def _inline(self, name: str, arguments: list[ast.expr]) -> ast.expr:
         """Write out PyTorch's helpers that are no more than an expression."""
         if name == "to_args_sizes":
-            return self._list_metadata(arguments[0], "args_sizes", "[tensor.shape for tensor in {}]")
+            return self._list_metadata(arguments[0], "args_sizes", "[tensor.array.shape for tensor in {}]")
         first, second = [self.visit(argument) for argument in arguments]
         if name == "wrap_opt_if":
             return ast.IfExp(second, first, ast.Constant(None))
@@ -272,7 +273,9 @@ class _Rewriter(ast.NodeTransformer):
             return self._metadata(owner, attribute, node)
         arguments, keywords = self._arguments(node)
         if attribute in self.scope.helpers:
-            raise self._error(f"'{attribute}' is a helper, not a method.", f"Write {attribute}({ast.unparse(owner)}, ...).")
+            raise self._error(
+                f"'{attribute}' is a helper, not a method.", f"Write {attribute}({ast.unparse(owner)}, ...)."
+            )
         if attribute not in self.scope.operators:
             raise self._error(f"unknown method '.{attribute}()'.", "Methods in formulas are operators of the library.")
         return self._operator(attribute, [self.visit(owner), *arguments], keywords)
@@ -314,9 +317,7 @@ class _Rewriter(ast.NodeTransformer):
     def _arguments(self, node: ast.Call) -> tuple[list[ast.expr], list[ast.keyword]]:
         return [self.visit(argument) for argument in node.args], [self.visit(keyword) for keyword in node.keywords]
 
-    def _operator(
-        self, name: str, arguments: list[ast.expr], keywords: list[ast.keyword] | None = None
-    ) -> ast.expr:
+    def _operator(self, name: str, arguments: list[ast.expr], keywords: list[ast.keyword] | None = None) -> ast.expr:
         self.out.operators.add(name)
         return ast.Call(ast.Attribute(_name("k"), name), arguments, keywords or [])
 

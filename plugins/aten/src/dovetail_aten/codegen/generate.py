@@ -16,6 +16,9 @@ from .writers.registrations import write_registrations
 from .writers.stubs import write_function_stubs, write_method_stubs
 from .writers.tensor_methods import write_tensor_methods
 
+BASE = "dovetail_aten"
+"""The base library, whose operators every formula may call."""
+
 
 @dataclass(frozen=True)
 class Library:
@@ -31,8 +34,6 @@ class Library:
         Module file with the helper functions of formulas; None if there are none.
     composites
         Package folder with the composite kernels; None if there are none.
-    operators
-        Base names of other libraries' operators that formulas may call.
     tensor_methods
         Whether to write the class of tensor methods.
     """
@@ -41,7 +42,6 @@ class Library:
     folder: Path
     formula_functions: Path | None = None
     composites: Path | None = None
-    operators: tuple[str, ...] = ()
     tensor_methods: bool = False
 
     @property
@@ -75,6 +75,7 @@ def generate(library: Library, *, only: Iterable[str] | None = None) -> dict[str
             derivatives,
             functions_module=f"{generated}.functions",
             helpers_module=f"{library.package}.formula_functions",
+            base_module=None if library.package == BASE else f"{BASE}._generated.functions",
         ),
         "functions.py": write_functions(functions),
         "functions.pyi": write_function_stubs(functions),
@@ -120,13 +121,19 @@ def _derivatives(library: Library, functions: Sequence[NativeFunction], *, parti
         functions,
         helpers=helpers,
         tensors_only=tensors_only,
-        operators=library.operators,
+        operators=() if library.package == BASE else _base_operators(),
         partial=partial,
     )
 
 
+def _base_operators() -> set[str]:
+    from dovetail_aten._generated.registrations import OPERATORS
+
+    return {row[0].partition("::")[2].partition("(")[0].partition(".")[0] for row in OPERATORS}
+
+
 def _helpers(path: Path | None) -> tuple[frozenset[str], frozenset[str]]:
-    """Return the public functions of a module whose first parameter is `k`, and its `TENSORS_ONLY`, without importing it."""
+    """Return the functions of a module that take `k` first, and its `TENSORS_ONLY`, without importing it."""
     if path is None:
         return frozenset(), frozenset()
     names: set[str] = set()

@@ -121,19 +121,18 @@ def read_native_functions(path: Path, *, only: Iterable[str] | None = None) -> l
                     "Remove one, or give it another overload name.",
                 )
             functions[function.name] = function
-    for function in functions.values():
-        if function.derived_from is not None and function.derived_from not in functions:
+    names = list(functions)
+    for position, function in enumerate(functions.values()):
+        if function.derived_from is not None and function.derived_from not in names[:position]:
             raise DeclarationError(
                 function.where,
-                f"'{function.name}' is derived from '{function.derived_from}', which is not declared.",
-                "Name a functional operator of this file.",
+                f"'{function.name}' is derived from '{function.derived_from}', which is not declared before it.",
+                "Name a functional operator that stands above.",
             )
     return _select(list(functions.values()), path, only)
 
 
-def _select(
-    functions: list[NativeFunction], path: Path, only: Iterable[str] | None
-) -> list[NativeFunction]:
+def _select(functions: list[NativeFunction], path: Path, only: Iterable[str] | None) -> list[NativeFunction]:
     if only is None:
         return functions
     wanted = set(only)
@@ -158,7 +157,9 @@ def _read(entry: Entry) -> list[NativeFunction]:
             f"Keys are: {', '.join(sorted(_KEYS))}.",
         )
     if "func" not in entry.values:
-        raise DeclarationError(entry.where, "the entry has no 'func'.", "Write its schema: 'func: f(Tensor self) -> Tensor'.")
+        raise DeclarationError(
+            entry.where, "the entry has no 'func'.", "Write its schema: 'func: f(Tensor self) -> Tensor'."
+        )
     schema, text = _schema(entry)
     where = entry.lines["func"]
     variants = entry.names("variants") or ("function",)
@@ -209,7 +210,9 @@ def _check_variants(entry: Entry, schema: FunctionSchema, variants: Sequence[str
     where = entry.lines.get("variants", entry.where)
     for variant in variants:
         if variant not in VARIANTS:
-            raise DeclarationError(where, f"illegal variant '{variant}'.", "It is 'function', 'method' or 'function, method'.")
+            raise DeclarationError(
+                where, f"illegal variant '{variant}'.", "It is 'function', 'method' or 'function, method'."
+            )
     if "method" not in variants:
         return
     if schema_kind(schema) == "out":
@@ -231,7 +234,9 @@ def _composite(entry: Entry) -> tuple[str, str] | None:
     how, _, name = text.partition(".")
     if how not in COMPOSITE_KEYS or not name.isidentifier():
         raise DeclarationError(
-            entry.lines["composite"], f"illegal composite '{text}'.", "Write implicit.<function> or explicit.<function>."
+            entry.lines["composite"],
+            f"illegal composite '{text}'.",
+            "Write implicit.<function> or explicit.<function>.",
         )
     return COMPOSITE_KEYS[how], name
 
@@ -282,7 +287,8 @@ def _derive(function: NativeFunction, name: str, entry: Entry) -> NativeFunction
         schema = parse_schema(f"{function.namespace}::{text}")
     except ValueError as problem:
         raise DeclarationError(
-            entry.lines["autogen"], f"'{name}' cannot be derived from {function.text}: {problem}.",
+            entry.lines["autogen"],
+            f"'{name}' cannot be derived from {function.text}: {problem}.",
             "Autogen names are name_ or name_.overload for the in-place variant and name.overload for out=.",
         ) from None
     inplace = schema_kind(schema) == "inplace"

@@ -35,6 +35,12 @@ class OverloadSet:
         return any(["method" in overload.variants for overload in self.overloads])
 
     @property
+    def module(self) -> str | None:
+        """The module of the public function, ``""`` for the top level; None if no overload is a function."""
+        modules = [overload.python_module for overload in self.overloads if "function" in overload.variants]
+        return modules[0] if modules else None
+
+    @property
     def takes_numbers(self) -> bool:
         """Whether the overload for two tensors serves Python numbers too, so that no choice is needed."""
         first, *rest = self.overloads

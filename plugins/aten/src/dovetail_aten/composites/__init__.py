@@ -1,1 +1,1 @@
-"""Composite kernels: operators written as calls of other operators, over tensors, so that they differentiate by themselves."""
+"""Composite kernels: operators written as calls of others, over tensors, so that they differentiate by themselves."""

@@ -9,14 +9,26 @@ from dovetail_aten._generated import functions as F
 
 
 def zeros_like(
-    self: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: Any = None, memory_format: Any = None
+    self: Any,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: Any = None,
+    memory_format: Any = None,
 ) -> Any:
     """Return zeros in the shape of `self`; dtype and device default to its own."""
     return new_zeros(self, tuple(self.shape), dtype=dtype, device=device)
 
 
 def ones_like(
-    self: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: Any = None, memory_format: Any = None
+    self: Any,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: Any = None,
+    memory_format: Any = None,
 ) -> Any:
     """Return ones in the shape of `self`; dtype and device default to its own."""
     return new_ones(self, tuple(self.shape), dtype=dtype, device=device)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 from dovetail_aten._generated import functions as F
@@ -61,7 +62,9 @@ def _parse(equation: str, tensors: Sequence[Any]) -> tuple[list[str], str, dict[
     if arrow:
         result = right.replace("...", hidden)
     else:
-        result = hidden + "".join(sorted([label for label in set(everything) - set(hidden) if everything.count(label) == 1]))
+        result = hidden + "".join(
+            sorted([label for label in set(everything) - set(hidden) if everything.count(label) == 1])
+        )
     for label in result:
         if label not in everything or result.count(label) > 1:
             raise RuntimeError(
@@ -116,7 +119,7 @@ def _contract(
         wanted = [sizes[label] if label in shared else tensor.shape[i] for i, label in enumerate(order)]
         tensor = F.expand(tensor, wanted)
         bounds = [0, *_running([len(group) for group in groups])]
-        return F.reshape(tensor, [math.prod(wanted[a:b]) for a, b in zip(bounds, bounds[1:], strict=False)])
+        return F.reshape(tensor, [math.prod(wanted[a:b]) for a, b in pairwise(bounds)])
 
     product = F.bmm(
         arranged(left, left_labels, batch, rows, summed), arranged(right, right_labels, batch, summed, columns)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from dovetail_aten._generated import functions as F
@@ -81,9 +81,7 @@ def _pad_dimension(tensor: Any, dim: int, before: int, after: int, mode: str) ->
     indices = [source(index, size) for index in range(-before, size + after)]
     if indices == list(range(size)):
         return tensor
-    import dovetail_kernel
-
-    places = F.cat([F.full((1,), index, dtype=dovetail_kernel.int64, device=tensor.device) for index in indices], 0)
+    places = F.cat([F.full((1,), index, device=tensor.device) for index in indices], 0)
     return F.index_select(tensor, dim, places)
 
 
@@ -92,7 +90,7 @@ def _reflect(index: int, size: int) -> int:
     return 2 * (size - 1) - index if index >= size else index
 
 
-_SOURCES = {
+_SOURCES: dict[str, Callable[[int, int], int]] = {
     "reflect": _reflect,
     "replicate": lambda index, size: min(max(index, 0), size - 1),
     "circular": lambda index, size: index % size,

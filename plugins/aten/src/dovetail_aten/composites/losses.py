@@ -38,9 +38,7 @@ def nll_loss_nd(self: Any, target: Any, weight: Any = None, reduction: int = MEA
         return nll_loss(self, target, weight, reduction, ignore_index)
     batch, classes, *rest = self.shape
     if tuple(target.shape) != (batch, *rest):
-        raise RuntimeError(
-            f"Expected target size {[batch, *rest]}, got {list(target.shape)}. Reshape the target."
-        )
+        raise RuntimeError(f"Expected target size {[batch, *rest]}, got {list(target.shape)}. Reshape the target.")
     last = F.permute(self, [0, *range(2, self.ndim), 1])
     loss = nll_loss(F.reshape(last, (-1, classes)), F.reshape(target, (-1,)), weight, reduction, ignore_index)
     return F.reshape(loss, (batch, *rest)) if reduction == NONE else loss
@@ -74,7 +72,9 @@ def _with_probabilities(
     log_probabilities: Any, target: Any, weight: Any, reduction: int, ignore_index: int, smoothing: float
 ) -> Any:
     if not target.dtype.is_floating_point:
-        raise RuntimeError(f"Expected floating point type for target with class probabilities, got {target.dtype}. Convert it.")
+        raise RuntimeError(
+            f"Expected floating point type for target with class probabilities, got {target.dtype}. Convert it."
+        )
     if ignore_index >= 0:
         raise RuntimeError("ignore_index is not supported for floating point target. Leave it out.")
     class_dim = 0 if log_probabilities.ndim == 1 else 1

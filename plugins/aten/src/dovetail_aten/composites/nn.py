@@ -35,7 +35,9 @@ def prelu(self: Any, weight: Any) -> Any:
                 f"channel size = {channels}. Give one weight, or one per channel."
             )
     if weight.ndim > 1:
-        raise RuntimeError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.ndim}. Flatten it.")
+        raise RuntimeError(
+            f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.ndim}. Flatten it."
+        )
     if weight.ndim == 1 and self.ndim != 1:
         shape = [1] * self.ndim
         if self.ndim > 1:

@@ -38,9 +38,7 @@ def argsort(self: Any, dim: int = -1, descending: bool = False) -> Any:
     return F.sort(self, dim, descending)[1]
 
 
-def value_selecting_reduction_backward(
-    grad: Any, dim: int, indices: Any, sizes: Sequence[int], keepdim: bool
-) -> Any:
+def value_selecting_reduction_backward(grad: Any, dim: int, indices: Any, sizes: Sequence[int], keepdim: bool) -> Any:
     """Return zeros of shape `sizes` with `grad` at `indices` along `dim`."""
     if not keepdim and sizes:
         grad, indices = F.unsqueeze(grad, dim), F.unsqueeze(indices, dim)

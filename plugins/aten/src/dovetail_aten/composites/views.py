@@ -19,9 +19,7 @@ def wrap_dim(dim: int, ndim: int) -> int:
     """
     limit = max(ndim, 1)
     if not -limit <= dim < limit:
-        raise IndexError(
-            f"Dimension out of range (expected to be in range of [{-limit}, {limit - 1}], but got {dim})"
-        )
+        raise IndexError(f"Dimension out of range (expected to be in range of [{-limit}, {limit - 1}], but got {dim})")
     return dim % limit
 
 
@@ -41,8 +39,8 @@ def infer_size(shape: Sequence[int], numel: int) -> tuple[int, ...]:
         return tuple([numel // known if size == -1 else size for size in sizes])
     if -1 in sizes and known == 0 == numel:
         raise RuntimeError(
-            f"cannot reshape tensor of 0 elements into shape {list(sizes)} because the unspecified dimension size -1 can "
-            "be any value and is ambiguous. Give its size."
+            f"cannot reshape tensor of 0 elements into shape {list(sizes)} because the unspecified dimension "
+            "size -1 can be any value and is ambiguous. Give its size."
         )
     if -1 in sizes or known != numel:
         raise RuntimeError(
@@ -138,9 +136,7 @@ def narrow(self: Any, dim: int, start: int, length: int) -> Any:
         raise RuntimeError("narrow(): length must be non-negative. Give a smaller start for fewer elements.")
     size = self.shape[wrap_dim(dim, self.ndim)]
     if not -size <= start <= size:
-        raise IndexError(
-            f"start out of range (expected to be in range of [{-size}, {size}], but got {start})"
-        )
+        raise IndexError(f"start out of range (expected to be in range of [{-size}, {size}], but got {start})")
     start = start + size if start < 0 else start
     if start + length > size:
         raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({size}). Take less.")

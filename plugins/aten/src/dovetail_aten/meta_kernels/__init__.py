@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from dovetail_dispatcher import Kernel, Operator, registry
+from dovetail_dispatcher.kernels import ARRAY
 from dovetail_kernel import DispatchKey
 
 from . import copies, creation, indexing, matmul, nn, reductions, views
@@ -47,6 +48,6 @@ def register() -> None:
             continue
         rule: Any = rule_of(op, known)
         if rule is not None:
-            kernel = Kernel(rule, DispatchKey.Meta, "array", "dovetail_aten.meta_kernels")
-            registry.add_kernel(op.name, op.overload, kernel)
+            kernel = Kernel(rule, DispatchKey.Meta, ARRAY, f"{__file__}:1")
+            registry.add_kernel(op.name, op.overload, kernel, [])
     copies.register_copy()

@@ -9,10 +9,14 @@ from ..derivatives import Derivative, InputFormula, SavedValue
 from ..native_functions import NativeFunction
 from .text import HEADER, INDENT, Lines
 
-BODIES_DOC = '''"""Derivative formulas: per operator a body over tensors, one over arrays, and the record that names them."""'''
+BODIES_DOC = (
+    '''"""Derivative formulas: per operator a body over tensors, one over arrays, and the record that names them."""'''
+)
 
 
-def write_derivatives(derivatives: Sequence[Derivative], *, functions_module: str, helpers_module: str) -> str:
+def write_derivatives(
+    derivatives: Sequence[Derivative], *, functions_module: str, helpers_module: str, base_module: str | None = None
+) -> str:
     """Return the text of the module of derivatives.
 
     Parameters
@@ -23,34 +27,44 @@ def write_derivatives(derivatives: Sequence[Derivative], *, functions_module: st
         Module of the operator functions, which are `k` in the tensors bodies.
     helpers_module
         Module of the helper functions.
+    base_module
+        Module of the functions of the base library, which are in `k` as well; None for the base library itself.
     """
     own = [derivative for derivative in derivatives if derivative.inputs]
     helpers = sorted({name for d in own for formula in d.formulas for name in formula.rewritten.helpers})
     lines = Lines()
-    lines.add(HEADER, BODIES_DOC, "", "from __future__ import annotations", "", "from typing import Any", "")
+    lines.add(HEADER, BODIES_DOC, "", "from __future__ import annotations", "")
+    lines.add(*(["from types import SimpleNamespace"] if base_module is not None else []), "from typing import Any", "")
     lines.add("from dovetail_dispatcher.formula import Formula, Saved", "")
     package, _, module = functions_module.rpartition(".")
-    lines.add(f"from {package} import {module} as k" if package else f"import {module} as k")
+    lines.add(f"from {package} import {module} as {'k' if base_module is None else 'own'}")
+    if base_module is not None:
+        lines.add(f"from {base_module.rpartition('.')[0]} import {base_module.rpartition('.')[2]} as base")
     if helpers:
         lines.add(f"from {helpers_module} import (", *[f"{INDENT}{name}," for name in helpers], ")")
+    if base_module is not None:
+        lines.add(
+            "",
+            "k = SimpleNamespace(**vars(base) | vars(own))",
+            '"""The operators of the base library and of this one."""',
+        )
     for derivative in own:
         lines.add("", "", *_body(derivative, arrays=False))
         if derivative.has_array_body:
             lines.add("", "", *_body(derivative, arrays=True))
     lines.add("", "", "FORMULAS = (")
-    for derivative in own:
+    for derivative in derivatives:
         lines.add(*[INDENT + line for line in _record(derivative)])
-    lines.add(")", '"""One record per differentiable operator; in-place variants use that of their functional operator."""', "")
+    lines.add(
+        ")",
+        '"""One record per operator; in-place variants use that of their functional operator."""',
+        "",
+    )
     lines.add("FORWARD_FORMULAS: dict[str, dict[str, str]] = {")
     for derivative in derivatives:
         if derivative.forward:
             lines.add(f"{INDENT}{_qualified(derivative.function)!r}: {dict(derivative.forward)!r},")
-    lines.add("}", '"""Forward-mode formulas, as written, by operator and result."""', "")
-    lines.add("NON_DIFFERENTIABLE = (")
-    for derivative in derivatives:
-        if not derivative.inputs:
-            lines.add(f"{INDENT}{_qualified(derivative.function)!r},")
-    lines.add(")", '"""Operators none of whose results is ever differentiable."""')
+    lines.add("}", '"""Forward-mode formulas, as written, by operator and result."""')
     return lines.text()
 
 
@@ -76,8 +90,9 @@ def _record(derivative: Derivative) -> list[str]:
     ]
     if derivative.saved:
         lines += [f"{INDENT}saved=(", *[f"{INDENT * 2}{_saved(saved)}," for saved in derivative.saved], f"{INDENT}),"]
-    lines.append(f"{INDENT}tensors={body_name(function, arrays=False)},")
-    if derivative.has_array_body:
+    if derivative.inputs:
+        lines.append(f"{INDENT}tensors={body_name(function, arrays=False)},")
+    if derivative.inputs and derivative.has_array_body:
         lines.append(f"{INDENT}arrays={body_name(function, arrays=True)},")
     if derivative.output_differentiability is not None:
         lines.append(f"{INDENT}output_differentiability={derivative.output_differentiability!r},")
@@ -112,7 +127,7 @@ def _body(derivative: Derivative, *, arrays: bool) -> list[str]:
 
 
 def _several(derivative: Derivative, saved: dict[str, SavedValue], arrays: bool) -> list[str]:
-    """Return the statements of a body with several inputs: each gradient is computed only if its edge leads somewhere."""
+    """Return the body of several inputs: each gradient is computed only if its edge leads somewhere."""
     inputs = derivative.inputs
     edges = [f"{name}_edge" for name in inputs]
     gradients = [f"grad_{name}" for name in inputs]
@@ -125,7 +140,11 @@ def _several(derivative: Derivative, saved: dict[str, SavedValue], arrays: bool)
         lines += _unpack(formula, saved, arrays)
         if formula.inputs == inputs:
             return [*lines, f"return {_text(formula)}"]
-        return [*lines, f"{', '.join(of[n] for n in formula.inputs)} = {_text(formula)}", f"return {', '.join(gradients)}"]
+        return [
+            *lines,
+            f"{', '.join(of[n] for n in formula.inputs)} = {_text(formula)}",
+            f"return {', '.join(gradients)}",
+        ]
     lines = [f"{', '.join(edges)} = node.next_edges", f"{' = '.join(gradients)} = None"]
     for formula in derivative.formulas:
         lines.append(f"if {' or '.join(f'{name}_edge is not None' for name in formula.inputs)}:")

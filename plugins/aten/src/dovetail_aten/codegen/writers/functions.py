@@ -46,9 +46,19 @@ def write_functions(functions: Sequence[NativeFunction]) -> str:
             lines.add(*_bindings(function))
     for overloads in sets:
         lines.add("", "", *_set(overloads))
-    lines.add("", "", "METHODS = (", *[f"{INDENT}{s.name!r}," for s in sets if s.is_method], ")")
-    lines.add('"""Names that are methods of tensors as well."""')
+    lines.add("", "", *public_names(sets))
+    for title, names, meaning in (
+        ("METHODS", [s.name for s in sets if s.is_method], "Names that are methods of tensors as well."),
+        ("NN", [s.name for s in sets if s.module == "nn"], "Names that are functions of `dovetail._nn`."),
+    ):
+        lines.add("", "", f"{title} = (", *[f"{INDENT}{name!r}," for name in names], ")", f'"""{meaning}"""')
     return lines.text()
+
+
+def public_names(sets: Sequence[OverloadSet]) -> list[str]:
+    """Return the lines of ``__all__``: the functions at the top level of the front end."""
+    names = [s.name for s in sets if s.module == "" and not s.name.startswith("_")]
+    return ["__all__ = [", *[f'{INDENT}"{name}",' for name in names], "]"]
 
 
 def _bindings(function: NativeFunction) -> list[str]:
@@ -57,7 +67,9 @@ def _bindings(function: NativeFunction) -> list[str]:
     lines = [f'{own}_op = _operator("{schema.name}", "{schema.overload_name}")', f"{own}_routes = {own}_op.routes"]
     for argument in schema.arguments:
         if argument.has_default_value() and default_text(argument) == f"{argument.name}_default":
-            lines.append(f"{argument.name}_default = default_of({own}_op.schema.arguments[{_index(function, argument)}])")
+            lines.append(
+                f"{argument.name}_default = default_of({own}_op.schema.arguments[{_index(function, argument)}])"
+            )
     return lines
 
 
@@ -95,7 +107,6 @@ def _function(function: NativeFunction, name: str, out: NativeFunction | None = 
     renamed = schema is not function.schema
     promote = ["input" if renamed and argument == "self" else argument for argument in function.promote]
     text = name_source(schema, name, promote, out=function_name(out) if out is not None and single else None)
-    text = re.sub(r" is not (\d+)\b", r" != \1", text)
     variadic = variadic_argument(schema)
     if variadic is not None:
         text = _with_varargs(text, parameter(variadic))
@@ -115,7 +126,7 @@ def _with_varargs(text: str, name: str) -> str:
 
 
 def _choice(overloads: OverloadSet) -> list[str]:
-    """Return the function that tells overloads apart: by number and classes of positional arguments, else by `choose`."""
+    """Return the function that tells overloads apart: by number and classes of arguments, else by `choose`."""
     name = overloads.name
     table = [f"_{name}_overloads = ("]
     for function in overloads.overloads:
@@ -178,7 +189,9 @@ def _accepts(function: NativeFunction, count: int) -> bool:
     arguments = function.schema.arguments
     required = [a for a in arguments if not a.has_default_value()]
     positional = _positional(function)
-    if any([a.kwarg_only and a.real_type.schema_str != "str?" for a in required]) or any([a.kwarg_only for a in required]):
+    if any([a.kwarg_only and a.real_type.schema_str != "str?" for a in required]) or any(
+        [a.kwarg_only for a in required]
+    ):
         return False
     return len([a for a in required if not a.kwarg_only]) <= count <= len(positional)
 

@@ -1,4 +1,4 @@
-"""Writes ``registrations.py``: the operators of a library as plain tuples, which are merged in bulk and parsed later."""
+"""Writes ``registrations.py``: the operators as plain tuples, which are merged in bulk and parsed later."""
 
 from __future__ import annotations
 

@@ -9,6 +9,7 @@ from dovetail_dispatcher.schema import Argument
 
 from ..native_functions import NativeFunction
 from ..overload_sets import OverloadSet, overload_sets, python_schema, variadic_argument
+from .functions import function_name, public_names
 from .tensor_methods import OPERATORS, PROPERTIES, REFLECTED
 from .text import HEADER, INDENT, Lines
 
@@ -22,7 +23,7 @@ _PREAMBLE = """
 from collections.abc import Sequence
 from typing import Any, TypeAlias, overload
 
-from dovetail_aten import Tensor
+from dovetail_aten.tensor import Tensor
 from dovetail_kernel import Device, Layout, MemoryFormat, TensorBase, dtype
 
 Number: TypeAlias = bool | int | float | complex
@@ -34,8 +35,12 @@ def write_function_stubs(functions: Sequence[NativeFunction]) -> str:
     """Return the stub of the functions."""
     lines = Lines()
     lines.add(HEADER, _PREAMBLE)
+    lines.add(*public_names(overload_sets(functions)), "")
     for overloads in overload_sets(functions):
         lines.add(*_declarations(overloads, method=False))
+        if len(overloads.overloads) > 1 and not overloads.takes_numbers:
+            for function in overloads.overloads:
+                lines.add(f"def {function_name(function)}{_signature(function, overloads, False)}: ...")
     return lines.text()
 
 
@@ -45,7 +50,7 @@ def write_method_stubs(functions: Sequence[NativeFunction]) -> str:
     lines = Lines()
     lines.add(HEADER, _PREAMBLE, "class TensorMethods(TensorBase):")
     for overloads in sets.values():
-        if overloads.is_method and overloads.name not in PROPERTIES:
+        if overloads.is_method and overloads.name not in PROPERTIES and overloads.name not in OPERATORS:
             lines.add(*[INDENT + line for line in _declarations(overloads, method=True)])
     for dunder in [*OPERATORS, *REFLECTED]:
         operand = "" if dunder in ("__neg__", "__pos__", "__abs__", "__invert__") else ", other: Any"
@@ -95,7 +100,9 @@ def _variadic_signature(function: NativeFunction, method: bool) -> str | None:
 
 
 def _parameter(argument: Argument) -> str:
-    return f"{_name(argument)}: {_type(argument.real_type.schema_str)}{' = ...' if argument.has_default_value() else ''}"
+    return (
+        f"{_name(argument)}: {_type(argument.real_type.schema_str)}{' = ...' if argument.has_default_value() else ''}"
+    )
 
 
 def _name(argument: Argument) -> str:
@@ -120,4 +127,4 @@ def _returned(function: NativeFunction) -> str:
 
 
 def _returned_type(spelling: str) -> str:
-    return "tuple[Tensor, ...]" if spelling == "Tensor[]" else _type(spelling)
+    return {"Tensor[]": "tuple[Tensor, ...]", "Scalar": "Any"}.get(spelling) or _type(spelling)

@@ -50,10 +50,14 @@ def write_tensor_methods(functions: Sequence[NativeFunction], *, functions_modul
     lines.add(HEADER, "# mypy: ignore-errors", '"""The methods of tensors that run operators."""', "")
     lines.add("from __future__ import annotations", "", "from dovetail_kernel import TensorBase", "")
     lines.add(f"from {package} import {module} as functions", "", "")
-    lines.add("class TensorMethods(TensorBase):", f'{INDENT}"""Methods made from ``variants: method`` and Python\'s operators."""', "")
+    lines.add(
+        "class TensorMethods(TensorBase):",
+        f'{INDENT}"""Methods made from ``variants: method`` and Python\'s operators."""',
+        "",
+    )
     lines.add(f"{INDENT}__slots__ = ()", f"{INDENT}_is_plain = True", "")
     for overloads in sets:
-        if overloads.is_method and overloads.name not in PROPERTIES:
+        if overloads.is_method and overloads.name not in PROPERTIES and overloads.name not in OPERATORS:
             lines.add(f"{INDENT}{overloads.name} = functions.{overloads.name}")
     lines.add("")
     for dunder, name in OPERATORS.items():

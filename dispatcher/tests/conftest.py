@@ -1,0 +1,88 @@
+"""A backend of NumPy arrays, small enough to read, and libraries that are gone at the end of each test."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dovetail_dispatcher import Library, registry
+from dovetail_kernel import DTYPES, ArrayBackend, PluginError, TensorBase, backend, plugin_manager, wrap
+
+
+class NumPyArrays(ArrayBackend):
+    """The array side of the backend."""
+
+    array_types = (np.ndarray,)
+    native_dtypes = {d: np.dtype(d.name) for d in DTYPES if d.name != "bfloat16"}
+    dtype_bits = {np.dtype(d.name): d.bit for d in DTYPES if d.name != "bfloat16"}
+
+    def asarray(self, value: Any, native_dtype: Any = None) -> Any:
+        return np.asarray(value, native_dtype)
+
+    def scalar(self, value: Any, native_dtype: Any) -> Any:
+        return np.asarray(value, native_dtype)
+
+    def empty(self, shape: tuple[int, ...], native_dtype: Any, device_index: int | None = None) -> Any:
+        return np.empty(shape, native_dtype)
+
+    def to_host(self, array: Any) -> Any:
+        return array
+
+    def data_ptr(self, array: Any) -> int:
+        return int(array.__array_interface__["data"][0])
+
+    def may_overlap(self, a: Any, b: Any) -> bool:
+        return bool(np.shares_memory(a, b))
+
+
+def attach_backends() -> None:
+    """Attach the installed backends, so that they and these tests can share a process, else the small one."""
+    if find_spec("dovetail_cpu") is not None:
+        try:
+            plugin_manager.load_library("aten")
+            plugin_manager.load_backend("cpu")
+            plugin_manager.load_backend("meta")
+        except PluginError:
+            pass
+    for name in ("cpu", "meta"):
+        if not backend(name).is_attached:
+            backend(name).attach(NumPyArrays())
+
+
+attach_backends()
+
+
+@pytest.fixture(autouse=True)
+def _no_warning_of_overrides(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "_warned_of_override", True)
+
+
+@pytest.fixture
+def library() -> Iterator[Callable[..., Library]]:
+    """Makes libraries that are destroyed after the test."""
+    made: list[Library] = []
+
+    def make(ns: str = "tt", kind: str = "FRAGMENT", dispatch_key: str = "") -> Library:
+        made.append(Library(ns, kind, dispatch_key))
+        return made[-1]
+
+    yield make
+    for each in reversed(made):
+        each._destroy()
+
+
+@pytest.fixture
+def tensor() -> Callable[..., TensorBase]:
+    """Makes tensors: ``tensor([1.0, 2.0])``, ``tensor(2.5, device="meta")``; floats are float32."""
+
+    def make(data: Any = 1.0, dtype: str | None = None, device: str = "cpu") -> TensorBase:
+        array = np.asarray(data)
+        if dtype is None:
+            dtype = "float32" if array.dtype == np.float64 else array.dtype.name
+        return wrap(np.array(array, dtype), backend(device))
+
+    return make

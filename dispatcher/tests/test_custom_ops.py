@@ -1,0 +1,412 @@
+"""`custom_op` and the functional forms of registration."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dovetail_dispatcher import (
+    CustomOpDef,
+    Library,
+    Tag,
+    custom_op,
+    define,
+    dispatch_table,
+    impl,
+    ops,
+    register_autograd,
+    register_fake,
+    register_kernel,
+    registry,
+)
+from dovetail_dispatcher._C import _dispatch_dump, _dispatch_get_all_op_names
+from dovetail_dispatcher.formula import PythonFormula
+from dovetail_kernel import TensorBase, backend, wrap
+
+Tensor = TensorBase
+Libraries = Callable[..., Library]
+Tensors = Callable[..., TensorBase]
+
+
+def new(array: Any) -> TensorBase:
+    return wrap(np.asarray(array), backend("cpu"))
+
+
+def like(x: Tensor, n: int = 2) -> Tensor:
+    return wrap(x.array, x._backend)
+
+
+def double(x: Tensor, n: int = 2) -> Tensor:
+    return new(x.array * n)
+
+
+@pytest.fixture
+def make() -> Iterator[Callable[..., CustomOpDef]]:
+    """Makes custom ops that are gone after the test."""
+    made: list[CustomOpDef] = []
+
+    def make_one(fn: Callable[..., Any], name: str = "cust::f", **kwargs: Any) -> CustomOpDef:
+        made.append(custom_op(name, fn, **{"mutates_args": (), **kwargs}))
+        return made[-1]
+
+    yield make_one
+    for each in made:
+        each._lib._destroy()
+
+
+# -- definition --------------------------------------------------------------------------------------------------
+
+
+def test_a_function_becomes_an_operator(make: Callable[..., CustomOpDef], tensor: Tensors) -> None:
+    op = make(double)
+    x = tensor([1.0, 2.0])
+    assert [op(x).array.tolist(), op(x, 3).array.tolist(), op(x, n=4).array.tolist()] == [[2, 4], [3, 6], [4, 8]]
+    assert ops.cust.f(x).array.tolist() == [2, 4]
+
+
+def test_it_prints_its_name_and_has_its_overload_and_tag(make: Callable[..., CustomOpDef]) -> None:
+    op = make(double, tags=Tag.pointwise)
+    assert isinstance(op, CustomOpDef)
+    assert repr(op) == "<CustomOpDef(cust::f)>"
+    assert op._opoverload is ops.cust.f.default
+    assert op._opoverload.tags == [Tag.pt2_compliant_tag, Tag.pointwise]
+    assert str(op._opoverload._schema) == "cust::f(Tensor x, SymInt n=2) -> Tensor"
+
+
+def test_the_decorator_form_gives_the_same() -> None:
+    @custom_op("cust::g", mutates_args=())
+    def g(x: Tensor) -> Tensor:
+        return new(x.array)
+
+    assert isinstance(g, CustomOpDef)
+    g._lib._destroy()
+
+
+def test_defining_it_again_destroys_the_first(make: Callable[..., CustomOpDef], tensor: Tensors) -> None:
+    first = make(double)
+    second = make(lambda x: new(x.array + 1), schema="(Tensor x) -> Tensor")
+    assert second(tensor([1.0])).array.tolist() == [2.0]
+    with pytest.raises(RuntimeError, match="cust::f is not defined any more"):
+        first(tensor([1.0]))
+
+
+def keyword_tensor(x: Tensor, *, y: Tensor) -> Tensor:
+    return x
+
+
+def unannotated(x):  # type: ignore[no-untyped-def]
+    return x
+
+
+@pytest.mark.parametrize(
+    ("name", "fn", "kwargs", "error", "words"),
+    [
+        ("noname", double, {}, ValueError, "not enough values to unpack"),
+        ("cust::f", unannotated, {}, ValueError, "Parameter x must have a type annotation"),
+        ("cust::f", keyword_tensor, {}, NotImplementedError, "custom_op with kwarg-only Tensor args"),
+        ("cust::f", 3, {}, TypeError, "required to be a callable"),
+        ("cust::f", double, {"mutates_args": ("zz",)}, ValueError, "{'zz'} in mutates_args were not found"),
+        (
+            "cust::f",
+            double,
+            {"schema": "(Tensor(a!) x) -> ()"},
+            ValueError,
+            "The schema suggests that the op mutates {'x'}",
+        ),
+        ("cust::f", double, {"schema": "(Tensr x) -> Tensor"}, RuntimeError, "unknown type specifier"),
+        ("cust::f", double, {"device_types": "foo"}, RuntimeError, "Expected one of cpu, cuda"),
+        ("cust::f", double, {"tags": "pointwise"}, TypeError, "tags must be Tag"),
+    ],
+)
+def test_a_wrong_custom_op_is_refused_and_leaves_no_trace(
+    name: str, fn: Any, kwargs: dict[str, Any], error: type[Exception], words: str
+) -> None:
+    before = _dispatch_get_all_op_names()
+    with pytest.raises(error, match=re.escape(words)):
+        custom_op(name, fn, **{"mutates_args": (), **kwargs})
+    assert _dispatch_get_all_op_names() == before
+
+
+def test_mutates_args_has_to_be_given() -> None:
+    with pytest.raises(TypeError, match="mutates_args"):
+        custom_op("cust::f", double)  # type: ignore[call-overload]
+
+
+def test_an_operator_of_a_library_is_not_replaced(library: Libraries) -> None:
+    library("cust", "DEF").define("f(Tensor x) -> Tensor")
+    with pytest.raises(RuntimeError, match="Tried to register an operator"):
+        custom_op("cust::f", double, mutates_args=())
+    assert "CompositeExplicitAutograd" not in _dispatch_dump("cust::f")
+
+
+def test_a_call_that_does_not_fit_is_refused(make: Callable[..., CustomOpDef], tensor: Tensors) -> None:
+    op = make(double)
+    for call, words in (
+        (lambda: op(), "cust::f() is missing value for argument 'x'"),
+        (lambda: op(1), "instead found type 'int'"),
+        (lambda: op(tensor(), 1, 2), "expected at most 2 argument(s) but received 3"),
+    ):
+        with pytest.raises(RuntimeError, match=re.escape(words)):
+            call()
+
+
+# -- aliases and writes ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("schema", "fn"),
+    [
+        ("(Tensor x) -> Tensor", lambda x: x),
+        ("(Tensor x) -> (Tensor, Tensor)", lambda x: (y := new(x.array + 1), y)),
+        ("(Tensor x) -> Tensor[]", lambda x: [new(x.array + 1), x]),
+        ("(Tensor[] x) -> Tensor", lambda x: x[0]),
+        ("(Tensor? x) -> Tensor", lambda x: x),
+    ],
+)
+def test_a_result_that_aliases_is_refused_at_every_call(
+    schema: str, fn: Callable[..., Any], make: Callable[..., CustomOpDef], tensor: Tensors
+) -> None:
+    op = make(fn, schema=schema)
+    x = tensor([1.0])
+    for _ in range(2):
+        with pytest.raises(RuntimeError, match=r"f \(with implementation in .*\): The output of this custom operator \(1\)"):
+            op([x] if "[] x" in schema else x)
+
+
+def test_a_view_of_an_argument_is_refused(
+    make: Callable[..., CustomOpDef], library: Libraries, tensor: Tensors
+) -> None:
+    lib = library("cv", "DEF")
+    lib.define("t(Tensor(a) x) -> Tensor(a)")
+    lib.array_impl("t", np.transpose, "CPU")
+    op = make(lambda x: ops.cv.t(x), schema="(Tensor x) -> Tensor")
+    with pytest.raises(RuntimeError, match=r"\(2\) may not alias any inputs to this custom operator"):
+        op(tensor([1.0]))
+
+
+def test_an_operator_declared_as_a_view_may_alias(make: Callable[..., CustomOpDef], tensor: Tensors) -> None:
+    op = make(lambda x: x, schema="(Tensor(a) x) -> Tensor(a)")
+    x = tensor([1.0])
+    assert op(x) is x
+
+
+def test_each_call_counts_a_write_to_the_declared_arguments(make: Callable[..., CustomOpDef], tensor: Tensors) -> None:
+    def write(x: Tensor, y: Tensor) -> None:
+        x.array += y.array
+
+    op = make(write, mutates_args=("x",))
+    x, y = tensor([1.0]), tensor([2.0])
+    op(x, y)
+    op(x, y)
+    assert (x.array.tolist(), x._version, y._version) == ([5.0], 2, 0)
+
+
+def test_writes_to_lists_and_optional_tensors_are_counted(make: Callable[..., CustomOpDef], tensor: Tensors) -> None:
+    op = make(
+        lambda xs, y: None, mutates_args=("xs", "y"), schema="(Tensor(a!)[] xs, Tensor(b!)? y) -> ()"
+    )
+    x, y = tensor([1.0]), tensor([2.0])
+    op([x, x], y)
+    op([x], None)
+    assert (x._version, y._version) == (3, 1)
+
+
+def test_the_write_is_counted_before_the_kernel_runs(make: Callable[..., CustomOpDef], tensor: Tensors) -> None:
+    seen = []
+    op = make(lambda x: seen.append(x._version), mutates_args=("x",), schema="(Tensor(a!) x) -> ()")
+    op(tensor())
+    assert seen == [1]
+
+
+# -- kernels -----------------------------------------------------------------------------------------------------
+
+
+def test_a_device_kernel_stands_over_the_default_and_can_be_replaced_and_switched_off(
+    make: Callable[..., CustomOpDef], tensor: Tensors
+) -> None:
+    op = make(double)
+    x = tensor([1.0])
+    op.register_kernel("cpu")(lambda x, n=2: new(x.array * 100))
+    assert op(x).array.tolist() == [100.0]
+    op.register_kernel(["cpu", "cuda"], lambda x, n=2: new(x.array * 200))
+    assert op(x).array.tolist() == [200.0]
+    with op.set_kernel_enabled("cpu", enabled=False):
+        assert op(x).array.tolist() == [2.0]
+    assert op(x).array.tolist() == [200.0]
+
+
+def test_switching_a_kernel_that_is_not_there_warns(make: Callable[..., CustomOpDef]) -> None:
+    op = make(double)
+    with pytest.warns(UserWarning, match="Attempted to disable kernel for xpu but no kernel was registered"):
+        with op.set_kernel_enabled("xpu", enabled=False):
+            pass
+
+
+def test_device_types_restrict_the_function(make: Callable[..., CustomOpDef]) -> None:
+    make(double, device_types="cpu")
+    table = dispatch_table("cust::f")
+    assert (table["CPU"].tag, table["CUDA"].tag) == ("kernel", "missing")
+
+
+def test_without_tensors_the_device_argument_chooses(make: Callable[..., CustomOpDef]) -> None:
+    op = make(lambda n, device: n, schema="(int n, Device device) -> int", device_types="cpu")
+    assert op(3, "cpu") == 3
+    with pytest.raises(RuntimeError, match="f does not have a kernel registered for cuda. Please use register_kernel"):
+        op(3, "cuda")
+
+
+def test_without_tensors_and_device_only_the_default_kernel_is_possible(make: Callable[..., CustomOpDef]) -> None:
+    assert make(lambda n: n, schema="(int n) -> int")(3) == 3
+    with pytest.raises(ValueError, match="Functions without tensor inputs are required to have a `device"):
+        make(lambda n: n, schema="(int n) -> int", device_types="cpu")
+
+
+def test_meta_tensors_need_a_fake(make: Callable[..., CustomOpDef], tensor: Tensors) -> None:
+    op = make(double)
+    x = tensor([1.0], device="meta")
+    with pytest.raises(RuntimeError, match=re.escape("There was no fake impl registered for <CustomOpDef(cust::f)>")):
+        op(x)
+    op.register_fake(like)
+    assert op(x).is_meta
+
+
+def test_an_operator_that_returns_nothing_needs_no_fake(make: Callable[..., CustomOpDef], tensor: Tensors) -> None:
+    op = make(lambda x: None, mutates_args=("x",), schema="(Tensor(a!) x) -> ()")
+    assert op(tensor(device="meta")) is None
+
+
+def test_an_in_place_operator_returns_its_argument_in_its_fake(
+    make: Callable[..., CustomOpDef], tensor: Tensors
+) -> None:
+    op = make(lambda x: x, mutates_args=("x",), schema="(Tensor(a!) x) -> Tensor(a!)")
+    x = tensor(device="meta")
+    assert op(x) is x
+
+
+# -- derivatives -------------------------------------------------------------------------------------------------
+
+
+def test_the_derivative_is_a_record_in_the_table_and_can_be_replaced(make: Callable[..., CustomOpDef]) -> None:
+    op = make(double)
+    operator = op._operator
+    with pytest.raises(RuntimeError, match="Trying to backward through cust.f.default but no autograd formula was regis"):
+        operator.formula.backward(None, None)  # type: ignore[union-attr]
+
+    def backward(ctx: Any, grad: Any) -> Any:
+        return grad, None
+
+    op.register_autograd(backward)
+    assert isinstance(operator.formula, PythonFormula)
+    assert operator.formula.backward is backward
+    assert operator.formula.name == "GeneratedBackwardFor_cust_f_default"
+    assert dispatch_table("cust::f")["AutogradCPU"].tag == "autograd kernel"
+
+
+@pytest.mark.parametrize("form", ["method", "name", "overload", "operator"])
+def test_a_derivative_needs_a_functional_operator(form: str, make: Callable[..., CustomOpDef]) -> None:
+    op = make(lambda x: None, mutates_args=("x",), schema="(Tensor(a!) x) -> ()")
+    target = {"name": "cust::f", "overload": ops.cust.f.default, "operator": op}.get(form)
+    with pytest.raises(RuntimeError, match="Cannot register autograd formula for non-functional operator"):
+        op.register_autograd(lambda ctx: None) if target is None else register_autograd(target, lambda ctx: None)
+
+
+# -- functional forms --------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def lib(library: Libraries) -> Library:
+    return library("func")
+
+
+def test_define_and_impl_work_by_name(lib: Library, tensor: Tensors) -> None:
+    define("func::f", "(Tensor x) -> int", lib=lib, tags=Tag.core)
+    assert impl("func::f", "default", lambda x: 1, lib=lib) is None
+    assert ops.func.f(tensor()) == 1
+    impl("func::f", ["cpu", "CUDA"], lib=lib)(lambda x: 2)
+    assert ops.func.f(tensor()) == 2
+    assert ops.func.f.default.has_kernel_for_dispatch_key("CUDA")
+    assert ops.func.f.default.tags == [Tag.core]
+
+
+def test_define_and_impl_work_on_a_library_as_decorators(lib: Library, tensor: Tensors) -> None:
+    @define(lib, "f(Tensor x) -> int")
+    def f(x: Tensor) -> int:
+        return 1
+
+    @impl(lib, "f", "CPU")
+    def f_cpu(x: Tensor) -> int:
+        return 2
+
+    assert (f(tensor()), f_cpu(tensor()), ops.func.f(tensor())) == (1, 2, 2)
+
+
+def test_what_is_registered_without_a_library_stays(tensor: Tensors) -> None:
+    define("stays::f", "(Tensor x) -> int")
+    impl("stays::f", "cpu", lambda x: 3)
+    assert ops.stays.f(tensor()) == 3
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda lib: define("zz", "(Tensor x) -> Tensor"), ValueError, "Expected `qualname` to be of the form"),
+        (lambda lib: define("func::f", "Tensor x -> Tensor"), ValueError, "expected schema to look like e.g."),
+        (lambda lib: define(3, "(Tensor x) -> Tensor"), ValueError, "expected qualname to be instance of str"),
+        (lambda lib: impl("zz", "cpu", double), ValueError, "Expected `qualname` to be of the form"),
+        (lambda lib: impl("func::f", "foo", double), RuntimeError, "Expected one of cpu, cuda"),
+        (lambda lib: impl(3, "cpu", double), AttributeError, "expected a str"),
+        (lambda lib: register_kernel(ops.func.known, "cpu", double), ValueError, "got unexpected type for op"),
+        (lambda lib: register_fake(3, double), ValueError, "register_fake(3): got unexpected type for op: <class 'int'>"),
+        (lambda lib: register_autograd(3, double), ValueError, "register_autograd(3): got unexpected type for op"),
+        (lambda lib: register_fake("func::nope", double), RuntimeError, "operator func::nope does not exist"),
+        (lambda lib: register_fake("func::composite", double), RuntimeError, "We should not register a meta kernel"),
+        (lambda lib: register_autograd("func::kw", double), NotImplementedError, "register_autograd with kwarg-only"),
+        (lambda lib: register_autograd("func::view", double), RuntimeError, "non-functional operator func::view"),
+    ],
+)
+def test_a_wrong_functional_registration_is_refused(
+    call: Callable[[Library], Any], error: type[Exception], words: str, lib: Library
+) -> None:
+    for name in ("known", "composite"):
+        lib.define(f"{name}(Tensor x) -> Tensor")
+    lib.define("kw(Tensor x, *, Tensor y) -> Tensor")
+    lib.define("view(Tensor(a) x) -> Tensor(a)")
+    lib.impl("composite", double)
+    before = [_dispatch_dump(name) for name in _dispatch_get_all_op_names()]
+    with pytest.raises(error, match=re.escape(words)):
+        call(lib)
+    assert [_dispatch_dump(name) for name in _dispatch_get_all_op_names()] == before
+
+
+def test_a_fake_is_a_meta_kernel_and_may_be_refused_a_successor(lib: Library, tensor: Tensors) -> None:
+    lib.define("f(Tensor x) -> Tensor")
+    register_fake("func::f", lib=lib)(lambda x: x)
+    x = tensor(device="meta")
+    assert ops.func.f(x) is x
+    with pytest.raises(RuntimeError, match=r"already has a fake impl registered at .*\.py:\d+.*DispatchKey::Meta"):
+        register_fake("func::f", lambda x: x, lib=lib, allow_override=False)
+
+
+def test_functions_find_a_custom_op_by_its_name(make: Callable[..., CustomOpDef], tensor: Tensors) -> None:
+    op = make(double)
+    register_kernel("cust::f", "cpu", lambda x, n=2: new(x.array * 9))
+    register_fake(op, like)
+    register_autograd(ops.cust.f.default, lambda ctx, g: (g, None))
+    assert op(tensor([1.0])).array.tolist() == [9.0]
+    assert op(tensor([1.0], device="meta")).is_meta
+    assert "cpu" in op._backend_fns
+
+
+def test_a_derivative_goes_with_the_library_that_registered_it(library: Libraries, lib: Library) -> None:
+    lib.define("f(Tensor x) -> Tensor")
+    other = library("func", "IMPL")
+    register_autograd("func::f", lambda ctx, g: g, lib=other)
+    operator = registry.find("func::f")
+    assert operator is not None
+    assert isinstance(operator.formula, PythonFormula)
+    other._destroy()
+    assert operator.formula is None

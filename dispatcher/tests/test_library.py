@@ -1,0 +1,482 @@
+"""`Library`: what may be registered, what is refused and in which words, and what is left afterwards."""
+
+from __future__ import annotations
+
+import gc
+import re
+import warnings
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from dovetail_dispatcher import Library, Tag, _scoped_library, fallthrough_kernel, ops, registry
+from dovetail_dispatcher._C import _dispatch_dump
+from dovetail_kernel import TensorBase
+
+Libraries = Callable[..., Library]
+Tensors = Callable[..., TensorBase]
+
+
+def snapshot() -> tuple[Any, ...]:
+    """Return everything that registration may change, as text."""
+    operators = [_dispatch_dump(op.qualified_name) for op in registry.all_operators()]
+    return operators, {key.name: repr(kernel) for key, kernel in registry.fallbacks.items()}
+
+
+def same(x: Any, *_args: Any, **_kwargs: Any) -> Any:
+    return x
+
+
+# -- kinds, namespaces and keys ----------------------------------------------------------------------------------
+
+
+def test_a_library_prints_its_kind_namespace_and_key(library: Libraries) -> None:
+    assert repr(library("ll", "DEF")) == "Library(kind=DEF, ns=ll, dispatch_key=)>"
+    assert repr(library("ll", "IMPL", "CPU")) == "Library(kind=IMPL, ns=ll, dispatch_key=CPU)>"
+
+
+@pytest.mark.parametrize(
+    ("args", "error", "words"),
+    [
+        (("ll", "FOO"), ValueError, "Unsupported kind: FOO"),
+        (("ll", "IMPLE"), ValueError, "Did you mean 'IMPL'"),
+        (("prim", "DEF"), ValueError, "prim is a reserved namespace"),
+        (("prim", "FRAGMENT"), ValueError, "prim is a reserved namespace"),
+        (("_", "FRAGMENT"), RuntimeError, "cannot define TORCH_LIBRARY_FRAGMENT with the wildcard namespace _"),
+        (("ll", "DEF", "CPU"), RuntimeError, "!dispatch_key_.has_value()"),
+        (("ll", "IMPL", "Foo"), RuntimeError, "could not parse dispatch key: Foo"),
+        (("ll", "IMPL", "cpu"), RuntimeError, "could not parse dispatch key: cpu. Did you mean 'CPU'"),
+    ],
+)
+def test_a_wrong_library_is_refused(args: tuple[str, ...], error: type[Exception], words: str) -> None:
+    before = snapshot()
+    with pytest.raises(error, match=re.escape(words)):
+        Library(*args)
+    assert snapshot() == before
+
+
+def test_a_namespace_has_one_DEF_library_and_the_error_names_both(library: Libraries) -> None:
+    library("ll", "DEF")
+    with pytest.raises(RuntimeError, match="Only a single TORCH_LIBRARY can be used to register the namespace ll") as e:
+        Library("ll", "DEF")
+    assert len(re.findall(r"registered at \S+\.py:\d+", str(e.value))) == 2
+
+
+def test_a_namespace_is_free_again_when_its_library_is_destroyed(library: Libraries) -> None:
+    library("ll", "DEF")._destroy()
+    library("ll", "DEF")
+
+
+def test_an_IMPL_library_of_a_reserved_namespace_is_allowed(library: Libraries) -> None:
+    assert library("prim", "IMPL").ns == "prim"
+
+
+# -- define ------------------------------------------------------------------------------------------------------
+
+
+def test_define_returns_the_name_as_written_without_overload(library: Libraries) -> None:
+    lib = library("ll", "DEF")
+    assert lib.define("f.one(Tensor x) -> Tensor") == "f"
+    assert lib.define("ll::g(Tensor x) -> Tensor") == "ll::g"
+
+
+@pytest.mark.parametrize(
+    ("schema", "words"),
+    [
+        ("f(Tensor x) -> Tensor", "Tried to register an operator (ll::f(Tensor x) -> Tensor) with the same name"),
+        ("other::h(Tensor x) -> Tensor", "Explicitly provided namespace (other) in schema string does not match"),
+        ("h(Tensor x) -> Tensr", "unknown type specifier"),
+        ("h", "only the operator name was given"),
+    ],
+)
+def test_a_wrong_definition_is_refused_and_leaves_no_trace(schema: str, words: str, library: Libraries) -> None:
+    lib = library("ll", "DEF")
+    lib.define("f(Tensor x) -> Tensor")
+    before = snapshot()
+    with pytest.raises(RuntimeError, match=re.escape(words)):
+        lib.define(schema)
+    assert snapshot() == before
+
+
+def test_a_duplicate_definition_is_told_where_the_first_is(library: Libraries) -> None:
+    library("ll", "DEF").define("f(Tensor x) -> Tensor")
+    with pytest.raises(RuntimeError, match=r"Original registration: registered at .*test_library\.py:\d+|conftest"):
+        library("ll", "FRAGMENT").define("f(Tensor x) -> Tensor")
+
+
+def test_an_IMPL_library_may_not_define(library: Libraries) -> None:
+    with pytest.raises(RuntimeError, match=re.escape('def("h"): Cannot define an operator inside of a TORCH_LIBRARY_IMPL')):
+        library("ll", "IMPL").define("h(Tensor x) -> Tensor")
+
+
+@pytest.mark.parametrize("analysis", ["", "FROM_SCHEMA", "CONSERVATIVE"])
+def test_define_takes_an_alias_analysis(analysis: str, library: Libraries) -> None:
+    assert library("ll", "DEF").define("f(Tensor x) -> Tensor", analysis) == "f"
+
+
+def test_an_unknown_alias_analysis_is_refused(library: Libraries) -> None:
+    with pytest.raises(RuntimeError, match="Invalid alias_analysis type FOO"):
+        library("ll", "DEF").define("f(Tensor x) -> Tensor", "FOO")
+
+
+def test_tags_are_kept_and_must_be_tags(library: Libraries) -> None:
+    lib = library("ll", "DEF")
+    lib.define("f(Tensor x) -> Tensor", tags=(Tag.pointwise, Tag.core))
+    assert ops.ll.f.default.tags == [Tag.pointwise, Tag.core]
+    with pytest.raises(TypeError, match="tags must be Tag"):
+        lib.define("g(Tensor x) -> Tensor", tags="pointwise")  # type: ignore[arg-type]
+
+
+# -- impl --------------------------------------------------------------------------------------------------------
+
+
+def test_the_key_of_a_kernel_is_the_librarys_then_the_implicit_composite(library: Libraries) -> None:
+    library("ll", "DEF").define("f(Tensor x) -> Tensor")
+    library("ll", "IMPL", "CPU").impl("f", same)
+    library("ll", "IMPL").impl("f", same)
+    assert ops.ll.f.default.has_kernel_for_dispatch_key("CPU")
+    assert ops.ll.f.default.has_kernel_for_dispatch_key("CompositeImplicitAutograd")
+
+
+@pytest.mark.parametrize("key", ["Undefined", "CatchAll"])
+def test_the_key_Undefined_means_the_implicit_composite(key: str, library: Libraries) -> None:
+    lib = library("ll", "DEF")
+    lib.define("f(Tensor x) -> Tensor")
+    lib.impl("f", same, key)
+    assert ops.ll.f.default.has_kernel_for_dispatch_key("CompositeImplicitAutograd")
+
+
+@pytest.mark.parametrize("name", ["f.ov", "ll::f.ov"])
+def test_impl_takes_the_name_with_overload_and_namespace(name: str, library: Libraries, tensor: Tensors) -> None:
+    lib = library("ll", "DEF")
+    lib.define("f.ov(Tensor x) -> Tensor")
+    lib.impl(name, same, "CPU")
+    x = tensor()
+    assert ops.ll.f(x) is x
+
+
+def test_impl_takes_an_overload_object(library: Libraries, tensor: Tensors) -> None:
+    lib = library("ll", "DEF")
+    lib.define("f(Tensor x) -> Tensor")
+    lib.impl(ops.ll.f.default, same, "CPU")
+    x = tensor()
+    assert ops.ll.f(x) is x
+
+
+@pytest.mark.parametrize(
+    ("args", "error", "words"),
+    [
+        (("f", 3, "CPU"), TypeError, "Input function is required to be a callable"),
+        ((3, same, "CPU"), RuntimeError, "impl should be passed either a name or an OpOverload object"),
+        (("f", same, "Foo"), RuntimeError, "could not parse dispatch key: Foo"),
+        (("aten::sin", same, "CPU"), RuntimeError, "Explicitly provided namespace (aten) in operator name does not match"),
+        (("zz", same, "Meta"), RuntimeError, "operator ll::zz does not exist"),
+        (("composite", same, "Meta"), RuntimeError, "We should not register a meta kernel directly to the operator"),
+    ],
+)
+def test_a_wrong_kernel_is_refused_and_leaves_no_trace(
+    args: tuple[Any, ...], error: type[Exception], words: str, library: Libraries
+) -> None:
+    lib = library("ll", "DEF")
+    lib.define("f(Tensor x) -> Tensor")
+    lib.define("composite(Tensor x) -> Tensor")
+    lib.impl("composite", same)
+    before = snapshot()
+    with pytest.raises(error, match=re.escape(words)):
+        lib.impl(*args)
+    assert snapshot() == before
+
+
+def test_a_kernel_for_another_key_than_the_librarys_is_refused(library: Libraries) -> None:
+    library("ll", "DEF").define("f(Tensor x) -> Tensor")
+    with pytest.raises(RuntimeError, match=re.escape("(CPU) is inconsistent with the dispatch key of the enclosing")):
+        library("ll", "IMPL", "CUDA").impl("f", same, "CPU")
+
+
+def test_allow_override_False_refuses_a_second_kernel_of_any_library(library: Libraries) -> None:
+    lib = library("ll", "DEF")
+    lib.define("f(Tensor x) -> Tensor")
+    lib.impl("f", same, "CPU")
+    with pytest.raises(RuntimeError, match="already a kernel registered from python overriding f's behavior for CPU"):
+        library("ll", "IMPL").impl("f", same, "CPU", allow_override=False)
+
+
+def test_allow_override_False_is_content_once_the_other_kernels_are_gone(library: Libraries) -> None:
+    library("ll", "DEF").define("f(Tensor x) -> Tensor")
+    first, second = library("ll", "IMPL"), library("ll", "IMPL")
+    first.impl("f", same, "CPU")
+    second.impl("f", same, "CPU")
+    first._destroy()
+    with pytest.raises(RuntimeError, match="This is not allowed"):
+        library("ll", "IMPL").impl("f", same, "CPU", allow_override=False)
+    second._destroy()
+    library("ll", "IMPL").impl("f", same, "CPU", allow_override=False)
+
+
+def test_the_newest_kernel_wins_and_uncovers_the_older_one_when_it_goes(library: Libraries, tensor: Tensors) -> None:
+    library("ll", "DEF").define("f(Tensor x) -> int")
+    library("ll", "IMPL").impl("f", lambda x: 1, "CPU")
+    newer = library("ll", "IMPL")
+    newer.impl("f", lambda x: 2, "CPU")
+    assert ops.ll.f(tensor()) == 2
+    newer._destroy()
+    assert ops.ll.f(tensor()) == 1
+
+
+def test_removing_the_older_kernel_leaves_the_newer_in_force(library: Libraries, tensor: Tensors) -> None:
+    library("ll", "DEF").define("f(Tensor x) -> int")
+    older = library("ll", "IMPL")
+    older.impl("f", lambda x: 1, "CPU")
+    library("ll", "IMPL").impl("f", lambda x: 2, "CPU")
+    older._destroy()
+    assert ops.ll.f(tensor()) == 2
+
+
+def test_an_override_is_reported_once_in_a_process(library: Libraries, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "_warned_of_override", False)
+    lib = library("ll", "DEF")
+    lib.define("f(Tensor x) -> Tensor")
+    lib.impl("f", same, "CPU")
+    with pytest.warns(UserWarning, match="Overriding a previously registered kernel for the same operator"):
+        lib.impl("f", same, "CPU")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        lib.impl("f", same, "CPU")
+
+
+def test_overriding_a_meta_kernel_is_not_reported(library: Libraries, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "_warned_of_override", False)
+    lib = library("ll", "DEF")
+    lib.define("f(Tensor x) -> Tensor")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        lib.impl("f", same, "Meta")
+        lib.impl("f", same, "Meta")
+
+
+def test_a_kernel_may_come_before_its_definition(library: Libraries, tensor: Tensors) -> None:
+    lib = library("ll", "DEF")
+    lib.impl("f", same, "CPU")
+    with pytest.raises(AttributeError, match="'_OpNamespace' 'll' object has no attribute 'f'"):
+        ops.ll.f  # noqa: B018
+    lib.define("f(Tensor x) -> Tensor")
+    x = tensor()
+    assert ops.ll.f(x) is x
+
+
+def test_a_kernel_with_keyset_gets_the_keys_after_state_and_fallthrough(library: Libraries, tensor: Tensors) -> None:
+    lib = library("ll", "DEF")
+    lib.define("f(Tensor x) -> str")
+    lib.impl("f", lambda keys, x: repr(keys), "CPU", with_keyset=True)
+    assert ops.ll.f(tensor()) == "DispatchKeySet(CPU)"
+
+
+def test_fallthrough_at_an_alias_key_passes_over_all_its_keys(library: Libraries, tensor: Tensors) -> None:
+    lib = library("ll", "DEF")
+    lib.define("f(Tensor x) -> str")
+    lib.impl("f", fallthrough_kernel, "Autograd")
+    lib.impl("f", lambda keys, x: repr(keys), "CPU", with_keyset=True)
+    assert ops.ll.f(tensor()) == "DispatchKeySet(CPU)"
+
+
+def test_the_fallthrough_kernel_is_never_to_be_called() -> None:
+    with pytest.raises(NotImplementedError, match=r"fallthrough_kernel\(\) should never be called"):
+        fallthrough_kernel()
+
+
+# -- fallback ----------------------------------------------------------------------------------------------------
+
+
+def test_a_fallback_gets_the_operator_and_serves_operators_to_come(library: Libraries, tensor: Tensors) -> None:
+    library("_", "IMPL").fallback(lambda op, *args, **kwargs: f"{op} {len(args)} {kwargs}", "CPU")
+    library("ll", "DEF").define("f(Tensor x, *, int n=1) -> str")
+    assert ops.ll.f(tensor(), n=2) == "ll.f.default 1 {'n': 2}"
+
+
+def test_a_fallback_with_keyset_gets_the_keys_first(library: Libraries, tensor: Tensors) -> None:
+    library("_", "IMPL", "CPU").fallback(lambda keys, op, x: f"{keys} {op}", with_keyset=True)
+    library("ll", "DEF").define("f(Tensor x) -> str")
+    assert ops.ll.f(tensor()) == "DispatchKeySet(CPU) ll.f.default"
+
+
+def test_a_kernel_of_its_own_comes_before_the_fallback(library: Libraries, tensor: Tensors) -> None:
+    library("_", "IMPL").fallback(lambda op, *args: "fallback", "CPU")
+    lib = library("ll", "DEF")
+    lib.define("f(Tensor x) -> str")
+    lib.impl("f", lambda x: "own", "CPU")
+    assert ops.ll.f(tensor()) == "own"
+
+
+def test_a_fallback_at_an_alias_serves_its_runtime_keys_and_gives_back_the_built_in_ones(library: Libraries) -> None:
+    before = snapshot()
+    lib = library("_", "IMPL")
+    lib.fallback(fallthrough_kernel, "Autograd")
+    assert all(kernel.is_fallthrough for key, kernel in registry.fallbacks.items() if key.name.startswith("AutogradC"))
+    lib._destroy()
+    assert snapshot() == before
+
+
+@pytest.mark.parametrize(
+    ("ns", "args", "error", "words"),
+    [
+        ("ll", (same, "CPU"), RuntimeError, 'Fallback can only be registered using library fragment on the global namespace "_"'),
+        ("_", (same,), AssertionError, "dispatch_key must not be empty"),
+        ("_", (3, "CPU"), TypeError, "required to be a callable"),
+        ("_", (same, "Foo"), RuntimeError, "could not parse dispatch key: Foo"),
+    ],
+)
+def test_a_wrong_fallback_is_refused(
+    ns: str, args: tuple[Any, ...], error: type[Exception], words: str, library: Libraries
+) -> None:
+    before = snapshot()
+    with pytest.raises(error, match=re.escape(words)):
+        library(ns, "IMPL").fallback(*args)
+    assert snapshot() == before
+
+
+def test_a_second_fallback_at_a_key_is_refused_and_both_are_named(library: Libraries) -> None:
+    library("_", "IMPL").fallback(same, "CPU")
+    with pytest.raises(RuntimeError, match="multiple backend fallbacks for the same dispatch key CPU; previous reg") as e:
+        library("_", "IMPL").fallback(same, "CPU")
+    assert len(re.findall(r"registered at \S+\.py:\d+", str(e.value))) == 2
+
+
+def test_the_wildcard_library_has_no_operators(library: Libraries) -> None:
+    with pytest.raises(RuntimeError, match="library of the wildcard namespace _ has no operators"):
+        library("_", "IMPL").impl("f", same, "CPU")
+
+
+# -- life --------------------------------------------------------------------------------------------------------
+
+
+def test_destroying_takes_everything_back_and_twice_is_once(library: Libraries) -> None:
+    before = snapshot()
+    lib, fallbacks = library("ll", "DEF"), library("_", "IMPL")
+    lib.define("f(Tensor x) -> Tensor")
+    lib.impl("f", same, "CPU")
+    lib.array_impl("f", same, "CUDA")
+    fallbacks.fallback(same, "CPU")
+    for each in (lib, fallbacks, lib):
+        each._destroy()
+    assert snapshot() == before
+
+
+@pytest.mark.parametrize("call", [lambda lib: lib.define("g(Tensor x) -> Tensor"), lambda lib: lib.impl("f", same, "CPU")])
+def test_a_destroyed_library_registers_nothing(call: Callable[[Library], Any], library: Libraries) -> None:
+    lib = library("ll", "DEF")
+    lib._destroy()
+    with pytest.raises(AssertionError, match="Library object has been destroyed"):
+        call(lib)
+
+
+def test_a_collected_library_takes_its_registrations_with_it() -> None:
+    before = snapshot()
+    lib = Library("ll", "DEF")
+    lib.define("f(Tensor x) -> Tensor")
+    lib.impl("f", same, "CPU")
+    del lib
+    gc.collect()
+    assert snapshot() == before
+
+
+def test_a_library_collected_while_the_table_is_being_changed_waits_for_its_turn() -> None:
+    before = snapshot()
+    lib = Library("ll", "DEF")
+    lib.define("f(Tensor x) -> Tensor")
+    with registry.lock:
+        del lib
+        gc.collect()
+        assert registry.find("ll::f") is not None
+    registry.settle()
+    assert snapshot() == before
+
+
+def test_a_scoped_library_is_gone_after_the_block_also_on_an_exception() -> None:
+    with pytest.raises(ZeroDivisionError), _scoped_library("ll", "DEF") as lib:
+        lib.define("f(Tensor x) -> Tensor")
+        assert hasattr(ops.ll, "f")
+        1 / 0  # noqa: B018
+    assert not hasattr(ops.ll, "f")
+
+
+def test_a_destroyed_library_frees_its_operators(library: Libraries) -> None:
+    lib = library("ll", "DEF")
+    lib.define("f(Tensor x) -> Tensor")
+    lib.impl("f", same, "CPU")
+    operator = weakref.ref(ops.ll.f.default._operator)
+    lib._destroy()
+    gc.collect()
+    assert operator() is None
+
+
+def test_an_overload_held_after_its_library_is_gone_says_so(library: Libraries, tensor: Tensors) -> None:
+    lib = library("ll", "DEF")
+    lib.define("f(Tensor x) -> Tensor")
+    lib.impl("f", same, "CPU")
+    overload = ops.ll.f.default
+    overload(tensor())
+    lib._destroy()
+    with pytest.raises(RuntimeError, match="operator ll::f is not defined any more: its library was destroyed"):
+        overload(tensor())
+
+
+def test_an_old_packet_finds_a_new_definition_under_the_same_name(library: Libraries, tensor: Tensors) -> None:
+    lib = library("ll", "DEF")
+    lib.define("f(Tensor x) -> int")
+    lib.impl("f", lambda x: 1, "CPU")
+    packet = ops.ll.f
+    packet(tensor())
+    lib._destroy()
+    again = library("ll", "DEF")
+    again.define("f(Tensor x, Tensor y) -> int")
+    again.impl("f", lambda x, y: 2, "CPU")
+    assert packet(tensor(), tensor()) == 2
+    assert ops.ll.f is packet
+
+
+def test_an_old_overload_is_bound_to_the_schema_of_the_day_if_kernels_kept_its_operator(
+    library: Libraries, tensor: Tensors
+) -> None:
+    lib, kernels = library("ll", "DEF"), library("ll", "IMPL")
+    kernels.impl("f", lambda x, y=None: 1 if y is None else 2, "CPU")
+    lib.define("f(Tensor x) -> int")
+    overload = ops.ll.f.default
+    assert overload(tensor()) == 1
+    lib._destroy()
+    library("ll", "DEF").define("f(Tensor x, Tensor y) -> int")
+    assert ops.ll.f(tensor(), tensor()) == 2
+    assert overload(tensor(), tensor()) == 2
+    with pytest.raises(RuntimeError, match="missing value for argument 'y'"):
+        overload(tensor())
+
+
+def test_an_interrupted_registration_can_be_taken_back(library: Libraries, monkeypatch: pytest.MonkeyPatch) -> None:
+    lib = library("ll", "DEF")
+    before = snapshot()
+
+    def interrupt(*_args: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(registry, "_next_epoch", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        lib.define("f(Tensor x) -> Tensor")
+    monkeypatch.undo()
+    lib._destroy()
+    assert snapshot() == before
+
+
+def test_an_override_refused_by_a_warning_filter_leaves_no_trace(
+    library: Libraries, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(registry, "_warned_of_override", False)
+    lib = library("ll", "DEF")
+    lib.define("f(Tensor x) -> Tensor")
+    lib.impl("f", same, "CPU")
+    before = snapshot()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(UserWarning, match="Overriding"):
+            lib.impl("f", same, "CPU")
+    assert snapshot() == before

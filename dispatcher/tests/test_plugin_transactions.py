@@ -1,0 +1,126 @@
+"""Plugins are loaded whole or not at all, and what they register carries their name."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from dovetail_dispatcher import ops, registry
+from dovetail_dispatcher._C import _dispatch_dump, _dispatch_get_all_op_names
+from dovetail_dispatcher.transactions import count_kernels, transaction
+from dovetail_kernel import PluginError, PluginManager, TensorBase
+from dovetail_kernel import plugins as kernel_plugins
+from dovetail_kernel.plugin_entries import LIBRARIES, PluginEntry
+
+Tensors = Callable[..., TensorBase]
+Installer = Callable[..., PluginManager]
+
+WHOLE = """
+from dovetail_kernel import hookimpl
+from dovetail_dispatcher import Library
+
+@hookimpl
+def dovetail_load(group, name):
+    global lib, fallback
+    lib = Library(name, "DEF")
+    lib.define("f(Tensor x) -> Tensor")
+    lib.impl("f", lambda x: x, "CPU")
+    lib.impl("f", lambda x: x, "CUDA")
+    {more}
+"""
+
+
+@pytest.fixture
+def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Installer]:
+    """Writes modules, each the library of the namespace that it is named after, and returns a manager that knows them."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+    before = registry.all_operators()
+    modules = []
+
+    def make(**sources: str) -> PluginManager:
+        entries = []
+        for name, more in sources.items():
+            (tmp_path / f"{name}.py").write_text(WHOLE.format(more=more))
+            entries.append(PluginEntry(LIBRARIES, name, name, f"{name}-ops", "1.2"))
+            modules.append(name)
+        monkeypatch.setattr(kernel_plugins, "scan_entry_points", lambda: entries)
+        manager = PluginManager()
+        manager.transaction, manager.count_kernels = transaction, count_kernels
+        return manager
+
+    yield make
+    for name in modules:
+        module = sys.modules.pop(name, None)
+        if hasattr(module, "lib"):
+            module.lib._destroy()
+    assert registry.all_operators() == before
+
+
+def test_a_plugin_that_fails_half_way_leaves_nothing_behind(install: Installer) -> None:
+    manager = install(halfway='Library("_", "IMPL").fallback(lambda op, x: x, "CPU"); lib.impl("f", 3, "CPU")')
+    names, fallbacks = _dispatch_get_all_op_names(), dict(registry.fallbacks)
+    with pytest.raises(PluginError, match="failed to load from 'halfway'") as error:
+        manager.load_library("halfway")
+    assert isinstance(error.value.__cause__, TypeError)
+    assert _dispatch_get_all_op_names() == names
+    assert registry.fallbacks == fallbacks
+
+
+def test_a_namespace_owned_by_a_failed_plugin_is_free_again(install: Installer, library: Callable[..., object]) -> None:
+    with pytest.raises(PluginError):
+        install(halfway="1 / 0").load_library("halfway")
+    library("halfway", "DEF")
+
+
+def test_a_plugin_loaded_on_behalf_of_a_failing_one_stays(install: Installer, tensor: Tensors) -> None:
+    manager = install(inner="", outer="import manager_of_test; manager_of_test.load_library('inner'); 1 / 0")
+    sys.modules["manager_of_test"] = manager  # type: ignore[assignment]
+    try:
+        with pytest.raises(PluginError, match="outer"):
+            manager.load_library("outer")
+    finally:
+        del sys.modules["manager_of_test"]
+    x = tensor()
+    assert ops.inner.f(x) is x
+    assert _dispatch_dump("outer::f") == ""
+
+
+def test_registrations_of_a_plugin_name_its_distribution(install: Installer) -> None:
+    install(vision="").load_library("vision")
+    dump = _dispatch_dump("vision::f")
+    assert "vision.py:8 (vision-ops 1.2)" in dump.splitlines()[2]
+    assert "CPU: registered at " in dump
+    assert dump.count("(vision-ops 1.2)") == 3
+    operator = registry.find("vision::f")
+    assert operator is not None
+    assert {k.distribution for stack in operator.kernels.values() for k in stack} == {"vision-ops"}
+
+
+def test_the_kernels_of_a_plugin_are_counted(install: Installer) -> None:
+    manager = install(vision="", other="")
+    manager.load_library("vision")
+    counts = {record.name: record.kernels for record in manager.list_plugins()}
+    assert (counts["vision"], counts["other"]) == (2, 0)
+
+
+def test_an_interrupted_load_leaves_nothing_behind_and_can_be_tried_again(install: Installer) -> None:
+    manager = install(stopped="raise KeyboardInterrupt")
+    with pytest.raises(KeyboardInterrupt):
+        manager.load_library("stopped")
+    assert _dispatch_dump("stopped::f") == ""
+    with pytest.raises(KeyboardInterrupt):
+        manager.load_library("stopped")
+
+
+def test_what_a_failed_plugin_still_holds_takes_nothing_from_its_successor(
+    install: Installer, library: Callable[..., object]
+) -> None:
+    with pytest.raises(PluginError):
+        install(halfway="1 / 0").load_library("halfway")
+    left_over = sys.modules["halfway"].lib
+    library("halfway", "DEF").define("f(Tensor x) -> Tensor")  # type: ignore[attr-defined]
+    left_over._destroy()
+    assert _dispatch_dump("halfway::f") != ""

@@ -1,0 +1,115 @@
+"""Array kernels of the base library, written once against an array namespace and registered by every backend for itself.
+
+They are functional: they never write to an argument, never use ``out=`` or item assignment, and return new arrays unless
+their operator is a view. What a namespace does not offer that way comes from the backend's `Capabilities`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from types import ModuleType
+from typing import Any, Protocol
+
+from ..capabilities import Capabilities
+from . import (
+    activations,
+    comparison,
+    creation,
+    indexing,
+    losses,
+    matmul,
+    normalization,
+    pointwise,
+    random,
+    reductions,
+    shapes,
+    views,
+)
+from .dims import wrap_dim, wrap_dims
+from .operands import Numbers, Precision
+from .table import ArrayKernel, KernelTable
+
+__all__ = [
+    "ArrayKernel",
+    "Define",
+    "KernelTable",
+    "Numbers",
+    "Precision",
+    "array_kernel_table",
+    "register_array_kernels",
+    "wrap_dim",
+    "wrap_dims",
+]
+
+Define = Callable[[Any, KernelTable, Capabilities], None]
+
+_FAMILIES: tuple[ModuleType, ...] = (
+    pointwise,
+    comparison,
+    reductions,
+    matmul,
+    views,
+    shapes,
+    indexing,
+    creation,
+    random,
+    activations,
+    losses,
+    normalization,
+)
+
+
+class ArrayLibrary(Protocol):
+    """What kernels are registered on: a `dovetail_dispatcher.Library` of the namespace aten and a backend's key."""
+
+    def array_impl(
+        self,
+        op_name: str,
+        fn: Callable[..., Any],
+        *,
+        plain: Callable[..., Any] | None = None,
+        into: Callable[..., Any] | None = None,
+    ) -> None: ...
+
+
+def array_kernel_table(xp: Any, capabilities: Capabilities, more: Sequence[Define] = ()) -> KernelTable:
+    """Return the array kernels for an array namespace.
+
+    Parameters
+    ----------
+    xp
+        A namespace with NumPy's names, such as `numpy` or `cupy`.
+    capabilities
+        What the backend supplies beyond it.
+    more
+        Functions ``define(xp, kernel, capabilities)`` that run afterwards; what they define takes the place of the generic
+        kernel.
+    """
+    table = KernelTable()
+    for define in (*[family.define for family in _FAMILIES], *more):
+        define(xp, table, capabilities)
+    return table
+
+
+def register_array_kernels(
+    m: ArrayLibrary, xp: Any, capabilities: Capabilities, more: Sequence[Define] = ()
+) -> dict[str, Callable[..., Any]]:
+    """Register the array kernels for an array namespace.
+
+    Parameters
+    ----------
+    m
+        Where to register: ``Library("aten", "IMPL", "CPU")``.
+    xp, capabilities, more
+        As for `array_kernel_table`.
+
+    Returns
+    -------
+    dict
+        Functions that derivative bodies call though no array kernel stands for them (``sum_to``, ``conj``, ``reshape``, …),
+        for `dovetail_dispatcher.array_kernels.add_helpers`.
+    """
+    table = array_kernel_table(xp, capabilities, more)
+    for name, kernel in table.kernels.items():
+        m.array_impl(name, kernel.fn, plain=kernel.plain, into=kernel.into)
+    return table.helpers

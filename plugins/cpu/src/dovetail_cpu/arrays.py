@@ -1,0 +1,138 @@
+"""`CpuArrays`: NumPy arrays as the core sees them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from dovetail_aten.memory_layout import contiguous_strides
+from dovetail_kernel import ArrayBackend
+
+from .dtypes import DTYPE_BITS, NATIVE_DTYPES
+from .silence import silent
+
+_copyto = silent(np.copyto)
+_astype = silent(np.ndarray.astype)
+_array = silent(np.array)
+_MAX_WORK = 10_000
+
+
+class CpuArrays(ArrayBackend):
+    """What the core has to know about NumPy arrays."""
+
+    array_types = (np.ndarray,)
+    dtype_bits = DTYPE_BITS
+    native_dtypes = NATIVE_DTYPES
+
+    def asarray(self, value: Any, native_dtype: Any = None) -> np.ndarray[Any, Any]:
+        """Return `value` as an array in the machine's byte order, without a copy where possible.
+
+        Raises
+        ------
+        TypeError
+            For a dtype that Dovetail does not have.
+        """
+        array = np.asarray(value, native_dtype)
+        if array.dtype not in DTYPE_BITS:
+            native = array.dtype.newbyteorder("=")
+            if native not in DTYPE_BITS:
+                raise TypeError(
+                    f"can't convert np.ndarray of type {array.dtype}. The only supported types are: "
+                    f"{', '.join(each.name for each in NATIVE_DTYPES)}. Convert it with astype first."
+                )
+            array = array.astype(native)
+        return array
+
+    def scalar(self, value: Any, native_dtype: Any) -> np.ndarray[Any, Any]:
+        """Return a number as a new 0-d array; integers out of range wrap, and so do floats as far as C defines it.
+
+        Raises
+        ------
+        RuntimeError
+            For a complex number with an imaginary part in a real dtype, or an integer too large for a float.
+        """
+        if isinstance(value, complex) and native_dtype.kind not in "cb":
+            if value.imag:
+                raise RuntimeError(
+                    f"value cannot be converted to type {native_dtype.name} without overflow: {value!r}. Take its real part."
+                )
+            value = value.real
+        try:
+            made: np.ndarray[Any, Any] = _array(value, native_dtype)
+        except (OverflowError, ValueError):
+            made = _wrapped(value, native_dtype)
+        return made
+
+    def to_host(self, array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """Return `array` itself."""
+        return array
+
+    def empty(
+        self, shape: tuple[int, ...], native_dtype: Any, device_index: int | None = None
+    ) -> np.ndarray[Any, Any]:
+        """Return an uninitialised C-contiguous array."""
+        return np.empty(shape, native_dtype)
+
+    def data_ptr(self, array: np.ndarray[Any, Any]) -> int:
+        """Return the address of the first element."""
+        address: int = array.ctypes.data
+        return address
+
+    def storage_of(self, array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """Return the root of the bases of `array`, also where something between them is no array."""
+        base: Any = array.base
+        while base is not None:
+            if isinstance(base, np.ndarray):
+                array = base
+            base = getattr(base, "base", None)
+        return array
+
+    def strides(self, array: np.ndarray[Any, Any]) -> tuple[int, ...]:
+        """Return the strides in elements; of an array without elements, those of a C-contiguous one."""
+        if not array.size:
+            return contiguous_strides(array.shape)
+        itemsize = array.itemsize
+        return tuple([stride // itemsize for stride in array.strides])
+
+    def copy_into(self, destination: np.ndarray[Any, Any], source: Any) -> None:
+        """Write `source`, broadcast and cast, into `destination`. A complex number gives its real part to a real one."""
+        if source.dtype == destination.dtype:
+            np.copyto(destination, source)
+        else:
+            _copyto(destination, _without_imaginary(source, destination.dtype), "unsafe")
+
+    def cast(self, array: Any, native_dtype: Any) -> np.ndarray[Any, Any]:
+        """Return a copy of `array` with another dtype; of complex numbers, the real part in a real one."""
+        made: np.ndarray[Any, Any] = _astype(_without_imaginary(array, native_dtype), native_dtype)
+        return made
+
+    def may_overlap(self, a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
+        """Return whether two arrays share some element; True if that is too hard to tell."""
+        if not np.may_share_memory(a, b):
+            return False
+        try:
+            return np.shares_memory(a, b, _MAX_WORK)
+        except np.exceptions.TooHardError:
+            return True
+
+    def new_generator(self, seed: int) -> np.random.Generator:
+        """Return a source of random numbers that depends on `seed` alone."""
+        return np.random.Generator(np.random.PCG64(seed))
+
+
+def _without_imaginary(array: Any, native_dtype: Any) -> Any:
+    """Return the real part of a complex array that is to become real: NumPy warns of the loss, PyTorch does not."""
+    return array.real if array.dtype.kind == "c" and native_dtype.kind not in "cb" else array
+
+
+def _wrapped(value: Any, native_dtype: Any) -> np.ndarray[Any, Any]:
+    """Return a number that `native_dtype` cannot hold as what C makes of it."""
+    if native_dtype.kind not in "iu":
+        raise RuntimeError(
+            f"value cannot be converted to type {native_dtype.name} without overflow: {value!r}. Give a smaller number."
+        ) from None
+    if not isinstance(value, int):
+        made: np.ndarray[Any, Any] = _astype(np.asarray(value, np.float64), native_dtype)
+        return made
+    unsigned = np.dtype(f"u{native_dtype.itemsize}")
+    return np.asarray(value & ((1 << 8 * native_dtype.itemsize) - 1), unsigned).view(native_dtype)

@@ -1,0 +1,19 @@
+"""The kernels that NumPy computes faster than the generic ones, which they take the place of."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from dovetail_aten.array_kernels import Define
+
+from . import fast_activations, fast_matmul, fast_normalization, fast_reductions
+
+__all__ = ["FAST_FAMILIES"]
+
+FAST_FAMILIES: Final[tuple[Define, ...]] = (
+    fast_reductions.define,
+    fast_matmul.define,
+    fast_activations.define,
+    fast_normalization.define,
+)
+"""For the last argument of `dovetail_aten.array_kernels.register_array_kernels`."""

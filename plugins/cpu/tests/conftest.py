@@ -1,0 +1,91 @@
+"""Array kernels called directly on NumPy arrays, and the comparison with PyTorch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from dovetail_aten.array_kernels import KernelTable, array_kernel_table
+from dovetail_cpu import CpuArrays, CpuCapabilities
+from dovetail_cpu.fast_kernels import FAST_FAMILIES
+
+BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
+TOLERANCES = {"float16": 2e-3, "bfloat16": 2e-2, "float32": 3e-6, "complex64": 3e-6}
+
+
+@pytest.fixture(scope="session")
+def table() -> KernelTable:
+    """The kernels of the cpu."""
+    return array_kernel_table(np, CpuCapabilities(CpuArrays()), FAST_FAMILIES)
+
+
+@pytest.fixture(scope="session")
+def generic_table() -> KernelTable:
+    """The kernels that every backend has, on NumPy."""
+    return array_kernel_table(np, CpuCapabilities(CpuArrays()))
+
+
+@pytest.fixture
+def kernel(table: KernelTable) -> Callable[..., Any]:
+    """Call a kernel of the cpu by name, without warnings of NumPy's about infinities."""
+
+    def call(name: str, *args: Any, **kwargs: Any) -> Any:
+        with np.errstate(all="ignore"):
+            return table.kernels[name].fn(*args, **kwargs)
+
+    return call
+
+
+@pytest.fixture
+def compare(table: KernelTable, generic_table: KernelTable) -> Callable[..., None]:
+    """Compare the generic kernel and that of the cpu with PyTorch: values, dtypes, shapes, and no write to an argument."""
+    torch = pytest.importorskip("torch", reason="PyTorch is what the kernels are compared with")
+
+    def to_torch(value: Any) -> Any:
+        if isinstance(value, np.ndarray):
+            if value.dtype == BFLOAT16:
+                return torch.from_numpy(value.astype(np.float32)).to(torch.bfloat16)
+            return torch.from_numpy(np.array(value))
+        if isinstance(value, np.dtype):
+            return torch.bfloat16 if value == BFLOAT16 else getattr(torch, str(value))
+        return [to_torch(each) for each in value] if isinstance(value, list) else value
+
+    def check(ours: Any, theirs: Any, inputs: Sequence[np.ndarray], view: bool) -> None:
+        if isinstance(theirs, tuple | list):
+            assert len(ours) == len(theirs)
+            for our, their in zip(ours, theirs, strict=True):
+                check(our, their, inputs, view)
+        elif theirs is None or isinstance(theirs, bool | int | float):
+            assert ours == theirs
+        else:
+            dtype = str(theirs.dtype).removeprefix("torch.")
+            assert str(ours.dtype) == dtype
+            assert tuple(np.shape(ours)) == tuple(theirs.shape)
+            wide = theirs.to(torch.float32).numpy() if dtype == "bfloat16" else theirs.resolve_conj().numpy()
+            tolerance = TOLERANCES.get(dtype, 1e-12)
+            given = np.asarray(ours, np.float32) if dtype == "bfloat16" else ours
+            np.testing.assert_allclose(given, wide, rtol=tolerance, atol=tolerance)
+            for each in inputs:
+                shares = np.shares_memory(ours, each) if isinstance(ours, np.ndarray) else False
+                assert view or not shares, "the result aliases an argument"
+
+    def run(name: str, *args: Any, view: bool = False, **kwargs: Any) -> None:
+        base, _, overload = name.partition(".")
+        operator = getattr(getattr(torch.ops.aten, base), overload or "default")
+        expected = operator(*map(to_torch, args), **{key: to_torch(value) for key, value in kwargs.items()})
+        given = [*args, *kwargs.values()]
+        given += [item for each in given if isinstance(each, list) for item in each]
+        inputs = [each for each in given if isinstance(each, np.ndarray)]
+        before = [each.copy() for each in inputs]
+        for kernels in (generic_table, table):
+            with np.errstate(all="ignore"):
+                result = kernels.kernels[name].fn(*args, **kwargs)
+            check(result, expected, inputs, view)
+            for each, copy in zip(inputs, before, strict=True):
+                np.testing.assert_array_equal(each, copy, err_msg="an argument was written to")
+
+    return run

@@ -1,0 +1,121 @@
+"""Functions that make tensors, and conversions of tensors, compared with PyTorch: results, errors and warnings."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dovetail_aten
+import dovetail_kernel
+
+torch = pytest.importorskip("torch", reason="PyTorch is the oracle of these tests")
+
+FROM_DATA = """
+torch.tensor([[1, 2], [3]]) | torch.tensor([[1, 2], 3]) | torch.tensor([1, [2]]) | torch.tensor('a') | torch.tensor(['a'])
+torch.tensor(None) | torch.tensor([None]) | torch.tensor([1, 2.0]) | torch.tensor([True, 2]) | torch.tensor([1, 2j])
+torch.tensor([]) | torch.tensor([[], []]).shape | torch.tensor([[]]).dtype | torch.tensor(2**63) | torch.tensor([2**63])
+torch.tensor(300, dtype=torch.int8) | torch.tensor(2.7, dtype=torch.int64) | torch.tensor(-1, dtype=torch.uint8)
+torch.tensor([300], dtype=torch.uint8) | torch.tensor(1e400, dtype=torch.float32) | torch.tensor(1e40, dtype=torch.float16)
+torch.tensor(1j, dtype=torch.float32) | torch.tensor(float('nan'), dtype=torch.int64) | torch.tensor(5, dtype=torch.bool)
+torch.tensor(x) | torch.tensor([x, x]) | torch.tensor([torch.tensor(1), torch.tensor(2.0)])
+torch.tensor([torch.ones(1), torch.ones(1)]) | torch.tensor([np.float64(1), np.float32(2)]) | torch.tensor([np.int32(1)]).dtype
+torch.tensor(np.float32(1)).dtype | torch.tensor(np.ones(2, dtype=np.int16)).dtype | torch.tensor(np.array(['a']))
+torch.tensor(range(3)) | torch.tensor({1, 2}) | torch.tensor((1, 2)) | torch.tensor(1, device='meta') | torch.as_tensor([1, 2])
+torch.as_tensor(x) is x | torch.as_tensor(np.ones(2)) | torch.from_numpy(np.ones(3)[::-1]) | torch.from_numpy([1])
+torch.from_numpy(np.array(['a'])) | torch.from_numpy(np.array(1.5)) | torch.from_numpy(np.ones(2, dtype='>f4'))
+torch.from_numpy(np.array([1], dtype=object)) | torch.from_numpy(np.float32(1)) | torch.as_tensor(np.ones(3)[::-1])
+torch.tensor(np.ones(3)[::-1]) | torch.tensor([[1, 2], [3, 4]], dtype=torch.float16) | torch.asarray([1, 2])
+torch.tensor([[[1]], [2]]) | torch.tensor(object()) | torch.tensor([[1], np.ones(2)]) | torch.tensor(np.ones((0, 3))).shape
+torch.tensor([1.5, 2], dtype=int) | torch.tensor([1], requires_grad=True) | torch.as_tensor(x, dtype=torch.int32).dtype
+torch.tensor(np.ones(2), dtype=torch.float32).dtype | torch.tensor([1, 2], dtype='a') | torch.tensor([0.1, True]) | torch.tensor(3)
+"""
+
+FACTORIES = """
+torch.arange(5) | torch.arange(0, 1, 0.25) | torch.arange(5.0) | torch.arange(1, 5) | torch.arange(end=3) | torch.arange(True)
+torch.arange(start=1, end=3) | torch.arange(1, 0) | torch.arange(0, 5, 0) | torch.arange(5, 0, -2) | torch.arange(0, float('inf'))
+torch.arange(5, dtype=torch.float32) | torch.arange(torch.tensor(3)) | torch.arange(3, out=torch.empty(0, dtype=torch.int64))
+torch.zeros(2, 3) | torch.zeros((2, 3)) | torch.zeros([2]) | torch.zeros(size=(2,)) | torch.zeros(-1) | torch.zeros()
+torch.zeros(()) | torch.zeros(2.0) | torch.zeros('a') | torch.zeros(2, dtype=int) | torch.zeros(2, dtype=float)
+torch.zeros(2, dtype='a') | torch.zeros(torch.tensor(2)) | torch.zeros(2, dtype=torch.int64, requires_grad=True)
+torch.zeros(2, device='foo') | torch.zeros(2, pin_memory=True) | torch.zeros(2, foo=1) | torch.zeros(2, out=torch.empty(0))
+torch.full((2,), 3) | torch.full((2,), 3.0) | torch.full((2,), True) | torch.full((2,), 1j) | torch.full((2,), torch.tensor(3))
+torch.full(2, 3) | torch.linspace(0, 1, 3) | torch.linspace(0, 1, steps=3, dtype=torch.int64) | torch.eye(2) | torch.eye(2, 3)
+torch.eye(3, 2) | torch.rand(2).shape | torch.rand(2, generator=torch.Generator()).shape | torch.randn((2,)).shape
+torch.randint(3, (2,)).dtype | torch.randint(0, 3, (2,)).dtype | torch.randint(3, 0, (2,)) | torch.randint(low=1, high=3, size=(2,)).shape
+torch.randperm(3).dtype | torch.zeros_like(x, dtype=torch.int8) | torch.empty(2, memory_format=torch.contiguous_format).shape
+torch.empty_strided((2, 3), (1, 2)).stride() | torch.scalar_tensor(3) | torch.manual_seed('a')
+torch.manual_seed(-1).initial_seed() | torch.initial_seed() | torch.Generator().initial_seed() | torch.Generator(device='cpu').device
+torch.Generator().manual_seed(5).initial_seed() | torch.empty(2, 3, 4, 5, device='meta', memory_format=torch.channels_last).stride()
+torch.zeros(2, device='meta') | torch.ones(2, device=0) | x.new_zeros(2, 3) | x.new_zeros((2, 3)) | x.new_full((2,), 3)
+x.new_tensor([1, 2]) | x.new_tensor([1, 2], dtype=torch.int8) | x.new_ones(2, dtype=torch.int32) | torch.ones_like(x)
+torch.full_like(x, 2) | torch.rand_like(x).shape | torch.randn_like(x).dtype | torch.empty_like(x).shape | torch.zeros(0)
+torch.zeros_like(x, device='meta') | torch.empty_like(m, device='cpu').shape | torch.arange(3, 0, -1) | torch.arange(0.5, 3)
+"""
+
+METHODS = """
+x.item() | torch.ones(1, 1).item() | bool(x) | bool(torch.ones(0)) | int(torch.tensor(2.7)) | float(x) | x.__index__()
+torch.tensor(2.0).__index__() | torch.tensor(True).__index__() | torch.tensor([[3]]).__index__() | len(torch.tensor(1))
+iter(torch.tensor(1)) | 'a' in x | 3.0 in x | 7 in x | format(torch.tensor(2.5), '.3f') | format(x, '.3f') | format(x, '')
+m.numpy() | torch.ones(2, dtype=torch.bfloat16).numpy() | m.item() | m.cpu() | m.tolist() | bool(m) | bool(m[0, 0]) | float(m[0, 0])
+x.type() | x.type(torch.int32).dtype | x.type('torch.IntTensor').dtype | m.type() | x.to(torch.float32) is x | x.to('cpu') is x
+x.to('cpu', torch.float64).dtype | x.to(m).device | x.to(torch.float32, copy=True) is x | x.to() | x.to(3)
+x.to(dtype=torch.int32).dtype | x.to('cuda') | x.cuda() | x.cpu() is x | x.to(None) is x | x.to(torch.int32, torch.int64)
+x.to(device='meta', dtype=torch.int8) | x.to(torch.float64, False, True).dtype | x.to(x) is x | x.to(torch.int64) | x.to(int).dtype
+x.to(torch.float32, memory_format=torch.preserve_format) is x | x.to(torch.float32, memory_format=torch.contiguous_format) is x
+x.data._version | x.is_contiguous() | torch.ones(1, 3)[:, :1].is_contiguous() | x[:, 0].is_contiguous() | x.get_device() | m.get_device()
+np.asarray(x) | x.__array__(np.float64).dtype | x.data_ptr() == x.data.data_ptr() | reversed(x) | x.ndimension()
+complex(torch.tensor(1)) | float(torch.tensor(1j)) | int(torch.tensor(1j)) | x.is_same_size(x) | x.storage_offset()
+copy.deepcopy(x) is x | [float(v) for v in x[0]] | x.tolist() | torch.tensor(3).tolist() | hash(x) == id(x) | x.double().dtype
+x.half().dtype | x.bfloat16().tolist() | x.long() | x.bool() | x.byte() | x.short().dtype | x.cfloat() | len(x) | str(torch.tensor(1.5))
+x.float() is x | x.type_as(torch.ones(1, dtype=torch.int64)).dtype | x.numpy(force=True) | 1 + int(torch.tensor([3])) | x.nbytes
+[1, 2, 3][torch.tensor(1)] | x.stride() | x.untyped_storage().nbytes() | x.element_size() | x.numel() | f'{torch.tensor(3)}'
+"""
+
+
+def expressions(text: str) -> list[str]:
+    return [part.strip() for line in text.strip().splitlines() for part in line.split(" | ")]
+
+
+class Ours(SimpleNamespace):
+    """What the expressions need, under the names that PyTorch has for it."""
+
+    def __init__(self) -> None:
+        names = ("int64", "int32", "int8", "uint8", "bool", "float16", "float32", "float64", "bfloat16")
+        formats = ("contiguous_format", "preserve_format", "channels_last")
+        super().__init__(**{name: getattr(dovetail_kernel, name) for name in (*names, *formats)})
+        self.__dict__.update({name: getattr(dovetail_aten, name) for name in dovetail_aten.__all__})
+
+
+def outcome(package: Any, text: str) -> tuple[str, list[str]]:
+    """Return what an expression gives, or the type and first words of its error; and the kinds of its warnings."""
+    names = {"torch": package, "np": np, "copy": copy}
+    names["x"] = package.tensor([[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]])
+    names["m"] = package.ones(2, 3, device="meta")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            result = repr(eval(text, names))
+        except Exception as error:
+            words = [word.strip(".:,'") for word in str(error).replace("dovetail.", "torch.").split()]
+            result = f"{type(error).__name__}: {' '.join(words[:3])}"
+    return result.replace("dovetail.", "torch."), [warning.category.__name__ for warning in caught]
+
+
+@pytest.mark.parametrize("text", expressions(FROM_DATA))
+def test_tensors_of_data_are_as_in_pytorch(text: str) -> None:
+    assert outcome(Ours(), text) == outcome(torch, text)
+
+
+@pytest.mark.parametrize("text", expressions(FACTORIES))
+def test_factories_are_as_in_pytorch(text: str) -> None:
+    assert outcome(Ours(), text) == outcome(torch, text)
+
+
+@pytest.mark.parametrize("text", expressions(METHODS))
+def test_conversions_are_as_in_pytorch(text: str) -> None:
+    assert outcome(Ours(), text) == outcome(torch, text)
