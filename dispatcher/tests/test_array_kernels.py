@@ -186,7 +186,9 @@ def test_writing_to_what_another_argument_partly_covers_is_refused(
     lib.define("head(Tensor(a) x) -> Tensor(a)")
     lib.array_impl("head", lambda x: x[:-1], "CPU")
     x = tensor([1.0, 2.0, 3.0])
-    with pytest.raises(RuntimeError, match="some elements of the input tensor and the written-to tensor refer to a single"):
+    with pytest.raises(
+        RuntimeError, match="some elements of the input tensor and the written-to tensor refer to a single"
+    ):
         pointwise.add_(ops.aa.head(x), ops.aa.tail(x))
 
 

@@ -173,7 +173,9 @@ def test_a_result_that_aliases_is_refused_at_every_call(
     op = make(fn, schema=schema)
     x = tensor([1.0])
     for _ in range(2):
-        with pytest.raises(RuntimeError, match=r"f \(with implementation in .*\): The output of this custom operator \(1\)"):
+        with pytest.raises(
+            RuntimeError, match=r"f \(with implementation in .*\): The output of this custom operator \(1\)"
+        ):
             op([x] if "[] x" in schema else x)
 
 
@@ -206,9 +208,7 @@ def test_each_call_counts_a_write_to_the_declared_arguments(make: Callable[..., 
 
 
 def test_writes_to_lists_and_optional_tensors_are_counted(make: Callable[..., CustomOpDef], tensor: Tensors) -> None:
-    op = make(
-        lambda xs, y: None, mutates_args=("xs", "y"), schema="(Tensor(a!)[] xs, Tensor(b!)? y) -> ()"
-    )
+    op = make(lambda xs, y: None, mutates_args=("xs", "y"), schema="(Tensor(a!)[] xs, Tensor(b!)? y) -> ()")
     x, y = tensor([1.0]), tensor([2.0])
     op([x, x], y)
     op([x], None)
@@ -293,7 +293,9 @@ def test_an_in_place_operator_returns_its_argument_in_its_fake(
 def test_the_derivative_is_a_record_in_the_table_and_can_be_replaced(make: Callable[..., CustomOpDef]) -> None:
     op = make(double)
     operator = op._operator
-    with pytest.raises(RuntimeError, match="Trying to backward through cust.f.default but no autograd formula was regis"):
+    with pytest.raises(
+        RuntimeError, match="Trying to backward through cust.f.default but no autograd formula was regis"
+    ):
         operator.formula.backward(None, None)  # type: ignore[union-attr]
 
     def backward(ctx: Any, grad: Any) -> Any:
@@ -360,7 +362,11 @@ def test_what_is_registered_without_a_library_stays(tensor: Tensors) -> None:
         (lambda lib: impl("func::f", "foo", double), RuntimeError, "Expected one of cpu, cuda"),
         (lambda lib: impl(3, "cpu", double), AttributeError, "expected a str"),
         (lambda lib: register_kernel(ops.func.known, "cpu", double), ValueError, "got unexpected type for op"),
-        (lambda lib: register_fake(3, double), ValueError, "register_fake(3): got unexpected type for op: <class 'int'>"),
+        (
+            lambda lib: register_fake(3, double),
+            ValueError,
+            "register_fake(3): got unexpected type for op: <class 'int'>",
+        ),
         (lambda lib: register_autograd(3, double), ValueError, "register_autograd(3): got unexpected type for op"),
         (lambda lib: register_fake("func::nope", double), RuntimeError, "operator func::nope does not exist"),
         (lambda lib: register_fake("func::composite", double), RuntimeError, "We should not register a meta kernel"),

@@ -110,5 +110,7 @@ def test_a_table_is_asked_for_runtime_keys_only(library: Callable[..., Library])
 
 def test_the_table_of_an_unknown_operator_is_an_error_with_a_suggestion(library: Callable[..., Library]) -> None:
     library("matrix", "DEF").define("function(Tensor x) -> Tensor")
-    with pytest.raises(RuntimeError, match=r"operator matrix::funktion does not exist.*Did you mean 'matrix::function'"):
+    with pytest.raises(
+        RuntimeError, match=r"operator matrix::funktion does not exist.*Did you mean 'matrix::function'"
+    ):
         dispatch_table("matrix::funktion")

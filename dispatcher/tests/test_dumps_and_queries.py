@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from dovetail_dispatcher import Library, ops, registry
 from dovetail_dispatcher import _C as C
+from dovetail_dispatcher import Library, ops, registry
 from dovetail_kernel import DispatchKey, DispatchKeySet, TensorBase, set_state, state
 
 Libraries = Callable[..., Library]
@@ -86,7 +86,9 @@ def test_invariants_hold_and_a_broken_one_is_found(lib: Library, tensor: Tensors
     operator = registry.find("dd::f")
     assert operator is not None
     operator.kernels[DispatchKey.CUDA] = []
-    with pytest.raises(RuntimeError, match="INTERNAL ASSERT FAILED: operator dd::f: its stack of kernels at CUDA is empty"):
+    with pytest.raises(
+        RuntimeError, match="INTERNAL ASSERT FAILED: operator dd::f: its stack of kernels at CUDA is empty"
+    ):
         C._dispatch_check_invariants("dd::f")
     with pytest.raises(RuntimeError, match="INTERNAL ASSERT FAILED"):
         C._dispatch_check_all_invariants()
@@ -156,7 +158,9 @@ def test_a_handle_has_the_schema_the_place_and_the_call(lib: Library, tensor: Te
 
 def test_a_handle_of_what_is_not_defined_is_an_error_that_says_what_is_there(library: Libraries) -> None:
     library("dd", "IMPL").impl("g", lambda x: x, "CPU")
-    with pytest.raises(RuntimeError, match="Could not find schema for dd::g. but we found an implementation; did you forget"):
+    with pytest.raises(
+        RuntimeError, match="Could not find schema for dd::g. but we found an implementation; did you forget"
+    ):
         C._dispatch_find_schema_or_throw("dd::g", "")
     with pytest.raises(RuntimeError, match=r"Could not find schema for dd::zz\."):
         C._dispatch_find_schema_or_throw("dd::zz", "")

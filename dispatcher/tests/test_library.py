@@ -107,7 +107,9 @@ def test_a_duplicate_definition_is_told_where_the_first_is(library: Libraries) -
 
 
 def test_an_IMPL_library_may_not_define(library: Libraries) -> None:
-    with pytest.raises(RuntimeError, match=re.escape('def("h"): Cannot define an operator inside of a TORCH_LIBRARY_IMPL')):
+    with pytest.raises(
+        RuntimeError, match=re.escape('def("h"): Cannot define an operator inside of a TORCH_LIBRARY_IMPL')
+    ):
         library("ll", "IMPL").define("h(Tensor x) -> Tensor")
 
 
@@ -171,7 +173,11 @@ def test_impl_takes_an_overload_object(library: Libraries, tensor: Tensors) -> N
         (("f", 3, "CPU"), TypeError, "Input function is required to be a callable"),
         ((3, same, "CPU"), RuntimeError, "impl should be passed either a name or an OpOverload object"),
         (("f", same, "Foo"), RuntimeError, "could not parse dispatch key: Foo"),
-        (("aten::sin", same, "CPU"), RuntimeError, "Explicitly provided namespace (aten) in operator name does not match"),
+        (
+            ("aten::sin", same, "CPU"),
+            RuntimeError,
+            "Explicitly provided namespace (aten) in operator name does not match",
+        ),
         (("zz", same, "Meta"), RuntimeError, "operator ll::zz does not exist"),
         (("composite", same, "Meta"), RuntimeError, "We should not register a meta kernel directly to the operator"),
     ],
@@ -321,7 +327,12 @@ def test_a_fallback_at_an_alias_serves_its_runtime_keys_and_gives_back_the_built
 @pytest.mark.parametrize(
     ("ns", "args", "error", "words"),
     [
-        ("ll", (same, "CPU"), RuntimeError, 'Fallback can only be registered using library fragment on the global namespace "_"'),
+        (
+            "ll",
+            (same, "CPU"),
+            RuntimeError,
+            'Fallback can only be registered using library fragment on the global namespace "_"',
+        ),
         ("_", (same,), AssertionError, "dispatch_key must not be empty"),
         ("_", (3, "CPU"), TypeError, "required to be a callable"),
         ("_", (same, "Foo"), RuntimeError, "could not parse dispatch key: Foo"),
@@ -338,7 +349,9 @@ def test_a_wrong_fallback_is_refused(
 
 def test_a_second_fallback_at_a_key_is_refused_and_both_are_named(library: Libraries) -> None:
     library("_", "IMPL").fallback(same, "CPU")
-    with pytest.raises(RuntimeError, match="multiple backend fallbacks for the same dispatch key CPU; previous reg") as e:
+    with pytest.raises(
+        RuntimeError, match="multiple backend fallbacks for the same dispatch key CPU; previous reg"
+    ) as e:
         library("_", "IMPL").fallback(same, "CPU")
     assert len(re.findall(r"registered at \S+\.py:\d+", str(e.value))) == 2
 
@@ -363,7 +376,9 @@ def test_destroying_takes_everything_back_and_twice_is_once(library: Libraries) 
     assert snapshot() == before
 
 
-@pytest.mark.parametrize("call", [lambda lib: lib.define("g(Tensor x) -> Tensor"), lambda lib: lib.impl("f", same, "CPU")])
+@pytest.mark.parametrize(
+    "call", [lambda lib: lib.define("g(Tensor x) -> Tensor"), lambda lib: lib.impl("f", same, "CPU")]
+)
 def test_a_destroyed_library_registers_nothing(call: Callable[[Library], Any], library: Libraries) -> None:
     lib = library("ll", "DEF")
     lib._destroy()

@@ -158,7 +158,9 @@ def test_redispatch_goes_below_the_kernel_that_calls_it(lib: Library, tensor: Te
     assert seen == ["DispatchKeySet(CPU, AutogradCPU)"]
 
 
-def test_a_kernel_that_calls_its_own_operator_without_a_guard_starts_from_the_top(lib: Library, tensor: Tensors) -> None:
+def test_a_kernel_that_calls_its_own_operator_without_a_guard_starts_from_the_top(
+    lib: Library, tensor: Tensors
+) -> None:
     lib.impl("f", lambda x: ops.oo.f(x), "Autograd")
     with pytest.raises(RecursionError):
         ops.oo.f(tensor())

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 from rich.table import Table
-from rich.tree import Tree
 
 import dovetail
 from dovetail.library import dispatch_table
@@ -87,29 +86,20 @@ def explain(
     given = eval(f"({args},)" if args.strip() else "()", {"dovetail": dovetail})
     explanation = dovetail.explain(_overload(op), *given)
     if as_json:
-        typer.echo(json.dumps(explanation.as_dict(), indent=2, default=str))
+        typer.echo(explanation.as_json())
     else:
         show_explanation(explanation, Console())
 
 
 def show_explanation(explanation: Explanation, console: Console) -> None:
     """Print an explanation as a tree."""
-    console.print(_tree(explanation.tree()), soft_wrap=True)
-
-
-def _tree(node: tuple[str, list[Any]]) -> Tree:
-    label, children = node
-    tree = Tree(label, highlight=True)
-    for child in children:
-        tree.add(_tree(child))
-    return tree
+    console.print(str(explanation), markup=False, soft_wrap=True)
 
 
 def _operators(pattern: str) -> list[str]:
     _load_library_of(pattern)
-    from dovetail_dispatcher import all_operators
-
-    return sorted(op.qualified_name for op in all_operators() if op.is_defined)
+    names: list[str] = dovetail._C._dispatch_get_all_op_names()
+    return sorted(names)
 
 
 def _load_library_of(name: str) -> None:

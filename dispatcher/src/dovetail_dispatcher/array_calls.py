@@ -77,8 +77,8 @@ def broadcast_error(shapes: list[tuple[int, ...]]) -> RuntimeError | None:
             if a != b and a != 1 and b != 1:
                 dim = max(len(sizes), len(shape)) - back
                 return RuntimeError(
-                    f"The size of tensor a ({a}) must match the size of tensor b ({b}) at non-singleton dimension {dim}: "
-                    f"shapes {list(sizes)} and {list(shape)} do not broadcast. Reshape one of them."
+                    f"The size of tensor a ({a}) must match the size of tensor b ({b}) at non-singleton dimension "
+                    f"{dim}: shapes {list(sizes)} and {list(shape)} do not broadcast. Reshape one of them."
                 )
         sizes = _broadcast_shape([sizes, shape]) or ()
     return None

@@ -117,8 +117,8 @@ class CustomOpDef:
         before = device_type in self._disabled_kernel
         if device_type not in self._backend_fns:
             warnings.warn(
-                f"Attempted to {'enable' if enabled else 'disable'} kernel for {device_type} but no kernel was registered "
-                f"for this device type of {self._qualname}. Register one with register_kernel.",
+                f"Attempted to {'enable' if enabled else 'disable'} kernel for {device_type} but no kernel was "
+                f"registered for this device type of {self._qualname}. Register one with register_kernel.",
                 UserWarning,
                 stacklevel=3,
             )
@@ -144,8 +144,8 @@ class CustomOpDef:
 
     def _missing_fake(self, *_args: Any, **_kwargs: Any) -> NoReturn:
         raise RuntimeError(
-            f"There was no fake impl registered for {self!r}. This is necessary for calls with meta tensors. Please use "
-            f"`{self._name}.register_fake` to add an fake impl."
+            f"There was no fake impl registered for {self!r}. This is necessary for calls with meta tensors. Please "
+            f"use `{self._name}.register_fake` to add an fake impl."
         )
 
     def _select_by_device(self) -> None:
@@ -156,16 +156,16 @@ class CustomOpDef:
         position = next((i for i, a in enumerate(schema.arguments) if a.name == "device"), None)
         if position is None:
             raise ValueError(
-                f"Functions without tensor inputs are required to have a `device: torch.device` argument: {schema}. Add "
-                "one, or register the function for every device with device_types=None."
+                f"Functions without tensor inputs are required to have a `device: torch.device` argument: {schema}. "
+                "Add one, or register the function for every device with device_types=None."
             )
 
         def select(_keys: DispatchKeySet, *args: Any, **kwargs: Any) -> Any:
             device_type = Device(bind(schema, args, kwargs)[position]).type
             if device_type not in self._backend_fns:
                 raise RuntimeError(
-                    f"{self._name} does not have a kernel registered for {device_type}. Please use register_kernel to do "
-                    f"so. It has kernels for: {', '.join(filter(None, self._backend_fns)) or 'no device'}."
+                    f"{self._name} does not have a kernel registered for {device_type}. Please use register_kernel to "
+                    f"do so. It has kernels for: {', '.join(filter(None, self._backend_fns)) or 'no device'}."
                 )
             keys = DispatchKeySet(dispatch_key_for_device(device_type))
             return self._opoverload.redispatch(keys, *args, **kwargs)
@@ -210,9 +210,7 @@ class CustomOpDef:
         """Put a kernel in the place of the one that this operator had at `key`."""
         self._lib._check_alive()
         op = self._operator
-        kernel = Kernel(
-            fn, DispatchKey[key], convention, where(), with_keyset=with_keyset, plugin=self._lib._plugin
-        )
+        kernel = Kernel(fn, DispatchKey[key], convention, where(), with_keyset=with_keyset, plugin=self._lib._plugin)
         with registry.lock:
             undos = self._undos_of(key)
             registry.take_back(undos)
@@ -336,13 +334,13 @@ def check_differentiable(schema: FunctionSchema, printed: str, *, views: bool) -
     aliased = any(r.alias_info is not None for r in schema.returns)
     if schema.is_mutable or not schema.returns or (aliased and not views):
         raise RuntimeError(
-            f"Cannot register autograd formula for non-functional operator {printed} with schema {schema}. Please create a "
-            "functional operator and register an autograd formula for that."
+            f"Cannot register autograd formula for non-functional operator {printed} with schema {schema}. Please "
+            "create a functional operator and register an autograd formula for that."
         )
     if any(a.kwarg_only and is_tensor_like(a) for a in schema.arguments):
         raise NotImplementedError(
-            "register_autograd with kwarg-only Tensor args. In the original definition of the op, please make your tensors "
-            f"not kwarg-only. Got: {schema}"
+            "register_autograd with kwarg-only Tensor args. In the original definition of the op, please make your "
+            f"tensors not kwarg-only. Got: {schema}"
         )
 
 
@@ -355,9 +353,9 @@ def _check_mutated(parsed: FunctionSchema, schema: str, mutates_args: MutatesArg
     written = {a.name for a in parsed.arguments if a.is_write}
     if mutates_args != "unknown" and written != set(mutates_args):
         raise ValueError(
-            f"Attempted to create a custom op with `mutates_args={mutates_args}` and `schema={schema}`. The schema suggests "
-            f"that the op mutates {written or '{}'} which is different from what was provided to us in `mutates_args`. Please "
-            "make these consistent."
+            f"Attempted to create a custom op with `mutates_args={mutates_args}` and `schema={schema}`. The schema "
+            f"suggests that the op mutates {written or '{}'} which is different from what was provided to us in "
+            "`mutates_args`. Please make these consistent."
         )
 
 
@@ -390,5 +388,6 @@ def _count_writes(*_args: Any) -> None:
 
 def _missing_formula(op: OpOverload, *_args: Any) -> NoReturn:
     raise RuntimeError(
-        f"Trying to backward through {op} but no autograd formula was registered. Please use register_autograd to add one."
+        f"Trying to backward through {op} but no autograd formula was registered. Please use register_autograd to add "
+        "one."
     )

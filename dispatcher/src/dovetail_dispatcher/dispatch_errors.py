@@ -9,9 +9,7 @@ from .kernels import Kernel
 from .operator import Operator
 
 
-def missing_kernel_error(
-    op: Operator, key: DispatchKey, fallbacks: dict[DispatchKey, Kernel]
-) -> NotImplementedError:
+def missing_kernel_error(op: Operator, key: DispatchKey, fallbacks: dict[DispatchKey, Kernel]) -> NotImplementedError:
     """Return the error of a call of `op` whose highest key `key` has no kernel."""
     name = op.qualified_name
     registered = "\n".join(
@@ -27,8 +25,8 @@ def missing_kernel_error(
     available = [k.name for k in DispatchKey if k.is_runtime and compute(op, k, fallbacks).tag not in _NOTHING]
     return NotImplementedError(
         f"Could not run '{name}' with arguments from the '{key.name}' backend. This could be because the operator "
-        f"doesn't exist for this backend, or was omitted when its plugin was built. '{name}' is only available for these "
-        f"backends: [{', '.join(available)}].\n\n{registered or '(no kernel is registered)'}\n\n"
+        f"doesn't exist for this backend, or was omitted when its plugin was built. '{name}' is only available for "
+        f"these backends: [{', '.join(available)}].\n\n{registered or '(no kernel is registered)'}\n\n"
         f"Register one: Library.impl({op.base_name!r}, fn, {key.name!r}), move the arguments to another device, or "
         "install a plugin that has it (see `dovetail plugins`)."
     )

@@ -170,4 +170,14 @@ def _tensor_of(number: complex, tensors: list[TensorBase]) -> TensorBase:
     return number_tensor(number, tensors[0]._backend if tensors else backend("cpu"), wanted)
 
 
-__all__ = ["COMMON", "MISSING", "are_ints", "bound_call", "call_key", "entry_bindings", "make_entry", "miss", "takes_numbers"]
+__all__ = [
+    "COMMON",
+    "MISSING",
+    "are_ints",
+    "bound_call",
+    "call_key",
+    "entry_bindings",
+    "make_entry",
+    "miss",
+    "takes_numbers",
+]

@@ -16,8 +16,8 @@ from dovetail_kernel import (
 )
 
 from . import registry
-from .custom_ops import CustomOpDef
 from .computed_table import Entry, compute, without_fallthrough
+from .custom_ops import CustomOpDef
 from .dumps import existing_operator
 from .entry_support import bound_call, call_key
 from .kernels import FORMULA, Kernel
@@ -285,7 +285,9 @@ def _names(keys: DispatchKeySet) -> tuple[str, ...]:
 
 def _tree(e: Explanation) -> list[str]:
     lines = [e.schema, f"├─ defined at {e.defined_at}", "├─ arguments"]
-    lines += [f"│  ├─ {a.name}: {a.value}: {', '.join(a.keys) or 'no keys'}" for a in e.arguments] or ["│  └─ no tensors"]
+    lines += [f"│  ├─ {a.name}: {a.value}: {', '.join(a.keys) or 'no keys'}" for a in e.arguments] or [
+        "│  └─ no tensors"
+    ]
     lines += [
         "├─ keys",
         f"│  ├─ of the arguments: {', '.join(e.merged) or 'none'}",

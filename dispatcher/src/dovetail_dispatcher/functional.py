@@ -26,9 +26,7 @@ _keep_alive: Final[list[Library]] = []
 
 
 @singledispatch
-def define(
-    qualname: Any, schema: str, *, lib: Library | None = None, tags: Tag | Sequence[Tag] = ()
-) -> Any:
+def define(qualname: Any, schema: str, *, lib: Library | None = None, tags: Tag | Sequence[Tag] = ()) -> Any:
     """Define an operator.
 
     Parameters
@@ -257,8 +255,8 @@ def _target(op: OpName, function: str) -> Operator | CustomOpDef:
         return op
     if not isinstance(op, str | OpOverload):
         raise ValueError(
-            f"{function}({op}): got unexpected type for op: {type(op)}. Give a name like 'mylib::sin', an OpOverload like "
-            "ops.mylib.sin.default, or what custom_op returned."
+            f"{function}({op}): got unexpected type for op: {type(op)}. Give a name like 'mylib::sin', an OpOverload "
+            "like ops.mylib.sin.default, or what custom_op returned."
         )
     qualified = op if isinstance(op, str) else op.name()
     custom = find_custom_op(qualified)
@@ -271,8 +269,8 @@ def _target(op: OpName, function: str) -> Operator | CustomOpDef:
         found = registry.find_qualified(qualified)
     if found is None or not found.is_defined:
         raise RuntimeError(
-            f"operator {qualified} does not exist.{did_you_mean(qualified, registry.operators)} Define it first, or load "
-            "the library that does."
+            f"operator {qualified} does not exist.{did_you_mean(qualified, registry.operators)} Define it first, or "
+            "load the library that does."
         )
     return found
 
@@ -281,6 +279,7 @@ def _check_no_fake(operator: Operator, target: Operator | CustomOpDef) -> None:
     old = operator.newest(DispatchKey.Meta)
     if old is not None and not (isinstance(target, CustomOpDef) and target._abstract_fn is None):
         raise RuntimeError(
-            f"register_fake(...): the operator {operator.qualified_name} already has a fake impl registered at {old.origin}: "
-            "it already has a DispatchKey::Meta implementation. Destroy its library first, or give allow_override=True."
+            f"register_fake(...): the operator {operator.qualified_name} already has a fake impl registered at "
+            f"{old.origin}: it already has a DispatchKey::Meta implementation. Destroy its library first, or give "
+            "allow_override=True."
         )

@@ -51,7 +51,9 @@ class Library:
         location = where()
         made_at = origin(location, plugin)
         if kind not in KINDS:
-            raise ValueError(f"Unsupported kind: {kind}.{did_you_mean(str(kind), KINDS)} Choose from {', '.join(KINDS)}.")
+            raise ValueError(
+                f"Unsupported kind: {kind}.{did_you_mean(str(kind), KINDS)} Choose from {', '.join(KINDS)}."
+            )
         if ns in RESERVED_NAMESPACES and kind != "IMPL":
             raise ValueError(f"{ns} is a reserved namespace. Please try creating a library with another name.")
         if ns == "_" and kind != "IMPL":
@@ -60,8 +62,8 @@ class Library:
             )
         if dispatch_key and kind != "IMPL":
             raise RuntimeError(
-                f"!dispatch_key_.has_value(): a {kind} library cannot have a dispatch key ({dispatch_key}), at {made_at}. "
-                'Give the key to impl, or make the library with kind "IMPL".'
+                f"!dispatch_key_.has_value(): a {kind} library cannot have a dispatch key ({dispatch_key}), at "
+                f'{made_at}. Give the key to impl, or make the library with kind "IMPL".'
             )
         self.ns = ns
         self.kind = kind
@@ -82,9 +84,7 @@ class Library:
 
     # -- definitions ---------------------------------------------------------------------------------------------
 
-    def define(
-        self, schema: str, alias_analysis: str = "", *, tags: Tag | Sequence[Tag] = ()
-    ) -> str:
+    def define(self, schema: str, alias_analysis: str = "", *, tags: Tag | Sequence[Tag] = ()) -> str:
         """Define an operator and return its name as written, without overload.
 
         Parameters
@@ -122,8 +122,8 @@ class Library:
             namespace = parsed.name.partition("::")[0]
             if namespace != self.ns:
                 raise RuntimeError(
-                    f"Explicitly provided namespace ({namespace}) in schema string does not match namespace of enclosing "
-                    f"library ({self.ns}), made at {self._made_at}. Leave the namespace out."
+                    f"Explicitly provided namespace ({namespace}) in schema string does not match namespace of "
+                    f"enclosing library ({self.ns}), made at {self._made_at}. Leave the namespace out."
                 )
         registry.define(parsed, self._made_at, self._undo, tags=checked)
         return head.strip().partition(".")[0]
@@ -159,8 +159,8 @@ class Library:
         TypeError
             If `fn` is not callable.
         RuntimeError
-            For a wrong name, key or namespace, a Meta kernel beside a CompositeImplicitAutograd one, or an override that
-            is not allowed.
+            For a wrong name, key or namespace, a Meta kernel beside a CompositeImplicitAutograd one, or an override
+            that is not allowed.
         """
         convention = FALLTHROUGH if fn is fallthrough_kernel else TENSOR
         self._impl(op_name, fn, dispatch_key, convention, with_keyset=with_keyset, allow_override=allow_override)
@@ -212,7 +212,8 @@ class Library:
         for what in (fn, plain, into):
             if what is not None and not callable(what):
                 raise TypeError(
-                    f"Input function is required to be a callable but found type {type(what).__name__}. Give a function."
+                    f"Input function is required to be a callable but found type {type(what).__name__}. Give a "
+                    "function."
                 )
         name, overload = self._operator_name(op_name)
         key = self._kernel_key(dispatch_key, name)
@@ -224,8 +225,8 @@ class Library:
             if op.newest(DispatchKey.CompositeImplicitAutograd):
                 raise RuntimeError(
                     f"We should not register a meta kernel directly to the operator '{qualified}', because it has a "
-                    "CompositeImplicitAutograd kernel in core. Instead we should let the operator decompose, and ensure "
-                    "that we have meta kernels for the base ops that it decomposes into."
+                    "CompositeImplicitAutograd kernel in core. Instead we should let the operator decompose, and "
+                    "ensure that we have meta kernels for the base ops that it decomposes into."
                 )
         if not allow_override and op is not None:
             self._check_first(op, key)
@@ -240,9 +241,9 @@ class Library:
         for old in op.kernels.get(key, []):
             if old.plugin is None or old.plugin not in KNOWN.values():
                 raise RuntimeError(
-                    f"This is not allowed since there's already a kernel registered from python overriding {op.base_name}'s "
-                    f"behavior for {key.name} dispatch key and {op.namespace} namespace: registered at {old.origin}. "
-                    "Destroy that library first, or give allow_override=True."
+                    f"This is not allowed since there's already a kernel registered from python overriding "
+                    f"{op.base_name}'s behavior for {key.name} dispatch key and {op.namespace} namespace: registered "
+                    f"at {old.origin}. Destroy that library first, or give allow_override=True."
                 )
 
     def fallback(self, fn: Callable[..., Any], dispatch_key: str = "", *, with_keyset: bool = False) -> None:
@@ -291,7 +292,9 @@ class Library:
 
     def _check_alive(self) -> None:
         registry.settle()
-        assert not self._destroyed, f"Library object has been destroyed: {self!r} made at {self._made_at}. Make a new one."
+        assert not self._destroyed, (
+            f"Library object has been destroyed: {self!r} made at {self._made_at}. Make a new one."
+        )
 
     def _operator_name(self, op_name: str | OpOverload) -> tuple[str, str]:
         if isinstance(op_name, OpOverload):
@@ -305,8 +308,8 @@ class Library:
             )
         if self.ns == "_":
             raise RuntimeError(
-                f'impl("{text}", ...): a library of the wildcard namespace _ has no operators, made at {self._made_at}. '
-                "Use fallback, or a library of the operator's namespace."
+                f'impl("{text}", ...): a library of the wildcard namespace _ has no operators, made at '
+                f"{self._made_at}. Use fallback, or a library of the operator's namespace."
             )
         namespace, separator, rest = text.rpartition("::")
         if separator and namespace != self.ns:

@@ -175,12 +175,16 @@ class OpOverload:
         return self
 
     def __reduce__(self) -> Any:
-        raise RuntimeError(f"{self!r} is not pickleable. Pickle its name {self.name()!r} and look it up in dovetail.ops.")
+        raise RuntimeError(
+            f"{self!r} is not pickleable. Pickle its name {self.name()!r} and look it up in dovetail.ops."
+        )
 
 
 def _make_overload(operator: Operator) -> OpOverload:
     entry = make_entry(operator)
-    cls = type("OpOverload", (OpOverload,), {"__slots__": (), "__call__": staticmethod(entry), "__doc__": str(operator.schema)})
+    cls = type(
+        "OpOverload", (OpOverload,), {"__slots__": (), "__call__": staticmethod(entry), "__doc__": str(operator.schema)}
+    )
     overload: OpOverload = cls(operator)
     return overload
 
@@ -231,16 +235,21 @@ class OpOverloadPacket:
         printed = self._qualified_op_name.replace("::", ".")
         if name.startswith("__"):
             raise AttributeError(
-                f"'{printed}' can't have an overload name beginning with '__' and the underlying op has no attribute {name}."
+                f"'{printed}' can't have an overload name beginning with '__' and the underlying op has no attribute "
+                f"{name}."
             )
         op = registry.find(self._qualified_op_name, "" if name == "default" else name)
         if op is None or not op.is_defined:
             raise AttributeError(
-                f"The underlying op of '{printed}' has no overload name '{name}'.{did_you_mean(name, self.overloads())} "
-                f"It has: {', '.join(self.overloads()) or 'none'}."
+                f"The underlying op of '{printed}' has no overload name '{name}'.{did_you_mean(name, "
+                f"self.overloads())} It has: {', '.join(self.overloads()) or "
+                " "
+                " "
+                " "
+                "'none'}."
             )
-        overload: OpOverload = op.handle
-        return overload
+        overload: OpOverload =
+        op.handle return overload
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         operators = self._operators
@@ -261,9 +270,7 @@ class OpOverloadPacket:
         return self
 
 
-def resolve_overload(
-    name: str, operators: list[Operator], args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> Operator:
+def resolve_overload(name: str, operators: list[Operator], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Operator:
     """Return the first of `operators` whose schema the arguments fit.
 
     Raises

@@ -104,7 +104,7 @@ def _runtime_key(key: Key) -> DispatchKey:
     parsed = _key(key)
     if parsed.is_alias:
         raise RuntimeError(
-            f"Alias keys do not have runtime kernel registrations. {parsed.name} stands for several keys: ask for one of "
-            "them, or for the registration with _dispatch_has_kernel_for_dispatch_key."
+            f"Alias keys do not have runtime kernel registrations. {parsed.name} stands for several keys: ask for one "
+            "of them, or for the registration with _dispatch_has_kernel_for_dispatch_key."
         )
     return parsed

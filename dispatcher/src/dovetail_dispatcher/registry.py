@@ -1,9 +1,9 @@
 """The operator table: what is registered now, and nothing derived from it but the routes, which every change clears.
 
-Writers hold the lock, and clear routes under it before they change anything; a route is composed and stored under it too,
-so no stale route can be stored after a change, nor be left by a change that is interrupted. A cached call takes no lock.
-Each registration leaves the function that takes it back with its owner *before* it takes effect; taking back what never
-came into effect does nothing. The table depends only on what is live, never on the order in which it came.
+Writers hold the lock, and clear routes under it before they change anything; a route is composed and stored under it
+too, so no stale route can be stored after a change, nor be left by a change that is interrupted. A cached call takes no
+lock. Each registration leaves the function that takes it back with its owner *before* it takes effect; taking back what
+never came into effect does nothing. The table depends only on what is live, never on the order in which it came.
 """
 
 from __future__ import annotations
@@ -121,7 +121,9 @@ def define(
     return op
 
 
-def define_many(rows: Iterable[tuple[str, str, str, tuple[str, ...], tuple[Any, ...], str | None]], location: str) -> None:
+def define_many(
+    rows: Iterable[tuple[str, str, str, tuple[str, ...], tuple[Any, ...], str | None]], location: str
+) -> None:
     """Define the operators of a generated table: rows of schema text, kind, promotion, promote, tags, functional operator.
 
     The texts (with namespace) were checked when they were generated, and are parsed when first looked at. An in-place

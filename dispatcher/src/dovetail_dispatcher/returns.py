@@ -76,8 +76,8 @@ def check_aliases(op: Operator, kernel: Kernel, result: Any, tensors: tuple[Any,
         if own & seen:
             raise RuntimeError(
                 f"{op.base_name} (with implementation in {kernel.name} at {kernel.source}): The output of this custom "
-                "operator (1) must not also be an input to this custom operator and (2) may not alias any inputs to this "
-                "custom operator or other returns. The most common way to trigger this error is if we have y = "
+                "operator (1) must not also be an input to this custom operator and (2) may not alias any inputs to "
+                "this custom operator or other returns. The most common way to trigger this error is if we have y = "
                 "custom_op(x) and y and x are the same Tensor. Please instead return a clone of the offending output "
                 "tensor(s) (e.g. return x.clone()) or refactor the custom operator to not return y."
             )

@@ -1,8 +1,8 @@
 """Composing routes: from a call's key to the callable that the call runs.
 
-On a miss the resolver derives the public DispatchKeySet (PyTorch's: always with Autograd), asks the dispatch table for the
-kernel of the highest key, and composes a route through it and whatever lies below. Routes exist per call key and only
-while nothing that they were made from changes.
+On a miss the resolver derives the public DispatchKeySet (PyTorch's: always with Autograd), asks the dispatch table for
+the kernel of the highest key, and composes a route through it and whatever lies below. Routes exist per call key and
+only while nothing that they were made from changes.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from dovetail_kernel import (
 from dovetail_kernel.signature import GRAD, NO_GRAD, NORMAL, OVERRIDES
 
 from . import registry
-from .dispatch_errors import ambiguous_error, missing_kernel_error
 from .computed_table import compute, highest, without_fallthrough
+from .dispatch_errors import ambiguous_error, missing_kernel_error
 from .kernels import ARRAY, BOXED, FALLTHROUGH, FORMULA, TENSOR, Kernel
 from .operator import Operator
 from .overrides import overriding_route

@@ -62,6 +62,11 @@ def test_a_zero_frequency_is_refused():
         Snake(0.0)
 
 
+def test_a_negative_bend_is_refused():
+    with pytest.raises(ValueError, match="b must not be negative"):
+        Squareplus(-1.0)
+
+
 @pytest.mark.skipif(not dovetail.cuda.is_available(), reason="needs a CUDA device and CuPy")
 def test_the_cuda_kernel_of_snake_agrees_with_the_cpu():
     x, a = dovetail.linspace(-3, 3, 1000), dovetail.tensor(1.7)

@@ -131,7 +131,7 @@ def test_a_node_tells_what_it_is():
     node = mul(x, tensor([1.0])).grad_fn
     assert node.name() == "MulBackward0"
     assert node.next_functions[1] == (None, 0)
-    assert isinstance(node, graph.AnyNode)
+    assert isinstance(node, graph.Node)
     assert node._saved_self is None
     assert node._saved_other.array.tolist() == [1.0]
     assert node.metadata == {}

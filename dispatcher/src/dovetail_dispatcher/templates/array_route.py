@@ -19,7 +19,15 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from dovetail_kernel import Backend, VersionCounter, backends_of_signature, dtype, dtype_of_signature, share_storage, tensor_class
+from dovetail_kernel import (
+    Backend,
+    VersionCounter,
+    backends_of_signature,
+    dtype,
+    dtype_of_signature,
+    share_storage,
+    tensor_class,
+)
 from dovetail_kernel import bool as bool_
 from dovetail_kernel.signature import DTYPE_MASK, NORMAL, PYTHON_SCALAR, ZERO_DIM
 
@@ -36,10 +44,10 @@ from ..kernels import Kernel
 from ..numbers import category_of_number, number_cache
 from ..operator import Operator
 from ..promotion_rules import check_writable_as, computing_dtype, promoter, static_dtype
-from ..schema import Argument
 from .arguments import TENSOR, TENSOR_LIST, array_expression, is_tensor_like, parameter, spelling
 from .entry import numbers_allowed, symbol
 from .source import RouteText
+
 
 def array_route(op: Operator, kernel: Kernel, backend: Backend, key: int, *, inference: bool) -> RouteText:
     """Return the route of `op` through the array kernel `kernel`, for calls with `key`.
@@ -268,7 +276,11 @@ class _ArrayRoute:
                 self.guarded(f"{direct} if {' and '.join(tests)} else {general}")
         else:
             self.call("array")
-            computed = "computed" if self.text.promoted and self.wanted is None and self.op.promotion != "bool_result" else "None"
+            computed = (
+                "computed"
+                if self.text.promoted and self.wanted is None and self.op.promotion != "bool_result"
+                else "None"
+            )
             self.guarded(f"write_into({name}, array, {computed})")
         self.count_write(name)
         self.text.results = [name] if self.schema.returns else []
@@ -294,4 +306,3 @@ class _ArrayRoute:
             self.add(f"write_out({parameter(out)}, {array})")
             self.count_write(parameter(out))
         self.text.results = [parameter(a) for a in self.outs] if self.schema.returns else []
-

@@ -83,7 +83,9 @@ def name_source(schema: FunctionSchema, name: str, promote: Collection[str] = ()
     keyword = [a for a in schema.arguments if a.kwarg_only]
 
     def declared(argument: Argument) -> str:
-        return f"{parameter(argument)}={default_text(argument)}" if argument.has_default_value() else parameter(argument)
+        return (
+            f"{parameter(argument)}={default_text(argument)}" if argument.has_default_value() else parameter(argument)
+        )
 
     parameters = [declared(a) for a in positional]
     if keyword or out:
@@ -143,7 +145,9 @@ def numbers_allowed(schema: FunctionSchema, promote: Collection[str]) -> bool:
     """Return whether a Python number may stand for the second of two tensors: both take part in promotion, nothing else."""
     inputs = [a for a in schema.arguments if not a.is_out]
     tensors = [a for a in inputs if is_tensor_like(a)]
-    return len(promote) == 2 and len(tensors) == 2 and list(promote) == [a.name for a in tensors if spelling(a) == TENSOR]
+    return (
+        len(promote) == 2 and len(tensors) == 2 and list(promote) == [a.name for a in tensors if spelling(a) == TENSOR]
+    )
 
 
 def _route_lines(schema: FunctionSchema, own: str, promote: Collection[str]) -> list[str]:

@@ -129,9 +129,7 @@ def takes_all_arguments(kernel: Kernel, schema: FunctionSchema) -> bool:
         own = parameters[names[position]]
         if own.kind is own.KEYWORD_ONLY or not _same_default(own, argument):
             return False
-    return all(
-        a.name in parameters and _same_default(parameters[a.name], a) for a in schema.arguments if a.kwarg_only
-    )
+    return all(a.name in parameters and _same_default(parameters[a.name], a) for a in schema.arguments if a.kwarg_only)
 
 
 def _same_default(own: inspect.Parameter, argument: Argument) -> bool:
@@ -144,9 +142,7 @@ def strip_defaults(schema: FunctionSchema, *values: Any) -> tuple[list[Any], dic
     while positional and equals_default(*positional[-1]):
         positional.pop()
     keyword = {
-        a.name: v
-        for a, v in zip(schema.arguments, values, strict=True)
-        if a.kwarg_only and not equals_default(a, v)
+        a.name: v for a, v in zip(schema.arguments, values, strict=True) if a.kwarg_only and not equals_default(a, v)
     }
     return [v for _, v in positional], keyword
 

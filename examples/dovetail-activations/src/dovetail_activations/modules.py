@@ -12,16 +12,29 @@ class Squareplus(nn.Module):
     Parameters
     ----------
     b
-        Initial value of the learnable parameter, which sets how wide the bend at zero is; 0 gives ReLU.
+        Initial value, at least 0, of what sets how wide the bend at zero is; 0 gives ReLU. The learnable parameter is
+        its square root, so that b cannot become negative.
 
     Shape
     -----
     Any shape in, the same shape out.
+
+    Raises
+    ------
+    ValueError
+        If `b` is negative.
     """
 
     def __init__(self, b: float = 4.0) -> None:
+        if b < 0:
+            raise ValueError(f"b must not be negative, but is {b}: squareplus takes the root of x² + b.")
         super().__init__()
-        self.b = nn.Parameter(dovetail.tensor(float(b)))
+        self.root = nn.Parameter(dovetail.tensor(b**0.5))
+
+    @property
+    def b(self) -> Tensor:
+        """The value of b now, a 0-d tensor."""
+        return self.root * self.root
 
     def forward(self, x: Tensor) -> Tensor:
         """Return the activation of `x`."""

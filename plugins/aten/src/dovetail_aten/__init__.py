@@ -7,6 +7,7 @@ from . import library as _library
 _library.define_operators()
 
 from ._generated import functions  # noqa: E402 - the functions look their operators up
+from ._generated.functions import *  # noqa: E402, F403 - what is imported below replaces some
 from ._generated.functions import *  # noqa: E402, F403 - its __all__ says which
 from .factories import (  # noqa: E402
     arange,
@@ -72,6 +73,8 @@ __all__ = [
     "zeros_like",
 ]
 __all__ += functions.__all__  # noqa: PLE0605 - a list, generated
+
+__all__ += functions.__all__
 
 set_tensor_class(Tensor)
 

@@ -23,27 +23,27 @@ from dovetail_kernel import (
     wrap,
 )
 
+from ._generated.registrations import OPERATORS
 from .devices import as_device, backend_for
 
-LIKE = ("empty_like", "rand_like", "randn_like")
-"""Factories that stay on the device of their tensor unless told otherwise, by the factory that they are on another one."""
+LIKE = {
+    "empty_like": "empty.memory_format", "zeros_like": "zeros", "ones_like": "ones", "full_like": "full",
+    "rand_like": "rand", "randn_like": "randn",
+    "new_empty": "empty.memory_format", "new_zeros": "zeros", "new_ones": "ones", "new_full": "full",
+}  # fmt: skip
+"""Factories that stay on the device of their tensor unless told otherwise, and the factory that they are on another one."""
 
 _dense: dict[str, DispatchKeySet] = {}
 
 
 def register() -> None:
     """Register a BackendSelect kernel for every factory and for the copy between devices."""
-    for op in registry.all_operators():
-        if op.namespace != "aten" or op.kind not in ("factory", "random") or op.variant_of is not None:
-            continue
-        if op.newest(DispatchKey.CompositeExplicitAutograd) or op.newest(DispatchKey.CompositeImplicitAutograd):
-            continue
-        arguments = [argument.name for argument in op.schema.arguments]
-        if "device" not in arguments:
-            continue
-        _add(op, _like(op) if op.base_name in LIKE else _selecting(op))
-    copy = registry.find_or_throw("aten::_to_copy")
-    _add(copy, _copying(copy))
+    for text, kind, *_rest in OPERATORS:
+        if kind in ("factory", "random") and " device=" in text or text.startswith("aten::_to_copy("):
+            name, _, overload = text[: text.index("(")].partition(".")
+            op = registry.find_or_throw(name, overload)
+            selection = Selection(op)
+            registry.add_kernel(name, overload, Kernel(selection, DispatchKey.BackendSelect, TENSOR, f"{__file__}:1"), [])
 
 
 def dense_keys(backend: Backend) -> DispatchKeySet:
@@ -54,50 +54,88 @@ def dense_keys(backend: Backend) -> DispatchKeySet:
     return keys
 
 
-def _add(op: Operator, fn: Callable[..., Any]) -> None:
-    # With the schema's own signature the route hands over every argument and need not look for defaults.
-    fn.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-        [
-            inspect.Parameter(
-                f"{a.name}_" if a.name in ("from",) else a.name,
-                inspect.Parameter.KEYWORD_ONLY if a.kwarg_only else inspect.Parameter.POSITIONAL_OR_KEYWORD,
-            )
-            for a in op.schema.arguments
-        ]
-    )
-    registry.add_kernel(op.name, op.overload, Kernel(fn, DispatchKey.BackendSelect, TENSOR, f"{__file__}:1"), [])
+class Selection:
+    """The BackendSelect kernel of one operator, made when it is first called: it takes all arguments of the schema."""
+
+    def __init__(self, op: Operator) -> None:
+        self._op = op
+        self._select: Callable[..., Any] | None = None
+
+    def __call__(self, *args: Any, **options: Any) -> Any:
+        select = self._select
+        if select is None:
+            name = self._op.base_name
+            make = _copying if name == "_to_copy" else _like if name in LIKE else _selecting
+            select = self._select = make(self._op)
+        return select(*args, **options)
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        # Parameters without defaults of their own: the route hands over every argument.
+        return inspect.Signature(
+            [
+                inspect.Parameter(
+                    argument.name,
+                    inspect.Parameter.KEYWORD_ONLY if argument.kwarg_only else inspect.Parameter.POSITIONAL_OR_KEYWORD,
+                )
+                for argument in self._op.schema.arguments
+            ]
+        )
 
 
-def _below(op: Operator, backend: Backend, values: list[Any], key: int = 0) -> Any:
-    return redispatch_route(op, dense_keys(backend), key | state() | backend.bit)(*values)
+def route_below(op: Operator, backend: Backend, key: int) -> Callable[..., Any]:
+    """Return the route of `op` straight to the kernel of `backend`; it takes all arguments of the schema.
+
+    Parameters
+    ----------
+    key
+        The signatures of the tensor arguments, or-ed with the state.
+    """
+    key |= backend.bit
+    route = op.redispatch_routes.get(key)
+    if route is None:
+        with registry.lock:
+            route = op.redispatch_routes[key] = redispatch_route(op, dense_keys(backend), key)
+    return route
+
+
+def is_selected_here(op: Operator) -> bool:
+    """Return whether the backend of `op` is chosen by the kernel of this module, and not by one registered over it."""
+    kernel = op.newest(DispatchKey.BackendSelect)
+    return kernel is not None and kernel.fn.__class__ is Selection
 
 
 def _selecting(op: Operator) -> Callable[..., Any]:
-    has_size = any(argument.name == "size" for argument in op.schema.arguments)
-    names = [argument.name for argument in op.schema.arguments if not argument.kwarg_only]
+    names = [argument.name for argument in op.schema.arguments]
+    size = names.index("size") if "size" in names else None
     default = _DEFAULT_DTYPES.get(op.base_name, _default_float)
 
     def select(*args: Any, **options: Any) -> Any:
-        if has_size:
-            check_size(op.base_name, args[names.index("size")])
+        if size is not None:
+            check_size(op.base_name, args[size])
         options["device"] = device = as_device(options["device"])
         if options["dtype"] is None:
             options["dtype"] = default(args)
-        return _below(op, backend_for(device), [*args, *options.values()])
+        return route_below(op, backend_for(device), state())(*args, *options.values())
 
     return select
 
 
 def _like(op: Operator) -> Callable[..., Any]:
-    factory = registry.find_or_throw(f"aten::{op.base_name.removesuffix('_like')}", "memory_format" if op.base_name == "empty_like" else "")
+    base, _, overload = LIKE[op.base_name].partition(".")
+    factory = registry.find_or_throw(f"aten::{base}", overload).handle
+    names = [argument.name for argument in op.schema.arguments if not argument.kwarg_only]
+    wanted = [argument.name for argument in factory._schema.arguments if not argument.kwarg_only]
 
-    def select(self: TensorBase, **options: Any) -> Any:
-        device = options["device"]
-        if device is None or device.type == self._backend.name:
-            return _below(op, self._backend, [self, *options.values()], self._signature)
-        values = {"size": tuple(self.shape), **options, "dtype": options["dtype"] or self.dtype}
-        return factory.handle(*[values[a.name] for a in factory.schema.arguments if not a.kwarg_only],
-            **{a.name: values[a.name] for a in factory.schema.arguments if a.kwarg_only})
+    def select(*args: Any, **options: Any) -> Any:
+        tensor, device = args[0], options["device"]
+        if device is None or device.type == tensor._backend.name:
+            return route_below(op, tensor._backend, tensor._signature | state())(*args, *options.values())
+        given = {"size": tuple(tensor.shape), **dict(zip(names, args, strict=True))}
+        options["dtype"] = options["dtype"] or tensor.dtype
+        if "memory_format" in options and base != "empty":
+            del options["memory_format"]
+        return factory(*[given[name] for name in wanted], **options)
 
     return select
 
@@ -106,7 +144,7 @@ def _copying(op: Operator) -> Callable[..., Any]:
     def select(self: TensorBase, **options: Any) -> Any:
         device = options["device"]
         if device is None or device.type == self._backend.name:
-            return _below(op, self._backend, [self, *options.values()], self._signature)
+            return route_below(op, self._backend, self._signature | state())(self, *options.values())
         return copy_to_backend(self, backend_for(device), options["dtype"] or self.dtype)
 
     return select

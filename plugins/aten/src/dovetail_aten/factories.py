@@ -8,10 +8,26 @@ from __future__ import annotations
 from operator import index
 from typing import Any
 
-from dovetail_kernel import Layout, TensorBase, bump_version, float64, int64, replace_array, strided
+from dovetail_dispatcher import registry
+from dovetail_kernel import (
+    Layout,
+    TensorBase,
+    bump_version,
+    float64,
+    get_default_dtype,
+    int64,
+    replace_array,
+    scalar_category,
+    scalar_dtype,
+    state,
+    strided,
+)
+from dovetail_kernel import dtype as DType
+from dovetail_kernel.signature import NO_GRAD
 
 from ._generated import functions as aten
-from .devices import as_device
+from .backend_select import check_size, is_selected_here, route_below
+from .devices import as_device, backend_for
 from .from_data import as_dtype, refuse_pinning
 from .generator import Generator
 from .tensor import Tensor
@@ -77,8 +93,7 @@ def zeros(
         For a negative size.
     """
     shape = shape_of("zeros", sizes, size)
-    options = _options("zeros", dtype, layout, device, pin_memory, out)
-    return _finished(aten.zeros(shape, **options), requires_grad, out)
+    return _zeros((shape,), dtype, layout, device, pin_memory, requires_grad, out)
 
 
 def ones(
@@ -93,8 +108,7 @@ def ones(
 ) -> Tensor:
     """Return a tensor of ones. Parameters and errors as `zeros`."""
     shape = shape_of("ones", sizes, size)
-    options = _options("ones", dtype, layout, device, pin_memory, out)
-    return _finished(aten.ones(shape, **options), requires_grad, out)
+    return _ones((shape,), dtype, layout, device, pin_memory, requires_grad, out)
 
 
 def empty(
@@ -110,8 +124,7 @@ def empty(
 ) -> Tensor:
     """Return a tensor whose elements are not set. Parameters and errors as `zeros`; `memory_format` orders the strides."""
     shape = shape_of("empty", sizes, size)
-    options = _options("empty", dtype, layout, device, pin_memory, out)
-    return _finished(aten.empty(shape, **options, memory_format=memory_format), requires_grad, out)
+    return _empty((shape,), dtype, layout, device, pin_memory, requires_grad, out, (memory_format,))
 
 
 def rand(
@@ -130,12 +143,10 @@ def rand(
     `generator` is where the random numbers come from; default: the generator of the device.
     """
     shape = shape_of("rand", sizes, size)
-    options = _options("rand", dtype, layout, device, pin_memory, out)
     if generator is None:
-        made = aten.rand(shape, **options)
-    else:
-        made = aten.uniform_(aten.empty(shape, **options), generator=generator)
-    return _finished(made, requires_grad, out)
+        return _rand((shape,), dtype, layout, device, pin_memory, requires_grad, out)
+    made = _empty((shape,), dtype, layout, device, pin_memory, False, None)
+    return _finished(aten.uniform_(made, generator=generator), requires_grad, out)
 
 
 def randn(
@@ -151,12 +162,10 @@ def randn(
 ) -> Tensor:
     """Return numbers from the standard normal distribution. Parameters and errors as `rand`."""
     shape = shape_of("randn", sizes, size)
-    options = _options("randn", dtype, layout, device, pin_memory, out)
     if generator is None:
-        made = aten.randn(shape, **options)
-    else:
-        made = aten.normal_(aten.empty(shape, **options), generator=generator)
-    return _finished(made, requires_grad, out)
+        return _randn((shape,), dtype, layout, device, pin_memory, requires_grad, out)
+    made = _empty((shape,), dtype, layout, device, pin_memory, False, None)
+    return _finished(aten.normal_(made, generator=generator), requires_grad, out)
 
 
 def full(
@@ -177,8 +186,9 @@ def full(
         )
     shape = shape_of("full", tuple(size), None)
     value = _number(fill_value)
-    options = _options("full", dtype, layout, device, pin_memory, out)
-    return _finished(aten.full(shape, value, **options), requires_grad, out)
+    if dtype is None and out is None:
+        dtype = scalar_dtype(scalar_category(value))
+    return _full((shape, value), dtype, layout, device, pin_memory, requires_grad, out)
 
 
 def arange(
@@ -222,8 +232,9 @@ def arange(
     first, last, stride = (_number(given[name] if given[name] is not None else default)
                            for name, default in (("start", 0), ("end", 0), ("step", 1)))
     check_range(first, last, stride)
-    options = _options("arange", dtype, layout, device, pin_memory, out)
-    return _finished(aten.arange_start_step(first, last, stride, **options), requires_grad, out)
+    if dtype is None and out is None:
+        dtype = scalar_dtype(max(1, scalar_category(first), scalar_category(last), scalar_category(stride)))
+    return _arange((first, last, stride), dtype, layout, device, pin_memory, requires_grad, out)
 
 
 def linspace(
@@ -241,8 +252,10 @@ def linspace(
     """Return `steps` numbers at equal distances from `start` to `end`, both included. Other parameters as `zeros`."""
     if steps < 0:
         raise RuntimeError(f"number of steps must be non-negative, but got {steps}")
-    options = _options("linspace", dtype, layout, device, pin_memory, out)
-    return _finished(aten.linspace(_number(start), _number(end), steps, **options), requires_grad, out)
+    first, last = _number(start), _number(end)
+    if dtype is None and out is None:
+        dtype = scalar_dtype(max(2, scalar_category(first), scalar_category(last)))
+    return _linspace((first, last, steps), dtype, layout, device, pin_memory, requires_grad, out)
 
 
 def eye(
@@ -260,8 +273,7 @@ def eye(
     rows, columns = index(n), index(n if m is None else m)
     if rows < 0 or columns < 0:
         raise RuntimeError(f"n must be greater or equal to 0, got {min(rows, columns)}")
-    options = _options("eye", dtype, layout, device, pin_memory, out)
-    made = aten.eye(max(rows, columns), **options)
+    made: Any = _eye((max(rows, columns),), dtype, layout, device, pin_memory, False, None)
     if rows != columns:
         made = made[:rows, :columns].clone(memory_format=None)
     return _finished(made, requires_grad, out)
@@ -277,8 +289,7 @@ def scalar_tensor(
     requires_grad: bool = False,
 ) -> Tensor:
     """Return a 0-d tensor of the default dtype with the value `s`. Other parameters as `zeros`."""
-    options = _options("scalar_tensor", dtype, layout, device, pin_memory, None)
-    return _finished(aten.scalar_tensor(_number(s), **options), requires_grad, None)
+    return _scalar_tensor((_number(s),), dtype, layout, device, pin_memory, requires_grad, None)
 
 
 def empty_strided(
@@ -294,8 +305,7 @@ def empty_strided(
     """Return a tensor with these strides, in elements, whose elements are not set. Other parameters as `zeros`."""
     shape = shape_of("empty_strided", (size,), None)
     strides = shape_of("empty_strided", (stride,), None)
-    options = _options("empty_strided", dtype, layout, device, pin_memory, None)
-    return _finished(aten.empty_strided(shape, strides, **options), requires_grad, None)
+    return _empty_strided((shape, strides), dtype, layout, device, pin_memory, requires_grad, None)
 
 
 def randint(
@@ -334,12 +344,10 @@ def randint(
     if low >= high:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
     shape = shape_of("randint", (size,), None)
-    options = _options("randint", dtype, layout, device, pin_memory, out)
     if generator is None:
-        made = aten.randint_low(low, high, shape, **options)
-    else:
-        uniform = rand(shape, generator=generator, dtype=float64, device=options.get("device"))
-        made = (uniform * (high - low) + low).floor().to(options.get("dtype") or int64)
+        return _randint((low, high, shape), dtype, layout, device, pin_memory, requires_grad, out)
+    uniform: Any = rand(shape, generator=generator, dtype=float64, device=device)
+    made = (uniform * (high - low) + low).floor().to(dtype or int64)
     return _finished(made, requires_grad, out)
 
 
@@ -357,12 +365,10 @@ def randperm(
     """Return the integers below `n` in random order. Other parameters as `rand`; the default dtype is int64."""
     if n < 0:
         raise RuntimeError(f"n must be non-negative, got {n}")
-    options = _options("randperm", dtype, layout, device, pin_memory, out)
     if generator is None:
-        made = aten.randperm(n, **options)
-    else:
-        keys = rand(n, generator=generator, dtype=float64, device=options.get("device"))
-        made = keys.argsort().to(options.get("dtype") or int64)
+        return _randperm((n,), dtype, layout, device, pin_memory, requires_grad, out)
+    keys: Any = rand(n, generator=generator, dtype=float64, device=device)
+    made = keys.argsort().to(dtype or int64)
     return _finished(made, requires_grad, out)
 
 
@@ -424,12 +430,15 @@ def shape_of(function: str, sizes: tuple[Any, ...], size: Any) -> tuple[int, ...
     if first.__class__ is not int and len(sizes) == 1 and isinstance(first, list | tuple):
         sizes = tuple(first)
     try:
-        return tuple([index(n) for n in sizes])
+        shape = tuple([index(n) for n in sizes])
     except TypeError:
         wrong = next(n for n in sizes if not hasattr(n, "__index__") or isinstance(n, TensorBase))
         raise TypeError(
             f"{function}(): argument 'size' (position 1) must be tuple of ints, not {type(wrong).__name__}. Give ints."
         ) from None
+    if shape and min(shape) < 0:
+        check_size(function, shape)
+    return shape
 
 
 def check_range(start: Any, end: Any, step: Any) -> None:
@@ -448,36 +457,102 @@ def check_range(start: Any, end: Any, step: Any) -> None:
         raise RuntimeError(f"upper bound and lower bound inconsistent with step sign: {start} -> {end} by {step}")
 
 
-def _options(
-    function: str, dtype: Any, layout: Layout | None, device: Any, pin_memory: bool | None, out: Tensor | None
-) -> dict[str, Any]:
-    """Return the options of a factory operator that are not at their defaults, checked."""
-    options: dict[str, Any] = {}
-    if dtype is not None:
-        options["dtype"] = as_dtype(dtype, function)
-    if device is not None:
-        options["device"] = as_device(device)
+class _Factory:
+    """A factory operator, called past the choice of its backend where nothing else can have a say in it."""
+
+    __slots__ = ("_default", "_name", "_op", "_selected", "_epoch", "_tail")
+
+    def __init__(self, name: str, overload: str = "", *, tail: tuple[Any, ...] = (), default: Any = get_default_dtype) -> None:
+        self._name = name
+        self._op = registry.find_or_throw(f"aten::{name}", overload)
+        self._default = default
+        self._tail = tail
+        self._selected = False
+        self._epoch = -1
+
+    def __call__(
+        self,
+        leading: tuple[Any, ...],
+        dtype: Any,
+        layout: Layout | None,
+        device: Any,
+        pin_memory: bool | None,
+        requires_grad: bool,
+        out: Tensor | None,
+        tail: tuple[Any, ...] | None = None,
+    ) -> Tensor:
+        """Return the new tensor: the `leading` arguments of the schema, then the options that all factories share."""
+        op = self._op
+        if dtype is not None and dtype.__class__ is not DType:
+            dtype = as_dtype(dtype, self._name)
+        if out is not None or pin_memory or layout is not None:
+            dtype, device = _checked(self._name, dtype, layout, device, pin_memory, out)
+        now = state()
+        if now & ~NO_GRAD or not self._is_selected():
+            options = {"dtype": dtype, "device": None if device is None else as_device(device)}
+            if tail:
+                options["memory_format"] = tail[0]
+            made = op.handle(*leading, **options)
+        else:
+            place = as_device(device)
+            route = route_below(op, backend_for(place), now)
+            made = route(*leading, dtype or self._default(), None, place, None, *(self._tail if tail is None else tail))
+        if out is not None:
+            made = _written(made, out)
+        if requires_grad:
+            made.requires_grad = True
+        result: Tensor = made
+        return result
+
+    def _is_selected(self) -> bool:
+        if self._epoch != registry.epoch:
+            self._selected = is_selected_here(self._op)
+            self._epoch = registry.epoch
+        return self._selected
+
+
+def _long() -> DType:
+    return int64
+
+
+_zeros = _Factory("zeros")
+_ones = _Factory("ones")
+_empty = _Factory("empty", "memory_format", tail=(None,))
+_rand = _Factory("rand")
+_randn = _Factory("randn")
+_full = _Factory("full")
+_arange = _Factory("arange", "start_step")
+_linspace = _Factory("linspace")
+_eye = _Factory("eye")
+_scalar_tensor = _Factory("scalar_tensor")
+_empty_strided = _Factory("empty_strided")
+_randint = _Factory("randint", "low", default=_long)
+_randperm = _Factory("randperm", default=_long)
+
+
+def _checked(
+    function: str, dtype: DType | None, layout: Layout | None, device: Any, pin_memory: bool | None, out: Tensor | None
+) -> tuple[DType | None, Any]:
+    """Return dtype and device, those of `out` if they are not given; refuse options that have no support."""
     if layout is not None and layout is not strided:
         raise NotImplementedError(f"{function}(): layout {layout!r} is not supported. Leave it out: tensors are strided.")
-    if pin_memory:
-        refuse_pinning(pin_memory)
-    if out is not None:
-        options.setdefault("dtype", out.dtype)
-        options.setdefault("device", out.device)
-        if options["dtype"] is not out.dtype:
-            raise RuntimeError(
-                f"dtype {options['dtype']!r} does not match dtype of out parameter ({out.dtype!r}). Leave dtype out."
-            )
-    return options
+    refuse_pinning(pin_memory)
+    if out is None:
+        return dtype, device
+    if dtype is not None and dtype is not out.dtype:
+        raise RuntimeError(
+            f"dtype {dtype!r} does not match dtype of out parameter ({out.dtype!r}). Leave dtype out."
+        )
+    return out.dtype, out.device if device is None else device
 
 
 def _like(options: dict[str, Any]) -> dict[str, Any]:
     known = {"dtype", "layout", "device", "pin_memory"}
     if unknown := sorted(options.keys() - known):
         raise TypeError(f"got an unexpected keyword argument '{unknown[0]}'; there are {', '.join(sorted(known))}")
-    return _options(
-        "like", options.get("dtype"), options.get("layout"), options.get("device"), options.get("pin_memory"), None
-    )
+    dtype, device = as_dtype(options.get("dtype"), "like"), options.get("device")
+    _checked("like", dtype, options.get("layout"), device, options.get("pin_memory"), None)
+    return {"dtype": dtype, "device": None if device is None else as_device(device)}
 
 
 def _finished(made: Any, requires_grad: bool, out: Tensor | None) -> Tensor:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from secrets import randbits
+import os
 from typing import Any
 
 from dovetail_kernel import Backend, all_backends
@@ -60,7 +60,7 @@ class Generator:
 
     def seed(self) -> int:
         """Start again from a seed that nobody can know, and return it."""
-        return self.manual_seed(randbits(64)).initial_seed()
+        return self.manual_seed(_unpredictable()).initial_seed()
 
     def __repr__(self) -> str:
         return f"<dovetail.Generator device='{self.device}' seed={self._seed}>"
@@ -99,4 +99,8 @@ def initial_seed() -> int:
 
 def seed() -> int:
     """Start the generators of all devices again from a seed that nobody can know, and return it."""
-    return manual_seed(randbits(64)).initial_seed()
+    return manual_seed(_unpredictable()).initial_seed()
+
+
+def _unpredictable() -> int:
+    return int.from_bytes(os.urandom(8), "little")

@@ -225,7 +225,7 @@ def _index_tensor(item: Any) -> Any:
             f"tensors used as indices must be long, int, byte or bool tensors, but got {found.dtype}. "
             "Convert it: index.to(dovetail.int64)."
         )
-    if found.dtype is uint8:
+    if found.dtype is uint8 and not found._signature & ZERO_DIM:
         warnings.warn(
             "indexing with dtype uint8 is now deprecated, please use a dtype bool instead.", UserWarning, stacklevel=4
         )

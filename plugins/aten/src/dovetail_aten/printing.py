@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dovetail_kernel import TensorBase, bool, complex64, get_default_dtype, int64, tensor_class
 
@@ -16,8 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["PrintOptions", "get_printoptions", "printoptions", "set_printoptions", "tensor_text"]
 
 
-@dataclass(frozen=True, slots=True)
-class PrintOptions:
+class PrintOptions(NamedTuple):
     """How tensors are printed.
 
     Attributes
@@ -86,12 +84,13 @@ def set_printoptions(
             raise ValueError(f"unknown profile {profile!r}; choose from {', '.join(_PROFILES)}")
         options = _PROFILES[profile]
     given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
-    _options = replace(options, sci_mode=sci_mode, **{name: value for name, value in given.items() if value is not None})
+    chosen = {name: value for name, value in given.items() if value is not None}
+    _options = options._replace(sci_mode=sci_mode, **chosen)
 
 
 def get_printoptions() -> dict[str, Any]:
     """Return the options in force, by name."""
-    return {name: getattr(_options, name) for name in PrintOptions.__slots__}
+    return _options._asdict()
 
 
 @contextmanager

@@ -27,7 +27,8 @@ def broadcast_error(shapes: Sequence[Sequence[int]]) -> RuntimeError | None:
             a, b = ours[dim], theirs[dim]
             if a not in (b, 1) and b != 1:
                 return RuntimeError(
-                    f"The size of tensor a ({a}) must match the size of tensor b ({b}) at non-singleton dimension {dim}: "
+                    f"The size of tensor a ({a}) must match the size of tensor b ({b}) at "
+                    f"non-singleton dimension {dim}: "
                     f"shapes {sizes} and {list(shape)} do not broadcast. Reshape one of them."
                 )
         sizes = [b if a == 1 else a for a, b in zip(ours, theirs, strict=True)]

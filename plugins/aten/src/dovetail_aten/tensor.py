@@ -349,51 +349,51 @@ class Tensor(TensorMethods):
 
     def float(self, memory_format: MemoryFormat | None = None) -> Any:
         """Return the tensor as float32."""
-        return self.to(float32, memory_format=memory_format)
+        return _as(self, float32, memory_format)
 
     def double(self, memory_format: MemoryFormat | None = None) -> Any:
         """Return the tensor as float64."""
-        return self.to(float64, memory_format=memory_format)
+        return _as(self, float64, memory_format)
 
     def half(self, memory_format: MemoryFormat | None = None) -> Any:
         """Return the tensor as float16."""
-        return self.to(float16, memory_format=memory_format)
+        return _as(self, float16, memory_format)
 
     def bfloat16(self, memory_format: MemoryFormat | None = None) -> Any:
         """Return the tensor as bfloat16."""
-        return self.to(bfloat16, memory_format=memory_format)
+        return _as(self, bfloat16, memory_format)
 
     def char(self, memory_format: MemoryFormat | None = None) -> Any:
         """Return the tensor as int8."""
-        return self.to(int8, memory_format=memory_format)
+        return _as(self, int8, memory_format)
 
     def byte(self, memory_format: MemoryFormat | None = None) -> Any:
         """Return the tensor as uint8."""
-        return self.to(uint8, memory_format=memory_format)
+        return _as(self, uint8, memory_format)
 
     def short(self, memory_format: MemoryFormat | None = None) -> Any:
         """Return the tensor as int16."""
-        return self.to(int16, memory_format=memory_format)
+        return _as(self, int16, memory_format)
 
     def int(self, memory_format: MemoryFormat | None = None) -> Any:
         """Return the tensor as int32."""
-        return self.to(int32, memory_format=memory_format)
+        return _as(self, int32, memory_format)
 
     def long(self, memory_format: MemoryFormat | None = None) -> Any:
         """Return the tensor as int64."""
-        return self.to(int64, memory_format=memory_format)
+        return _as(self, int64, memory_format)
 
     def bool(self, memory_format: MemoryFormat | None = None) -> Any:
         """Return the tensor as bool."""
-        return self.to(bool_, memory_format=memory_format)
+        return _as(self, bool_, memory_format)
 
     def cfloat(self, memory_format: MemoryFormat | None = None) -> Any:
         """Return the tensor as complex64."""
-        return self.to(complex64, memory_format=memory_format)
+        return _as(self, complex64, memory_format)
 
     def cdouble(self, memory_format: MemoryFormat | None = None) -> Any:
         """Return the tensor as complex128."""
-        return self.to(complex128, memory_format=memory_format)
+        return _as(self, complex128, memory_format)
 
     def cpu(self, memory_format: MemoryFormat | None = None) -> Any:
         """Return the tensor in host memory."""
@@ -445,6 +445,12 @@ def _new(
     if requires_grad:
         made.requires_grad = True
     return made
+
+
+def _as(tensor: Any, wanted: dtype, memory_format: MemoryFormat | None) -> Any:
+    if memory_format is not None:
+        return tensor.to(wanted, memory_format=memory_format)
+    return tensor if tensor._signature & wanted.bit else aten._to_copy(tensor, dtype=wanted)
 
 
 def _is_on(tensor: TensorBase, device: Device) -> bool:

@@ -12,7 +12,7 @@ from dovetail_kernel.version import bump_version
 from .autograd_meta import gradient_edge, requires_grad
 from .graph_task import current_task
 from .hooks import RemovableHandle
-from .node import AnyNode, Node
+from .node import Node
 from .saved_tensors_hooks import disable_saved_tensors_hooks, save_on_cpu, saved_tensors_hooks
 
 
@@ -138,7 +138,6 @@ def register_multi_grad_hook(
 
 
 __all__ = [
-    "AnyNode",
     "GradientEdge",
     "Node",
     "disable_saved_tensors_hooks",

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from abc import ABC
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from dovetail_kernel.dtype import dtype, dtype_of_signature
@@ -177,24 +176,3 @@ class Node:
 
     def __repr__(self) -> str:
         return f"<{self.name()} object at {id(self):#x}>"
-
-
-class AnyNode(ABC):  # noqa: B024
-    """The type of graph nodes for ``isinstance``, as ``dovetail.autograd.graph.Node``."""
-
-    @classmethod
-    def __subclasshook__(cls, subclass: type) -> bool:
-        return issubclass(subclass, Node)
-
-
-def walk(root: Node) -> Iterator[Node]:
-    """Iterate over all nodes reachable from `root`, without recursion, each once."""
-    seen = {root}
-    stack = [root]
-    while stack:
-        node = stack.pop()
-        yield node
-        for edge in node.next_edges:
-            if edge is not None and edge[0] not in seen:
-                seen.add(edge[0])
-                stack.append(edge[0])

@@ -14,7 +14,7 @@ after it that make the node. For `mul` on two tensors the latter are::
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any
 
 from dovetail_dispatcher.formula import Formula, PythonFormula, Saved
 from dovetail_dispatcher.kernels import FORMULA, Kernel
@@ -23,13 +23,14 @@ from dovetail_dispatcher.routes import Composition, compose, set_autograd_layer
 from dovetail_dispatcher.schema import Argument
 from dovetail_dispatcher.templates import RouteText
 from dovetail_dispatcher.templates.arguments import is_tensor_like, parameter, spelling
-from dovetail_kernel import DTYPES, after_autograd_keyset, backends_of_signature
+from dovetail_kernel import after_autograd_keyset, backends_of_signature
 from dovetail_kernel.signature import DTYPE_MASK, GRAD, PYTHON_SCALAR, VIEW
 from dovetail_kernel.state import below_ad_inplace_or_view, set_state, state
 from dovetail_kernel.tensor_base import TensorBase
 from dovetail_kernel.version import VersionCounter
 
 from .autograd_meta import gradient_edge, leaf_node
+from .function_node import DIFFERENTIABLE
 from .node import next_sequence_nr
 from .node_classes import build_node_class
 from .recorded_calls import (
@@ -43,9 +44,6 @@ from .recorded_calls import (
 from .recording import recorded, recording_extras
 from .saved import current_version, save_input, save_result, save_result_tensor
 from .views import check_inplace, mark_view, rebase_history
-
-DIFFERENTIABLE: Final = sum(each.bit for each in DTYPES if each.is_floating_point or each.is_complex)
-"""The signature bits of the dtypes that gradients can have."""
 
 _fallback_mode = "error"
 
@@ -415,6 +413,3 @@ def _mark_unknown(op: Operator, arguments: list[Any], results: list[Any], writte
             result._grad_fn = node
             result.output_nr = output_nr
             result._signature |= GRAD
-
-
-__all__ = ["DIFFERENTIABLE", "Recording", "_set_autograd_fallback_mode", "autograd_layer", "install"]

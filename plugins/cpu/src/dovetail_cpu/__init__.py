@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+
 from dovetail_kernel import BackendSpec, hookimpl
 
 from .arrays import CpuArrays

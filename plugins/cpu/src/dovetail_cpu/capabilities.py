@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import ml_dtypes
 import numpy as np
+
 from dovetail_aten.generator import Generator, default_generator
 from dovetail_kernel import backend, bfloat16, dtype
 
@@ -175,7 +176,7 @@ class CpuCapabilities:
 
     def finfo(self, native_dtype: Any) -> tuple[float, float]:
         """Return the least and greatest finite number of a floating-point dtype."""
-        info = ml_dtypes.finfo(native_dtype)
+        info: Any = ml_dtypes.finfo(native_dtype)  # type: ignore[no-untyped-call]
         return float(info.min), float(info.max)
 
     # -- random numbers ------------------------------------------------------------------------------------------
@@ -190,7 +191,8 @@ class CpuCapabilities:
 
     def normal(self, shape: Sequence[int], native_dtype: Any, generator: Any) -> Any:
         """Return standard normal numbers, in float32 for half precision."""
-        return _source(generator).standard_normal(tuple(shape), _SINGLE if native_dtype in _HALF_STEPS else native_dtype)
+        drawn = _SINGLE if native_dtype in _HALF_STEPS else native_dtype
+        return _source(generator).standard_normal(tuple(shape), drawn)
 
     def integers(self, low: int, high: int, shape: Sequence[int], generator: Any) -> Any:
         """Return int64 numbers in [low, high)."""

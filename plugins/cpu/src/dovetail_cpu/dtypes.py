@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import ml_dtypes
 import numpy as np
+
 from dovetail_kernel import DTYPES, bfloat16, dtype
 
 NATIVE_DTYPES: Final[dict[dtype, np.dtype[Any]]] = {

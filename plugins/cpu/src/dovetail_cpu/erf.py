@@ -137,7 +137,7 @@ def _ratio(p: Coefficients, q: Coefficients, x: Array) -> Array:
 
 def _polynomial(coefficients: Coefficients, x: Array) -> Array:
     """Return the polynomial with these coefficients, highest first, by Horner's rule."""
-    value = x * x.dtype.type(coefficients[0])
+    value: Array = x * x.dtype.type(coefficients[0])
     for coefficient in coefficients[1:-1]:
         value += x.dtype.type(coefficient)
         value *= x

@@ -95,7 +95,12 @@ def _define_pointwise(kernel: KernelTable, capabilities: Capabilities) -> None:
 
     @kernel.named("threshold_backward")
     def threshold_backward(grad_output: Any, self: Any, threshold: Any) -> Any:
-        if threshold == 0 and grad_output.dtype is _SINGLE and self.dtype is _SINGLE and self.shape == grad_output.shape:
+        if (
+            threshold == 0
+            and grad_output.dtype is _SINGLE
+            and self.dtype is _SINGLE
+            and self.shape == grad_output.shape
+        ):
             # Choosing by bits is twice as fast as where; a product with the mask would make NaN of an infinite gradient.
             mask = numpy.subtract((self <= 0).view(numpy.int8), 1, dtype=numpy.int32)
             if mask.ndim and grad_output.flags.c_contiguous:
@@ -105,7 +110,8 @@ def _define_pointwise(kernel: KernelTable, capabilities: Capabilities) -> None:
 
 def _define_softmax(kernel: KernelTable) -> None:
     generic = {name: kernel.kernels[name].fn for name in ("_softmax", "_log_softmax")}
-    reduce_max, reduce_sum = numpy.maximum.reduce, numpy.add.reduce
+    reduce_max: Any = numpy.maximum.reduce
+    reduce_sum: Any = numpy.add.reduce
 
     @kernel.named("_softmax")
     def softmax(self: Any, dim: int, half_to_float: bool) -> Any:

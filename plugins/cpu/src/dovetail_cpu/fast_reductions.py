@@ -25,7 +25,7 @@ def define(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
     precision = Precision(capabilities)
     accumulators, halves = precision.accumulators, precision.halves
     generic_sum, generic_mean = kernel.kernels["sum"].fn, kernel.kernels["mean"].fn
-    reduce = numpy.add.reduce
+    reduce: Any = numpy.add.reduce
     ones: dict[tuple[int, Any], Any] = {}
 
     def ones_of(length: int, dtype: Any) -> Any:
@@ -82,7 +82,8 @@ def define(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
         return total / (prod([self.shape[d] for d in dims]) or self.dtype.type(nan))
 
     # The ufunc methods skip a Python frame and the handling of keywords.
-    logical_or, logical_and = numpy.logical_or.reduce, numpy.logical_and.reduce
+    logical_or: Any = numpy.logical_or.reduce
+    logical_and: Any = numpy.logical_and.reduce
 
     def define_test(name: str, test: Any) -> None:
         @kernel.named(name, f"{name}.dim")

@@ -8,19 +8,16 @@ Neither touches the error state or the warning filters that the user's own NumPy
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from contextvars import ContextVar, copy_context
-from functools import wraps
+from functools import update_wrapper, wraps
+from types import FunctionType
 from typing import Any, Final
 
 import numpy as np
 
 Function = Callable[..., Any]
-
-_CALLS: Final = {
-    1: "def call(a, out=None):\n    return ufunc(a, out)\n",
-    2: "def call(a, b, out=None):\n    return ufunc(a, b, out)\n",
-}
 
 
 def _find_error_state() -> tuple[ContextVar[Any], Any]:
@@ -30,17 +27,35 @@ def _find_error_state() -> tuple[ContextVar[Any], Any]:
         for variable, value in copy_context().items():
             if before.get(variable) is not value:
                 return variable, value
-    raise RuntimeError("NumPy has no context variable for its error state: this release of Dovetail needs NumPy >= 2.1")
+    raise RuntimeError("NumPy has no context variable for its error state. Install NumPy 2.1 or later.")
 
 
 _error_state, _QUIET = _find_error_state()
 _set, _reset = _error_state.set, _error_state.reset
 
+_UFUNC_CALLS: Final = {
+    1: "def call(a, out=None):\n    return ufunc(a, out)\n",
+    2: "def call(a, b, out=None):\n    return ufunc(a, b, out)\n",
+}
+_QUIET_CALL: Final = """\
+def call({parameters}):
+    token = enter(quiet)
+    try:
+        return function({arguments})
+    finally:
+        leave(token)
+"""
+
 
 def silent(function: Function) -> Function:
-    """Return `function` without floating-point warnings: a ufunc, called positionally or with ``out=``, or any other."""
-    if isinstance(function, np.ufunc) and function.nin in _CALLS and function.nout == 1:
-        return _unnamed_call(function)
+    """Return `function` without floating-point warnings. A ufunc takes its operands by position, and ``out=``."""
+    if isinstance(function, np.ufunc) and function.nin in _UFUNC_CALLS and function.nout == 1:
+        call = _compiled(_UFUNC_CALLS[function.nin], {"__name__": None, "ufunc": function})
+        call.__name__ = call.__qualname__ = function.__name__
+        call.__module__ = "numpy"
+        return call
+    if isinstance(function, FunctionType) and not function.__code__.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS):
+        return _quiet_twin(function)
 
     @wraps(function)
     def quiet(*args: Any, **kwargs: Any) -> Any:
@@ -53,10 +68,20 @@ def silent(function: Function) -> Function:
     return quiet
 
 
-def _unnamed_call(ufunc: np.ufunc) -> Function:
-    namespace: dict[str, Any] = {"__name__": None, "ufunc": ufunc}
-    exec(_CALLS[ufunc.nin], namespace)
-    call: Function = namespace["call"]
-    call.__name__ = call.__qualname__ = ufunc.__name__
-    call.__module__ = "numpy"
-    return call
+def _quiet_twin(function: FunctionType) -> Function:
+    """Return a function with the very parameters of `function`: forwarding them all costs as much as a small operator."""
+    code = function.__code__
+    positional = code.co_varnames[: code.co_argcount]
+    keywords = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
+    source = _QUIET_CALL.format(
+        parameters=", ".join([*positional, *(["*", *keywords] if keywords else [])]),
+        arguments=", ".join([*positional, *[f"{name}={name}" for name in keywords]]),
+    )
+    twin = _compiled(source, {"function": function, "enter": _set, "leave": _reset, "quiet": _QUIET})
+    twin.__defaults__, twin.__kwdefaults__ = function.__defaults__, function.__kwdefaults__
+    return update_wrapper(twin, function)
+
+
+def _compiled(source: str, namespace: dict[str, Any]) -> Any:
+    exec(source, namespace)
+    return namespace["call"]

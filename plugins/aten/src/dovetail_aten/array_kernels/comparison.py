@@ -49,7 +49,9 @@ def define(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
     def allclose(self: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
         if self.dtype != other.dtype:
             names = [capabilities.dtypes[each.dtype].scalar_name for each in (self, other)]
-            raise RuntimeError(f"{names[0]} did not match {names[1]}: allclose compares tensors of one dtype. Convert one.")
+            raise RuntimeError(
+                f"{names[0]} did not match {names[1]}: allclose compares tensors of one dtype. Convert one."
+            )
         close = self == other
         if equal_nan:
             close = xp.logical_or(close, xp.logical_and(self != self, other != other))

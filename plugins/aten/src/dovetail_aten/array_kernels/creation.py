@@ -75,7 +75,7 @@ def _define_filled(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> 
             # A negative number fits an unsigned dtype, as in C.
             fits = -(1 << bits) <= value < 1 << bits if math.isfinite(value) else False
         if not fits:
-            raise RuntimeError(f"value cannot be converted to type {kind} without overflow: {value!r}")
+            raise RuntimeError(f"value cannot be converted to type {kind.name} without overflow: {value!r}")
 
     def filled(shape: tuple[int, ...], value: Any, dtype: Any) -> Any:
         check_representable(value, dtype)
@@ -113,7 +113,9 @@ def _define_like(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> No
 
     @kernel.named("zeros_like")
     def zeros_like(self: Any, *, dtype: Any = None, memory_format: Any = None, **options: Any) -> Any:
-        return xp.zeros(self.shape, dtype or self.dtype) if self.flags.c_contiguous else xp.zeros_like(self, dtype=dtype)
+        return (
+            xp.zeros(self.shape, dtype or self.dtype) if self.flags.c_contiguous else xp.zeros_like(self, dtype=dtype)
+        )
 
     @kernel.named("ones_like")
     def ones_like(self: Any, *, dtype: Any = None, memory_format: Any = None, **options: Any) -> Any:
@@ -195,5 +197,3 @@ def _define_ranges(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> 
         if n < 0:
             raise RuntimeError(f"n must be greater or equal to 0, got {n}")
         return xp.eye(n, dtype=dtype or default_float(capabilities))
-
-

@@ -47,7 +47,8 @@ def _define_index(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> N
                     raise _too_many(self.ndim, dim + index.ndim)
                 if tuple(index.shape) != tuple(self.shape[dim : dim + index.ndim]):
                     raise IndexError(
-                        f"The shape of the mask {list(index.shape)} at index {position} does not match the shape of the "
+                        f"The shape of the mask {list(index.shape)} at index {position} does not "
+                        "match the shape of the "
                         f"indexed tensor {list(self.shape)} at index {dim}"
                     )
                 dim += index.ndim
@@ -85,7 +86,8 @@ def _define_index(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> N
         if values.dtype != self.dtype:
             raise RuntimeError(
                 "Index put requires the source and destination dtypes match, got "
-                f"{dtypes[self.dtype].scalar_name} for the destination and {dtypes[values.dtype].scalar_name} for the source."
+                f"{dtypes[self.dtype].scalar_name} for the destination and "
+                f"{dtypes[values.dtype].scalar_name} for the source."
             )
         key = key_of(self, indices)
         try:
@@ -151,7 +153,8 @@ def _define_along(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> N
         axis = wrap_dim(dim, self.ndim)
         if self.dtype != source.dtype:
             raise RuntimeError(
-                f"index_add_(): self ({dtypes[self.dtype].scalar_name}) and source ({dtypes[source.dtype].scalar_name}) must "
+                f"index_add_(): self ({dtypes[self.dtype].scalar_name}) and source "
+                f"({dtypes[source.dtype].scalar_name}) must "
                 "have the same scalar type"
             )
         index = index.reshape(-1)
@@ -166,7 +169,8 @@ def _define_along(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> N
             )
         if index.size != along:
             raise RuntimeError(
-                f"index_add_(): Number of indices ({index.size}) should be equal to source.size(dim): ({along}), for dim: {dim}"
+                f"index_add_(): Number of indices ({index.size}) should be equal to "
+                f"source.size(dim): ({along}), for dim: {dim}"
             )
         check_range(index, self.shape[axis] if self.ndim else 1)
         if alpha != 1:
@@ -183,7 +187,8 @@ def _define_along(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> N
             raise RuntimeError("'weight' must be 2-D")
         if dtypes[indices.dtype] not in (int32, int64):
             raise RuntimeError(
-                "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
+                "Expected tensor for argument #1 'indices' to have one of the following scalar "
+                "types: Long, Int; but got "
                 f"{dtypes[indices.dtype].scalar_name} instead (while checking arguments for embedding)"
             )
         check_range(indices, weight.shape[0])
@@ -231,7 +236,8 @@ def _define_scatter(xp: Any, kernel: KernelTable, capabilities: Capabilities) ->
             for each, (n, size) in enumerate(zip(index.shape, self.shape, strict=True)):
                 if each != axis and n > size:
                     raise RuntimeError(
-                        f"Size does not match at dimension {each} expected index {list(index.shape)} to be no larger than "
+                        f"Size does not match at dimension {each} expected index "
+                        f"{list(index.shape)} to be no larger than "
                         f"self {list(self.shape)} apart from dimension {axis}"
                     )
             self = self[tuple([_ALL if each == axis else slice(n) for each, n in enumerate(index.shape)])]

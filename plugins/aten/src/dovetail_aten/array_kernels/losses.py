@@ -58,9 +58,7 @@ def _define_differences(xp: Any, kernel: KernelTable, capabilities: Capabilities
             self, target = common(name, self, target)
         return subtract(self, target)
 
-    def in_single(
-        name: str, function: Callable[..., Any], self: Any, target: Any, reduction: int, *more: Any
-    ) -> Any:
+    def in_single(name: str, function: Callable[..., Any], self: Any, target: Any, reduction: int, *more: Any) -> Any:
         """Return a loss of half-precision operands, computed in single precision."""
         self, target = common(name, self, target)
         own = self.dtype
@@ -141,7 +139,7 @@ def _define_likelihood(xp: Any, kernel: KernelTable, capabilities: Capabilities)
         if target.ndim > 1:
             raise RuntimeError("0D or 1D target tensor expected, multi-target not supported. Flatten the target.")
         # One sample may come with a target of one element.
-        if self.ndim == 1 and target.size != 1 or self.ndim == 2 and tuple(target.shape) != tuple(self.shape[:1]):
+        if (self.ndim == 1 and target.size != 1) or (self.ndim == 2 and tuple(target.shape) != tuple(self.shape[:1])):
             raise RuntimeError(
                 f"size mismatch (got input: {list(self.shape)}, target: {list(target.shape)}). "
                 "Give one class for every sample."
@@ -177,12 +175,21 @@ def _define_likelihood(xp: Any, kernel: KernelTable, capabilities: Capabilities)
             return counted, classes, counted.astype(own)
         return counted, classes, xp.where(counted, weight[classes].astype(own), numbers.of_dtype(0, own))
 
-    def forward_of_all(self: Any, classes: Any, reduction: int) -> tuple[Any, Any] | None:
-        """Return the loss where every sample counts alike; None if some class is ignored or wrong."""
+    def all_count(self: Any, target: Any, weight: Any, ignore_index: int) -> bool:
+        """Return whether the samples are many, all count alike, and need no wider dtype; then fewer passes suffice."""
+        if (
+            weight is not None
+            or target.dtype != long
+            or self.dtype in precision.halves
+            or not target.ndim == 1 < self.ndim
+        ):
+            return False
         samples, count = self.shape
         # Read as unsigned, a negative class is beyond the last one too.
-        if not samples or not classes.view(unsigned).max() < count:
-            return None
+        return bool(samples and not 0 <= ignore_index < count and target.view(unsigned).max() < count)
+
+    def forward_of_all(self: Any, classes: Any, reduction: int) -> tuple[Any, Any]:
+        samples = len(classes)
         picked = self[xp.arange(samples), classes]
         if reduction == NONE:
             return xp.negative(picked), xp.zeros((), self.dtype)
@@ -190,16 +197,11 @@ def _define_likelihood(xp: Any, kernel: KernelTable, capabilities: Capabilities)
         return (total / samples if reduction == MEAN else total), xp.asarray(samples, self.dtype)
 
     @kernel.named("nll_loss_forward")
-    def nll_loss_forward(
-        self: Any, target: Any, weight: Any, reduction: int, ignore_index: int
-    ) -> tuple[Any, Any]:
+    def nll_loss_forward(self: Any, target: Any, weight: Any, reduction: int, ignore_index: int) -> tuple[Any, Any]:
         check(self, target, weight)
         own = self.dtype
-        simple = weight is None and target.dtype == long and own not in precision.halves and self.ndim == 2
-        if simple and not 0 <= ignore_index < self.shape[1]:
-            result = forward_of_all(self, target, reduction)
-            if result is not None:
-                return result
+        if all_count(self, target, weight, ignore_index):
+            return forward_of_all(self, target, reduction)
         rows = self if self.ndim == 2 else self.reshape(1, -1)
         samples, count = rows.shape
         wide = precision.single if own in precision.halves else own
@@ -231,11 +233,11 @@ def _define_likelihood(xp: Any, kernel: KernelTable, capabilities: Capabilities)
         slope = xp.negative(grad_output.reshape(-1).astype(wide, copy=False))
         if reduction == MEAN:
             slope = slope / total_weight.astype(wide, copy=False)
-        counted, classes, weights = chosen(classes, count, weight, ignore_index, wide)
-        zero = numbers.of_dtype(0, own)
-        slope = xp.where(counted, slope * weights, numbers.of_dtype(0, wide)).astype(own, copy=False)
+        if not all_count(self, target, weight, ignore_index):
+            counted, classes, weights = chosen(classes, count, weight, ignore_index, wide)
+            slope = xp.where(counted, slope * weights, numbers.of_dtype(0, wide)).astype(own, copy=False)
         if self.size <= _FEW:
-            here = classes[:, None] == xp.arange(count)
-            return xp.where(here, slope[:, None], zero).reshape(shape)
+            here = xp.equal(classes[:, None], xp.arange(count))
+            return xp.where(here, slope[:, None], numbers.of_dtype(0, own)).reshape(shape)
         key = (xp.arange(len(classes)), classes)
         return capabilities.index_put(xp.zeros((len(classes), count), own), key, slope, False).reshape(shape)

@@ -63,7 +63,8 @@ def define(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
             )
         if a.shape != b.shape:
             raise RuntimeError(
-                f"inconsistent tensor size, expected tensor [{a.shape[0]}] and src [{b.shape[0]}] to have the same number "
+                f"inconsistent tensor size, expected tensor [{a.shape[0]}] and src [{b.shape[0]}] "
+                "to have the same number "
                 f"of elements, but got {a.shape[0]} and {b.shape[0]} elements respectively"
             )
 
@@ -99,7 +100,8 @@ def define(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
             )
         if self.shape[1] != vec.shape[0]:
             raise RuntimeError(
-                f"size mismatch, got input ({self.shape[0]}), mat ({self.shape[0]}x{self.shape[1]}), vec ({vec.shape[0]})"
+                f"size mismatch, got input ({self.shape[0]}), mat "
+                f"({self.shape[0]}x{self.shape[1]}), vec ({vec.shape[0]})"
             )
         if self.dtype != vec.dtype:
             names = [dtypes[each.dtype].scalar_name for each in (vec, self, vec)]
@@ -158,10 +160,12 @@ def check_expandable(array: Any, shape: Sequence[int]) -> None:
         if lead >= 0 and size not in (1, shape[dim + lead]):
             raise RuntimeError(
                 f"The expanded size of the tensor ({shape[dim + lead]}) must match the existing size ({size}) at "
-                f"non-singleton dimension {dim + lead}.  Target sizes: {list(shape)}.  Tensor sizes: {list(array.shape)}"
+                f"non-singleton dimension {dim + lead}.  Target sizes: {list(shape)}.  Tensor "
+                f"sizes: {list(array.shape)}"
             )
     if lead < 0:
         raise RuntimeError(
-            f"expand: the number of sizes provided ({len(shape)}) must be greater or equal to the number of dimensions in "
+            f"expand: the number of sizes provided ({len(shape)}) must be greater or equal to the "
+            "number of dimensions in "
             f"the tensor ({array.ndim})"
         )

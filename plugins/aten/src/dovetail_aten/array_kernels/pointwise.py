@@ -374,7 +374,8 @@ def _define_choices(xp: Any, kernel: KernelTable, capabilities: Capabilities) ->
         check_mask(mask)
         if isinstance(value, complex) and self.dtype not in precision.complex:
             raise RuntimeError(
-                f"value cannot be converted to type {capabilities.dtypes[self.dtype]} without overflow: {value!r}. "
+                f"value cannot be converted to type {capabilities.dtypes[self.dtype].name} without "
+                f"overflow: {value!r}. "
                 "Convert the tensor first."
             )
         return where(mask, numbers.like(self, value), self)

@@ -87,15 +87,14 @@ def _define_numbers(xp: Any, kernel: KernelTable, capabilities: Capabilities) ->
     def integers(low: int, high: int, size: Sequence[int], dtype: Any, generator: Any) -> Any:
         if low >= high:
             raise RuntimeError(
-                f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}. The upper end is exclusive."
+                f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}. The "
+                "upper end is exclusive."
             )
         sample = capabilities.integers(low, high, check_size(size), generator)
         return sample if dtype is None else sample.astype(dtype, copy=False)
 
     @kernel.named("randint")
-    def randint(
-        high: int, size: Sequence[int], *, dtype: Any = None, generator: Any = None, **options: Any
-    ) -> Any:
+    def randint(high: int, size: Sequence[int], *, dtype: Any = None, generator: Any = None, **options: Any) -> Any:
         return integers(0, high, size, dtype, generator)
 
     @kernel.named("randint.low")

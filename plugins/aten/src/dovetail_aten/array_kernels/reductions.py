@@ -52,7 +52,8 @@ def _define_sums(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> No
         if kind.category < FLOAT:
             which = "Input" if dtype is None else "Optional"
             raise RuntimeError(
-                f"mean(): could not infer output dtype. {which} dtype must be either a floating point or complex dtype. "
+                f"mean(): could not infer output dtype. {which} dtype must be either a floating "
+                "point or complex dtype. "
                 f"Got: {kind.scalar_name}. Give dtype=, or convert the tensor."
             )
 
@@ -195,9 +196,7 @@ def _define_statistics(xp: Any, kernel: KernelTable, capabilities: Capabilities)
     @precision.widened
     def variance(self: Any, dim: Dims, correction: Any, keepdim: bool) -> Any:
         if dtypes[self.dtype].category < FLOAT:
-            raise RuntimeError(
-                "std and var only support floating point and complex dtypes. Convert the tensor first."
-            )
+            raise RuntimeError("std and var only support floating point and complex dtypes. Convert the tensor first.")
         dims = wrap_dims(dim, self.ndim)
         size = count(self.shape, dims)
         freedom = max(0, size - (1 if correction is None else correction))

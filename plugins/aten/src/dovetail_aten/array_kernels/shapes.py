@@ -149,7 +149,8 @@ def cat_error(shapes: Sequence[Sequence[int]], axis: int) -> RuntimeError | None
         for dim, (expected, size) in enumerate(zip(first, shape, strict=True)):
             if dim != axis and expected != size:
                 return RuntimeError(
-                    f"Sizes of tensors must match except in dimension {axis}. Expected size {expected} but got size {size} "
+                    f"Sizes of tensors must match except in dimension {axis}. Expected size "
+                    f"{expected} but got size {size} "
                     f"for tensor number {position} in the list."
                 )
     return None

@@ -35,9 +35,7 @@ class KernelTable:
     kernels: dict[str, ArrayKernel] = field(default_factory=dict)
     helpers: dict[str, Function] = field(default_factory=dict)
 
-    def __call__(
-        self, name: str, fn: Function, *, plain: Function | None = None, into: Function | None = None
-    ) -> None:
+    def __call__(self, name: str, fn: Function, *, plain: Function | None = None, into: Function | None = None) -> None:
         """Define the kernel of one operator: ``kernel("exp", xp.exp)``."""
         self.kernels[name] = ArrayKernel(fn, plain, into)
 

@@ -52,7 +52,8 @@ def resolve_shape(size: Sequence[int], numel: int) -> tuple[int, ...]:
             return tuple(shape)
     elif numel == 0:
         raise RuntimeError(
-            f"cannot reshape tensor of 0 elements into shape {shape} because the unspecified dimension size -1 can be any "
+            f"cannot reshape tensor of 0 elements into shape {shape} because the unspecified "
+            "dimension size -1 can be any "
             "value and is ambiguous"
         )
     raise RuntimeError(f"shape '{list(size)}' is invalid for input of size {numel}")
@@ -64,7 +65,8 @@ def _define_reshapes(kernel: KernelTable, capabilities: Capabilities) -> None:
         result = capabilities.view(self, shape)
         if result is None:
             raise RuntimeError(
-                "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
+                "view size is not compatible with input tensor's size and stride (at least one "
+                "dimension spans across two "
                 "contiguous subspaces). Use .reshape(...) instead."
             )
         return result
@@ -88,7 +90,8 @@ def _define_reshapes(kernel: KernelTable, capabilities: Capabilities) -> None:
         lead = len(shape) - len(own)
         if lead < 0:
             raise RuntimeError(
-                f"expand(tensor of shape {list(own)}, size={list(shape)}): the number of sizes provided ({len(shape)}) must "
+                f"expand(tensor of shape {list(own)}, size={list(shape)}): the number of sizes "
+                f"provided ({len(shape)}) must "
                 f"be greater or equal to the number of dimensions in the tensor ({len(own)})"
             )
         return capabilities.expand(self, tuple([_expanded(shape, own, dim, lead) for dim in range(len(shape))]))
@@ -121,7 +124,8 @@ def _expanded(shape: tuple[int, ...], own: tuple[int, ...], dim: int, lead: int)
         return present
     if present != 1 or size < 0:
         raise RuntimeError(
-            f"The expanded size of the tensor ({size}) must match the existing size ({present}) at non-singleton dimension "
+            f"The expanded size of the tensor ({size}) must match the existing size ({present}) at "
+            "non-singleton dimension "
             f"{dim}.  Target sizes: {list(shape)}.  Tensor sizes: {list(own)}"
         )
     return size
@@ -133,7 +137,8 @@ def _define_permutations(kernel: KernelTable) -> None:
         ndim = self.ndim
         if len(dims) != ndim:
             raise RuntimeError(
-                "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired "
+                "permute(sparse_coo): number of dimensions in the tensor input does not match the "
+                "length of the desired "
                 f"ordering of dimensions i.e. input.dim() = {ndim} is not equal to len(dims) = {len(dims)}"
             )
         order = [wrap_dim(dim, ndim) for dim in dims]
@@ -195,9 +200,7 @@ def _define_selections(xp: Any, kernel: KernelTable, capabilities: Capabilities)
         return embedding_of(input_sizes, key, grad_output[(_ALL,) * axis + (None, ...)])
 
     @kernel.named("slice_backward")
-    def slice_backward(
-        grad_output: Any, input_sizes: Sequence[int], dim: int, start: int, end: int, step: int
-    ) -> Any:
+    def slice_backward(grad_output: Any, input_sizes: Sequence[int], dim: int, start: int, end: int, step: int) -> Any:
         axis = wrap_dim(dim, len(input_sizes))
         return embedding_of(input_sizes, (_ALL,) * axis + (slice(start, end, step),), grad_output)
 
@@ -244,7 +247,8 @@ def _define_pieces(kernel: KernelTable) -> None:
             )
         if sum(split_sizes) != size:
             raise RuntimeError(
-                f"split_with_sizes expects split_sizes to sum exactly to {size} (input tensor's size at dimension {axis}), "
+                f"split_with_sizes expects split_sizes to sum exactly to {size} (input tensor's "
+                f"size at dimension {axis}), "
                 f"but got split_sizes={list(split_sizes)}"
             )
         before, pieces, start = (_ALL,) * axis, [], 0
@@ -264,9 +268,7 @@ def _define_memory(kernel: KernelTable, capabilities: Capabilities) -> None:
         return self
 
     @kernel.named("as_strided")
-    def as_strided(
-        self: Any, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
-    ) -> Any:
+    def as_strided(self: Any, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Any:
         if len(size) != len(stride):
             raise RuntimeError(f"mismatch in length of strides and shape: {list(stride)} and {list(size)}")
         if any(step < 0 for step in stride):
@@ -281,7 +283,8 @@ def _define_memory(kernel: KernelTable, capabilities: Capabilities) -> None:
             reach = 1 + (storage_offset or 0)
             reach += sum([(length - 1) * step for length, step in zip(size, stride, strict=True)])
             raise RuntimeError(
-                f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {storage_offset or 0}, and itemsize "
+                f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset "
+                f"{storage_offset or 0}, and itemsize "
                 f"{itemsize} requiring a storage size of {reach * itemsize} are out of bounds for the storage"
             )
         return result
@@ -319,7 +322,8 @@ def _define_memory(kernel: KernelTable, capabilities: Capabilities) -> None:
         whole = wholes.get(dtypes[self.dtype])
         if whole is None:
             raise RuntimeError(
-                f"view_as_complex is only supported for half, float and double tensors, but got a tensor of scalar type: "
+                "view_as_complex is only supported for half, float and double tensors, but got a "
+                "tensor of scalar type: "
                 f"{dtypes[self.dtype].scalar_name}"
             )
         if not self.ndim:

@@ -5,8 +5,6 @@ Pointwise operators follow from their kind and promotion in the operator table; 
 
 from __future__ import annotations
 
-from typing import Any
-
 from dovetail_dispatcher import Kernel, Operator, registry
 from dovetail_dispatcher.kernels import ARRAY
 from dovetail_kernel import DispatchKey
@@ -20,7 +18,6 @@ __all__ = ["DATA_DEPENDENT", "register", "rules"]
 DATA_DEPENDENT = ("aten::nonzero", "aten::masked_select", "aten::equal")
 """Operators whose result cannot be told from shapes: on the meta device there is no kernel for them."""
 
-_COMPOSITE = (DispatchKey.CompositeImplicitAutograd, DispatchKey.CompositeExplicitAutograd)
 
 
 def rules() -> dict[str, Rule]:
@@ -32,22 +29,20 @@ def rules() -> dict[str, Rule]:
 
 
 def rule_of(op: Operator, known: dict[str, Rule]) -> Rule | None:
-    """Return the rule of an operator, or None where there is none to have."""
+    """Return the rule of an operator, or None where it is made of others, or has none."""
     name = f"{op.base_name}.{op.overload}" if op.overload else op.base_name
-    written: Rule | None = known.get(name)
-    if written is not None:
-        return written
-    return pointwise_rule(op) if op.kind == "pointwise" else None
+    if op.newest(DispatchKey.CompositeImplicitAutograd):
+        return None
+    if name in known:
+        return known[name]
+    composite = op.newest(DispatchKey.CompositeExplicitAutograd)
+    return pointwise_rule(op) if op.kind == "pointwise" and not composite else None
 
 
 def register() -> None:
-    """Register the rules for every operator of the base library that is not made of others."""
+    """Register the rules for every operator of the base library."""
     known = rules()
     for op in registry.all_operators():
-        if op.namespace != "aten" or op.variant_of is not None or any(op.newest(key) for key in _COMPOSITE):
-            continue
-        rule: Any = rule_of(op, known)
-        if rule is not None:
-            kernel = Kernel(rule, DispatchKey.Meta, ARRAY, f"{__file__}:1")
-            registry.add_kernel(op.name, op.overload, kernel, [])
+        if op.namespace == "aten" and op.variant_of is None and (rule := rule_of(op, known)) is not None:
+            registry.add_kernel(op.name, op.overload, Kernel(rule, DispatchKey.Meta, ARRAY, f"{__file__}:1"), [])
     copies.register_copy()

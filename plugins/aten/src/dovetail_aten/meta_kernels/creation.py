@@ -71,13 +71,30 @@ def _scalar_tensor(s: Any, *, dtype: Any = None, **_options: Any) -> MetaArray:
     return MetaArray((), dtype)
 
 
-@rule("empty_like", "rand_like", "randn_like")
+@rule("empty_like", "zeros_like", "ones_like", "rand_like", "randn_like")
 def _empty_like(self: MetaArray, *, dtype: Any = None, memory_format: Any = None, **_options: Any) -> MetaArray:
     if memory_format in (None, preserve_format):
         return dense_like(self, dtype)
     order = order_of(memory_format, self.ndim)
     assert order is not None or memory_format is contiguous_format
     return MetaArray(self.shape, dtype or self.dtype, strides_in_order(self.shape, order or range(self.ndim)))
+
+
+@rule("full_like")
+def _full_like(self: MetaArray, fill_value: Any, **options: Any) -> MetaArray:
+    return _empty_like(self, **options)
+
+
+@rule("new_empty", "new_zeros", "new_ones")
+def _new_empty(self: MetaArray, size: Sequence[int], *, dtype: Any = None, **_options: Any) -> MetaArray:
+    return MetaArray(size, dtype or self.dtype)
+
+
+@rule("new_full")
+def _new_full(
+    self: MetaArray, size: Sequence[int], fill_value: Any, *, dtype: Any = None, **_options: Any
+) -> MetaArray:
+    return MetaArray(size, dtype or self.dtype)
 
 
 @rule("randint")

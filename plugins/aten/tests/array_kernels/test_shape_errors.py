@@ -1,0 +1,59 @@
+"""PyTorch's words for shapes that do not broadcast and dtypes that are not supported."""
+
+from __future__ import annotations
+
+import pytest
+
+from dovetail_aten.array_kernels import wrap_dim, wrap_dims
+from dovetail_aten.shape_errors import broadcast_error, unsupported_error
+
+
+def test_the_first_differing_dimension_is_named():
+    message = str(broadcast_error([(2,), (3,)]))
+    assert message.startswith(
+        "The size of tensor a (2) must match the size of tensor b (3) at non-singleton dimension 0"
+    )
+
+
+def test_dimensions_count_from_the_front_of_the_longer_shape():
+    assert "at non-singleton dimension 2" in str(broadcast_error([(5, 4, 3), (2,)]))
+
+
+def test_a_third_operand_is_compared_with_what_the_first_two_make():
+    assert "tensor a (4) must match the size of tensor b (3)" in str(broadcast_error([(1,), (4,), (3,)]))
+
+
+@pytest.mark.parametrize("shapes", ([(2, 1), (3,)], [(), (3,)], [(0,), (1,)], []))
+def test_shapes_that_broadcast_give_no_error(shapes):
+    assert broadcast_error(shapes) is None
+
+
+def test_bool_minus_bool_has_no_meaning():
+    assert isinstance(unsupported_error("sub", ["Bool", "Bool"]), RuntimeError)
+    assert "Subtraction, the `-` operator, with two bool tensors is not supported" in str(
+        unsupported_error("sub", ["Bool"])
+    )
+    assert "Negation, the `-` operator, on a bool tensor" in str(unsupported_error("neg", ["Bool"]))
+
+
+def test_another_dtype_has_no_implementation():
+    error = unsupported_error("bitwise_and", ["Float"])
+    assert isinstance(error, NotImplementedError)
+    assert "\"bitwise_and\" not implemented for 'Float'" in str(error)
+
+
+def test_dimensions_are_wrapped_from_the_end():
+    assert wrap_dim(-1, 3) == 2
+    assert wrap_dims((-1, 0), 3) == (2, 0)
+    assert wrap_dims(None, 2) == (0, 1)
+    assert wrap_dims((), 2) == (0, 1)
+
+
+def test_a_number_has_no_dimension_to_reduce():
+    assert wrap_dim(-1, 0) == 0
+    assert wrap_dims(0, 0) == ()
+
+
+def test_a_dimension_out_of_range_is_an_index_error():
+    with pytest.raises(IndexError, match=r"expected to be in range of \[-1, 0\], but got 3"):
+        wrap_dim(3, 0)
