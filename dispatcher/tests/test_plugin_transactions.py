@@ -35,7 +35,7 @@ def dovetail_load(group, name):
 
 @pytest.fixture
 def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Installer]:
-    """Writes modules, each the library of the namespace that it is named after, and returns a manager that knows them."""
+    """Writes modules, each the library of the namespace of its name, and returns a manager that knows them."""
     monkeypatch.syspath_prepend(str(tmp_path))
     before = registry.all_operators()
     modules = []

@@ -284,7 +284,7 @@ ERRORS: dict[str, tuple[Callable[[Any], Any], str]] = {
     "unknown key": (lambda s: s.L(s.ns, "IMPL", "Foo"), "could not parse dispatch key: Foo"),
     "duplicate": (
         lambda s: defined(s, "f(Tensor x) -> Tensor", "f(Tensor x) -> Tensor"),
-        "Tried to register an operator (cmp::f(Tensor x) -> Tensor) with the same name and overload name multiple times",
+        "Tried to register an operator (cmp::f(Tensor x) -> Tensor) with the same name and overload name",
     ),
     "def in IMPL": (
         lambda s: s.L(s.ns, "IMPL").define("h(Tensor x) -> Tensor"),

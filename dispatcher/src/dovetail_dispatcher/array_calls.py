@@ -50,7 +50,7 @@ def array_wrapper(backend: Backend, base: int) -> Callable[[Any, TensorBase | No
 
 
 def call_error(op: Operator, error: Exception, *operands: TensorBase | None) -> Exception:
-    """Return what to raise for `error`, which came out of a pointwise array kernel: PyTorch's words where it is known."""
+    """Return what to raise for `error`, which came out of a pointwise array kernel, in PyTorch's words if it is known."""
     tensors = [t for t in operands if isinstance(t, TensorBase)]
     mismatch = broadcast_error([tuple(t.array.shape) for t in tensors])
     if mismatch is not None:
@@ -149,7 +149,7 @@ def write_out(out: TensorBase, array: Any) -> None:
         if out.numel():
             warnings.warn(
                 f"An output with one or more elements was resized since it had shape {list(out.shape)}, which does not "
-                f"match the required output shape {list(array.shape)}. Give out= a tensor of that shape, or an empty one.",
+                f"match the required output shape {list(array.shape)}. Give out= an empty tensor, or one of that shape.",
                 UserWarning,
                 stacklevel=4,
             )

@@ -31,7 +31,7 @@ _definitions: Final[dict[str, CustomOpDef]] = {}
 class CustomOpDef:
     """What `custom_op` makes: a callable operator, on which further kernels and its derivative are registered.
 
-    The class of each is its own, with the operator's entry as ``__call__``: nothing stands between a call and its route.
+    The class of each is its own, with the operator's entry as ``__call__``: nothing stands between call and route.
     """
 
     _opoverload: OpOverload

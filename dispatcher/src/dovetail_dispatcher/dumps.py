@@ -112,9 +112,9 @@ def existing_operator(op: object) -> Operator:
     name = op if isinstance(op, str) else op.name() if hasattr(op, "name") else str(op).replace(".", "::", 1)
     found = registry.find_qualified(name)
     if found is None:
+        names = [each.qualified_name for each in registry.all_operators()]
         raise RuntimeError(
-            f"operator {name} does not exist.{did_you_mean(name, [o.qualified_name for o in "
-            "registry.all_operators()])} Load the library that defines it, or define it."
+            f"operator {name} does not exist.{did_you_mean(name, names)} Load the library that defines it, or define it."
         )
     return found
 
@@ -131,8 +131,8 @@ def dump_of(op: Operator) -> str:
     lines = [f"name: {op.qualified_name}"]
     if op.is_defined:
         lines += [f"schema: {op.schema}", f"debug: registered at {op.defined_at}", "alias analysis kind: FROM_SCHEMA"]
-   
-    else: lines.append("schema: (none)")
+    else:
+        lines.append("schema: (none)")
     stacks = {key: list(stack) for key, stack in op.kernels.items()}
     if formula := formula_kernel(op):
         stacks[DispatchKey.Autograd] = [*stacks.get(DispatchKey.Autograd, []), formula]
@@ -167,9 +167,9 @@ def _dispatch_check_invariants(name: str) -> None:
 
 def _dispatch_check_all_invariants() -> None:
     """Check that the table is in order for every operator; raises as `_dispatch_check_invariants` does."""
-   
-    with
-    registry.lock: for op in registry.all_operators(): _check(op)
+    with registry.lock:
+        for op in registry.all_operators():
+            _check(op)
 
 
 def _dispatch_find_dangling_impls() -> list[str]:

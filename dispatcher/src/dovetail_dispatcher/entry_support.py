@@ -25,7 +25,7 @@ class _Missing:
 
 
 MISSING: Final = _Missing()
-"""Default of an entry's required parameters: whoever looks at it leaves the fast path, and `miss` says what is missing."""
+"""Default of an entry's required parameters: it sends a call to `miss`, which says what is missing."""
 
 NUMBERS_ALLOWED: Final = ("aten",)
 """Namespaces in whose operators a Python number may stand for a Tensor."""

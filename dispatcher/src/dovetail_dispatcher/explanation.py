@@ -150,7 +150,7 @@ def explain(op: Any, /, *args: Any, **kwargs: Any) -> Explanation:
     Parameters
     ----------
     op
-        An operator: ``ops.aten.add``, ``ops.aten.add.Tensor``, a `CustomOpDef`, or a name such as ``"aten::add.Tensor"``.
+        An operator: ``ops.aten.add``, ``ops.aten.add.Tensor``, a `CustomOpDef`, or a name, ``"aten::add.Tensor"``.
     *args, **kwargs
         The arguments of the call.
 

@@ -1,4 +1,4 @@
-"""Derivative formulas as plain records in the operator table: registered without autograd, carried out by its plugin."""
+"""Derivative formulas as plain records in the operator table: registered without autograd, and carried out by it."""
 
 from __future__ import annotations
 

@@ -56,8 +56,8 @@ def define(qualname: Any, schema: str, *, lib: Library | None = None, tags: Tag 
     namespace, name = _split(qualname)
     if not re.match(r"\(.*\) -> .*", schema):
         raise ValueError(
-            f'define(qualname, schema, ...): expected schema to look like e.g. "(Tensor x) -> Tensor" but got "{schema}". '
-            "Leave the name out of it."
+            'define(qualname, schema, ...): expected schema to look like e.g. "(Tensor x) -> Tensor" but got '
+            f'"{schema}". Leave the name out of it.'
         )
     _library(namespace, lib).define(f"{name}{schema}", tags=tags)
 

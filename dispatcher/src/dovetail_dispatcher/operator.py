@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Operator:
-    """One overload of one operator. It exists from its first definition or kernel on; `schema` is None before the definition.
+    """One overload of one operator. It exists from its first definition or kernel on, whichever comes first.
 
     Attributes
     ----------
@@ -95,7 +95,7 @@ class Operator:
     def undefine(self) -> None:
         """Take back the definition, and what was said of it."""
         self.forget_routes()
-        # Entries of this definition keep the old dict, which stays empty: their calls are bound to the schema of the day.
+        # Entries of this definition keep the old dict, which stays empty, so that their calls are bound anew.
         self.routes = {}
         self._schema = self._schema_text = self.defined_at = self._handle = None
         self.definition = self.formula = None

@@ -241,15 +241,11 @@ class OpOverloadPacket:
         op = registry.find(self._qualified_op_name, "" if name == "default" else name)
         if op is None or not op.is_defined:
             raise AttributeError(
-                f"The underlying op of '{printed}' has no overload name '{name}'.{did_you_mean(name, "
-                f"self.overloads())} It has: {', '.join(self.overloads()) or "
-                " "
-                " "
-                " "
-                "'none'}."
+                f"The underlying op of '{printed}' has no overload name '{name}'."
+                f"{did_you_mean(name, self.overloads())} It has: {', '.join(self.overloads()) or 'none'}."
             )
-        overload: OpOverload =
-        op.handle return overload
+        overload: OpOverload = op.handle
+        return overload
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         operators = self._operators

@@ -124,7 +124,7 @@ def define(
 def define_many(
     rows: Iterable[tuple[str, str, str, tuple[str, ...], tuple[Any, ...], str | None]], location: str
 ) -> None:
-    """Define the operators of a generated table: rows of schema text, kind, promotion, promote, tags, functional operator.
+    """Define a generated table: rows of schema text, kind, promotion, promote, tags and functional operator.
 
     The texts (with namespace) were checked when they were generated, and are parsed when first looked at. An in-place
     or ``out=`` variant names its functional operator (``"aten::add.Tensor"``), which stands before it in the table.
@@ -325,7 +325,7 @@ def _drop_if_empty(op: Operator) -> None:
 
 @contextmanager
 def _changing(op: Operator | None = None) -> Iterator[None]:
-    """Change `op`, or what concerns all operators: routes are gone before, and what counts on the epoch is told after."""
+    """Change `op`, or what concerns all operators: routes are gone before, and the epoch is another one after."""
     for each in all_operators() if op is None else (op,):
         each.forget_routes()
     try:

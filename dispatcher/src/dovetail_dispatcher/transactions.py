@@ -15,7 +15,7 @@ from . import registry
 def transaction() -> Iterator[None]:
     """Take back, on an exception, every registration made inside by this task.
 
-    A transaction inside another is on its own: a plugin that was loaded whole, on behalf of one that then failed, stays.
+    A transaction inside another is on its own: a plugin loaded whole, on behalf of one that then failed, stays.
     """
     undos: list[registry.Undo] = []
     outer = registry.transaction_undos.get()

@@ -17,6 +17,10 @@ class ArrayBackend:
         Classes whose instances are this backend's arrays.
     mutable_arrays
         False for arrays that cannot be written (in-place operators then raise until functionalization exists).
+    error_state
+        ``(set, reset, quiet)`` of a context variable under whose value `quiet` the array library does not warn of
+        overflow, division by zero or NaN, which are results here; ``reset`` takes what ``set`` returned. None where it
+        never warns. Routes and the engine set it around whatever is not a single array function.
     dtype_bits
         Native dtype of an array (``array.dtype``) to the dtype bit of a signature. Total over what kernels may return.
     native_dtypes
@@ -25,8 +29,13 @@ class ArrayBackend:
 
     array_types: ClassVar[tuple[type, ...]] = ()
     mutable_arrays: ClassVar[bool] = True
+    error_state: ClassVar[tuple[Callable[[Any], Any], Callable[[Any], Any], Any] | None] = None
     dtype_bits: Mapping[Any, int]
     native_dtypes: Mapping[dtype, Any]
+
+    def may_warn(self, function: Callable[..., Any]) -> bool:
+        """Return whether a call of `function` needs the quiet error state: False for what warns in its caller's name."""
+        return self.error_state is not None
 
     def asarray(self, value: Any, native_dtype: Any = None) -> Any:
         """Return `value` (a Python number, nested sequence, host array or array of this backend) as an array."""

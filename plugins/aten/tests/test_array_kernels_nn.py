@@ -29,13 +29,14 @@ DTYPES = {
         np.complex128: dk.complex128,
     }.items()
 }
+NATIVE_DTYPES = {dtype: native for native, dtype in DTYPES.items()}
 
 
 class NumPyCapabilities:
     """What these families ask of a backend, in plain NumPy."""
 
     dtypes = DTYPES
-    native_dtypes = {dtype: native for native, dtype in DTYPES.items()}
+    native_dtypes = NATIVE_DTYPES
 
     def number(self, value: complex, native_dtype: Any) -> Any:
         array = np.asarray(value).astype(native_dtype)
@@ -57,7 +58,7 @@ class NumPyCapabilities:
 
 TABLE = KernelTable()
 for family in (activations, losses, normalization):
-    family.define(np, TABLE, NumPyCapabilities())  # type: ignore[arg-type]
+    family.define(np, TABLE, NumPyCapabilities())
 
 
 def call(name: str, *args: Any, **kwargs: Any) -> Any:

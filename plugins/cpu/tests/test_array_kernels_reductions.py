@@ -18,7 +18,7 @@ def array(*shape: int, dtype: np.dtype = SINGLE, seed: int = 0) -> np.ndarray:
 @pytest.mark.parametrize("dtype", (*FLOATS, np.dtype("int32"), np.dtype("uint8"), np.dtype("bool")), ids=str)
 @pytest.mark.parametrize("name", ("sum", "prod", "max", "min", "argmax", "argmin", "any", "all", "count_nonzero"))
 def test_a_reduction_of_everything_agrees_with_pytorch(name, dtype, compare):
-    if dtype == bool and name in ("argmax", "argmin"):
+    if dtype.kind == "b" and name in ("argmax", "argmin"):
         pytest.skip("PyTorch has no argmax of bool")
     compare(name, array(3, 4, dtype=dtype))
     compare(name, array(dtype=dtype))

@@ -16,6 +16,7 @@ A functional pointwise route for operands of one dtype is no more than::
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -59,6 +60,14 @@ def array_route(op: Operator, kernel: Kernel, backend: Backend, key: int, *, inf
         write to an array that cannot be written.
     """
     return _ArrayRoute(op, kernel, backend, key, inference).text
+
+
+_COMPUTE_NOTHING = ("view", "factory")
+"""Kinds of operators whose kernels have nothing to warn of."""
+
+
+def _indented(lines: list[str]) -> list[str]:
+    return [f"    {line}" for line in lines]
 
 
 class _ArrayRoute:
@@ -140,21 +149,36 @@ class _ArrayRoute:
         """Add the call of the kernel, its result left in `target`, with its errors put in the words of the schema."""
         positional = [self.expressions[a.name] for a in self.inputs if not a.kwarg_only]
         keyword = [f"{a.name}={self.expressions[a.name]}" for a in self.inputs if a.kwarg_only]
-        call = f"kernel({', '.join(positional + keyword)})"
-        if self.kernel.plain is not None:
-            self.bind(plain=self.kernel.plain)
-            plain = f"plain({', '.join(self.expressions[a.name] for a in self.inputs if is_tensor_like(a))})"
-            tests = self.default_tests()
-            call = f"{plain} if {' and '.join(tests)} else {call}" if tests else plain
-        self.guarded(f"{target} = {call}")
+        general = self.quiet(f"{target} = kernel({', '.join(positional + keyword)})", self.kernel.fn)
+        if self.kernel.plain is None:
+            self.guarded(general)
+            return
+        self.bind(plain=self.kernel.plain)
+        arguments = ", ".join(self.expressions[a.name] for a in self.inputs if is_tensor_like(a))
+        self.guarded(self.chosen(self.quiet(f"{target} = plain({arguments})", self.kernel.plain), general))
 
-    def guarded(self, line: str) -> None:
+    def chosen(self, plain: list[str], general: list[str]) -> list[str]:
+        """Return the lines that run `plain` where every argument but the tensors has its default, else `general`."""
+        tests = self.default_tests()
+        if not tests:
+            return plain
+        return [f"if {' and '.join(tests)}:", *_indented(plain), "else:", *_indented(general)]
+
+    def quiet(self, line: str, function: Callable[..., Any]) -> list[str]:
+        """Return the lines that run `line` without floating-point warnings out of `function`."""
+        state = self.arrays.error_state
+        if state is None or self.op.kind in _COMPUTE_NOTHING or not self.arrays.may_warn(function):
+            return [line]
+        self.bind(set_error_state=state[0], reset_error_state=state[1], QUIET=state[2])
+        return ["quiet = set_error_state(QUIET)", "try:", f"    {line}", "finally:", "    reset_error_state(quiet)"]
+
+    def guarded(self, lines: list[str]) -> None:
         if self.op.kind != "pointwise":
-            self.add(line)
+            self.add(*lines)
             return
         self.bind(call_error=partial(call_error, self.op))
         operands = ", ".join(parameter(a) for a in self.tensors)
-        self.add("try:", f"    {line}")
+        self.add("try:", *_indented(lines))
         self.add("except (ValueError, TypeError) as error:", f"    raise call_error(error, {operands}) from error")
 
     def default_tests(self) -> list[str]:
@@ -257,7 +281,6 @@ class _ArrayRoute:
                 self.bind(check_overlap=check_overlap)
                 self.add(f"if {local}._storage is not None and {local}._storage is {name}._storage:")
                 self.add(f"    check_overlap({name}, {local})")
-        tests = self.default_tests()
         into = self.kernel.into
         own_dtype = self.wanted is not None and not self.text.promoted and self.op.promotion != "bool_result"
         if self.wanted is not None and self.op.promotion != "bool_result":
@@ -266,14 +289,11 @@ class _ArrayRoute:
         if into is not None and own_dtype:
             self.bind(into=into)
             arrays = ", ".join(self.expressions[a.name] for a in self.inputs if is_tensor_like(a))
-            direct = f"into({arrays}, out={name}.array)"
-            if not tests:
-                self.guarded(direct)
-            else:
-                positional = [self.expressions[a.name] for a in self.inputs if not a.kwarg_only]
-                keyword = [f"{a.name}={self.expressions[a.name]}" for a in self.inputs if a.kwarg_only]
-                general = f"write_into({name}, kernel({', '.join(positional + keyword)}), None)"
-                self.guarded(f"{direct} if {' and '.join(tests)} else {general}")
+            direct = self.quiet(f"into({arrays}, out={name}.array)", into)
+            positional = [self.expressions[a.name] for a in self.inputs if not a.kwarg_only]
+            keyword = [f"{a.name}={self.expressions[a.name]}" for a in self.inputs if a.kwarg_only]
+            call = f"write_into({name}, kernel({', '.join(positional + keyword)}), None)"
+            self.guarded(self.chosen(direct, self.quiet(call, self.kernel.fn)))
         else:
             self.call("array")
             computed = (
@@ -281,7 +301,7 @@ class _ArrayRoute:
                 if self.text.promoted and self.wanted is None and self.op.promotion != "bool_result"
                 else "None"
             )
-            self.guarded(f"write_into({name}, array, {computed})")
+            self.guarded([f"write_into({name}, array, {computed})"])
         self.count_write(name)
         self.text.results = [name] if self.schema.returns else []
 

@@ -142,7 +142,7 @@ def _source(
 
 
 def numbers_allowed(schema: FunctionSchema, promote: Collection[str]) -> bool:
-    """Return whether a Python number may stand for the second of two tensors: both take part in promotion, nothing else."""
+    """Return whether a Python number may stand for the second of two tensors: both, and they alone, are promoted."""
     inputs = [a for a in schema.arguments if not a.is_out]
     tensors = [a for a in inputs if is_tensor_like(a)]
     return (

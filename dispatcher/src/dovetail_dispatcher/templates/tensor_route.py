@@ -137,7 +137,7 @@ def _same_default(own: inspect.Parameter, argument: Argument) -> bool:
 
 
 def strip_defaults(schema: FunctionSchema, *values: Any) -> tuple[list[Any], dict[str, Any]]:
-    """Return a call's arguments without those equal to their default: trailing positional ones, any keyword-only one."""
+    """Return a call's arguments without those equal to their default: trailing positional, and keyword-only ones."""
     positional = [(a, v) for a, v in zip(schema.arguments, values, strict=True) if not a.kwarg_only]
     while positional and equals_default(*positional[-1]):
         positional.pop()

@@ -1,4 +1,4 @@
-"""The generic array kernels keep to what any array namespace can do: no ``out=``, no item assignment, no in-place operator."""
+"""The generic array kernels do what any array namespace can: no ``out=``, no item assignment, no in-place operator."""
 
 from __future__ import annotations
 

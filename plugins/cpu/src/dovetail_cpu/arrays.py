@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ctypes import c_size_t
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -11,7 +12,7 @@ from dovetail_aten.memory_layout import contiguous_strides
 from dovetail_kernel import ArrayBackend
 
 from .dtypes import DTYPE_BITS, NATIVE_DTYPES
-from .silence import silent
+from .silence import ERROR_STATE, silent
 
 _copyto = silent(np.copyto)
 _astype = silent(np.ndarray.astype)
@@ -29,6 +30,13 @@ class CpuArrays(ArrayBackend):
     array_types = (np.ndarray,)
     dtype_bits = DTYPE_BITS
     native_dtypes = NATIVE_DTYPES
+    error_state = ERROR_STATE
+
+    def may_warn(self, function: Any) -> bool:
+        """Return False for ufuncs and their methods: they warn in the name of their caller, and a route has none."""
+        while isinstance(function, partial):
+            function = function.func
+        return not isinstance(getattr(function, "__self__", function), np.ufunc)
 
     def asarray(self, value: Any, native_dtype: Any = None) -> np.ndarray[Any, Any]:
         """Return `value` as an array in the machine's byte order, without a copy where possible.
@@ -102,7 +110,7 @@ class CpuArrays(ArrayBackend):
         return tuple([stride // itemsize for stride in array.strides])
 
     def copy_into(self, destination: np.ndarray[Any, Any], source: Any) -> None:
-        """Write `source`, broadcast and cast, into `destination`; a complex number gives its real part to a real one."""
+        """Write `source`, broadcast and cast, into `destination`; a real one takes the real part of complex numbers."""
         if source.dtype == destination.dtype:
             np.copyto(destination, source)
         else:

@@ -101,7 +101,7 @@ def _define_pointwise(kernel: KernelTable, capabilities: Capabilities) -> None:
             and self.dtype is _SINGLE
             and self.shape == grad_output.shape
         ):
-            # Choosing by bits is twice as fast as where; a product with the mask would make NaN of an infinite gradient.
+            # Choosing by bits is twice as fast as where; a product with the mask would make NaN of infinity.
             mask = numpy.subtract((self <= 0).view(numpy.int8), 1, dtype=numpy.int32)
             if mask.ndim and grad_output.flags.c_contiguous:
                 return numpy.bitwise_and(mask, grad_output.view(numpy.int32), out=mask).view(numpy.float32)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
@@ -19,7 +19,7 @@ _BLOCK = 1 << 15
 
 def define(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
     """Define the kernels of this family."""
-    generic = kernel.kernels["native_layer_norm"].fn
+    generic: Callable[..., tuple[Any, Any, Any]] = kernel.kernels["native_layer_norm"].fn
 
     @kernel.named("native_layer_norm")
     def native_layer_norm(

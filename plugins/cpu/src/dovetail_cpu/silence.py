@@ -33,6 +33,10 @@ def _find_error_state() -> tuple[ContextVar[Any], Any]:
 _error_state, _QUIET = _find_error_state()
 _set, _reset = _error_state.set, _error_state.reset
 
+ERROR_STATE: Final = (_set, _reset, _QUIET)
+"""What routes and the autograd engine set around array functions: see `ArrayBackend.error_state`."""
+
+_VARIADIC: Final = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
 _UFUNC_CALLS: Final = {
     1: "def call(a, out=None):\n    return ufunc(a, out)\n",
     2: "def call(a, b, out=None):\n    return ufunc(a, b, out)\n",
@@ -50,11 +54,11 @@ def call({parameters}):
 def silent(function: Function) -> Function:
     """Return `function` without floating-point warnings. A ufunc takes its operands by position, and ``out=``."""
     if isinstance(function, np.ufunc) and function.nin in _UFUNC_CALLS and function.nout == 1:
-        call = _compiled(_UFUNC_CALLS[function.nin], {"__name__": None, "ufunc": function})
+        call: Function = _compiled(_UFUNC_CALLS[function.nin], {"__name__": None, "ufunc": function})
         call.__name__ = call.__qualname__ = function.__name__
         call.__module__ = "numpy"
         return call
-    if isinstance(function, FunctionType) and not function.__code__.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS):
+    if isinstance(function, FunctionType) and not function.__code__.co_flags & _VARIADIC:
         return _quiet_twin(function)
 
     @wraps(function)
@@ -69,7 +73,7 @@ def silent(function: Function) -> Function:
 
 
 def _quiet_twin(function: FunctionType) -> Function:
-    """Return a function with the very parameters of `function`: forwarding them all costs as much as a small operator."""
+    """Return a function with the very parameters of `function`: to forward them as ``*args, **kwargs`` costs more."""
     code = function.__code__
     positional = code.co_varnames[: code.co_argcount]
     keywords = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]

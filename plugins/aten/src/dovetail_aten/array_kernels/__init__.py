@@ -1,7 +1,7 @@
-"""Array kernels of the base library, written once against an array namespace and registered by every backend for itself.
+"""Array kernels of the base library, written once against an array namespace; every backend registers them for itself.
 
-They are functional: they never write to an argument, never use ``out=`` or item assignment, and return new arrays unless
-their operator is a view. What a namespace does not offer that way comes from the backend's `Capabilities`.
+They are functional: they never write to an argument, never use ``out=`` or item assignment, and return new arrays
+unless their operator is a view. What a namespace does not offer that way comes from the backend's `Capabilities`.
 """
 
 from __future__ import annotations
@@ -82,8 +82,8 @@ def array_kernel_table(xp: Any, capabilities: Capabilities, more: Sequence[Defin
     capabilities
         What the backend supplies beyond it.
     more
-        Functions ``define(xp, kernel, capabilities)`` that run afterwards; what they define takes the place of the generic
-        kernel.
+        Functions ``define(xp, kernel, capabilities)`` that run afterwards; what they define takes the place of the
+        generic kernel.
     """
     table = KernelTable()
     for define in (*[family.define for family in _FAMILIES], *more):
@@ -106,8 +106,8 @@ def register_array_kernels(
     Returns
     -------
     dict
-        Functions that derivative bodies call though no array kernel stands for them (``sum_to``, ``conj``, ``reshape``, …),
-        for `dovetail_dispatcher.array_kernels.add_helpers`.
+        Functions that derivative bodies call though no array kernel stands for them (``sum_to``, ``conj``, ``reshape``,
+        …), for `dovetail_dispatcher.array_kernels.add_helpers`.
     """
     table = array_kernel_table(xp, capabilities, more)
     for name, kernel in table.kernels.items():

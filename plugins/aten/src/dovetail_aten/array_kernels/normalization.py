@@ -29,14 +29,14 @@ def check_layer_norm(input: Any, normalized_shape: Sequence[int], weight: Any, b
     for name, array in (("weight", weight), ("bias", bias)):
         if array is not None and tuple(array.shape) != shape:
             raise RuntimeError(
-                f"Expected {name} to be of same shape as normalized_shape, but got {name} of shape {list(array.shape)} and "
-                f"normalized_shape = {list(shape)}. Reshape it."
+                f"Expected {name} to be of same shape as normalized_shape, but got {name} of shape {list(array.shape)} "
+                f"and normalized_shape = {list(shape)}. Reshape it."
             )
     lead: int = input.ndim - len(shape)
     if lead < 0 or tuple(input.shape[lead:]) != shape:
         raise RuntimeError(
-            f"Given normalized_shape={list(shape)}, expected input with shape [*, {', '.join(map(str, shape))}], but got "
-            f"input of size{list(input.shape)}. Give the last dimensions of the input."
+            f"Given normalized_shape={list(shape)}, expected input with shape [*, {', '.join(map(str, shape))}], but "
+            f"got input of size{list(input.shape)}. Give the last dimensions of the input."
         )
     return lead
 
@@ -119,9 +119,9 @@ def define(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
                 along, total = product.sum(1, None, None, True), grad.sum(1, None, None, True)
             else:
                 # The sums over a row of gradients times weights are products of a matrix and a vector.
-                scale = widened(weight).reshape(length, 1)
-                scaled = multiply(grad, scale.reshape(-1))
-                along, total = product @ scale, grad @ scale
+                scale = widened(weight).reshape(length)
+                scaled = multiply(grad, scale)
+                along, total = (product @ scale).reshape(-1, 1), (grad @ scale).reshape(-1, 1)
             centered = subtract(scaled, multiply(total, share))
             to_input = multiply(subtract(centered, multiply(normalized, multiply(along, share))), inverse)
             to_input = to_input.reshape(shape).astype(own, copy=False)

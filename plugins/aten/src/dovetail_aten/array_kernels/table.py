@@ -30,7 +30,7 @@ class ArrayKernel:
 
 @dataclass(slots=True)
 class KernelTable:
-    """Array kernels by operator, and helpers of derivative bodies by name. A later definition replaces an earlier one."""
+    """Array kernels by operator, helpers of derivative bodies by name. A later definition replaces an earlier one."""
 
     kernels: dict[str, ArrayKernel] = field(default_factory=dict)
     helpers: dict[str, Function] = field(default_factory=dict)

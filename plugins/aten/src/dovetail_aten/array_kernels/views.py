@@ -104,7 +104,7 @@ def _define_reshapes(kernel: KernelTable, capabilities: Capabilities) -> None:
     @kernel.named("squeeze", "squeeze.dim", "squeeze.dims")
     def squeeze(self: Any, dim: int | Sequence[int] | None = None) -> Any:
         if dim is None:
-            return self[tuple([0 if size == 1 else _ALL for size in self.shape]) + (...,)]
+            return self[(*[0 if size == 1 else _ALL for size in self.shape], ...)]
         dims = wrap_dims(dim, self.ndim) if isinstance(dim, int) or dim else ()
         key = tuple([0 if size == 1 and axis in dims else _ALL for axis, size in enumerate(self.shape)])
         return self[(*key, ...)]

@@ -1,0 +1,21 @@
+"""The CUDA backend of Dovetail: CuPy arrays behind the base library's tensors. CuPy is imported when it is needed."""
+
+from __future__ import annotations
+
+from dovetail_kernel import BackendSpec, hookimpl
+
+from .availability import device_count, unavailable_because
+
+__all__ = ["device_count", "dovetail_backend", "unavailable_because"]
+
+
+def _load() -> None:
+    from .registration import load
+
+    load()
+
+
+@hookimpl
+def dovetail_backend() -> BackendSpec:
+    """Return the description of the cuda backend."""
+    return BackendSpec("cuda", _load, is_available=unavailable_because, device_count=device_count)
