@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -17,8 +17,8 @@ class NumPyArrays(ArrayBackend):
     """The array side of the backend."""
 
     array_types = (np.ndarray,)
-    native_dtypes = {d: np.dtype(d.name) for d in DTYPES if d.name != "bfloat16"}
-    dtype_bits = {np.dtype(d.name): d.bit for d in DTYPES if d.name != "bfloat16"}
+    native_dtypes: ClassVar = {d: np.dtype(d.name) for d in DTYPES if d.name != "bfloat16"}
+    dtype_bits: ClassVar = {np.dtype(d.name): d.bit for d in DTYPES if d.name != "bfloat16"}
 
     def asarray(self, value: Any, native_dtype: Any = None) -> Any:
         return np.asarray(value, native_dtype)

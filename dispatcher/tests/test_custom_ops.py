@@ -146,7 +146,7 @@ def test_an_operator_of_a_library_is_not_replaced(library: Libraries) -> None:
 def test_a_call_that_does_not_fit_is_refused(make: Callable[..., CustomOpDef], tensor: Tensors) -> None:
     op = make(double)
     for call, words in (
-        (lambda: op(), "cust::f() is missing value for argument 'x'"),
+        (op, "cust::f() is missing value for argument 'x'"),
         (lambda: op(1), "instead found type 'int'"),
         (lambda: op(tensor(), 1, 2), "expected at most 2 argument(s) but received 3"),
     ):
@@ -185,7 +185,7 @@ def test_a_view_of_an_argument_is_refused(
     lib = library("cv", "DEF")
     lib.define("t(Tensor(a) x) -> Tensor(a)")
     lib.array_impl("t", np.transpose, "CPU")
-    op = make(lambda x: ops.cv.t(x), schema="(Tensor x) -> Tensor")
+    op = make(ops.cv.t, schema="(Tensor x) -> Tensor")
     with pytest.raises(RuntimeError, match=r"\(2\) may not alias any inputs to this custom operator"):
         op(tensor([1.0]))
 
@@ -241,9 +241,11 @@ def test_a_device_kernel_stands_over_the_default_and_can_be_replaced_and_switche
 
 def test_switching_a_kernel_that_is_not_there_warns(make: Callable[..., CustomOpDef]) -> None:
     op = make(double)
-    with pytest.warns(UserWarning, match="Attempted to disable kernel for xpu but no kernel was registered"):
-        with op.set_kernel_enabled("xpu", enabled=False):
-            pass
+    with (
+        pytest.warns(UserWarning, match="Attempted to disable kernel for xpu but no kernel was registered"),
+        op.set_kernel_enabled("xpu", enabled=False),
+    ):
+        pass
 
 
 def test_device_types_restrict_the_function(make: Callable[..., CustomOpDef]) -> None:
@@ -255,7 +257,7 @@ def test_device_types_restrict_the_function(make: Callable[..., CustomOpDef]) ->
 def test_without_tensors_the_device_argument_chooses(make: Callable[..., CustomOpDef]) -> None:
     op = make(lambda n, device: n, schema="(int n, Device device) -> int", device_types="cpu")
     assert op(3, "cpu") == 3
-    with pytest.raises(RuntimeError, match="f does not have a kernel registered for cuda. Please use register_kernel"):
+    with pytest.raises(RuntimeError, match=r"f does not have a kernel registered for cuda. Please use register_kernel"):
         op(3, "cuda")
 
 
@@ -294,7 +296,7 @@ def test_the_derivative_is_a_record_in_the_table_and_can_be_replaced(make: Calla
     op = make(double)
     operator = op._operator
     with pytest.raises(
-        RuntimeError, match="Trying to backward through cust.f.default but no autograd formula was regis"
+        RuntimeError, match=r"Trying to backward through cust.f.default but no autograd formula was regis"
     ):
         operator.formula.backward(None, None)  # type: ignore[union-attr]
 

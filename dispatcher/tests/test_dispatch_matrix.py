@@ -8,7 +8,7 @@ import pytest
 
 from dovetail_dispatcher import Library, dispatch_table
 
-I, E, N = "CompositeImplicitAutograd", "CompositeExplicitAutograd", "CompositeExplicitAutogradNonFunctional"
+CIA, CEA, CEANF = "CompositeImplicitAutograd", "CompositeExplicitAutograd", "CompositeExplicitAutogradNonFunctional"
 NESTED, BATCHED = "CompositeImplicitAutogradNestedTensor", "FuncTorchBatchedDecomposition"
 
 COLUMNS = (
@@ -32,28 +32,28 @@ TAGS = {
 ROWS = {
     (): "– – – F – – – F F F – f F",
     ("CPU",): "– K – F – – – F F F – f F",
-    (I,): "I I I I I I I I I I I f F",
-    (E,): "E E E E E E – F F F – f F",
-    (N,): "E E E E – E – F F F – f F",
+    (CIA,): "I I I I I I I I I I I f F",
+    (CEA,): "E E E E E E – F F F – f F",
+    (CEANF,): "E E E E – E – F F F – f F",
     ("Autograd",): "– – – F – – – A A A A f F",
     ("CPU", "Autograd"): "– K – F – – – A A A A f F",
-    ("CPU", I): "I K I I I I I I F I I f F",
-    ("CPU", I, "Autograd"): "I K I I I I I I A I I f F",
-    (I, "Autograd"): "I I I I I I I I I I I f F",
-    (E, I): "E E E E E E – F F F – f F",
-    (E, "Autograd"): "E E E E E E – A A A A f F",
-    (E, I, "Autograd"): "E E E E E E – A A A A f F",
-    (N, E): "E E E E E E – F F F – f F",
-    (N, I): "E E E E I E I I I I I f F",
-    ("FPGA", I): "I I I I I I I AMB I I I f F",
-    ("SparseCPU", I): "I I I I K I I AMB I I I f F",
-    ("SparseCPU", E, I): "E E E E K E – AMB F F – f F",
-    ("QuantizedCPU", I, "Autograd"): "I I I I I K I AMB I I I f F",
-    ("SparseCPU", I, "AutogradOther"): "I I I I K I I K I I I f F",
-    ("NestedTensorCPU", I): "I I I I I I K I I I – f F",
+    ("CPU", CIA): "I K I I I I I I F I I f F",
+    ("CPU", CIA, "Autograd"): "I K I I I I I I A I I f F",
+    (CIA, "Autograd"): "I I I I I I I I I I I f F",
+    (CEA, CIA): "E E E E E E – F F F – f F",
+    (CEA, "Autograd"): "E E E E E E – A A A A f F",
+    (CEA, CIA, "Autograd"): "E E E E E E – A A A A f F",
+    (CEANF, CEA): "E E E E E E – F F F – f F",
+    (CEANF, CIA): "E E E E I E I I I I I f F",
+    ("FPGA", CIA): "I I I I I I I AMB I I I f F",
+    ("SparseCPU", CIA): "I I I I K I I AMB I I I f F",
+    ("SparseCPU", CEA, CIA): "E E E E K E – AMB F F – f F",
+    ("QuantizedCPU", CIA, "Autograd"): "I I I I I K I AMB I I I f F",
+    ("SparseCPU", CIA, "AutogradOther"): "I I I I K I I K I I I f F",
+    ("NestedTensorCPU", CIA): "I I I I I I K I I I – f F",
     (NESTED,): "– – – F – – N F F F N f F",
-    (I, NESTED): "I I I I I I N I I I N f F",
-    ("AutogradCPU", I): "I I I I I I I I K I I f F",
+    (CIA, NESTED): "I I I I I I N I I I N f F",
+    ("AutogradCPU", CIA): "I I I I I I I I K I I f F",
     (BATCHED,): "– – – F – – – F F F – f B",
 }
 
@@ -104,7 +104,7 @@ def test_a_table_prints_one_line_per_key_that_has_a_kernel(library: Callable[...
 
 def test_a_table_is_asked_for_runtime_keys_only(library: Callable[..., Library]) -> None:
     library("matrix", "DEF").define("f(Tensor x) -> Tensor")
-    with pytest.raises(KeyError, match="AutogradCPUU is no runtime key.*Did you mean 'AutogradCPU'"):
+    with pytest.raises(KeyError, match=r"AutogradCPUU is no runtime key.*Did you mean 'AutogradCPU'"):
         dispatch_table("matrix::f")["AutogradCPUU"]
 
 

@@ -159,7 +159,7 @@ def test_a_handle_has_the_schema_the_place_and_the_call(lib: Library, tensor: Te
 def test_a_handle_of_what_is_not_defined_is_an_error_that_says_what_is_there(library: Libraries) -> None:
     library("dd", "IMPL").impl("g", lambda x: x, "CPU")
     with pytest.raises(
-        RuntimeError, match="Could not find schema for dd::g. but we found an implementation; did you forget"
+        RuntimeError, match=r"Could not find schema for dd::g. but we found an implementation; did you forget"
     ):
         C._dispatch_find_schema_or_throw("dd::g", "")
     with pytest.raises(RuntimeError, match=r"Could not find schema for dd::zz\."):
@@ -178,7 +178,7 @@ def test_keys_by_name_and_device() -> None:
     assert C._dispatch_key_parse("CPU") is DispatchKey.CPU
     assert (C._parse_dispatch_key("CPU"), C._parse_dispatch_key("Foo")) == (DispatchKey.CPU, None)
     assert (C._dispatch_key_name(DispatchKey.CPU), C._dispatch_key_for_device("cuda")) == ("CPU", "CUDA")
-    with pytest.raises(RuntimeError, match="Expected one of cpu, cuda.* device type at start of device string: foo"):
+    with pytest.raises(RuntimeError, match=r"Expected one of cpu, cuda.* device type at start of device string: foo"):
         C._dispatch_key_for_device("foo")
 
 

@@ -107,7 +107,7 @@ def test_it_prints_as_a_tree_and_as_json(lib: Library, tensor: Tensors) -> None:
 
 
 def test_an_unknown_operator_and_a_call_that_does_not_fit_are_errors(lib: Library, tensor: Tensors) -> None:
-    with pytest.raises(RuntimeError, match="operator ee::ff does not exist.*Did you mean 'ee::f'"):
+    with pytest.raises(RuntimeError, match=r"operator ee::ff does not exist.*Did you mean 'ee::f'"):
         explain("ee::ff", tensor())
     with pytest.raises(RuntimeError, match="missing value for argument 'x'"):
         explain("ee::f")

@@ -23,7 +23,7 @@ from dovetail_kernel.state import inference_mode_on
 
 Libraries = Callable[..., Library]
 Tensors = Callable[..., TensorBase]
-I, E = "CompositeImplicitAutograd", "CompositeExplicitAutograd"
+CIA, CEA = "CompositeImplicitAutograd", "CompositeExplicitAutograd"
 
 
 @pytest.mark.parametrize(
@@ -66,10 +66,10 @@ def test_2_the_autograd_kernel_runs_without_requires_grad_and_under_no_grad_but_
 @pytest.mark.parametrize(
     ("registered", "tag"),
     [
-        ((I, "Autograd"), "math kernel"),
-        (("CPU", I), "backend fallback"),
-        (("CPU", I, "Autograd"), "autograd kernel"),
-        ((E, I), "backend fallback"),
+        ((CIA, "Autograd"), "math kernel"),
+        (("CPU", CIA), "backend fallback"),
+        (("CPU", CIA, "Autograd"), "autograd kernel"),
+        ((CEA, CIA), "backend fallback"),
     ],
 )
 def test_3_a_composite_fills_an_autograd_slot_only_if_the_backend_has_no_kernel(
@@ -82,7 +82,7 @@ def test_3_a_composite_fills_an_autograd_slot_only_if_the_backend_has_no_kernel(
     assert dispatch_table("trap::f")["AutogradCPU"].tag == tag
 
 
-@pytest.mark.parametrize("order", [(I, E), (E, I)])
+@pytest.mark.parametrize("order", [(CIA, CEA), (CEA, CIA)])
 def test_4_the_live_table_does_not_depend_on_the_order_of_registration(
     order: tuple[str, str], library: Libraries, tensor: Tensors
 ) -> None:
@@ -91,16 +91,16 @@ def test_4_the_live_table_does_not_depend_on_the_order_of_registration(
     for key in order:
         lib.impl("f", lambda x, key=key: key, key)
         ops.trap.f(tensor())
-    assert ops.trap.f(tensor()) == E
+    assert ops.trap.f(tensor()) == CEA
     _dispatch_check_invariants("trap::f")
 
 
 @pytest.mark.parametrize(
     ("registered", "tag"),
     [
-        (("SparseCPU", I), "ambiguous autogradother"),
-        (("SparseCPU", E, I, "Autograd"), "ambiguous autogradother"),
-        (("SparseCPU", I, "AutogradOther"), "kernel"),
+        (("SparseCPU", CIA), "ambiguous autogradother"),
+        (("SparseCPU", CEA, CIA, "Autograd"), "ambiguous autogradother"),
+        (("SparseCPU", CIA, "AutogradOther"), "kernel"),
     ],
 )
 def test_5_a_composite_beside_a_sparse_kernel_is_ambiguous_at_AutogradOther(
@@ -117,8 +117,8 @@ def test_5_ambiguity_raises_only_when_called(library: Libraries, tensor: Tensors
     lib = library("trap", "DEF")
     lib.define("f(Tensor x) -> Tensor")
     lib.impl("f", lambda x: x, "SparseCPU")
-    lib.impl("f", lambda x: x, I)
-    with pytest.raises(RuntimeError, match="This makes the backend kernel unreachable.*SparseCPU registered at"):
+    lib.impl("f", lambda x: x, CIA)
+    with pytest.raises(RuntimeError, match=r"This makes the backend kernel unreachable.*SparseCPU registered at"):
         ops.trap.f.default.redispatch(DispatchKeySet(DispatchKey.AutogradOther), tensor())
 
 
@@ -174,7 +174,7 @@ def test_10_a_packet_takes_the_first_overload_that_fits_with_lax_casts(library: 
     lib = library("trap", "DEF")
     for name, kind in (("i", "int"), ("t", "Tensor"), ("s", "Scalar")):
         lib.define(f"f.{name}({kind} x) -> str")
-        lib.impl(f"f.{name}", lambda x, name=name: name, E)
+        lib.impl(f"f.{name}", lambda x, name=name: name, CEA)
     values = [1, True, tensor(2.5), tensor([1.0, 1.0]), None, 1.5, 1j]
     assert [ops.trap.f(value) for value in values] == list("iiittss")
     with pytest.raises(RuntimeError, match="failed to match any schema:\n"):

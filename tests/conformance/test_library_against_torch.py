@@ -22,7 +22,7 @@ torch = pytest.importorskip("torch", reason="PyTorch is the oracle of these test
 NUMBERS = count()
 """Numbers the namespaces: PyTorch crashes where an overload is defined again under a name that it has forgotten."""
 
-I, E, N = "CompositeImplicitAutograd", "CompositeExplicitAutograd", "CompositeExplicitAutogradNonFunctional"
+CIA, CEA, CEANF = "CompositeImplicitAutograd", "CompositeExplicitAutograd", "CompositeExplicitAutogradNonFunctional"
 NESTED, BATCHED = "CompositeImplicitAutogradNestedTensor", "FuncTorchBatchedDecomposition"
 
 
@@ -109,7 +109,7 @@ def plain(value: Any, ns: str) -> Any:
 
 # -- computed tables ---------------------------------------------------------------------------------------------
 
-KEYS = ("CPU", I, E, N, "Autograd", NESTED, BATCHED, "SparseCPU", "QuantizedCPU", "NestedTensorCPU", "AutogradOther")
+KEYS = ("CPU", CIA, CEA, CEANF, "Autograd", NESTED, BATCHED, "SparseCPU", "QuantizedCPU", "NestedTensorCPU")
 
 
 def tags(side: Any, registered: tuple[str, ...]) -> dict[str, str]:
@@ -143,7 +143,7 @@ def is_of_new_backend(key: str) -> bool:
 def dumped(s: Any) -> list[str]:
     library = s.L(s.ns, "DEF")
     library.define("f(Tensor x) -> Tensor")
-    for key in ("CPU", I, "Autograd", "CPU"):
+    for key in ("CPU", CIA, "Autograd", "CPU"):
         library.impl("f", lambda x: x, key)
     return [
         re.sub(r"registered at.*", "registered", line) for line in s.C._dispatch_dump(f"{s.ns}::f").splitlines() if line
@@ -192,13 +192,13 @@ def undo_and_look(s: Any) -> Any:
 def overloads(s: Any, value: Any) -> Any:
     library = defined(s, "f.i(int x) -> str", "f.t(Tensor x) -> str", "f.s(Scalar x) -> str")
     for name in "its":
-        library.impl(f"f.{name}", lambda x, name=name: name, E)
+        library.impl(f"f.{name}", lambda x, name=name: name, CEA)
     return s.op.f(value(s))
 
 
 def recursion(s: Any) -> Any:
     library = defined(s, "f(Tensor x) -> Tensor", fn=lambda x: x)
-    library.impl("f", lambda x: s.op.f(x), "Autograd")
+    library.impl("f", s.op.f, "Autograd")
     return s.op.f(s.tensor(1.0))
 
 
@@ -313,7 +313,7 @@ ERRORS: dict[str, tuple[Callable[[Any], Any], str]] = {
     ),
     "meta on nothing": (lambda s: s.L(s.ns, "IMPL").impl("no", lambda x: x, "Meta"), "operator cmp::no does not exist"),
     "meta on a composite": (
-        lambda s: defined(s, "f(Tensor x) -> Tensor", fn=lambda x: x, key=I).impl("f", lambda x: x, "Meta"),
+        lambda s: defined(s, "f(Tensor x) -> Tensor", fn=lambda x: x, key=CIA).impl("f", lambda x: x, "Meta"),
         "We should not register a meta kernel directly to the operator",
     ),
     "override": (
@@ -327,7 +327,7 @@ ERRORS: dict[str, tuple[Callable[[Any], Any], str]] = {
         'Fallback can only be registered using library fragment on the global namespace "_"',
     ),
     "fallback without key": (lambda s: s.L("_", "IMPL").fallback(lambda *a: 1), "dispatch_key"),
-    "destroyed": (lambda s: ((l := s.L(s.ns, "DEF"))._destroy(), l.define("f(Tensor x) -> Tensor")), "destroyed"),
+    "destroyed": (lambda s: ((lib := s.L(s.ns, "DEF"))._destroy(), lib.define("f(Tensor x) -> Tensor")), "destroyed"),
     "gone": (undo_and_look, "'_OpNamespace' 'cmp' object has no attribute 'f'"),
     "no overload": (lambda s: (defined(s, "f(Tensor x) -> Tensor"), s.op.f.no), "has no overload name 'no'"),
     "dunder": (

@@ -1,5 +1,7 @@
 """The names of ``torch._C`` that concern the dispatcher, for programs and tests written against them."""
 
+# ruff: noqa: N816, N999 - the names are PyTorch's
+
 import dovetail_kernel as _kernel
 from dovetail_kernel import DispatchKey, DispatchKeySet
 

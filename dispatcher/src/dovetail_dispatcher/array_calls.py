@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any, NoReturn
 
@@ -20,6 +19,7 @@ from dovetail_kernel.signature import ZERO_DIM
 
 from .operator import Operator
 from .promotion_rules import check_writable_as
+from .user_warning import warn_user
 
 
 def array_wrapper(backend: Backend, base: int) -> Callable[[Any, TensorBase | None], TensorBase]:
@@ -50,7 +50,7 @@ def array_wrapper(backend: Backend, base: int) -> Callable[[Any, TensorBase | No
 
 
 def call_error(op: Operator, error: Exception, *operands: TensorBase | None) -> Exception:
-    """Return what to raise for `error`, which came out of a pointwise array kernel, in PyTorch's words if it is known."""
+    """Return what to raise for `error`, which came out of a pointwise array kernel: PyTorch's words if it is known."""
     tensors = [t for t in operands if isinstance(t, TensorBase)]
     mismatch = broadcast_error([tuple(t.array.shape) for t in tensors])
     if mismatch is not None:
@@ -147,11 +147,9 @@ def write_out(out: TensorBase, array: Any) -> None:
     check_writable_as(dtype_of_signature(arrays.dtype_bits[array.dtype]), out.dtype)
     if tuple(array.shape) != tuple(out.array.shape):
         if out.numel():
-            warnings.warn(
+            warn_user(
                 f"An output with one or more elements was resized since it had shape {list(out.shape)}, which does not "
-                f"match the required output shape {list(array.shape)}. Give out= an empty tensor, or one of that shape.",
-                UserWarning,
-                stacklevel=4,
+                f"match the required output shape {list(array.shape)}. Give out= an empty tensor, or one of that shape."
             )
         replace_array(out, arrays.empty(tuple(array.shape), out.array.dtype))
     arrays.copy_into(out.array, array)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -20,6 +19,7 @@ from .ops import OpOverload
 from .schema import FunctionSchema, bind, infer_schema, parse_schema
 from .tags import Tag, checked_tags
 from .templates.arguments import is_tensor_like
+from .user_warning import warn_user
 
 MutatesArgs = str | Iterable[str]
 DeviceTypes = str | Sequence[str] | None
@@ -59,7 +59,8 @@ class CustomOpDef:
             setattr(type(self), "__call__", staticmethod(type(self._opoverload).__call__))  # noqa: B010
             self.register_kernel(device_types)(fn)
             self._register("Meta", _trivial_fake(schema) or self._missing_fake, TENSOR)
-            self._set_formula(partial(_missing_formula, self._opoverload), None)
+            if schema.returns:
+                self._set_formula(partial(_missing_formula, self._opoverload), None)
             if schema.is_mutable:
                 self._register("ADInplaceOrView", _count_writes, COUNT_WRITES)
         except BaseException:
@@ -116,11 +117,9 @@ class CustomOpDef:
         """Use, or do not use, the kernel of `device_type` inside the block; without it the decorated function runs."""
         before = device_type in self._disabled_kernel
         if device_type not in self._backend_fns:
-            warnings.warn(
+            warn_user(
                 f"Attempted to {'enable' if enabled else 'disable'} kernel for {device_type} but no kernel was "
-                f"registered for this device type of {self._qualname}. Register one with register_kernel.",
-                UserWarning,
-                stacklevel=3,
+                f"registered for this device type of {self._qualname}. Register one with register_kernel."
             )
             yield
             return

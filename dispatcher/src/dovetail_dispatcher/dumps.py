@@ -114,7 +114,7 @@ def existing_operator(op: object) -> Operator:
     if found is None:
         names = [each.qualified_name for each in registry.all_operators()]
         raise RuntimeError(
-            f"operator {name} does not exist.{did_you_mean(name, names)} Load the library that defines it, or define it."
+            f"operator {name} does not exist.{did_you_mean(name, names)} Define it, or load the library that does."
         )
     return found
 

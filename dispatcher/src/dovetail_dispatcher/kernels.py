@@ -45,7 +45,8 @@ class Kernel:
         Array kernels only: a faster callable that takes the tensor arguments alone, used when every other argument has
         its default.
     into
-        Array kernels only: a callable ``(*arrays, out=array)`` that writes its result into `out`.
+        Array kernels only: a callable that writes its result into `out`: either ``(*arrays, out=array)``, used when
+        every other argument has its default, or with all parameters of the kernel and ``out=``, used always.
     plugin
         The plugin that was being loaded when the kernel's library was made, if one was.
     """
@@ -72,6 +73,12 @@ class Kernel:
         self.plain = plain
         self.into = into
         self.plugin = plugin
+
+    @property
+    def into_takes_all(self) -> bool:
+        """Whether `into` has the kernel's other parameters too."""
+        code = getattr(self.into, "__code__", None)
+        return code is not None and code.co_kwonlyargcount > 1
 
     @property
     def is_fallthrough(self) -> bool:

@@ -8,7 +8,6 @@ never came into effect does nothing. The table depends only on what is live, nev
 
 from __future__ import annotations
 
-import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -22,6 +21,7 @@ from dovetail_kernel.errors import did_you_mean
 from .kernels import Kernel
 from .operator import Operator
 from .schema import FunctionSchema, parse_schema
+from .user_warning import warn_user
 
 lock: Final = RLock()
 operators: Final[dict[str, dict[str, Operator]]] = {}
@@ -353,12 +353,10 @@ def _warn_of_override(op: Operator, old: Kernel, new: Kernel) -> None:
     if _warned_of_override:
         return
     _warned_of_override = True
-    warnings.warn(
+    warn_user(
         "Overriding a previously registered kernel for the same operator and the same dispatch key: "
         f"{op.qualified_name}, {new.key.name}; previous kernel registered at {old.origin}, new kernel registered at "
-        f"{new.origin}. Further overrides in this process are not reported.",
-        UserWarning,
-        stacklevel=4,
+        f"{new.origin}. Further overrides in this process are not reported."
     )
 
 

@@ -292,8 +292,12 @@ class _ArrayRoute:
             direct = self.quiet(f"into({arrays}, out={name}.array)", into)
             positional = [self.expressions[a.name] for a in self.inputs if not a.kwarg_only]
             keyword = [f"{a.name}={self.expressions[a.name]}" for a in self.inputs if a.kwarg_only]
-            call = f"write_into({name}, kernel({', '.join(positional + keyword)}), None)"
-            self.guarded(self.chosen(direct, self.quiet(call, self.kernel.fn)))
+            if self.kernel.into_takes_all:
+                direct = self.quiet(f"into({', '.join([*positional, *keyword, f'out={name}.array'])})", into)
+                self.guarded(direct)
+            else:
+                call = f"write_into({name}, kernel({', '.join(positional + keyword)}), None)"
+                self.guarded(self.chosen(direct, self.quiet(call, self.kernel.fn)))
         else:
             self.call("array")
             computed = (

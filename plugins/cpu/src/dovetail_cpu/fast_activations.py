@@ -11,16 +11,53 @@ import numpy
 from dovetail_aten.array_kernels import KernelTable, Numbers, wrap_dim
 from dovetail_aten.capabilities import Capabilities
 
-from .erf import erf
-
 _SINGLE = numpy.dtype(numpy.float32)
 _FLOATS = (_SINGLE, numpy.dtype(numpy.float64))
 _SMALL = 4096
 """Elements up to which the cost of a call outweighs that of its passes."""
 _BLOCK = 1 << 14
-_SQRT_HALF = numpy.array(math.sqrt(0.5), _SINGLE)
 _HALF = numpy.array(0.5, _SINGLE)
-_ONE = numpy.array(1, _SINGLE)
+_MINUS_HALF = numpy.array(-0.5, _SINGLE)
+_DENSITY = numpy.array(1 / math.sqrt(2 * math.pi), _SINGLE)
+_BOUND = numpy.array(3.92 * math.sqrt(2), _SINGLE)
+"""From here on the error function of x / sqrt(2) is 1 in single precision."""
+_ATANH_OF_ERF = [
+    numpy.array(coefficient * 0.5 ** (power + 0.5), _SINGLE)
+    for power, coefficient in enumerate(
+        (1.12837927, 0.102769056, -0.000191830615, -0.000619784873, 8.76374258e-05, -5.66849438e-06, 1.41853436e-07)
+    )
+]
+"""erf(y) = tanh(y p(y²)) to a relative error of 3e-7 after rounding: p was fitted, and y = x / sqrt(2) put in.
+
+NumPy's tanh is so fast that this takes half the time of a rational function.
+"""
+
+
+def _erf_of_scaled(x: Any) -> Any:
+    """Return erf(x / sqrt(2)) of a float32 array."""
+    result = numpy.minimum(x, _BOUND)
+    numpy.maximum(result, -_BOUND, out=result)
+    square = numpy.multiply(result, result)
+    factor = numpy.multiply(square, _ATANH_OF_ERF[-1])
+    for coefficient in _ATANH_OF_ERF[-2:0:-1]:
+        numpy.add(factor, coefficient, out=factor)
+        numpy.multiply(factor, square, out=factor)
+    numpy.add(factor, _ATANH_OF_ERF[0], out=factor)
+    numpy.multiply(result, factor, out=result)
+    return numpy.tanh(result, out=result)
+
+
+def _slope_of_gelu(x: Any) -> Any:
+    """Return the derivative of the exact gelu: the distribution function plus x times the density."""
+    share = _erf_of_scaled(x)
+    numpy.multiply(share, _HALF, out=share)
+    numpy.add(share, _HALF, out=share)
+    density = numpy.multiply(x, x)
+    numpy.multiply(density, _MINUS_HALF, out=density)
+    numpy.exp(density, out=density)
+    numpy.multiply(density, _DENSITY, out=density)
+    numpy.multiply(density, x, out=density)
+    return numpy.add(share, density, out=share)
 
 
 def in_blocks(into: Callable[[Any, Any], None], array: Any) -> Any:
@@ -48,7 +85,8 @@ def _define_pointwise(kernel: KernelTable, capabilities: Capabilities) -> None:
     numbers = Numbers(capabilities)
     zeros = {native: numbers.of_dtype(0, native) for native in capabilities.dtypes}
     ones = {native: numbers.of_dtype(1, native) for native in capabilities.dtypes}
-    generic = {name: kernel.kernels[name].fn for name in ("relu", "sigmoid", "silu", "gelu", "threshold_backward")}
+    generic = {name: kernel.kernels[name].fn for name in ("relu", "sigmoid", "silu", "gelu", "gelu_backward", "threshold_backward")}
+    infinity = {native: numbers.of_dtype(math.inf, native) for native in _FLOATS}
     maximum, boolean = numpy.maximum, numpy.dtype(bool)
 
     @kernel.named("relu")
@@ -59,7 +97,7 @@ def _define_pointwise(kernel: KernelTable, capabilities: Capabilities) -> None:
                 raise RuntimeError("Boolean inputs not supported for relu")
             return maximum(self, zeros[dtype])
         # On large arrays clip is three times as fast as maximum with a number.
-        return self.clip(zeros[dtype], None) if dtype in _FLOATS else generic["relu"](self)
+        return self.clip(zeros[dtype], infinity[dtype]) if dtype in _FLOATS else generic["relu"](self)
 
     def sigmoid_into(x: Any, out: Any) -> None:
         numpy.negative(x, out=out)
@@ -82,16 +120,29 @@ def _define_pointwise(kernel: KernelTable, capabilities: Capabilities) -> None:
         return in_blocks(silu_into, self) if self.dtype in _FLOATS else generic["silu"](self)
 
     def gelu_into(x: Any, out: Any) -> None:
-        result = erf(numpy.multiply(x, _SQRT_HALF))
-        numpy.add(result, _ONE, out=result)
-        numpy.multiply(result, _HALF, out=result)
-        numpy.multiply(result, x, out=out)
+        share = _erf_of_scaled(x)
+        numpy.multiply(share, _HALF, out=share)
+        numpy.add(share, _HALF, out=share)
+        numpy.multiply(share, x, out=out)
 
     @kernel.named("gelu")
     def gelu(self: Any, *, approximate: str = "none") -> Any:
         if approximate == "none" and self.dtype is _SINGLE:
             return in_blocks(gelu_into, self)
         return generic["gelu"](self, approximate=approximate)
+
+    @kernel.named("gelu_backward")
+    def gelu_backward(grad_output: Any, self: Any, *, approximate: str = "none") -> Any:
+        shape = self.shape
+        if approximate != "none" or self.dtype is not _SINGLE or grad_output.dtype is not _SINGLE:
+            return generic["gelu_backward"](grad_output, self, approximate=approximate)
+        result = numpy.empty(shape, _SINGLE)
+        grad, x, out = grad_output.reshape(-1), self.reshape(-1), result.reshape(-1)
+        for start in range(0, x.size, _BLOCK):
+            block = slice(start, start + _BLOCK)
+            slope = _slope_of_gelu(x[block])
+            numpy.multiply(slope, grad[block], out=out[block])
+        return result
 
     @kernel.named("threshold_backward")
     def threshold_backward(grad_output: Any, self: Any, threshold: Any) -> Any:

@@ -6,14 +6,16 @@ from typing import Final
 
 from dovetail_aten.array_kernels import Define
 
-from . import fast_activations, fast_matmul, fast_normalization, fast_reductions
+from . import fast_activations, fast_arithmetic, fast_indexing, fast_matmul, fast_normalization, fast_reductions
 
 __all__ = ["FAST_FAMILIES"]
 
 FAST_FAMILIES: Final[tuple[Define, ...]] = (
+    fast_arithmetic.define,
     fast_reductions.define,
     fast_matmul.define,
     fast_activations.define,
     fast_normalization.define,
+    fast_indexing.define,
 )
 """For the last argument of `dovetail_aten.array_kernels.register_array_kernels`."""

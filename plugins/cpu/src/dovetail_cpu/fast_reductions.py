@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import nan, prod
 from typing import Any
 
 import numpy
 
-from dovetail_aten.array_kernels import KernelTable, Precision, wrap_dims
+from dovetail_aten.array_kernels import KernelTable, Precision, wrap_dim, wrap_dims
 from dovetail_aten.capabilities import Capabilities
 
 _BLAS = frozenset(map(numpy.dtype, (numpy.float32, numpy.float64)))
 _MANY = 1 << 14
 """Elements from which a product with ones pays."""
+_ROW = 128
+"""Length of the rows that a sum of everything is made of."""
 _LONGEST = 1 << 12
 """Longest sum left to BLAS, which does not add pairwise."""
 
@@ -25,6 +27,7 @@ def define(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
     precision = Precision(capabilities)
     accumulators, halves = precision.accumulators, precision.halves
     generic_sum, generic_mean = kernel.kernels["sum"].fn, kernel.kernels["mean"].fn
+    generic_var = kernel.kernels["var.correction"].fn
     reduce: Any = numpy.add.reduce
     ones: dict[tuple[int, Any], Any] = {}
 
@@ -58,6 +61,12 @@ def define(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
             return result.reshape([1 if dim in dims else size for dim, size in enumerate(shape)])
         return result.reshape(kept)
 
+    def sum_of_rows(self: Any) -> Any | None:
+        """Return the sum of everything, in rows by BLAS and then pairwise; None where that does not pay."""
+        if self.dtype not in _BLAS or not self.flags.c_contiguous or self.size % _ROW:
+            return None
+        return reduce(self.reshape(-1, _ROW).dot(ones_of(_ROW, self.dtype)))
+
     @kernel.named("sum", "sum.dim_IntList")
     def sum_(self: Any, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
         own = self.dtype
@@ -67,6 +76,8 @@ def define(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
         if own in accumulators:
             result = reduce(self, dims, accumulators[own], None, keepdim)
             return result.astype(own) if own in halves else result
+        if self.size >= _MANY and dims is None and not keepdim and (result := sum_of_rows(self)) is not None:
+            return result
         if dims is not None and self.size >= _MANY and (result := sum_of_matrix(self, dims, keepdim)) is not None:
             return result
         return reduce(self, dims, None, None, keepdim)
@@ -76,12 +87,33 @@ def define(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
         if dtype is not None or self.dtype in accumulators:
             return generic_mean(self, dim, keepdim, dtype=dtype)
         if dim is None:
-            return reduce(self, None, None, None, keepdim) / (self.size or self.dtype.type(nan))
+            return sum_(self, None, keepdim) / (self.size or self.dtype.type(nan))
         dims = wrap_dims(dim, self.ndim)
         total = sum_(self, dims, keepdim)
         return total / (prod([self.shape[d] for d in dims]) or self.dtype.type(nan))
 
-    # The ufunc methods skip a Python frame and the handling of keywords.
+    @kernel.named("var.correction")
+    def var(self: Any, dim: Dims = None, *, correction: Any = None, keepdim: bool = False) -> Any:
+        if self.dtype not in _BLAS or not self.size:
+            return generic_var(self, dim, correction=correction, keepdim=keepdim)
+        dims = wrap_dims(dim, self.ndim)
+        size = prod([self.shape[d] for d in dims])
+        freedom = size - (1 if correction is None else correction)
+        if freedom <= 0:
+            return generic_var(self, dim, correction=correction, keepdim=keepdim)
+        away = numpy.subtract(self, sum_(self, dims, True) / size)
+        return sum_(numpy.multiply(away, away, out=away if away.ndim else None), dims, keepdim) / freedom
+
+    @kernel.named("std.correction")
+    def std(self: Any, dim: Dims = None, *, correction: Any = None, keepdim: bool = False) -> Any:
+        return numpy.sqrt(var(self, dim, correction=correction, keepdim=keepdim))
+
+    _define_tests(kernel)
+    _define_extrema(kernel)
+
+
+def _define_tests(kernel: KernelTable) -> None:
+    # The methods of ufuncs skip a Python frame and the handling of keywords.
     logical_or: Any = numpy.logical_or.reduce
     logical_and: Any = numpy.logical_and.reduce
 
@@ -93,3 +125,25 @@ def define(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
 
     define_test("any", logical_or)
     define_test("all", logical_and)
+
+
+def _define_extrema(kernel: KernelTable) -> None:
+    def define_extremum(name: str, reduce: Any, arg: Any) -> None:
+        generic = kernel.kernels[f"a{name}"].fn
+        generic_along: Callable[..., tuple[Any, Any]] = kernel.kernels[f"{name}.dim"].fn
+
+        @kernel.named(f"a{name}")
+        def aextremum(self: Any, dim: Dims = (), keepdim: bool = False) -> Any:
+            if not self.size or not self.ndim or self.dtype.kind == "c":
+                return generic(self, dim, keepdim)
+            return reduce(self, wrap_dims(dim, self.ndim), None, None, keepdim)
+
+        @kernel.named(f"{name}.dim", f"{name}.dim_{name}")
+        def extremum_along(self: Any, dim: int, keepdim: bool = False) -> tuple[Any, Any]:
+            if not self.size or not self.ndim or self.dtype.kind == "c":
+                return generic_along(self, dim, keepdim)
+            axis = wrap_dim(dim, self.ndim)
+            return reduce(self, axis, None, None, keepdim), arg(self, axis, None, keepdims=keepdim)
+
+    define_extremum("max", numpy.maximum.reduce, numpy.ndarray.argmax)
+    define_extremum("min", numpy.minimum.reduce, numpy.ndarray.argmin)

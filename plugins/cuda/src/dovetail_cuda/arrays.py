@@ -30,7 +30,8 @@ class CudaArrays(ArrayBackend):
         """
         own = getattr(value, "dtype", None) if native_dtype is None else native_dtype
         if own is not None and own not in DTYPE_BITS:
-            raise TypeError(f"CuPy has no dtype {own}. Convert to one of {', '.join(each.name for each in NATIVE_DTYPES)}.")
+            known = ", ".join(each.name for each in NATIVE_DTYPES)
+            raise TypeError(f"CuPy has no dtype {own}. Convert to one of {known}.")
         return cupy.asarray(value, native_dtype)
 
     def scalar(self, value: Any, native_dtype: Any) -> Any:
@@ -97,7 +98,8 @@ def host_number(value: Any, native_dtype: Any) -> Any:
     if isinstance(value, complex) and native_dtype.kind not in "cb":
         if value.imag:
             raise RuntimeError(
-                f"value cannot be converted to type {native_dtype.name} without overflow: {value!r}. Take its real part."
+                f"value cannot be converted to type {native_dtype.name} without overflow: {value!r}. "
+                "Take its real part."
             )
         value = value.real
     if isinstance(value, int) and native_dtype.kind in "iu":

@@ -26,8 +26,8 @@ def unavailable_because() -> str | None:
         count = cupy.cuda.runtime.getDeviceCount()
     except cupy.cuda.runtime.CUDARuntimeError as error:
         return (
-            f"the CUDA driver does not answer ({error}). Install or update the NVIDIA driver until nvidia-smi lists a GPU, "
-            "or use device='cpu'"
+            f"the CUDA driver does not answer ({error}). Install or update the NVIDIA driver until nvidia-smi lists a "
+            "GPU, or use device='cpu'"
         )
     if not count:
         return "there is no CUDA device. Check nvidia-smi and the variable CUDA_VISIBLE_DEVICES, or use device='cpu'"

@@ -49,7 +49,7 @@ class CudaCapabilities:
     # -- making arrays -------------------------------------------------------------------------------------------
 
     def number(self, value: complex, native_dtype: Any) -> Any:
-        """Return `value` as a NumPy scalar, which CuPy passes to a GPU kernel by value: nothing is copied to the device."""
+        """Return `value` as a NumPy scalar, which CuPy passes to the device as an argument, without a copy."""
         return host_number(value, native_dtype)[()]
 
     def empty(self, shape: Sequence[int], native_dtype: Any) -> Any:

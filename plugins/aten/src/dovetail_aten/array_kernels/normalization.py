@@ -114,14 +114,11 @@ def define(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
                 to_weight = product.sum(0).reshape(inner).astype(weight.dtype, copy=False)
         if needs_input:
             share = numbers.like(grad, 1 / (length or 1))
-            if weight is None:
-                scaled = grad
-                along, total = product.sum(1, None, None, True), grad.sum(1, None, None, True)
-            else:
-                # The sums over a row of gradients times weights are products of a matrix and a vector.
+            scaled, along = grad, product
+            if weight is not None:
                 scale = widened(weight).reshape(length)
-                scaled = multiply(grad, scale)
-                along, total = (product @ scale).reshape(-1, 1), (grad @ scale).reshape(-1, 1)
+                scaled, along = multiply(grad, scale), multiply(product, scale)
+            along, total = along.sum(1, None, None, True), scaled.sum(1, None, None, True)
             centered = subtract(scaled, multiply(total, share))
             to_input = multiply(subtract(centered, multiply(normalized, multiply(along, share))), inverse)
             to_input = to_input.reshape(shape).astype(own, copy=False)

@@ -1,0 +1,31 @@
+"""Scaled sums written in place: what every optimizer does to every parameter in every step."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from dovetail_aten.array_kernels import KernelTable, Numbers
+from dovetail_aten.capabilities import Capabilities
+
+
+def define(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
+    """Define the kernels of this family."""
+    numbers = Numbers(capabilities)
+
+    def define_sum(name: str, ufunc: Any) -> None:
+        generic = kernel.kernels[name]
+
+        def into(self: Any, other: Any, *, alpha: Any = 1, out: Any) -> Any:
+            if alpha == 1:
+                return ufunc(self, other, out=out)
+            if alpha.__class__ is float and self.dtype.kind == "f":
+                return ufunc(self, numpy.multiply(other, numbers.of_dtype(alpha, self.dtype)), out=out)
+            numpy.copyto(out, generic.fn(self, other, alpha=alpha))
+            return out
+
+        kernel(name, generic.fn, plain=generic.plain, into=into)
+
+    define_sum("add.Tensor", numpy.add)
+    define_sum("sub.Tensor", numpy.subtract)
