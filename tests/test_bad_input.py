@@ -77,7 +77,7 @@ def test_an_integer_tensor_cannot_require_gradients():
     assert not x.requires_grad
 
 
-@pytest.mark.parametrize("content", [b"", b"not a tensor file", b"\x08\x00\x00\x00\x00\x00\x00\x00{}      "])
+@pytest.mark.parametrize("content", [b"", b"not a tensor file", b"\x08\x00\x00\x00\x00\x00\x00\x00{]      "])
 def test_a_corrupt_file_is_named(tmp_path: Path, content: bytes):
     path = tmp_path / "model.safetensors"
     path.write_bytes(content)

@@ -23,9 +23,14 @@ from dovetail_dispatcher import (
     register_kernel,
     registry,
 )
-from dovetail_dispatcher._C import _dispatch_dump, _dispatch_get_all_op_names
+from dovetail_dispatcher._C import (
+    _dispatch_dump,
+    _dispatch_get_all_op_names,
+    _dispatch_tls_is_dispatch_key_excluded,
+)
 from dovetail_dispatcher.formula import PythonFormula
 from dovetail_kernel import TensorBase, backend, wrap
+from dovetail_kernel.signature import GRAD
 
 Tensor = TensorBase
 Libraries = Callable[..., Library]
@@ -220,6 +225,23 @@ def test_the_write_is_counted_before_the_kernel_runs(make: Callable[..., CustomO
     op = make(lambda x: seen.append(x._version), mutates_args=("x",), schema="(Tensor(a!) x) -> ()")
     op(tensor())
     assert seen == [1]
+
+
+def test_what_returns_nothing_runs_below_autograd_where_a_graph_would_be_recorded(
+    make: Callable[..., CustomOpDef], tensor: Tensors
+) -> None:
+    seen = []
+
+    def write(x: Tensor) -> None:
+        seen.append(_dispatch_tls_is_dispatch_key_excluded("AutogradCPU"))
+
+    op = make(write, mutates_args=("x",))
+    x = tensor([1.0])
+    op(x)
+    x._signature |= GRAD
+    op(x)
+    assert seen == [False, True]
+    assert not _dispatch_tls_is_dispatch_key_excluded("AutogradCPU")
 
 
 # -- kernels -----------------------------------------------------------------------------------------------------

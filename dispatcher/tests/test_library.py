@@ -13,7 +13,7 @@ import pytest
 
 from dovetail_dispatcher import Library, Tag, _scoped_library, fallthrough_kernel, ops, registry
 from dovetail_dispatcher._C import _dispatch_dump
-from dovetail_kernel import TensorBase
+from dovetail_kernel import DispatchKey, TensorBase, backend
 
 Libraries = Callable[..., Library]
 Tensors = Callable[..., TensorBase]
@@ -322,6 +322,16 @@ def test_a_fallback_at_an_alias_serves_its_runtime_keys_and_gives_back_the_built
     assert all(kernel.is_fallthrough for key, kernel in registry.fallbacks.items() if key.name.startswith("AutogradC"))
     lib._destroy()
     assert snapshot() == before
+
+
+def test_a_fallback_at_an_alias_serves_backends_that_come_later(library: Libraries) -> None:
+    lib = library("_", "IMPL")
+    lib.fallback(fallthrough_kernel, "Autograd")
+    backend("laterdevice", create=True)
+    key = DispatchKey["AutogradLATERDEVICE"]
+    assert registry.fallbacks[key].is_fallthrough
+    lib._destroy()
+    assert not registry.fallbacks[key].is_fallthrough
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from dovetail_dispatcher import (
     CustomOpDef,
     Library,
+    SchemaError,
     Tag,
     _scoped_library,
     custom_op,
@@ -21,6 +22,7 @@ __all__ = [
     "BackendSpec",
     "CustomOpDef",
     "Library",
+    "SchemaError",
     "Tag",
     "_scoped_library",
     "custom_op",

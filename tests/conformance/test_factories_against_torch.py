@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - tables with a row per case read better unbroken
 """Functions that make tensors, and conversions of tensors, compared with PyTorch: results, errors and warnings."""
 
 from __future__ import annotations

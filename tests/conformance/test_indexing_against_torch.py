@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - tables with a row per case read better unbroken
 """Indexing with every kind of index, compared with PyTorch: results, views, errors and warnings."""
 
 from __future__ import annotations

@@ -13,8 +13,35 @@ import dovetail_aten
 
 torch = pytest.importorskip("torch", reason="PyTorch is the oracle of these tests")
 
-SHAPES = [(), (1,), (3,), (0,), (0, 3), (2, 0), (2, 3), (2, 2, 3), (50,), (1001,), (40, 40), (3, 400), (7, 7, 30), (1200, 1)]
-DTYPES = ["float32", "float64", "float16", "bfloat16", "int64", "int32", "int8", "uint8", "bool", "complex64", "complex128"]
+SHAPES = [
+    (),
+    (1,),
+    (3,),
+    (0,),
+    (0, 3),
+    (2, 0),
+    (2, 3),
+    (2, 2, 3),
+    (50,),
+    (1001,),
+    (40, 40),
+    (3, 400),
+    (7, 7, 30),
+    (1200, 1),
+]
+DTYPES = [
+    "float32",
+    "float64",
+    "float16",
+    "bfloat16",
+    "int64",
+    "int32",
+    "int8",
+    "uint8",
+    "bool",
+    "complex64",
+    "complex128",
+]
 SCALES = [1.0, 1000.0, 1e-5, 1e9, 0.1]
 SPECIAL = [
     [1.0, np.inf], [np.nan, np.nan], [0.0, 0.0], [-0.0, 1.0], [-np.inf, 1.5], [1e8 + 1, 1.0], [1e-4, 1.0], [1e-5, 1.0],

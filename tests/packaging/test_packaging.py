@@ -43,7 +43,7 @@ THIRD_PARTY = {
     "dovetail-autograd": set(),
     "dovetail-aten": set(),
     "dovetail-cpu": {"ml-dtypes", "numpy"},
-    "dovetail-cuda": set(),
+    "dovetail-cuda": {"numpy"},
     "dovetail": {"numpy", "rich", "safetensors", "typer"},
 }
 

@@ -59,8 +59,7 @@ class CustomOpDef:
             setattr(type(self), "__call__", staticmethod(type(self._opoverload).__call__))  # noqa: B010
             self.register_kernel(device_types)(fn)
             self._register("Meta", _trivial_fake(schema) or self._missing_fake, TENSOR)
-            if schema.returns:
-                self._set_formula(partial(_missing_formula, self._opoverload), None)
+            self._set_formula(partial(_missing_formula, self._opoverload), None)
             if schema.is_mutable:
                 self._register("ADInplaceOrView", _count_writes, COUNT_WRITES)
         except BaseException:

@@ -299,7 +299,8 @@ def _tree(e: Explanation) -> list[str]:
         "├─ kernels",
     ]
     for step in e.chain:
-        whose = f" by {step.distribution}" if step.distribution else ""
+        named = step.distribution is None or f"({step.distribution}" in step.registered_at
+        whose = "" if named else f" by {step.distribution}"
         alias = f" for {step.registered_for}" if step.registered_for != step.key else ""
         lines += [
             f"│  ├─ {step.key} [{step.rule}]: {step.kernel}",

@@ -34,20 +34,26 @@ def _refuse(key: DispatchKey) -> Kernel:
 
 def install() -> None:
     """Register the built-in fallbacks, for the backends there are and for those to come."""
-    for key in DispatchKey:
-        if key.name in _FALLTHROUGH_KEYS:
-            registry.fallbacks[key] = Kernel(fallthrough_kernel, key, FALLTHROUGH, registry.BUILT_IN)
-        elif key.name in _REFUSED_KEYS:
-            registry.fallbacks[key] = _refuse(key)
-    other = DispatchKey.AutogradOther
-    registry.fallbacks[other] = Kernel(_pass_through, other, AUTOGRAD_FALLBACK, registry.BUILT_IN)
-    on_new_backend(_add_autograd_fallback)
+    falling = [key for key in DispatchKey if key.name in _FALLTHROUGH_KEYS]
+    refused = [key for key in DispatchKey if key.name in _REFUSED_KEYS]
+    registry.add_built_in_fallbacks(
+        [
+            *[Kernel(fallthrough_kernel, key, FALLTHROUGH, registry.BUILT_IN) for key in falling],
+            *[_refuse(key) for key in refused],
+            _autograd_fallback(DispatchKey.AutogradOther),
+        ]
+    )
+    on_new_backend(_add_fallbacks_of)
 
 
-def _add_autograd_fallback(backend: Backend) -> None:
+def _add_fallbacks_of(backend: Backend) -> None:
     if backend.key_name not in _WITHOUT_AUTOGRAD_FALLBACK:
-        key = backend_key("AutogradFunctionality", backend)
-        registry.fallbacks[key] = Kernel(_pass_through, key, AUTOGRAD_FALLBACK, registry.BUILT_IN)
+        registry.add_built_in_fallbacks([_autograd_fallback(backend_key("AutogradFunctionality", backend))])
+    registry.extend_alias_fallbacks(backend)
+
+
+def _autograd_fallback(key: DispatchKey) -> Kernel:
+    return Kernel(_pass_through, key, AUTOGRAD_FALLBACK, registry.BUILT_IN)
 
 
 def _pass_through(*_args: Any, **_kwargs: Any) -> None:

@@ -58,6 +58,8 @@ class Formula:
         None where the input needs none. Undefined incoming gradients are None.
     arrays
         ``arrays(node, k, *grads)``: the same over the backend's arrays with the array kernels `k`, or None.
+    real_arrays
+        `arrays` for real numbers, without the conjugates; None if that makes no difference.
     output_differentiability
         Which results are differentiable; None: all that are floating point or complex.
     where
@@ -70,6 +72,7 @@ class Formula:
     saved: tuple[Saved, ...] = ()
     tensors: Callable[..., Any] | None = None
     arrays: Callable[..., Any] | None = None
+    real_arrays: Callable[..., Any] | None = None
     output_differentiability: tuple[bool, ...] | None = None
     where: str = ""
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
 
-from dovetail_kernel import DispatchKey, parse_dispatch_key, plugin_manager, runtime_keys
+from dovetail_kernel import DispatchKey, parse_dispatch_key, plugin_manager
 from dovetail_kernel.errors import did_you_mean, where
 from dovetail_kernel.plugin_entries import KNOWN
 
@@ -275,10 +275,9 @@ class Library:
         name = dispatch_key or self.dispatch_key
         assert name, "dispatch_key must not be empty: give one, or make the library with one."
         key = parse_dispatch_key(name)
-        keys: Iterable[DispatchKey] = runtime_keys(key) if key.is_alias else (key,)
         convention = FALLTHROUGH if fn is fallthrough_kernel else BOXED
         registry.add_fallback(
-            keys,
+            key,
             lambda k: Kernel(fn, k, convention, self.location, with_keyset=with_keyset, plugin=self._plugin),
             self._undo,
         )

@@ -12,10 +12,11 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from threading import RLock
 from typing import Any, Final
 
-from dovetail_kernel import DispatchKey, on_default_dtype_change
+from dovetail_kernel import Backend, DispatchKey, on_default_dtype_change, runtime_keys
 from dovetail_kernel.errors import did_you_mean
 
 from .kernels import Kernel
@@ -32,6 +33,19 @@ epoch = 0
 
 BUILT_IN: Final = "dovetail"
 """Location of the fallbacks that come with the dispatcher; these may be covered by a library's."""
+built_in_fallbacks: Final[dict[DispatchKey, Kernel]] = {}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Fallback:
+    """One registration of a fallback by a library, and the kernels that it has put in the table."""
+
+    key: DispatchKey
+    make: Callable[[DispatchKey], Kernel]
+    kernels: dict[DispatchKey, Kernel]
+
+
+_library_fallbacks: Final[list[_Fallback]] = []
 
 Undo = Callable[[], None]
 
@@ -184,38 +198,59 @@ def add_kernel(name: str, overload: str, kernel: Kernel, undos: list[Undo]) -> N
             op.kernels.setdefault(kernel.key, []).insert(0, kernel)
 
 
-def add_fallback(keys: Iterable[DispatchKey], make: Callable[[DispatchKey], Kernel], undos: list[Undo]) -> None:
-    """Put a backend fallback at each of `keys`. What takes them back is appended to `undos`.
+def add_fallback(key: DispatchKey, make: Callable[[DispatchKey], Kernel], undos: list[Undo]) -> None:
+    """Put a backend fallback at `key`, or at every runtime key of an alias. What takes it back is appended to `undos`.
 
     Raises
     ------
     RuntimeError
-        If one of them has a fallback already; nothing is changed then.
+        If one of the keys has a fallback already; nothing is changed then.
     """
     with lock:
-        new = {key: make(key) for key in keys}
-        for key, kernel in new.items():
-            old = fallbacks.get(key)
+        keys: Iterable[DispatchKey] = runtime_keys(key) if key.is_alias else (key,)
+        fallback = _Fallback(key, make, {each: make(each) for each in keys})
+        for each, kernel in fallback.kernels.items():
+            old = fallbacks.get(each)
             if old is not None and old.location != BUILT_IN:
                 raise RuntimeError(
-                    f"Tried to register multiple backend fallbacks for the same dispatch key {key.name}; previous "
+                    f"Tried to register multiple backend fallbacks for the same dispatch key {each.name}; previous "
                     f"registration registered at {old.origin}, new registration registered at {kernel.origin}. "
                     "Destroy the library that registered the previous one first."
                 )
-        covered = {key: fallbacks[key] for key in new if key in fallbacks}
 
         def undo() -> None:
-            with lock, _changing():
-                for key, kernel in new.items():
-                    if fallbacks.get(key) is kernel:
-                        if key in covered:
-                            fallbacks[key] = covered[key]
+            if fallback in _library_fallbacks:
+                with lock, _changing():
+                    for each in fallback.kernels:
+                        built_in = built_in_fallbacks.get(each)
+                        if built_in is None:
+                            fallbacks.pop(each, None)
                         else:
-                            del fallbacks[key]
+                            fallbacks[each] = built_in
+                    _library_fallbacks.remove(fallback)
 
         keep(undo, undos)
         with _changing():
-            fallbacks.update(new)
+            _library_fallbacks.append(fallback)
+            fallbacks.update(fallback.kernels)
+
+
+def add_built_in_fallbacks(kernels: Iterable[Kernel]) -> None:
+    """Add fallbacks that come with the dispatcher, beneath those that libraries have registered or will register."""
+    with lock, _changing():
+        for kernel in kernels:
+            built_in_fallbacks[kernel.key] = kernel
+            fallbacks.setdefault(kernel.key, kernel)
+
+
+def extend_alias_fallbacks(backend: Backend) -> None:
+    """Put the fallbacks that were registered at an alias key at the keys of a new backend too."""
+    with lock, _changing():
+        for fallback in _library_fallbacks:
+            if fallback.key.is_alias:
+                new = [key for key in runtime_keys(fallback.key) if key.backend is backend]
+                fallback.kernels.update({key: fallback.make(key) for key in new if key not in fallback.kernels})
+                fallbacks.update(fallback.kernels)
 
 
 def set_formula(name: str, overload: str, formula: Any, undos: list[Undo] | None = None) -> Undo:

@@ -28,10 +28,19 @@ from dovetail_kernel.signature import GRAD, NO_GRAD, NORMAL, OVERRIDES
 from . import registry
 from .computed_table import compute, highest, without_fallthrough
 from .dispatch_errors import ambiguous_error, missing_kernel_error
+from .formula import PythonFormula
 from .kernels import ARRAY, BOXED, FALLTHROUGH, FORMULA, TENSOR, Kernel
 from .operator import Operator
 from .overrides import overriding_route
-from .templates import RouteText, array_route, boxed_route, counting_route, custom_route, tensor_route
+from .templates import (
+    RouteText,
+    array_route,
+    below_autograd_route,
+    boxed_route,
+    counting_route,
+    custom_route,
+    tensor_route,
+)
 
 MAX_ROUTES: Final = 1024
 """An operator with more routes than this starts anew: keys are few in practice, and memory must stay bounded."""
@@ -156,6 +165,8 @@ def compose(composition: Composition, chosen: DispatchKey | None = None) -> Rout
             return counting_route(op, compose(composition.below(after_ADInplaceOrView_keyset)))
         case "boxed":
             return boxed_route(op, kernel, without_fallthrough(op, composition.keys, fallbacks))
+        case "formula" if composition.records and isinstance(op.formula, PythonFormula) and not op.schema.returns:
+            return below_autograd_route(compose(composition.below(after_autograd_keyset)))
         case "formula" | "autograd fallback":
             if _autograd_layer is not None and (composition.records or composition.views):
                 return _autograd_layer(composition, kernel)

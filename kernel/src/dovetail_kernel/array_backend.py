@@ -72,6 +72,15 @@ class ArrayBackend:
         itemsize = array.dtype.itemsize
         return tuple(stride // itemsize for stride in array.strides)
 
+    def is_contiguous(self, array: Any) -> bool:
+        """Return whether the elements of `array` lie in C order without gaps."""
+        expected = 1
+        for size, stride in zip(reversed(array.shape), reversed(self.strides(array)), strict=True):
+            if size != 1 and stride != expected:
+                return 0 in array.shape
+            expected *= size
+        return True
+
     def copy_into(self, destination: Any, source: Any) -> None:
         """Write `source`, broadcast and cast, into `destination`."""
         destination[...] = source

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pathlib import Path
 
-INTERNAL_PACKAGES = ("dovetail_kernel", "dovetail_dispatcher", "dovetail")
-"""Packages whose frames are not what a user means by "where"."""
+INTERNAL_PACKAGES = ("dovetail_kernel", "dovetail_dispatcher", "dovetail", "contextlib")
+"""Packages whose frames are not what a user means by "where"; contextlib stands between a `with` and what it enters."""
 
 
 class PluginError(RuntimeError):

@@ -406,11 +406,11 @@ def _same_distribution(first: PluginEntry, second: PluginEntry) -> bool:
 
 
 def _claimed_twice(entries: Iterable[PluginEntry]) -> str:
-    entries = list(entries)
-    distributions = [entry.distribution for entry in entries]
+    entries = sorted(entries, key=lambda entry: entry.distribution)
+    claimants = [f"{entry.distribution} {entry.version or ''}".rstrip() for entry in entries]
     return (
-        f"{GROUPS[entries[0].group]} {entries[0].name!r} is claimed by {' and '.join(distributions)}; uninstall one, "
-        f"or keep one out with DOVETAIL_BLOCK={distributions[-1]}"
+        f"{GROUPS[entries[0].group]} {entries[0].name!r} is claimed by {' and '.join(claimants)}; uninstall one, "
+        f"or keep one out with DOVETAIL_BLOCK={entries[-1].distribution}"
     )
 
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from dovetail_kernel import Device, complex64, float32, float64, int64, plugin_manager, set_default_dtype, sparse_coo
-from dovetail_kernel import bool as bool_
 
 import dovetail_aten as at
+from dovetail_kernel import Device, complex64, float32, float64, int64, plugin_manager, set_default_dtype, sparse_coo
+from dovetail_kernel import bool as bool_
 
 plugin_manager.load_transform("autograd")
 
@@ -24,7 +24,15 @@ def double() -> Iterator[None]:
 
 @pytest.mark.parametrize(
     ("data", "dtype"),
-    [(1, int64), (1.5, float32), (True, bool_), (1j, complex64), ([1, 2.0], float32), ([True, 2], int64), ([], float32)],
+    [
+        (1, int64),
+        (1.5, float32),
+        (True, bool_),
+        (1j, complex64),
+        ([1, 2.0], float32),
+        ([True, 2], int64),
+        ([], float32),
+    ],
 )
 def test_python_numbers_tell_the_dtype(data: Any, dtype: Any) -> None:
     assert at.tensor(data).dtype is dtype
@@ -147,7 +155,11 @@ def test_arange_counts(arguments: tuple[Any, ...], expected: list[float]) -> Non
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
-    [((0, 5, 0), "step must be nonzero"), ((1, 0), "inconsistent with step sign"), ((0, float("inf")), "unsupported range")],
+    [
+        ((0, 5, 0), "step must be nonzero"),
+        ((1, 0), "inconsistent with step sign"),
+        ((0, float("inf")), "unsupported range"),
+    ],
 )
 def test_a_range_that_never_ends_is_refused(arguments: tuple[Any, ...], words: str) -> None:
     with pytest.raises(RuntimeError, match=words):

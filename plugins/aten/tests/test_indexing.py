@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from dovetail_kernel import int8, int64, plugin_manager
 
 from dovetail_aten import Tensor, arange, ones, tensor, zeros
+from dovetail_kernel import int8, int64, plugin_manager
 
 plugin_manager.load_transform("autograd")
 
@@ -17,7 +17,9 @@ def x() -> Tensor:
     return arange(6.0).reshape(2, 3)
 
 
-@pytest.mark.parametrize("index", [0, (0,), slice(0, 1), ..., None, (slice(None), 1), (..., 0), (0, None, slice(1, 3))], ids=str)
+@pytest.mark.parametrize(
+    "index", [0, (0,), slice(0, 1), ..., None, (slice(None), 1), (..., 0), (0, None, slice(1, 3))], ids=str
+)
 def test_basic_indices_give_views(x: Tensor, index: Any) -> None:
     x[index].add_(10)
     assert x.sum().item() > 15

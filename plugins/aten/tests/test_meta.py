@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from dovetail_kernel import float64, int64, plugin_manager
 
 from dovetail_aten import empty, empty_like, functions, ones, randn, tensor, zeros
 from dovetail_aten.meta_array import MetaArray
+from dovetail_kernel import float64, int64, plugin_manager
 
 plugin_manager.load_transform("autograd")
 
@@ -109,9 +109,12 @@ def test_a_zero_dim_cpu_tensor_joins_in() -> None:
     assert (meta(2) + tensor(1.0)).shape == (2,)
 
 
-@pytest.mark.parametrize("key", [0, slice(1, None), (slice(None), None, 1), (..., 0), (1, slice(None, None, 2))], ids=str)
+@pytest.mark.parametrize(
+    "key", [0, slice(1, None), (slice(None), None, 1), (..., 0), (1, slice(None, None, 2))], ids=str
+)
 def test_a_meta_array_is_indexed_like_any_array(key: Any) -> None:
     import numpy as np
+
     from dovetail_kernel import float32
 
     array, model = MetaArray((2, 4), float32), np.zeros((2, 4), np.float32)

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+
+from dovetail_aten import Tensor, empty, from_numpy, ones, tensor, zeros
 from dovetail_kernel import (
     Device,
     bfloat16,
@@ -24,8 +26,6 @@ from dovetail_kernel import (
     uint8,
 )
 from dovetail_kernel import bool as bool_
-
-from dovetail_aten import Tensor, empty, from_numpy, ones, tensor, zeros
 
 plugin_manager.load_transform("autograd")
 

@@ -42,7 +42,7 @@ def kernel(table: KernelTable) -> Callable[..., Any]:
 
 @pytest.fixture
 def compare(table: KernelTable, generic_table: KernelTable) -> Callable[..., None]:
-    """Compare the generic kernel and that of the cpu with PyTorch: values, dtypes, shapes; no argument may be written to."""
+    """Compare the generic kernel and the cpu's with PyTorch: values, dtypes, shapes; no argument may be written to."""
     torch = pytest.importorskip("torch", reason="PyTorch is what the kernels are compared with")
 
     def to_torch(value: Any) -> Any:

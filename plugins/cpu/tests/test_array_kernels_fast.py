@@ -69,3 +69,50 @@ def test_sigmoid_is_accurate_where_it_is_small(kernel):
 def test_relu_of_bools_raises(kernel):
     with pytest.raises(RuntimeError, match="Boolean inputs not supported for relu"):
         kernel("relu", np.array([True]))
+
+
+@pytest.mark.parametrize("shape", ((8, 2000), (40_000,), (3, 100, 60)))
+def test_a_long_cumulative_sum_agrees_with_pytorch(shape, compare):
+    compare("cumsum", sample(shape, "float64"), -1)
+
+
+def test_an_infinity_in_a_long_cumulative_sum_leaves_what_comes_before_it(compare):
+    x = np.ones((10, 2000))
+    x[3, 50] = np.inf
+    compare("cumsum", x, 1)
+
+
+@pytest.mark.parametrize("size", (16_384, 20_001))
+def test_a_sum_of_everything_agrees_with_pytorch_at_any_size(size, compare):
+    compare("sum", sample((size,), "float64"))
+    compare("mean", sample((size,), "float64"))
+
+
+@pytest.mark.parametrize("largest", (False, True))
+@pytest.mark.parametrize("k", (0, 1, 5, 100))
+def test_topk_of_a_long_row_agrees_with_pytorch(k, largest, compare):
+    x = np.random.default_rng(0).permutation(2000).reshape(4, 500).astype(np.float32)
+    compare("topk", x, k, -1, largest)
+    compare("topk", x.T, min(k, 4), 1, largest)
+
+
+@pytest.mark.parametrize("rows", (5, 40, 1000))
+def test_adding_rows_agrees_with_pytorch_however_often_one_is_named(rows, compare):
+    generator = np.random.default_rng(0)
+    target, source = sample((50, 32), "float64"), sample((rows, 32), "float64", 1)
+    for index in (generator.integers(0, 50, rows), np.zeros(rows, np.int64), np.arange(rows) % 50):
+        compare("index_add", target, 0, index, source)
+        compare("embedding_dense_backward", source, index, 50, -1, False)
+
+
+@pytest.mark.parametrize("name", ("tril", "triu"))
+def test_a_triangle_agrees_with_pytorch_below_and_above_the_remembered_size(name, compare):
+    for shape in ((4, 6), (2, 3, 3), (300, 300)):
+        for diagonal in (-1, 0, 2):
+            compare(name, sample(shape), diagonal)
+
+
+def test_the_backward_of_gelu_agrees_with_pytorch(compare):
+    for shape in SHAPES:
+        compare("gelu_backward", sample(shape), sample(shape, seed=1))
+        compare("gelu_backward", sample(shape).T, np.asarray(sample(shape, seed=1).clip(-1, 1)).T, approximate="tanh")

@@ -40,7 +40,7 @@ def test_an_array_of_the_other_byte_order_becomes_native(arrays):
 
 @pytest.mark.parametrize("array", [np.array(["a"]), np.array([None]), np.zeros(1, "M8[s]"), np.zeros(1, np.longdouble)])
 def test_an_array_of_a_foreign_dtype_is_refused(arrays, array):
-    with pytest.raises(TypeError, match="can't convert np.ndarray of type"):
+    with pytest.raises(TypeError, match=r"can't convert np\.ndarray of type"):
         arrays.asarray(array)
 
 

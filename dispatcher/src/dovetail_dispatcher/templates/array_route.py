@@ -167,7 +167,11 @@ class _ArrayRoute:
     def quiet(self, line: str, function: Callable[..., Any]) -> list[str]:
         """Return the lines that run `line` without floating-point warnings out of `function`."""
         state = self.arrays.error_state
-        if state is None or self.op.kind in _COMPUTE_NOTHING or not self.arrays.may_warn(function):
+        if state is None or self.op.kind in _COMPUTE_NOTHING:
+            return [line]
+        if not self.arrays.may_warn(function):
+            # It warns in the name of its caller, and CPython drops the warnings of a module without a name.
+            self.bind(__name__=None)
             return [line]
         self.bind(set_error_state=state[0], reset_error_state=state[1], QUIET=state[2])
         return ["quiet = set_error_state(QUIET)", "try:", f"    {line}", "finally:", "    reset_error_state(quiet)"]

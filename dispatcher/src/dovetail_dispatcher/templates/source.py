@@ -62,8 +62,7 @@ def compile_source(source: str, name: str, bindings: dict[str, Any]) -> Callable
 
     Equal texts share their code; the text is shown in tracebacks.
     """
-    # Without a module name CPython drops the warnings of array functions that are called from here.
-    namespace = {**bindings, "__name__": None}
+    namespace = {"__name__": "dovetail.generated", **bindings}
     exec(_compile(source, name), namespace)
     function: Callable[..., Any] = namespace[name]
     return function

@@ -6,7 +6,8 @@ import inspect
 from functools import partial
 from typing import Any
 
-from dovetail_kernel import DispatchKeySet, bump_version, tensor_class
+from dovetail_kernel import DispatchKeySet, bump_version, set_state, state, tensor_class
+from dovetail_kernel.state import below_autograd
 
 from ..kernels import Kernel
 from ..operator import Operator
@@ -71,6 +72,15 @@ def counting_route(op: Operator, below: RouteText) -> RouteText:
                     lines += [f"for tensor in {name}:", "    if tensor is not None:", "        bump_version(tensor)"]
     below.bindings["bump_version"] = bump_version
     below.lines[:0] = lines
+    return below
+
+
+def below_autograd_route(below: RouteText) -> RouteText:
+    """Return `below` run in a state in which the calls that it makes are not recorded."""
+    below.bindings.update(state=state, set_state=set_state, below_autograd=below_autograd)
+    body = [f"    {line}" for line in below.lines] or ["    pass"]
+    below.lines[:] = ["before = state()", "set_state(below_autograd(before))", "try:", *body]
+    below.lines += ["finally:", "    set_state(before)"]
     return below
 
 

@@ -2,14 +2,10 @@
 
 from dovetail_kernel import hookimpl, plugin_manager, set_tensor_class
 
-from . import library as _library
-
-_library.define_operators()
-
-from ._generated import functions  # noqa: E402 - the functions look their operators up
-from ._generated.functions import *  # noqa: E402, F403 - what is imported below replaces some
-from ._generated.functions import *  # noqa: E402, F403 - its __all__ says which
-from .factories import (  # noqa: E402
+from . import library as _library  # first: it defines the operators that the functions look up
+from ._generated import functions
+from ._generated.functions import *  # noqa: F403 - its __all__ says which
+from .factories import (  # type: ignore[no-redef] # with requires_grad and out, which the operators have not
     arange,
     empty,
     empty_like,
@@ -31,10 +27,10 @@ from .factories import (  # noqa: E402
     zeros,
     zeros_like,
 )
-from .from_data import as_tensor, asarray, from_numpy, tensor  # noqa: E402
-from .generator import Generator, default_generator, initial_seed, manual_seed, seed  # noqa: E402
-from .printing import get_printoptions, printoptions, set_printoptions  # noqa: E402
-from .tensor import Tensor  # noqa: E402
+from .from_data import as_tensor, asarray, from_numpy, tensor
+from .generator import Generator, default_generator, initial_seed, manual_seed, seed
+from .printing import get_printoptions, printoptions, set_printoptions
+from .tensor import Tensor
 
 __all__ = [
     "Generator",
@@ -72,8 +68,6 @@ __all__ = [
     "zeros",
     "zeros_like",
 ]
-__all__ += functions.__all__  # noqa: PLE0605 - a list, generated
-
 __all__ += functions.__all__
 
 set_tensor_class(Tensor)

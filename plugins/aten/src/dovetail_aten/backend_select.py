@@ -31,7 +31,7 @@ LIKE = {
     "rand_like": "rand", "randn_like": "randn",
     "new_empty": "empty.memory_format", "new_zeros": "zeros", "new_ones": "ones", "new_full": "full",
 }  # fmt: skip
-"""Factories that stay on the device of their tensor unless told otherwise, and the factory that they are on another one."""
+"""Factories that stay on the device of their tensor unless told otherwise, and what they are on another one."""
 
 _dense: dict[str, DispatchKeySet] = {}
 
@@ -39,11 +39,13 @@ _dense: dict[str, DispatchKeySet] = {}
 def register() -> None:
     """Register a BackendSelect kernel for every factory and for the copy between devices."""
     for text, kind, *_rest in OPERATORS:
-        if kind in ("factory", "random") and " device=" in text or text.startswith("aten::_to_copy("):
+        if (kind in ("factory", "random") and " device=" in text) or text.startswith("aten::_to_copy("):
             name, _, overload = text[: text.index("(")].partition(".")
             op = registry.find_or_throw(name, overload)
             selection = Selection(op)
-            registry.add_kernel(name, overload, Kernel(selection, DispatchKey.BackendSelect, TENSOR, f"{__file__}:1"), [])
+            registry.add_kernel(
+                name, overload, Kernel(selection, DispatchKey.BackendSelect, TENSOR, f"{__file__}:1"), []
+            )
 
 
 def dense_keys(backend: Backend) -> DispatchKeySet:

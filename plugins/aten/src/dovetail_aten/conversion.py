@@ -76,7 +76,8 @@ def _refusal(args: tuple[Any, ...], kwargs: dict[str, Any]) -> TypeError:
     given = [type(a).__name__ for a in args] + [f"{name}={type(value).__name__}" for name, value in kwargs.items()]
     return TypeError(
         f"to() received an invalid combination of arguments - got ({', '.join(given)}), but expected one of:\n"
-        " * (device device = None, dtype dtype = None, bool non_blocking = False, bool copy = False, *, memory_format)\n"
+        " * (device device = None, dtype dtype = None, bool non_blocking = False, bool copy = False, *, "
+        "memory_format)\n"
         " * (dtype dtype, bool non_blocking = False, bool copy = False, *, memory_format)\n"
         " * (Tensor other, bool non_blocking = False, bool copy = False, *, memory_format)"
     )

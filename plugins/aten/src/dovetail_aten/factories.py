@@ -122,7 +122,7 @@ def empty(
     requires_grad: bool = False,
     memory_format: Any = None,
 ) -> Tensor:
-    """Return a tensor whose elements are not set. Parameters and errors as `zeros`; `memory_format` orders the strides."""
+    """Return a tensor whose elements are not set. Parameters and errors as `zeros`; `memory_format` orders strides."""
     shape = shape_of("empty", sizes, size)
     return _empty((shape,), dtype, layout, device, pin_memory, requires_grad, out, (memory_format,))
 
@@ -229,8 +229,10 @@ def arange(
         given[name] = value
     if given["end"] is None:
         raise TypeError("arange() missing 1 required positional argument: 'end'")
-    first, last, stride = (_number(given[name] if given[name] is not None else default)
-                           for name, default in (("start", 0), ("end", 0), ("step", 1)))
+    first, last, stride = (
+        _number(given[name] if given[name] is not None else default)
+        for name, default in (("start", 0), ("end", 0), ("step", 1))
+    )
     check_range(first, last, stride)
     if dtype is None and out is None:
         dtype = scalar_dtype(max(1, scalar_category(first), scalar_category(last), scalar_category(stride)))
@@ -321,7 +323,7 @@ def randint(
     pin_memory: bool | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Return integers from ``[low, high)``: ``randint(high, size)``, ``randint(low, high, size)``; `low` is 0 by default.
+    """Return integers from ``[low, high)``: ``randint(high, size)``, ``randint(low, high, size)``; `low` is 0 at first.
 
     Other parameters as `rand`; the default dtype is int64.
 
@@ -409,7 +411,7 @@ def randn_like(input: Tensor, *, requires_grad: bool = False, memory_format: Any
 
 
 def randint_like(input: Tensor, *bounds: int, requires_grad: bool = False, **options: Any) -> Tensor:
-    """Return integers from ``[low, high)``: ``randint_like(x, high)``, ``randint_like(x, low, high)``. Others as `zeros_like`."""
+    """Return integers: ``randint_like(x, high)``, ``randint_like(x, low, high)``. Other parameters as `zeros_like`."""
     own = {"dtype": input.dtype, "device": input.device}
     return randint(*bounds, tuple(input.shape), requires_grad=requires_grad, **{**own, **options})
 
@@ -460,9 +462,11 @@ def check_range(start: Any, end: Any, step: Any) -> None:
 class _Factory:
     """A factory operator, called past the choice of its backend where nothing else can have a say in it."""
 
-    __slots__ = ("_default", "_name", "_op", "_selected", "_epoch", "_tail")
+    __slots__ = ("_default", "_epoch", "_name", "_op", "_selected", "_tail")
 
-    def __init__(self, name: str, overload: str = "", *, tail: tuple[Any, ...] = (), default: Any = get_default_dtype) -> None:
+    def __init__(
+        self, name: str, overload: str = "", *, tail: tuple[Any, ...] = (), default: Any = get_default_dtype
+    ) -> None:
         self._name = name
         self._op = registry.find_or_throw(f"aten::{name}", overload)
         self._default = default
@@ -535,14 +539,14 @@ def _checked(
 ) -> tuple[DType | None, Any]:
     """Return dtype and device, those of `out` if they are not given; refuse options that have no support."""
     if layout is not None and layout is not strided:
-        raise NotImplementedError(f"{function}(): layout {layout!r} is not supported. Leave it out: tensors are strided.")
+        raise NotImplementedError(
+            f"{function}(): layout {layout!r} is not supported. Leave it out: tensors are strided."
+        )
     refuse_pinning(pin_memory)
     if out is None:
         return dtype, device
     if dtype is not None and dtype is not out.dtype:
-        raise RuntimeError(
-            f"dtype {dtype!r} does not match dtype of out parameter ({out.dtype!r}). Leave dtype out."
-        )
+        raise RuntimeError(f"dtype {dtype!r} does not match dtype of out parameter ({out.dtype!r}). Leave dtype out.")
     return out.dtype, out.device if device is None else device
 
 

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Sequence
 from functools import reduce
 from math import isfinite
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from dovetail_kernel import (
     BY_NAME,
@@ -34,7 +34,10 @@ __all__ = ["as_dtype", "as_tensor", "asarray", "from_host", "from_numpy", "numbe
 
 _PYTHON_DTYPES = {bool: bool_, int: int64, float: float64, complex: complex128}
 _WIDEST = (bool_, int64, float64, complex128)
-_SUPPORTED = "float64, float32, float16, complex64, complex128, int64, int32, int16, int8, uint64, uint32, uint16, uint8, and bool"
+_SUPPORTED = (
+    "float64, float32, float16, complex64, complex128, int64, int32, int16, int8, uint64, uint32, uint16, "
+    "uint8, and bool"
+)
 
 
 def as_dtype(value: Any, function: str) -> dtype | None:
@@ -51,7 +54,8 @@ def as_dtype(value: Any, function: str) -> dtype | None:
     if isinstance(value, type) and value in _PYTHON_DTYPES:
         return _PYTHON_DTYPES[value]
     raise TypeError(
-        f"{function}(): argument 'dtype' must be dovetail.dtype, not {type(value).__name__}. Give one such as dovetail.float32."
+        f"{function}(): argument 'dtype' must be dovetail.dtype, not {type(value).__name__}. Give one such as "
+        "dovetail.float32."
     )
 
 
@@ -97,7 +101,8 @@ def tensor(
         made = _from_anything(data, wanted, device)
     if requires_grad:
         made.requires_grad = True
-    return made
+    result: Tensor = made
+    return result
 
 
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
@@ -109,13 +114,15 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
         As for `tensor`.
     """
     wanted = as_dtype(dtype, "as_tensor")
-    if isinstance(data, TensorBase):
-        source: Any = data
-        return source.to(device=device, dtype=wanted)
+    made: Any = data
     if _is_host_array(data):
-        shared: Any = from_host(data)
-        return shared.to(device=as_device(device), dtype=wanted)
-    return _from_anything(data, wanted, device)
+        made = from_host(data).to(device=as_device(device), dtype=wanted)
+    elif isinstance(data, TensorBase):
+        made = made.to(device=device, dtype=wanted)
+    else:
+        made = _from_anything(data, wanted, device)
+    result: Tensor = made
+    return result
 
 
 def asarray(
@@ -137,7 +144,7 @@ def asarray(
     ValueError
         If `copy` is False and a copy is needed.
     """
-    made = as_tensor(obj, dtype, device)
+    made: Any = as_tensor(obj, dtype, device)
     shared = isinstance(obj, TensorBase) and made is obj
     if not shared and _is_host_array(obj):
         shared = ready_backend("cpu").arrays.may_overlap(obj, made.array) if made.is_cpu and obj.size else True
@@ -146,10 +153,11 @@ def asarray(
     if copy and shared:
         made = made.clone()
     if made.requires_grad and not requires_grad:
-        return made.detach()
-    if requires_grad:
+        made = made.detach()
+    elif requires_grad:
         made.requires_grad = True
-    return made
+    result: Tensor = made
+    return result
 
 
 def from_numpy(ndarray: Any) -> Tensor:
@@ -179,7 +187,8 @@ def from_host(array: Any) -> Tensor:
         if getattr(array.dtype, "isnative", True):
             name = f"{array.dtype.type.__module__}.{array.dtype.type.__name__}"
             raise TypeError(
-                f"can't convert np.ndarray of type {name}. The only supported types are: {_SUPPORTED}. Convert it with astype."
+                f"can't convert np.ndarray of type {name}. The only supported types are: {_SUPPORTED}. Convert "
+                "it with astype."
             )
         raise ValueError(
             "given numpy array has byte order different from the native byte order. Conversion between byte orders is "
@@ -190,8 +199,7 @@ def from_host(array: Any) -> Tensor:
             "At least one stride in the given numpy array is negative, and tensors with negative strides are not "
             "currently supported. (You can probably work around this by making a copy of your array with array.copy().)"
         )
-    made: Any = wrap(array.view(), backend)
-    return made
+    return cast("Tensor", wrap(array.view(), backend))
 
 
 def number_like(value: Any, like: TensorBase) -> Tensor:
@@ -205,8 +213,7 @@ def number_like(value: Any, like: TensorBase) -> Tensor:
     wanted = dtype_of_signature(like._signature)
     check_number(value, wanted)
     backend = like._backend
-    made: Any = wrap(backend.arrays.scalar(value, backend.arrays.native_dtypes[wanted]), backend)
-    return made
+    return cast("Tensor", wrap(backend.arrays.scalar(value, backend.arrays.native_dtypes[wanted]), backend))
 
 
 def check_number(value: Any, wanted: dtype) -> None:
@@ -274,7 +281,8 @@ def _from_anything(data: Any, wanted: dtype | None, device: Any) -> Any:
     shape = _shape_of(data)
     if shape and shape[0] and (_is_host_array(data[0]) or _is_host_array(data[-1])):
         warnings.warn(
-            "Creating a tensor from a list of numpy.ndarrays is extremely slow. Please consider converting the list to a "
+            "Creating a tensor from a list of numpy.ndarrays is extremely slow. Please consider converting the "
+            "list to a "
             "single numpy.ndarray with numpy.array() before converting to a tensor.",
             UserWarning,
             stacklevel=3,
@@ -286,7 +294,9 @@ def _from_anything(data: Any, wanted: dtype | None, device: Any) -> Any:
     if category in (1, 2):
         _check_range(numbers, wanted, category)
     elif wanted.category < 3 and category == 3 and wanted.category:
-        raise TypeError("must be real number, not complex: a complex number does not fit into a real dtype. Take .real.")
+        raise TypeError(
+            "must be real number, not complex: a complex number does not fit into a real dtype. Take .real."
+        )
     array = host.asarray(numbers, host.native_dtypes[_WIDEST[category]])
     if wanted is not _WIDEST[category]:
         array = host.cast(array, host.native_dtypes[wanted])
@@ -320,7 +330,7 @@ def _shape_of(data: Any) -> tuple[int, ...]:
 
 
 def _flatten(data: Any, shape: tuple[int, ...], dim: int, numbers: list[Any]) -> None:
-    """Append the numbers of a nested sequence to `numbers`, and check that every level has the length it should have."""
+    """Append the numbers of a nested sequence to `numbers`, and check that every level has its length."""
     if dim == len(shape):
         numbers.append(data)
         return
@@ -355,13 +365,15 @@ def _as_python(numbers: list[Any], position: int) -> dtype:
     item = numbers[position]
     if isinstance(item, TensorBase):
         if item.numel() != 1:
-            raise ValueError("only one element tensors can be converted to Python scalars. Join them: dovetail.stack(...).")
+            raise ValueError(
+                "only one element tensors can be converted to Python scalars. Join them: dovetail.stack(...)."
+            )
         numbers[position] = item.item()  # type: ignore[attr-defined]
         return item.dtype
     for kind, native in _PYTHON_DTYPES.items():
         if type(item) is kind:
             return scalar_dtype(native.category)
-    name = getattr(getattr(item, "dtype", None), "name", None)
+    name = getattr(getattr(item, "dtype", None), "name", "")
     if name in BY_NAME:
         numbers[position] = item.item()
         return BY_NAME[name]
@@ -381,7 +393,8 @@ def _check_range(numbers: list[Any], wanted: dtype, category: int) -> None:
     low, high = min(numbers), max(numbers)
     if category == 1 and (low < -(1 << 63) or high >= 1 << 63):
         raise ValueError(
-            f"Overflow when unpacking long long: {high if high >= 1 << 63 else low} does not fit into int64. Give floats."
+            f"Overflow when unpacking long long: {high if high >= 1 << 63 else low} does not fit into int64. "
+            "Give floats."
         )
     if wanted.category == 1:
         for number in (low, high) if category == 1 else numbers:

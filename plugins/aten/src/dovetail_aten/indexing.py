@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from .tensor import Tensor
 
 _MAX_LEGACY_SEQUENCE = 32
+_SIMPLE = {int, slice}
+_WHOLE = slice(None)
 _ZERO_DIM = (
     "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a 0-dim "
     "tensor to a number"
@@ -48,9 +50,28 @@ def getitem(self: Tensor, index: Any) -> Any:
         return aten.select(self, 0, index)
     if cls is slice and not self._signature & ZERO_DIM:
         return _slice(self, 0, index)
+    if cls is tuple and 0 < len(index) <= len(self.array.shape) and _SIMPLE.issuperset(map(type, index)):
+        return _of_integers_and_slices(self, index)
     view, indices = _apply_basic(self, _as_tuple(index))
     if indices:
         return aten.index(view, indices)
+    return aten.alias(self) if view is self else view
+
+
+def _of_integers_and_slices(self: Any, items: tuple[Any, ...]) -> Any:
+    """Return the view that nothing but ints and slices select, no more of them than dimensions."""
+    view = self
+    dim = 0
+    for place, item in enumerate(items):
+        if item.__class__ is int:
+            size = view.array.shape[dim]
+            if not -size <= item < size:
+                raise _out_of_bounds(self.array.shape, place, item)
+            view = aten.select(view, dim, item)
+        else:
+            if item != _WHOLE:
+                view = _slice(view, dim, item)
+            dim += 1
     return aten.alias(self) if view is self else view
 
 
@@ -75,7 +96,10 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
         cls = type(value)
         name = cls.__name__ if cls.__module__ == "builtins" else f"{cls.__module__}.{cls.__name__}"
         raise TypeError(f"can't assign a {name} to a {self.type()}. Wrap it: dovetail.tensor(value).")
-    view, indices = _apply_basic(self, _as_tuple(index))
+    if index.__class__ is int:
+        view, indices = getitem(self, index), None
+    else:
+        view, indices = _apply_basic(self, _as_tuple(index))
     if indices:
         values = value if isinstance(value, TensorBase) else number_like(value, self)
         aten.index_put_(view, indices, _without_leading_ones(values, None))
@@ -98,7 +122,8 @@ def _as_tuple(index: Any) -> tuple[Any, ...]:
     if isinstance(index, TensorBase) or not isinstance(index, Sequence) or not _is_legacy_tuple(index):
         return (index,)
     warnings.warn(
-        "Using a non-tuple sequence for multidimensional indexing is deprecated: use x[tuple(seq)] instead of x[seq], or "
+        "Using a non-tuple sequence for multidimensional indexing is deprecated: use x[tuple(seq)] instead of "
+        "x[seq], or "
         "x[dovetail.tensor(seq)] for an index tensor.",
         UserWarning,
         stacklevel=3,
@@ -125,7 +150,7 @@ def _apply_basic(self: Any, items: tuple[Any, ...]) -> tuple[Any, list[Any]]:
             raise IndexError(_ZERO_DIM)
         raise IndexError(f"too many indices for tensor of dimension {ndim}: {given} are given. Leave some out.")
     view = self
-    dim = 0
+    dim = added = 0
     indices: dict[int, Any] = {}
     for item in items:
         if item is Ellipsis:
@@ -133,6 +158,7 @@ def _apply_basic(self: Any, items: tuple[Any, ...]) -> tuple[Any, list[Any]]:
         elif item is None:
             view = aten.unsqueeze(view, dim)
             dim += 1
+            added += 1
         elif isinstance(item, slice):
             view = _slice(view, dim, item)
             dim += 1
@@ -140,10 +166,11 @@ def _apply_basic(self: Any, items: tuple[Any, ...]) -> tuple[Any, list[Any]]:
             view = aten.unsqueeze(view, dim)
             indices[dim] = tensor([item], device=self.device)
             dim += 1
+            added += 1
         elif (position := _position(item)) is not None:
             shape = view.array.shape
             if not -shape[dim] <= position < shape[dim]:
-                raise _out_of_bounds(shape, dim, position)
+                raise _out_of_bounds(self.array.shape, dim + ndim - len(shape) + added, position)
             view = aten.select(view, dim, position)
         else:
             mask = _index_tensor(item)
@@ -152,6 +179,7 @@ def _apply_basic(self: Any, items: tuple[Any, ...]) -> tuple[Any, list[Any]]:
                 if mask._signature & ZERO_DIM:
                     view = aten.unsqueeze(view, dim)
                     mask = aten.unsqueeze(mask, 0)
+                    added += 1
                 else:
                     _check_mask(mask, view, dim)
                 indices[dim] = mask
@@ -189,7 +217,7 @@ def _position(item: Any) -> int | None:
     if isinstance(item, TensorBase):
         single = item._signature & ZERO_DIM and item.dtype.category == 1 and item.dtype is not uint8
         return int(item.item()) if single else None  # type: ignore[attr-defined]
-    if isinstance(item, Sequence) or getattr(item, "ndim", 0):
+    if isinstance(item, Sequence) or getattr(item, "ndim", None):
         return None
     try:
         return as_int(item)
@@ -211,7 +239,9 @@ def _index_tensor(item: Any) -> Any:
         For a sequence of something else than numbers.
     """
     if isinstance(item, str):
-        raise TypeError("new(): invalid data type 'str': a tensor is indexed by integers, slices, ..., None and tensors.")
+        raise TypeError(
+            "new(): invalid data type 'str': a tensor is indexed by integers, slices, ..., None and tensors."
+        )
     if isinstance(item, TensorBase):
         found: Any = item
     elif backend_of_array(item) is not None:
@@ -274,13 +304,15 @@ def _check_expandable(value: Any, shape: tuple[int, ...]) -> None:
     extra = len(shape) - len(sizes)
     if extra < 0:
         raise RuntimeError(
-            f"expand({value.type()}{{{list(sizes)}}}, size={list(shape)}): the number of sizes provided ({len(shape)}) must "
+            f"expand({value.type()}{{{list(sizes)}}}, size={list(shape)}): the number of sizes provided "
+            f"({len(shape)}) must "
             f"be greater or equal to the number of dimensions in the tensor ({len(sizes)})"
         )
     for dim in reversed(range(len(sizes))):
         if sizes[dim] not in (1, shape[dim + extra]):
             raise RuntimeError(
-                f"The expanded size of the tensor ({shape[dim + extra]}) must match the existing size ({sizes[dim]}) at "
+                f"The expanded size of the tensor ({shape[dim + extra]}) must match the existing size "
+                f"({sizes[dim]}) at "
                 f"non-singleton dimension {dim + extra}.  Target sizes: {list(shape)}.  Tensor sizes: {list(sizes)}"
             )
 

@@ -1,4 +1,4 @@
-"""Loads the base library: its operators, its composite kernels and its derivative formulas into the operator table."""
+"""Loads the base library into the operator table: the operators on import, what stands on them by `load`."""
 
 from __future__ import annotations
 
@@ -12,20 +12,12 @@ from dovetail_kernel import DispatchKey
 
 from ._generated.registrations import COMPOSITES, OPERATORS
 
-__all__ = ["define_operators", "load"]
+__all__ = ["load"]
 
 LOCATION = f"{__file__}:1"
 
-_defined = False
+_NOT_IMPORTED: Any = None
 _loaded = False
-
-
-def define_operators() -> None:
-    """Define the operators, once. The generated functions look them up when they are imported."""
-    global _defined
-    if not _defined:
-        registry.define_many(OPERATORS, LOCATION)
-        _defined = True
 
 
 def load() -> None:
@@ -52,22 +44,20 @@ class Composite(Kernel):
     def __init__(self, module: str, name: str, key: DispatchKey) -> None:
         self._module = module
         self._name = name
-        super().__init__(_not_imported, key, TENSOR, LOCATION)
+        self._function: Any = None
+        super().__init__(_NOT_IMPORTED, key, TENSOR, LOCATION)
 
     @property
-    def fn(self) -> Callable[..., Any]:  # type: ignore[override]
+    def fn(self) -> Callable[..., Any]:
         """The composite function."""
-        if self._function is _not_imported:
+        if self._function is None:
             self._function = getattr(import_module(self._module), self._name)
-        return self._function
+        function: Callable[..., Any] = self._function
+        return function
 
     @fn.setter
-    def fn(self, function: Callable[..., Any]) -> None:
+    def fn(self, function: Callable[..., Any] | None) -> None:
         self._function = function
-
-
-def _not_imported() -> None:
-    """Stand for a function that is not imported yet."""
 
 
 def _set_formulas() -> None:
@@ -78,3 +68,6 @@ def _set_formulas() -> None:
         op = registry.find_or_throw(base, overload)
         op.formula = formula
     registry.forget_all_routes()
+
+
+registry.define_many(OPERATORS, LOCATION)

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dovetail_kernel import MemoryFormat, TensorBase, channels_last, channels_last_3d, contiguous_format, preserve_format
+from dovetail_kernel import (
+    MemoryFormat,
+    TensorBase,
+    channels_last,
+    channels_last_3d,
+    contiguous_format,
+    preserve_format,
+)
 
 __all__ = ["contiguous_strides", "dense_strides_like", "has_order", "is_contiguous", "strides_in_order"]
 
@@ -25,7 +32,7 @@ def strides_in_order(shape: Sequence[int], order: Sequence[int]) -> tuple[int, .
 
 
 def has_order(shape: Sequence[int], strides: Sequence[int], order: Sequence[int]) -> bool:
-    """Return whether the elements lie densely in memory with the dimensions in `order`; sizes of 1 are of no account."""
+    """Return whether the elements lie densely in memory, dimensions in `order`; sizes of 1 are of no account."""
     if 0 in shape:
         return True
     expected = 1
@@ -38,7 +45,7 @@ def has_order(shape: Sequence[int], strides: Sequence[int], order: Sequence[int]
 
 
 def order_of(memory_format: MemoryFormat | None, ndim: int) -> Sequence[int] | None:
-    """Return the order of dimensions that a memory format means for `ndim` dimensions, None if it has no meaning there."""
+    """Return the order of dimensions that a memory format means for `ndim` dimensions, None if it means none."""
     if memory_format is channels_last:
         return (0, 2, 3, 1) if ndim == 4 else None
     if memory_format is channels_last_3d:
@@ -55,7 +62,9 @@ def is_contiguous(tensor: TensorBase, memory_format: MemoryFormat | None = conti
         For `preserve_format`, which is no order.
     """
     if memory_format is preserve_format:
-        raise RuntimeError("preserve memory format is unsupported by the contiguous operator. Ask for contiguous_format.")
+        raise RuntimeError(
+            "preserve memory format is unsupported by the contiguous operator. Ask for contiguous_format."
+        )
     shape = tensor.array.shape
     order = order_of(memory_format, len(shape))
     return order is not None and has_order(shape, tensor.stride(), order)

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
-from dovetail_kernel import dtype
+from dovetail_kernel import dtype, promote_types
 
-from .memory_layout import contiguous_strides
+from .memory_layout import contiguous_strides, dense_strides_like
 
 __all__ = ["MetaArray"]
 
@@ -92,8 +92,6 @@ class MetaArray:
         """Return a copy with another dtype."""
         if dtype is self.dtype and not copy:
             return self
-        from .memory_layout import dense_strides_like
-
         return MetaArray(self.shape, dtype, dense_strides_like(self.shape, self.element_strides))
 
     def transpose(self, *axes: int) -> MetaArray:
@@ -110,6 +108,12 @@ class MetaArray:
             raise ValueError(f"cannot reshape array of size {self.size} into shape {sizes}")
         strides = reshaped_strides(self.shape, self.element_strides, sizes)
         return MetaArray(sizes, self.dtype) if strides is None else self.shown(sizes, strides)
+
+    def __add__(self, other: MetaArray) -> MetaArray:
+        """Return the sum, which is what gradients that meet are made into."""
+        from .meta_kernels.table import elementwise
+
+        return elementwise([self, other], promote_types(self.dtype, other.dtype))
 
     def __getitem__(self, key: Any) -> MetaArray:
         """Return the view that integers, slices, ``...`` and None select."""
@@ -140,9 +144,7 @@ class MetaArray:
         return self.shown(shape, strides, offset)
 
 
-def reshaped_strides(
-    shape: Sequence[int], strides: Sequence[int], wanted: Sequence[int]
-) -> tuple[int, ...] | None:
+def reshaped_strides(shape: Sequence[int], strides: Sequence[int], wanted: Sequence[int]) -> tuple[int, ...] | None:
     """Return the strides of a view of shape `wanted` with as many elements; None if there is no such view.
 
     Dimensions of the old shape that lie one after another in memory form a block; every block has to be split into

@@ -1,4 +1,4 @@
-"""The meta device: tensors with a shape and a dtype and no data. Operators tell the shape of their results, and cost nothing."""
+"""The meta device: tensors with a shape and no data. Operators tell the shape of their results, and cost nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The text of a tensor, as PyTorch prints it: padded numbers, scientific notation where needed, long tensors abridged."""
+"""The text of a tensor, as PyTorch prints it: padded numbers, scientific notation if needed, long tensors abridged."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dovetail_kernel import TensorBase, bool, complex64, get_default_dtype, int64, tensor_class
+from dovetail_kernel import TensorBase, complex64, get_default_dtype, int64, tensor_class
+from dovetail_kernel import bool as bool_
 
 if TYPE_CHECKING:
     from .tensor import Tensor
@@ -84,7 +85,7 @@ def set_printoptions(
             raise ValueError(f"unknown profile {profile!r}; choose from {', '.join(_PROFILES)}")
         options = _PROFILES[profile]
     given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
-    chosen = {name: value for name, value in given.items() if value is not None}
+    chosen: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     _options = options._replace(sci_mode=sci_mode, **chosen)
 
 
@@ -179,7 +180,7 @@ def tensor_text(tensor: Tensor, *, tensor_contents: str | None = None) -> str:
     suffixes = []
     dtype, device = tensor.dtype, tensor.device
     default = get_default_dtype()
-    usual = dtype in (default, int64, bool) or dtype is (complex64 if default.itemsize < 8 else default.to_complex())
+    usual = dtype in (default, int64, bool_) or dtype is (complex64 if default.itemsize < 8 else default.to_complex())
     if device.type != "cpu":
         suffixes.append(f"device='{device}'")
     if device.type == "meta":

@@ -1,4 +1,4 @@
-"""PyTorch's words for errors that an array library raises in its own: shapes that do not broadcast, unsupported dtypes."""
+"""PyTorch's words for errors that array libraries raise in theirs: shapes that do not broadcast, unsupported dtypes."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ class Tensor(TensorMethods):
     # -- making tensors of tensors -------------------------------------------------------------------------------
 
     @staticmethod
-    def _make_subclass(cls: type[Any], data: TensorBase, requires_grad: bool = False) -> Any:
+    def _make_subclass(cls: type[Any], data: TensorBase, requires_grad: bool = False) -> Any:  # noqa: PLW0211 - torch's name
         """Return a new leaf of class `cls` that shares the data of a tensor.
 
         Parameters
@@ -77,8 +77,8 @@ class Tensor(TensorMethods):
         TypeError
             If `cls` is no subclass of Tensor, or `data` no tensor.
         """
-        if not (isinstance(cls, type) and issubclass(cls, TensorBase)):
-            raise TypeError(f"cls must be a type (got {type(cls).__name__}) derived from Tensor")
+        if not issubclass(cls, TensorBase):
+            raise TypeError(f"cls must be a type derived from Tensor, but got {cls.__name__}")
         if not isinstance(data, TensorBase):
             raise TypeError(f"_make_subclass(): argument 'data' must be Tensor, not {type(data).__name__}")
         made = wrap(data.array, data._backend, cls)
@@ -164,7 +164,8 @@ class Tensor(TensorMethods):
             return memo[id(self)]
         if not self.is_leaf:
             raise RuntimeError(
-                "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment. "
+                "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at "
+                "the moment. "
                 "Copy x.detach() instead."
             )
         from copy import deepcopy
@@ -258,7 +259,8 @@ class Tensor(TensorMethods):
 
     def __contains__(self, element: Any) -> bool:
         if isinstance(element, TensorBase | int | float | complex):
-            return bool(aten.any(aten.eq(self, element)))
+            equal = aten.eq(self, element)  # type: ignore[arg-type]
+            return bool(aten.any(equal))
         raise RuntimeError(
             f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}. Give a number."
         )
@@ -290,7 +292,9 @@ class Tensor(TensorMethods):
                 "memory first."
             )
         if self.dtype is bfloat16:
-            raise TypeError("Got unsupported ScalarType BFloat16: NumPy has no such dtype. Convert it: x.float().numpy().")
+            raise TypeError(
+                "Got unsupported ScalarType BFloat16: NumPy has no such dtype. Convert it: x.float().numpy()."
+            )
         return self.array.view()
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
@@ -330,9 +334,7 @@ class Tensor(TensorMethods):
                 return self
             if not copy and is_contiguous(self, memory_format):
                 return self
-        return aten._to_copy(
-            self, dtype=wanted, device=device, non_blocking=non_blocking, memory_format=memory_format
-        )
+        return aten._to_copy(self, dtype=wanted, device=device, non_blocking=non_blocking, memory_format=memory_format)
 
     def type(self, dtype: Any = None, non_blocking: bool = False) -> Any:
         """Return the name of the tensor's type, ``'dovetail.FloatTensor'``; with `dtype`, the converted tensor."""

@@ -81,7 +81,7 @@ def _release(formula: Formula) -> list[str]:
 
 
 @cache
-def build_node_class(formula: Formula, has_lists: bool = False) -> type[Node]:
+def build_node_class(formula: Formula, has_lists: bool = False, is_real: bool = False) -> type[Node]:
     """Return the node class of `formula`, made at first use.
 
     Parameters
@@ -90,6 +90,8 @@ def build_node_class(formula: Formula, has_lists: bool = False) -> type[Node]:
         A record; equal only to itself, so that every record has its own class.
     has_lists
         Whether an input is a ``Tensor[]``, for which bodies return a list. Default: False.
+    is_real
+        Whether no number in the call is complex. Default: False.
     """
     text = node_class_text(formula)
     filename = f"<node class of {formula.operator}>"
@@ -109,8 +111,9 @@ def build_node_class(formula: Formula, has_lists: bool = False) -> type[Node]:
     cls.formula = formula
     if formula.tensors is not None:
         cls.apply_tensors = formula.tensors  # type: ignore[method-assign]
-    if formula.arrays is not None:
-        cls.apply_arrays = _flattened(formula.arrays) if has_lists else formula.arrays  # type: ignore[method-assign]
+    arrays = (formula.real_arrays if is_real else None) or formula.arrays
+    if arrays is not None:
+        cls.apply_arrays = _flattened(arrays) if has_lists else arrays  # type: ignore[method-assign]
     for saved in formula.saved:
         setattr(cls, f"_saved_{saved.name}", property(getattr(cls, f"unpack_{saved.name}")))
         if saved.kind != "value":

@@ -32,6 +32,10 @@ class CpuArrays(ArrayBackend):
     native_dtypes = NATIVE_DTYPES
     error_state = ERROR_STATE
 
+    def is_contiguous(self, array: Any) -> bool:
+        """Return whether the elements of `array` lie in C order without gaps."""
+        return bool(array.flags.c_contiguous)
+
     def may_warn(self, function: Any) -> bool:
         """Return False for ufuncs and their methods: they warn in the name of their caller, and a route has none."""
         while isinstance(function, partial):

@@ -62,6 +62,8 @@ def _slope_of_gelu(x: Any) -> Any:
 
 def in_blocks(into: Callable[[Any, Any], None], array: Any) -> Any:
     """Return ``into(array, out)`` applied block by block, so that the passes of `into` stay in the cache."""
+    if not array.ndim:
+        return in_blocks(into, array.reshape(1)).reshape(())
     if array.size <= _BLOCK:
         out = numpy.empty_like(array)
         into(array, out)
@@ -85,7 +87,10 @@ def _define_pointwise(kernel: KernelTable, capabilities: Capabilities) -> None:
     numbers = Numbers(capabilities)
     zeros = {native: numbers.of_dtype(0, native) for native in capabilities.dtypes}
     ones = {native: numbers.of_dtype(1, native) for native in capabilities.dtypes}
-    generic = {name: kernel.kernels[name].fn for name in ("relu", "sigmoid", "silu", "gelu", "gelu_backward", "threshold_backward")}
+    generic = {
+        name: kernel.kernels[name].fn
+        for name in ("relu", "sigmoid", "silu", "gelu", "gelu_backward", "threshold_backward")
+    }
     infinity = {native: numbers.of_dtype(math.inf, native) for native in _FLOATS}
     maximum, boolean = numpy.maximum, numpy.dtype(bool)
 
@@ -144,8 +149,12 @@ def _define_pointwise(kernel: KernelTable, capabilities: Capabilities) -> None:
             numpy.multiply(slope, grad[block], out=out[block])
         return result
 
+    where, less_equal = numpy.where, numpy.less_equal
+
     @kernel.named("threshold_backward")
     def threshold_backward(grad_output: Any, self: Any, threshold: Any) -> Any:
+        if threshold == 0 and self.size <= _SMALL:
+            return where(less_equal(self, zeros[self.dtype]), zeros[grad_output.dtype], grad_output)
         if (
             threshold == 0
             and grad_output.dtype is _SINGLE

@@ -1,4 +1,4 @@
-"""Picking elements and rows with flat indices, triangles by remembered masks, and sums at indices without a pass per row."""
+"""Picking elements by flat indices, triangles by remembered masks, sums of rows at indices without a pass per row."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from dovetail_aten.capabilities import Capabilities
 _LONG = numpy.dtype(numpy.int64)
 _MASKS_UP_TO = 1 << 16
 _FEW_COLUMNS = 16
+_PARTITIONED_FROM = 64
+"""Length from which topk does not sort what it leaves out."""
 
 
 def define(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
@@ -28,7 +30,7 @@ def pick(array: Any, indices: Any) -> Any:
     if array.ndim == 1:
         return array.take(indices)
     offsets = numpy.arange(0, array.size, length).reshape((*array.shape[:-1], 1))
-    return array.reshape(-1).take(indices + offsets)
+    return numpy.ascontiguousarray(array).reshape(-1).take(indices + offsets)
 
 
 def _define_picks(kernel: KernelTable) -> None:
@@ -70,8 +72,15 @@ def _define_picks(kernel: KernelTable) -> None:
         if not self.size or not self.ndim or wrap_dim(dim, self.ndim) != self.ndim - 1 or not 0 <= k <= self.shape[-1]:
             values, indices = generic["topk"](self, k, dim, largest, sorted)
             return values, indices
-        indices = order(self, largest)[..., :k].copy()
-        return pick(self, indices), indices
+        length = self.shape[-1]
+        if length < _PARTITIONED_FROM or k * 4 > length or k == 0:
+            indices = order(self, largest)[..., :k].copy()
+            return pick(self, indices), indices
+        candidates = self.argpartition(length - k if largest else k - 1, -1)
+        candidates = numpy.sort(candidates[..., length - k :] if largest else candidates[..., :k], -1)
+        values = pick(self, candidates)
+        ranks = order(values, largest)
+        return pick(values, ranks), pick(candidates, ranks)
 
 
 @lru_cache(64)
@@ -104,7 +113,7 @@ def _define_sums(kernel: KernelTable, capabilities: Capabilities) -> None:
     floats = tuple(map(numpy.dtype, (numpy.float32, numpy.float64)))
 
     def add_rows(target: Any, index: Any, rows: Any) -> None:
-        """Add rows to those rows of `target` that `index` names: first all first occurrences, then the second ones, …"""
+        """Add rows to the rows of `target` that `index` names: first all first occurrences, then the second ones, …"""
         left = index
         while left.size:
             _, first = numpy.unique(left, return_index=True)

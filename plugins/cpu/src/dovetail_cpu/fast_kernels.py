@@ -6,7 +6,15 @@ from typing import Final
 
 from dovetail_aten.array_kernels import Define
 
-from . import fast_activations, fast_arithmetic, fast_indexing, fast_matmul, fast_normalization, fast_reductions
+from . import (
+    fast_activations,
+    fast_arithmetic,
+    fast_indexing,
+    fast_matmul,
+    fast_normalization,
+    fast_reductions,
+    fast_views,
+)
 
 __all__ = ["FAST_FAMILIES"]
 
@@ -17,5 +25,6 @@ FAST_FAMILIES: Final[tuple[Define, ...]] = (
     fast_activations.define,
     fast_normalization.define,
     fast_indexing.define,
+    fast_views.define,
 )
 """For the last argument of `dovetail_aten.array_kernels.register_array_kernels`."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from math import prod
 from typing import Any
 
@@ -15,6 +16,12 @@ from dovetail_aten.capabilities import Capabilities
 _FLOATS = tuple(map(numpy.dtype, (numpy.float32, numpy.float64)))
 _BLOCK = 1 << 15
 """Elements at a time."""
+
+
+@lru_cache(64)
+def _average(length: int, dtype: Any) -> Any:
+    """Return the vector whose product with a row is the mean of the row."""
+    return numpy.full(length, 1 / length, dtype)
 
 
 def define(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
@@ -30,11 +37,26 @@ def define(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
         lead = check_layer_norm(input, normalized_shape, weight, bias)
         dtype, length = input.dtype, prod(input.shape[lead:])
         rows = input.reshape(-1, length)
-        result = numpy.empty(rows.shape, dtype)
-        mean, rstd = numpy.empty((len(rows), 1), dtype), numpy.empty((len(rows), 1), dtype)
         scale = None if weight is None else weight.reshape(length)
         shift = None if bias is None else bias.reshape(length)
-        average = numpy.full(length, 1 / length, dtype)
+        average = _average(length, dtype)
+        epsilon = dtype.type(eps)
+        kept = input.shape[:lead] + (1,) * (input.ndim - lead)
+        if input.size <= _BLOCK:
+            mean = rows.dot(average)
+            result = numpy.subtract(rows, mean[:, None])
+            rstd = numpy.multiply(result, result).dot(average)
+            numpy.add(rstd, epsilon, out=rstd)
+            numpy.sqrt(rstd, out=rstd)
+            numpy.reciprocal(rstd, out=rstd)
+            numpy.multiply(result, rstd[:, None], out=result)
+            if scale is not None:
+                numpy.multiply(result, scale, out=result)
+            if shift is not None:
+                numpy.add(result, shift, out=result)
+            return result.reshape(input.shape), mean.reshape(kept), rstd.reshape(kept)
+        result = numpy.empty(rows.shape, dtype)
+        mean, rstd = numpy.empty((len(rows), 1), dtype), numpy.empty((len(rows), 1), dtype)
         step = max(1, _BLOCK // length)
         for start in range(0, len(rows), step):
             block = slice(start, start + step)
@@ -42,7 +64,7 @@ def define(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
             numpy.dot(rows[block], average, out=center[:, 0])
             numpy.subtract(rows[block], center, out=out)
             numpy.dot(out * out, average, out=inverse[:, 0])
-            numpy.add(inverse, dtype.type(eps), out=inverse)
+            numpy.add(inverse, epsilon, out=inverse)
             numpy.sqrt(inverse, out=inverse)
             numpy.reciprocal(inverse, out=inverse)
             numpy.multiply(out, inverse, out=out)
@@ -50,5 +72,4 @@ def define(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
                 numpy.multiply(out, scale, out=out)
             if shift is not None:
                 numpy.add(out, shift, out=out)
-        kept = input.shape[:lead] + (1,) * (input.ndim - lead)
         return result.reshape(input.shape), mean.reshape(kept), rstd.reshape(kept)

@@ -16,6 +16,8 @@ _MANY = 1 << 14
 """Elements from which a product with ones pays."""
 _ROW = 128
 """Length of the rows that a sum of everything is made of."""
+_STEP = 20
+"""Length of the pieces that a cumulative sum is made of."""
 _LONGEST = 1 << 12
 """Longest sum left to BLAS, which does not add pairwise."""
 
@@ -63,9 +65,12 @@ def define(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
 
     def sum_of_rows(self: Any) -> Any | None:
         """Return the sum of everything, in rows by BLAS and then pairwise; None where that does not pay."""
-        if self.dtype not in _BLAS or not self.flags.c_contiguous or self.size % _ROW:
+        if self.dtype not in _BLAS or not self.flags.c_contiguous:
             return None
-        return reduce(self.reshape(-1, _ROW).dot(ones_of(_ROW, self.dtype)))
+        flat = self.reshape(-1)
+        whole = flat.size - flat.size % _ROW
+        total = reduce(flat[:whole].reshape(-1, _ROW).dot(ones_of(_ROW, self.dtype)))
+        return total if whole == flat.size else total + reduce(flat[whole:])
 
     @kernel.named("sum", "sum.dim_IntList")
     def sum_(self: Any, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
@@ -110,6 +115,7 @@ def define(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
 
     _define_tests(kernel)
     _define_extrema(kernel)
+    _define_scan(kernel)
 
 
 def _define_tests(kernel: KernelTable) -> None:
@@ -147,3 +153,30 @@ def _define_extrema(kernel: KernelTable) -> None:
 
     define_extremum("max", numpy.maximum.reduce, numpy.ndarray.argmax)
     define_extremum("min", numpy.minimum.reduce, numpy.ndarray.argmin)
+
+
+def _define_scan(kernel: KernelTable) -> None:
+    generic = kernel.kernels["cumsum"].fn
+    triangle = numpy.tri(_STEP, dtype=numpy.float32).T.copy()
+    triangles = {each.dtype: each for each in (triangle, triangle.astype(numpy.float64))}
+
+    @kernel.named("cumsum")
+    def cumsum(self: Any, dim: int, *, dtype: Any = None) -> Any:
+        axis = wrap_dim(dim, self.ndim)
+        if (
+            dtype is not None
+            or self.size < _MANY
+            or self.dtype not in _BLAS
+            or axis != self.ndim - 1
+            or self.shape[-1] % _STEP
+            or not self.flags.c_contiguous
+        ):
+            return generic(self, dim, dtype=dtype)
+        # Sums within short steps as a product with a triangle of ones, then what came before each step.
+        steps = self.reshape(-1, _STEP).dot(triangles[self.dtype]).reshape(-1, self.shape[-1] // _STEP, _STEP)
+        before = numpy.cumsum(steps[:, :-1, -1], 1)
+        numpy.add(steps[:, 1:], before[:, :, None], out=steps[:, 1:])
+        if not numpy.isfinite(steps[:, -1, -1]).all():
+            # Zeros of the triangle make NaN of infinities, also before them.
+            return generic(self, dim)
+        return steps.reshape(self.shape)

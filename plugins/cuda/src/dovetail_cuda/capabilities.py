@@ -14,7 +14,7 @@ import numpy as np
 from dovetail_aten.generator import Generator, default_generator
 from dovetail_kernel import backend, dtype
 
-from .arrays import CudaArrays, host_number
+from .arrays import host_number
 from .dtypes import DTYPES_OF_NATIVE, NATIVE_DTYPES
 
 _ALL: Final = slice(None)
@@ -32,9 +32,6 @@ _ADDED_AS: Final = {
 
 class CudaCapabilities:
     """The `dovetail_aten.capabilities.Capabilities` of CuPy."""
-
-    def __init__(self, arrays: CudaArrays) -> None:
-        self._arrays = arrays
 
     @property
     def dtypes(self) -> Mapping[Any, dtype]:
@@ -91,11 +88,11 @@ class CudaCapabilities:
         self, array: Any, size: Sequence[int], stride: Sequence[int], storage_offset: int | None
     ) -> Any | None:
         """Return a view of the memory that `array` lies in; None if it would reach beyond."""
-        root, itemsize = self._arrays.storage_of(array), array.itemsize
-        start, stop = cupy.byte_bounds(root)
-        first = array.data.ptr if storage_offset is None else start + storage_offset * itemsize
+        # CuPy notes no base for an array made at an address, but every array knows the allocation that it lies in.
+        memory, itemsize = array.data.mem, array.itemsize
+        first = array.data.ptr if storage_offset is None else memory.ptr + storage_offset * itemsize
         reach = sum([(length - 1) * step for length, step in zip(size, stride, strict=True)])
-        if 0 not in size and first + (reach + 1) * itemsize > stop:
+        if 0 not in size and first + (reach + 1) * itemsize > memory.ptr + memory.size:
             return None
         strides = tuple([step * itemsize for step in stride])
         return cupy.ndarray(tuple(size), array.dtype, array.data + (first - array.data.ptr), strides)

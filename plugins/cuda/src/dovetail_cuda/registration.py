@@ -21,7 +21,7 @@ def load() -> None:
     """Attach the arrays and register the kernels."""
     cuda, arrays = backend("cuda"), CudaArrays()
     library = Library("aten", "IMPL", "CUDA")
-    helpers = register_array_kernels(library, cupy, CudaCapabilities(arrays))
+    helpers = register_array_kernels(library, cupy, CudaCapabilities())
     cuda.attach(arrays)
     add_helpers(cuda, helpers)
     _libraries.append(library)

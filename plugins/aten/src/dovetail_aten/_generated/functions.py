@@ -8127,12 +8127,14 @@ _count_nonzero_overloads = (
 def count_nonzero(*args, **kwargs):
     if not kwargs:
         count = len(args)
+        if count > 1 and args[1].__class__ is int:
+            return count_nonzero_dim_IntList(*args)
         if count == 1:
             return count_nonzero_default(*args)
         if count == 2:
             if (args[1] is None or args[1].__class__ is int):
                 return count_nonzero_default(*args)
-            if (args[1].__class__ is tuple or args[1].__class__ is list):
+            if isinstance(args[1], (tuple, list)):
                 return count_nonzero_dim_IntList(*args)
     return choose("count_nonzero", _count_nonzero_overloads, args, kwargs)
 
@@ -8496,8 +8498,10 @@ _view_overloads = (
 def view(*args, **kwargs):
     if not kwargs:
         count = len(args)
+        if count > 1 and args[1].__class__ is int:
+            return view_default(*args)
         if count == 2:
-            if (args[1].__class__ is tuple or args[1].__class__ is list):
+            if isinstance(args[1], (tuple, list)):
                 return view_default(*args)
             if args[1].__class__ is DType:
                 return view_dtype(*args)
@@ -8708,12 +8712,14 @@ _squeeze_overloads = (
 def squeeze(*args, **kwargs):
     if not kwargs:
         count = len(args)
+        if count > 1 and args[1].__class__ is int:
+            return squeeze_dims(*args)
         if count == 1:
             return squeeze_default(*args)
         if count == 2:
             if args[1].__class__ is int:
                 return squeeze_dim(*args)
-            if (args[1].__class__ is tuple or args[1].__class__ is list):
+            if isinstance(args[1], (tuple, list)):
                 return squeeze_dims(*args)
     return choose("squeeze", _squeeze_overloads, args, kwargs)
 
@@ -8768,12 +8774,12 @@ def split(*args, **kwargs):
         if count == 2:
             if args[1].__class__ is int:
                 return split_Tensor(*args)
-            if (args[1].__class__ is tuple or args[1].__class__ is list):
+            if isinstance(args[1], (tuple, list)):
                 return split_sizes(*args)
         if count == 3:
             if args[1].__class__ is int:
                 return split_Tensor(*args)
-            if (args[1].__class__ is tuple or args[1].__class__ is list):
+            if isinstance(args[1], (tuple, list)):
                 return split_sizes(*args)
     return choose("split", _split_overloads, args, kwargs)
 
@@ -8894,7 +8900,7 @@ def movedim(*args, **kwargs):
         if count == 3:
             if args[1].__class__ is int and args[2].__class__ is int:
                 return movedim_int(*args)
-            if (args[1].__class__ is tuple or args[1].__class__ is list) and (args[2].__class__ is tuple or args[2].__class__ is list):
+            if isinstance(args[1], (tuple, list)) and isinstance(args[2], (tuple, list)):
                 return movedim_intlist(*args)
     return choose("movedim", _movedim_overloads, args, kwargs)
 
@@ -8937,7 +8943,7 @@ def moveaxis(*args, **kwargs):
     if not kwargs:
         count = len(args)
         if count == 3:
-            if (args[1].__class__ is tuple or args[1].__class__ is list) and (args[2].__class__ is tuple or args[2].__class__ is list):
+            if isinstance(args[1], (tuple, list)) and isinstance(args[2], (tuple, list)):
                 return moveaxis_intlist(*args)
             if args[1].__class__ is int and args[2].__class__ is int:
                 return moveaxis_int(*args)

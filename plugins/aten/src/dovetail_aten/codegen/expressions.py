@@ -104,6 +104,8 @@ class Rewritten:
     not_implemented: str | None = None
     arrays: bool = True
     """Whether the text also means the right thing over arrays."""
+    real_text: str = ""
+    """The text without conjugates: the same over real numbers."""
 
 
 def rewrite(formula: str, scope: Scope, where: Location) -> Rewritten:
@@ -126,7 +128,9 @@ def rewrite(formula: str, scope: Scope, where: Location) -> Rewritten:
     if (name := _not_implemented(tree)) is not None:
         rewriter.out.not_implemented = name
     else:
-        rewriter.out.text = ast.unparse(rewriter.visit(tree))
+        body = rewriter.visit(tree)
+        rewriter.out.text = ast.unparse(body)
+        rewriter.out.real_text = ast.unparse(_WithoutConjugates().visit(body))
     return rewriter.out
 
 
@@ -328,6 +332,17 @@ class _Rewriter(ast.NodeTransformer):
 
     def _error(self, problem: str, remedy: str) -> DerivativeError:
         return DerivativeError(self.where, problem, remedy)
+
+
+class _WithoutConjugates(ast.NodeTransformer):
+    """Takes ``k.conj(x)`` and ``x.conjugate()`` for ``x``."""
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        match node:
+            case ast.Call(func=ast.Attribute(value=ast.Name(id="k"), attr="conj"), args=[argument], keywords=[]):
+                return argument
+        return _unconjugated(node)
 
 
 def _unconjugated(node: ast.expr) -> ast.expr:

@@ -10,9 +10,9 @@ from dovetail_aten._generated import functions as F
 
 def linear(input: Any, weight: Any, bias: Any = None) -> Any:
     """Return ``input @ weight.T + bias``."""
-    shape = input.array.shape
-    if len(shape) == 2 and bias is not None and bias.ndim == 1:
+    if bias is not None and input.array.ndim == 2 and bias.array.ndim == 1:
         return F.addmm(bias, input, F.t(weight))
+    shape = input.array.shape
     if weight.ndim != 2:
         if weight.ndim == 1 and bias is None:
             return matmul(input, weight)
@@ -32,10 +32,10 @@ def linear(input: Any, weight: Any, bias: Any = None) -> Any:
 
 def matmul(self: Any, other: Any) -> Any:
     """Return the matrix product; 1-d operands are vectors, leading dimensions broadcast."""
-    left, right = self.ndim, other.ndim
+    left, right = self.array.ndim, other.array.ndim
+    if left == 2 and right == 2:
+        return F.mm(self, other)
     match (left, right):
-        case (2, 2):
-            return F.mm(self, other)
         case (1, 1):
             return F.dot(self, other)
         case (2, 1):

@@ -19,7 +19,6 @@ DATA_DEPENDENT = ("aten::nonzero", "aten::masked_select", "aten::equal")
 """Operators whose result cannot be told from shapes: on the meta device there is no kernel for them."""
 
 
-
 def rules() -> dict[str, Rule]:
     """Return the rules that are written out, by name with overload, without namespace."""
     found: dict[str, Rule] = {}

@@ -33,7 +33,9 @@ def _copied(self: MetaArray, dtype: Any, memory_format: Any) -> MetaArray:
         return dense_like(self, dtype)
     order = order_of(memory_format, self.ndim)
     if order is None:
-        raise RuntimeError(f"required rank 4 or 5 tensor to use {memory_format}, but this one has {self.ndim} dimensions")
+        raise RuntimeError(
+            f"required rank 4 or 5 tensor to use {memory_format}, but this one has {self.ndim} dimensions"
+        )
     return MetaArray(self.shape, dtype, strides_in_order(self.shape, order))
 
 
@@ -83,7 +85,8 @@ def _cat(tensors: Sequence[MetaArray], dim: int = 0) -> MetaArray:
     for number, tensor in enumerate(kept):
         if tensor.ndim != first.ndim:
             raise RuntimeError(
-                f"Tensors must have same number of dimensions: got {first.ndim} and {tensor.ndim} for tensor number {number}"
+                f"Tensors must have same number of dimensions: got {first.ndim} and {tensor.ndim} for tensor "
+                f"number {number}"
             )
         for i, (a, b) in enumerate(zip(first.shape, tensor.shape, strict=True)):
             if a != b and i != place:
@@ -147,7 +150,8 @@ def _constant_pad_nd(self: MetaArray, pad: Sequence[int], value: Any = 0) -> Met
         shape[place] += pad[2 * i] + pad[2 * i + 1]
         if shape[place] < 0:
             raise RuntimeError(
-                f"The input size {self.shape[place]}, plus negative padding {pad[2 * i]} and {pad[2 * i + 1]}, resulted "
+                f"The input size {self.shape[place]}, plus negative padding {pad[2 * i]} and {pad[2 * i + 1]}, "
+                "resulted "
                 f"in a negative output size, which is invalid. Check dimension {place} of your input."
             )
     return like(self, shape)
@@ -169,7 +173,8 @@ def register_copy() -> None:
 def _copy_(self: TensorBase, src: TensorBase, non_blocking: bool = False) -> TensorBase:
     if not self.is_meta:
         raise NotImplementedError(
-            "Cannot copy out of meta tensor; no data! Make an empty tensor on the other device: empty_like(x, device=...)."
+            "Cannot copy out of meta tensor; no data! Make an empty tensor on the other device: empty_like(x, "
+            "device=...)."
         )
     own, other = tuple(self.shape), tuple(src.shape)
     if broadcast_shapes([own, other]) != own:

@@ -20,7 +20,9 @@ rule = Rules()
 def _empty(size: Sequence[int], *, dtype: Any = None, memory_format: Any = None, **_options: Any) -> MetaArray:
     order = order_of(memory_format, len(size))
     if order is None:
-        raise RuntimeError(f"required rank {'4' if 'channels' in memory_format.name else '5'} tensor to use {memory_format}")
+        raise RuntimeError(
+            f"required rank {'4' if 'channels' in memory_format.name else '5'} tensor to use {memory_format}"
+        )
     return MetaArray(size, dtype, strides_in_order(size, order))
 
 
@@ -82,7 +84,8 @@ def _empty_like(self: MetaArray, *, dtype: Any = None, memory_format: Any = None
 
 @rule("full_like")
 def _full_like(self: MetaArray, fill_value: Any, **options: Any) -> MetaArray:
-    return _empty_like(self, **options)
+    result: MetaArray = _empty_like(self, **options)
+    return result
 
 
 @rule("new_empty", "new_zeros", "new_ones")
@@ -128,9 +131,7 @@ def _native_dropout(input: MetaArray, p: float, train: bool | None) -> tuple[Met
 
 
 @rule("multinomial")
-def _multinomial(
-    self: MetaArray, num_samples: int, replacement: bool = False, *, generator: Any = None
-) -> MetaArray:
+def _multinomial(self: MetaArray, num_samples: int, replacement: bool = False, *, generator: Any = None) -> MetaArray:
     if self.ndim not in (1, 2):
         raise RuntimeError("prob_dist must be 1 or 2 dim")
     if not replacement and num_samples > self.shape[-1]:

@@ -37,7 +37,11 @@ def _index(self: MetaArray, indices: Indices) -> MetaArray:
     after = [dim for dim in kept if dim not in before]
     result = [*(self.shape[dim] for dim in before), *shape, *(self.shape[dim] for dim in after)]
     # PyTorch moves the indexed dimensions to the front, gathers there, and shows the result moved back.
-    order = [*range(len(before), len(before) + len(shape)), *range(len(before)), *range(len(before) + len(shape), len(result))]
+    order = [
+        *range(len(before), len(before) + len(shape)),
+        *range(len(before)),
+        *range(len(before) + len(shape), len(result)),
+    ]
     contiguous = not together or self.element_strides == MetaArray(self.shape, self.dtype).element_strides
     return MetaArray(result, self.dtype, strides_in_order(result, range(len(result)) if contiguous else order))
 
@@ -46,7 +50,8 @@ def _index(self: MetaArray, indices: Indices) -> MetaArray:
 def _index_put(self: MetaArray, indices: Indices, values: MetaArray, accumulate: bool = False) -> MetaArray:
     if self.dtype is not values.dtype:
         raise RuntimeError(
-            f"Index put requires the source and destination dtypes match, got {self.dtype.scalar_name} for the destination "
+            f"Index put requires the source and destination dtypes match, got {self.dtype.scalar_name} for the "
+            "destination "
             f"and {values.dtype.scalar_name} for the source. Convert the source."
         )
     if any(index is not None and index.dtype in (bool_, uint8) for index in indices):
@@ -54,7 +59,8 @@ def _index_put(self: MetaArray, indices: Indices, values: MetaArray, accumulate:
     wanted = _index(self, indices).shape
     if broadcast_shapes([wanted, values.shape]) != wanted:
         raise RuntimeError(
-            f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to indexing result of shape "
+            f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to indexing "
+            "result of shape "
             f"{list(wanted)}"
         )
     return self

@@ -28,7 +28,8 @@ def _bmm(self: MetaArray, mat2: MetaArray) -> MetaArray:
     if self.shape[0] != mat2.shape[0] or self.shape[2] != mat2.shape[1]:
         expected = [self.shape[0], self.shape[2]]
         raise RuntimeError(
-            f"Expected size for first two dimensions of batch2 tensor to be: {expected} but got: {list(mat2.shape[:2])}."
+            f"Expected size for first two dimensions of batch2 tensor to be: {expected} but got: "
+            f"{list(mat2.shape[:2])}."
         )
     return MetaArray((self.shape[0], self.shape[1], mat2.shape[2]), self.dtype)
 

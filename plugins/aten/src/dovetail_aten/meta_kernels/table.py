@@ -60,7 +60,7 @@ def broadcast_shapes(shapes: Sequence[Sequence[int]]) -> tuple[int, ...]:
 
 
 def elementwise(arrays: Sequence[MetaArray], dtype: dtype) -> MetaArray:
-    """Return the result of an operator that works element by element: broadcast, in the memory order of its operands."""
+    """Return the result of an elementwise operator: broadcast, in the memory order of its operands."""
     shape = broadcast_shapes([array.shape for array in arrays])
     if all(array.shape == shape and array.element_strides == contiguous_strides(shape) for array in arrays):
         return MetaArray(shape, dtype)

@@ -30,7 +30,8 @@ def inferred_shape(shape: Sequence[int], size: int) -> tuple[int, ...]:
     if -1 in shape:
         if not known and not size:
             raise RuntimeError(
-                f"cannot reshape tensor of 0 elements into shape {list(shape)} because the unspecified dimension size -1 "
+                f"cannot reshape tensor of 0 elements into shape {list(shape)} because the unspecified "
+                "dimension size -1 "
                 "can be any value and is ambiguous. Give it."
             )
         if not known or size % known:
@@ -118,7 +119,8 @@ def _expand(self: MetaArray, size: Sequence[int], *, implicit: bool = False) -> 
     extra = len(size) - self.ndim
     if extra < 0:
         raise RuntimeError(
-            f"expand: the number of sizes provided ({len(size)}) must be greater or equal to the number of dimensions in "
+            f"expand: the number of sizes provided ({len(size)}) must be greater or equal to the number of "
+            "dimensions in "
             f"the tensor ({self.ndim})"
         )
     shape, strides = [], []
@@ -205,7 +207,8 @@ def _split_with_sizes(self: MetaArray, split_sizes: Sequence[int], dim: int = 0)
     place = wrap_dim(dim, self.ndim)
     if sum(split_sizes) != self.shape[place] or any(n < 0 for n in split_sizes):
         raise RuntimeError(
-            f"split_with_sizes expects split_sizes to sum exactly to {self.shape[place]} (input tensor's size at dimension "
+            f"split_with_sizes expects split_sizes to sum exactly to {self.shape[place]} (input tensor's size "
+            "at dimension "
             f"{place}), but got split_sizes={list(split_sizes)}"
         )
     starts = [sum(split_sizes[:i]) for i in range(len(split_sizes))]
@@ -224,7 +227,9 @@ def _diagonal(self: MetaArray, offset: int = 0, dim1: int = 0, dim2: int = 1) ->
         start += offset * self.element_strides[b] if offset >= 0 else -offset * self.element_strides[a]
     kept = [i for i in range(self.ndim) if i not in (a, b)]
     stride = self.element_strides[a] + self.element_strides[b]
-    return self.shown([*(self.shape[i] for i in kept), count], [*(self.element_strides[i] for i in kept), stride], start)
+    return self.shown(
+        [*(self.shape[i] for i in kept), count], [*(self.element_strides[i] for i in kept), stride], start
+    )
 
 
 @rule("as_strided")
@@ -239,7 +244,8 @@ def _as_strided(
         if last >= room:
             raise RuntimeError(
                 f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset}, and itemsize "
-                f"{self.dtype.itemsize} requiring a storage size of {(last + 1) * self.dtype.itemsize} are out of bounds "
+                f"{self.dtype.itemsize} requiring a storage size of {(last + 1) * self.dtype.itemsize} are out "
+                "of bounds "
                 f"for storage of size {memory.nbytes}"
             )
     return self.shown(size, stride, offset)

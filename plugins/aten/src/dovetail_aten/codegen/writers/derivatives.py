@@ -1,16 +1,20 @@
-"""Writes ``derivatives.py``: two bodies per derivative, over tensors and over arrays, and the table of records."""
+"""Writes ``derivatives.py``: the bodies of each derivative, over tensors and over arrays, and the table of records."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
+from typing import Literal, TypeAlias
 
 from ..derivatives import Derivative, InputFormula, SavedValue
 from ..native_functions import NativeFunction
 from .text import HEADER, INDENT, Lines
 
+Over: TypeAlias = Literal["tensors", "arrays", "real"]
+"""What a body works on; ``real``: arrays of real numbers."""
+
 BODIES_DOC = (
-    '''"""Derivative formulas: per operator a body over tensors, one over arrays, and the record that names them."""'''
+    '''"""Derivative formulas: per operator bodies over tensors and over arrays, and the record that names them."""'''
 )
 
 
@@ -49,9 +53,8 @@ def write_derivatives(
             '"""The operators of the base library and of this one."""',
         )
     for derivative in own:
-        lines.add("", "", *_body(derivative, arrays=False))
-        if derivative.has_array_body:
-            lines.add("", "", *_body(derivative, arrays=True))
+        for over in _bodies(derivative):
+            lines.add("", "", *_body(derivative, over))
     lines.add("", "", "FORMULAS = (")
     for derivative in derivatives:
         lines.add(*[INDENT + line for line in _record(derivative)])
@@ -68,9 +71,21 @@ def write_derivatives(
     return lines.text()
 
 
-def body_name(function: NativeFunction, *, arrays: bool) -> str:
+def body_name(function: NativeFunction, over: Over) -> str:
     """Return the name of a body, ``mul_Tensor_arrays``."""
-    return f"{function.identifier.lstrip('_') or function.identifier}_{'arrays' if arrays else 'tensors'}"
+    return f"{function.identifier.lstrip('_') or function.identifier}_{over}"
+
+
+def _bodies(derivative: Derivative) -> list[Over]:
+    """Return which bodies a derivative has."""
+    if not derivative.inputs:
+        return []
+    bodies: list[Over] = ["tensors"]
+    if derivative.has_array_body:
+        bodies.append("arrays")
+    if derivative.has_real_body:
+        bodies.append("real")
+    return bodies
 
 
 def _qualified(function: NativeFunction) -> str:
@@ -90,10 +105,9 @@ def _record(derivative: Derivative) -> list[str]:
     ]
     if derivative.saved:
         lines += [f"{INDENT}saved=(", *[f"{INDENT * 2}{_saved(saved)}," for saved in derivative.saved], f"{INDENT}),"]
-    if derivative.inputs:
-        lines.append(f"{INDENT}tensors={body_name(function, arrays=False)},")
-    if derivative.inputs and derivative.has_array_body:
-        lines.append(f"{INDENT}arrays={body_name(function, arrays=True)},")
+    for over in _bodies(derivative):
+        attribute = "real_arrays" if over == "real" else over
+        lines.append(f"{INDENT}{attribute}={body_name(function, over)},")
     if derivative.output_differentiability is not None:
         lines.append(f"{INDENT}output_differentiability={derivative.output_differentiability!r},")
     return [*lines, f"{INDENT}where={str(derivative.where)!r},", "),"]
@@ -113,20 +127,20 @@ def _saved(saved: SavedValue) -> str:
 # -- bodies ----------------------------------------------------------------------------------------------------------
 
 
-def _body(derivative: Derivative, *, arrays: bool) -> list[str]:
-    parameters = ["node: Any", *(["k: Any"] if arrays else []), *[f"{name}: Any" for name in derivative.gradients]]
-    head = f"def {body_name(derivative.function, arrays=arrays)}({', '.join(parameters)}) -> Any:"
+def _body(derivative: Derivative, over: Over) -> list[str]:
+    parameters = ["node: Any", *([] if over == "tensors" else ["k: Any"]), *[f"{name}: Any" for name in derivative.gradients]]
+    head = f"def {body_name(derivative.function, over)}({', '.join(parameters)}) -> Any:"
     saved = {value.name: value for value in derivative.saved}
     if len(derivative.inputs) == 1:
         formula = derivative.formulas[0]
         if formula.rewritten.not_implemented is not None:
             return [head, INDENT + _not_implemented(formula)]
-        lines = _unpack(formula, saved, arrays)
-        return [head, *[INDENT + line for line in [*lines, f"return ({_text(formula)},)"]]]
-    return [head, *[INDENT + line for line in _several(derivative, saved, arrays)]]
+        lines = _unpack(formula, saved, over)
+        return [head, *[INDENT + line for line in [*lines, f"return ({_text(formula, over)},)"]]]
+    return [head, *[INDENT + line for line in _several(derivative, saved, over)]]
 
 
-def _several(derivative: Derivative, saved: dict[str, SavedValue], arrays: bool) -> list[str]:
+def _several(derivative: Derivative, saved: dict[str, SavedValue], over: Over) -> list[str]:
     """Return the body of several inputs: each gradient is computed only if its edge leads somewhere."""
     inputs = derivative.inputs
     edges = [f"{name}_edge" for name in inputs]
@@ -137,12 +151,12 @@ def _several(derivative: Derivative, saved: dict[str, SavedValue], arrays: bool)
         formula = derivative.formulas[0]
         mask = ["grad_input_mask = tuple([edge is not None for edge in node.next_edges])"]
         lines = mask if formula.rewritten.uses_mask else []
-        lines += _unpack(formula, saved, arrays)
+        lines += _unpack(formula, saved, over)
         if formula.inputs == inputs:
-            return [*lines, f"return {_text(formula)}"]
+            return [*lines, f"return {_text(formula, over)}"]
         return [
             *lines,
-            f"{', '.join(of[n] for n in formula.inputs)} = {_text(formula)}",
+            f"{', '.join(of[n] for n in formula.inputs)} = {_text(formula, over)}",
             f"return {', '.join(gradients)}",
         ]
     lines = [f"{', '.join(edges)} = node.next_edges", f"{' = '.join(gradients)} = None"]
@@ -154,13 +168,13 @@ def _several(derivative: Derivative, saved: dict[str, SavedValue], arrays: bool)
         if formula.rewritten.uses_mask:
             mask_text = ", ".join([f"{name}_edge is not None" for name in formula.inputs])
             lines.append(f"{INDENT}grad_input_mask = ({mask_text})")
-        lines += [INDENT + line for line in _unpack(formula, saved, arrays)]
-        lines.append(f"{INDENT}{', '.join(of[name] for name in formula.inputs)} = {_text(formula)}")
+        lines += [INDENT + line for line in _unpack(formula, saved, over)]
+        lines.append(f"{INDENT}{', '.join(of[name] for name in formula.inputs)} = {_text(formula, over)}")
     return [*lines, f"return {', '.join(gradients)}"]
 
 
-def _text(formula: InputFormula) -> str:
-    return formula.rewritten.text
+def _text(formula: InputFormula, over: Over) -> str:
+    return formula.rewritten.real_text if over == "real" else formula.rewritten.text
 
 
 def _not_implemented(formula: InputFormula) -> str:
@@ -168,12 +182,12 @@ def _not_implemented(formula: InputFormula) -> str:
     return f"raise NotImplementedError({message!r})"
 
 
-def _unpack(formula: InputFormula, saved: dict[str, SavedValue], arrays: bool) -> list[str]:
+def _unpack(formula: InputFormula, saved: dict[str, SavedValue], over: Over) -> list[str]:
     used = {node.id for node in ast.walk(ast.parse(formula.rewritten.text)) if isinstance(node, ast.Name)}
     lines: list[str] = []
     for name in formula.rewritten.saved:
         if name in used:
-            lines += (_unpack_array if arrays else _unpack_tensor)(saved[name])
+            lines += (_unpack_tensor if over == "tensors" else _unpack_array)(saved[name])
     return lines
 
 

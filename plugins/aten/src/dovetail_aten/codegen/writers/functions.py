@@ -162,6 +162,9 @@ def signature_text(function: NativeFunction) -> str:
 def _tests(overloads: Sequence[NativeFunction]) -> list[str]:
     most = max([len(_positional(f)) for f in overloads])
     lines = []
+    for function in overloads:
+        if variadic_argument(python_schema(function.schema)) is not None:
+            lines += ["if count > 1 and args[1].__class__ is int:", f"{INDENT}return {function_name(function)}(*args)"]
     for count in range(most + 1):
         fitting = [f for f in overloads if _accepts(f, count)]
         arguments = [_positional(f) for f in fitting]
@@ -212,7 +215,7 @@ def _class_test(value: str, kind: str) -> str | None:
         case "ScalarType":
             test = f"{value}.__class__ is DType"
         case "int[]" | "SymInt[]":
-            test = f"({value}.__class__ is tuple or {value}.__class__ is list)"
+            test = f"isinstance({value}, (tuple, list))"
         case _:
             return None
     return f"({value} is None or {test})" if optional else test
