@@ -198,3 +198,34 @@ def test_a_BackendSelect_kernel_catches_calls_without_tensors(lib: Library) -> N
     lib.define("make(int n) -> int")
     lib.impl("make", lambda n: n * 2, "BackendSelect")
     assert ops.oo.make(3) == 6
+
+
+def test_a_packet_that_remembers_its_choice_forgets_it_with_every_change(lib: Library, tensor: Tensors) -> None:
+    lib.define("g.a(Tensor x) -> int")
+    lib.define("g.b(Tensor x) -> int")
+    lib.impl("g.a", lambda x: 1, "CPU")
+    lib.impl("g.b", lambda x: 2, "CPU")
+    x = tensor([1.0, 2.0])
+    packet = ops.oo.g
+    assert [packet(x), packet(x)] == [1, 1]
+    lib._destroy()
+    with pytest.raises(RuntimeError, match="has no overloads any more"):
+        packet(x)
+
+
+def test_a_packet_does_not_remember_what_depends_on_the_value(lib: Library, tensor: Tensors) -> None:
+    lib.define("g.a(int x) -> str")
+    lib.define("g.b(Tensor x) -> str")
+    lib.impl("g.a", lambda x: "int", "CompositeExplicitAutograd")
+    lib.impl("g.b", lambda x: "tensor", "CPU")
+    packet = ops.oo.g
+    assert [packet(tensor(2.5)), packet(tensor([1.0, 2.0])), packet(tensor(2.5))] == ["int", "tensor", "int"]
+
+
+def test_redispatch_finds_a_kernel_registered_after_its_first_call(lib: Library, tensor: Tensors) -> None:
+    keys, x = DispatchKeySet(DispatchKey.CPU), tensor()
+    assert ops.oo.f.default.redispatch(keys, x) is x
+    lib.impl("f", lambda x: tensor([7.0]), "CPU")
+    assert ops.oo.f.default.redispatch(keys, x=x).array.tolist() == [7.0]
+    with pytest.raises(RuntimeError, match="missing value for argument 'x'"):
+        ops.oo.f.default.redispatch(keys)

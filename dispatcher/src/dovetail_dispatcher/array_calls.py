@@ -1,4 +1,4 @@
-"""What routes through array kernels call off the common path: writing results, checking overlap, wording errors."""
+"""What routes through array kernels call off the common path: writing results, checking overlap, moving scalars."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dovetail_kernel import (
 )
 from dovetail_kernel.signature import ZERO_DIM
 
-from .operator import Operator
+from .array_errors import broadcast_shape, shape_of_output_error
 from .promotion_rules import check_writable_as
 from .user_warning import warn_user
 
@@ -49,60 +49,6 @@ def array_wrapper(backend: Backend, base: int) -> Callable[[Any, TensorBase | No
     return wrap
 
 
-def call_error(op: Operator, error: Exception, *operands: TensorBase | None) -> Exception:
-    """Return what to raise for `error`, which came out of a pointwise array kernel: PyTorch's words if it is known."""
-    tensors = [t for t in operands if isinstance(t, TensorBase)]
-    mismatch = broadcast_error([tuple(t.array.shape) for t in tensors])
-    if mismatch is not None:
-        return mismatch
-    text = str(error)
-    if "read-only" in text:
-        return RuntimeError(
-            "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
-            "Please clone() the tensor before performing the operation."
-        )
-    if "broadcast" in text and tensors:
-        shape = _broadcast_shape([tuple(t.array.shape) for t in tensors])
-        if shape is not None and shape != tuple(tensors[0].array.shape):
-            return shape_of_output_error(tuple(tensors[0].array.shape), shape)
-    return error
-
-
-def broadcast_error(shapes: list[tuple[int, ...]]) -> RuntimeError | None:
-    """Return the error for the first two shapes that do not broadcast, or None."""
-    sizes: tuple[int, ...] = ()
-    for shape in shapes:
-        for back in range(1, min(len(sizes), len(shape)) + 1):
-            a, b = sizes[-back], shape[-back]
-            if a != b and a != 1 and b != 1:
-                dim = max(len(sizes), len(shape)) - back
-                return RuntimeError(
-                    f"The size of tensor a ({a}) must match the size of tensor b ({b}) at non-singleton dimension "
-                    f"{dim}: shapes {list(sizes)} and {list(shape)} do not broadcast. Reshape one of them."
-                )
-        sizes = _broadcast_shape([sizes, shape]) or ()
-    return None
-
-
-def _broadcast_shape(shapes: list[tuple[int, ...]]) -> tuple[int, ...] | None:
-    ndim = max(map(len, shapes))
-    result = []
-    for back in range(ndim, 0, -1):
-        sizes = {shape[-back] for shape in shapes if len(shape) >= back} - {1}
-        if len(sizes) > 1:
-            return None
-        result.append(sizes.pop() if sizes else 1)
-    return tuple(result)
-
-
-def shape_of_output_error(own: tuple[int, ...], result: tuple[int, ...]) -> RuntimeError:
-    """Return the error for an in-place result that does not have the shape of its destination."""
-    return RuntimeError(
-        f"output with shape {list(own)} doesn't match the broadcast shape {list(result)}. An in-place operator cannot "
-        "change the shape of its destination: use the out-of-place operator."
-    )
-
-
 def write_into(destination: TensorBase, array: Any, computed: dtype | None) -> None:
     """Write `array` into the memory of `destination`.
 
@@ -120,8 +66,8 @@ def write_into(destination: TensorBase, array: Any, computed: dtype | None) -> N
         check_writable_as(computed, destination.dtype)
     own = tuple(destination.array.shape)
     shape = tuple(getattr(array, "shape", ()))
-    if shape != own and _broadcast_shape([own, shape]) != own:
-        raise shape_of_output_error(own, _broadcast_shape([own, shape]) or shape)
+    if shape != own and broadcast_shape([own, shape]) != own:
+        raise shape_of_output_error(own, broadcast_shape([own, shape]) or shape)
     try:
         destination._backend.arrays.copy_into(destination.array, array)
     except ValueError as error:

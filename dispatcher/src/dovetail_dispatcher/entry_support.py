@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final
 
-from dovetail_kernel import TensorBase, backend, scalar_dtype, state
+from dovetail_kernel import DispatchKeySet, TensorBase, backend, scalar_dtype, state
 from dovetail_kernel.dtype import dtype as DType
 from dovetail_kernel.signature import SCALAR_BITS
 
+from . import registry
 from .numbers import category_of_number, number_tensor
 from .operator import Operator, destroyed_error
-from .routes import route_of
+from .routes import redispatch_route, route_of
 from .schema import bind, default_of
 from .templates import compile_source, entry_source
 from .templates.arguments import are_ints, default_text, spelling
@@ -122,6 +124,25 @@ def make_entry(op: Operator) -> Callable[..., Any]:
     """Return the entry of `op`, compiled from the same template as the base library's generated entries."""
     text = entry_source(op.schema, op.promote)
     return compile_source(text, symbol(op.schema), entry_bindings(op))
+
+
+def redispatch_entry(op: Operator, keys: DispatchKeySet) -> Callable[..., Any]:
+    """Return the entry for calls of `op` that begin at exactly `keys`: the same text, over routes of its own."""
+    entry = op.redispatch_entries.get(keys)
+    if entry is None:
+        with registry.lock:
+            bindings = entry_bindings(op)
+            own = symbol(op.schema)
+            bindings[f"{own}_routes"] = op.redispatch_routes.setdefault(keys, {})
+            bindings["miss"] = partial(_redispatch_miss, keys)
+            entry = compile_source(entry_source(op.schema, op.promote), own, bindings)
+            op.redispatch_entries[keys] = entry
+    return entry
+
+
+def _redispatch_miss(keys: DispatchKeySet, op: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    values = bound_call(op, *_as_given(op, args, kwargs))
+    return redispatch_route(op, keys, call_key(op, values))(*values)
 
 
 class NumberArgument(TensorBase):

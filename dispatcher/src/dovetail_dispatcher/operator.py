@@ -25,8 +25,11 @@ class Operator:
         ``"Tensor"``; ``""`` for the default overload.
     kernels
         Live kernels by key, newest first.
-    routes
-        Composed callables by call key. Cleared in place whenever anything that they were composed from changes.
+    routes, redispatch_routes
+        Composed callables by call key, and for redispatch by key set and call key. Cleared in place whenever anything
+        that they were composed from changes.
+    redispatch_entries
+        The functions behind `OpOverload.redispatch`, by key set.
     formula
         How to differentiate, or None.
     kind, promotion, promote
@@ -56,6 +59,7 @@ class Operator:
         "overload",
         "promote",
         "promotion",
+        "redispatch_entries",
         "redispatch_routes",
         "routes",
         "tags",
@@ -68,7 +72,8 @@ class Operator:
         self.overload = overload
         self.kernels: dict[DispatchKey, list[Kernel]] = {}
         self.routes: dict[int, Callable[..., Any]] = {}
-        self.redispatch_routes: dict[Any, Callable[..., Any]] = {}
+        self.redispatch_routes: dict[Any, dict[int, Callable[..., Any]]] = {}
+        self.redispatch_entries: dict[Any, Callable[..., Any]] = {}
         self.formula: Formula | PythonFormula | None = None
         self.kind = "other"
         self.promotion = "none"
@@ -97,6 +102,8 @@ class Operator:
         self.forget_routes()
         # Entries of this definition keep the old dict, which stays empty, so that their calls are bound anew.
         self.routes = {}
+        self.redispatch_routes = {}
+        self.redispatch_entries = {}
         self._schema = self._schema_text = self.defined_at = self._handle = None
         self.definition = self.formula = None
         self.kind, self.promotion, self.promote, self.tags = "other", "none", (), ()
@@ -167,7 +174,8 @@ class Operator:
     def forget_routes(self) -> None:
         """Drop every composed callable, in place: entries and methods hold the dict for ever."""
         self.routes.clear()
-        self.redispatch_routes.clear()
+        for routes in list(self.redispatch_routes.values()):
+            routes.clear()
         for variant in self.variants:
             variant.forget_routes()
 

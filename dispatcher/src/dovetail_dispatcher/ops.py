@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from types import ModuleType
+from types import ModuleType, NoneType
 from typing import Any
 
-from dovetail_kernel import DispatchKey, DispatchKeySet, plugin_manager
+from dovetail_kernel import DispatchKey, DispatchKeySet, TensorBase, plugin_manager
 from dovetail_kernel.errors import did_you_mean
 from dovetail_kernel.plugin_entries import LIBRARIES
 
 from . import operator as operator_module
 from . import registry
-from .entry_support import call_key, make_entry, miss, number_argument
+from .entry_support import make_entry, miss, number_argument, redispatch_entry
 from .operator import Operator
-from .routes import redispatch_route
 from .schema import FunctionSchema, bind
 
 
@@ -119,9 +118,7 @@ class OpOverload:
         NotImplementedError
             If it has no kernel.
         """
-        op = self._operator
-        values = bind(op.schema, args, kwargs)
-        return redispatch_route(op, keyset, call_key(op, values))(*values)
+        return redispatch_entry(self._operator, keyset)(*args, **kwargs)
 
     redispatch_boxed = redispatch
 
@@ -197,6 +194,9 @@ class OpOverloadPacket:
 
     def __init__(self, qualified_name: str) -> None:
         self._qualified_op_name = qualified_name
+        self._epoch = -1
+        self._only: OpOverload | None = None
+        self._known: dict[tuple[type, ...], OpOverload] = {}
         self.__name__ = qualified_name.partition("::")[2]
 
     @property
@@ -248,10 +248,32 @@ class OpOverloadPacket:
         return overload
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        if self._epoch != registry.epoch:
+            self._forget()
+        overload = self._only
+        if overload is None:
+            overload = None if kwargs else self._known.get(tuple(map(type, args)))
+            if overload is None:
+                overload = self._resolve(args, kwargs)
+        return overload(*args, **kwargs)
+
+    def _forget(self) -> None:
+        """Look at the overloads anew: the table has changed."""
+        epoch = registry.epoch
         operators = self._operators
-        if len(operators) == 1:
-            return operators[0].handle(*args, **kwargs)
-        return resolve_overload(self._qualified_op_name, operators, args, kwargs).handle(*args, **kwargs)
+        self._only = operators[0].handle if len(operators) == 1 else None
+        self._known = {}
+        # Last: until then other threads look for themselves.
+        self._epoch = epoch
+
+    def _resolve(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> OpOverload:
+        """Return the overload for a call, and remember it if the classes of the arguments alone decide."""
+        operators = self._operators
+        chosen = resolve_overload(self._qualified_op_name, operators, args, kwargs)
+        overload: OpOverload = chosen.handle
+        if not kwargs and chosen is operators[0] and _decided_by_class(chosen, args):
+            self._known[tuple(map(type, args))] = overload
+        return overload
 
     def __repr__(self) -> str:
         return f"<OpOverloadPacket(op='{self._qualified_op_name.replace('::', '.')}')>"
@@ -290,6 +312,17 @@ def resolve_overload(name: str, operators: list[Operator], args: tuple[Any, ...]
     raise RuntimeError(f"Overloaded torch operator invoked from Python failed to match any schema:\n{failures}")
 
 
+def _decided_by_class(op: Operator, args: tuple[Any, ...]) -> bool:
+    """Return whether every call with arguments of these classes fits `op`: nothing is cast, so no value can matter."""
+    for argument, value in zip(op.schema.arguments, args, strict=False):
+        if isinstance(value, TensorBase):
+            if argument.real_type.schema_str not in ("Tensor", "Tensor?"):
+                return False
+        elif type(value) not in (int, float, bool, NoneType):
+            return False
+    return True
+
+
 class _OpNamespace(ModuleType):
     """The operators of one namespace: ``ops.aten``."""
 
@@ -301,14 +334,19 @@ class _OpNamespace(ModuleType):
         if name.startswith("__"):
             raise AttributeError(name)
         qualified = f"{self._name}::{name}"
-        if not _is_defined(qualified):
+        if not registry.is_defined(qualified):
+            registry.settle()
             _load_library(self._name)
-        if not _is_defined(qualified):
+        if not registry.is_defined(qualified):
             known = [n.partition("::")[2] for n in list(registry.operators) if n.startswith(f"{self._name}::")]
             raise AttributeError(
                 f"'_OpNamespace' '{self._name}' object has no attribute '{name}'.{did_you_mean(name, known)}"
             )
-        return packet_of(qualified)
+        packet = packet_of(qualified)
+        with registry.lock:
+            if registry.is_defined(qualified):
+                self.__dict__[name] = packet  # found there from now on, until `_forget_packet`
+        return packet
 
     def __dir__(self) -> list[str]:
         _load_library(self._name)
@@ -332,8 +370,14 @@ def packet_of(qualified: str) -> OpOverloadPacket:
     return packet
 
 
-def _is_defined(qualified: str) -> bool:
-    return any(op.is_defined for op in registry.operators.get(qualified, {}).values())
+def _forget_packet(qualified: str) -> None:
+    """Let the next look into a namespace find that the name is not defined any more."""
+    namespace, _, name = qualified.partition("::")
+    if namespace in ops.__dict__:
+        ops.__dict__[namespace].__dict__.pop(name, None)
+
+
+registry.undefined_observers.append(_forget_packet)
 
 
 class _Ops(ModuleType):

@@ -52,6 +52,9 @@ Undo = Callable[[], None]
 transaction_undos: Final[ContextVar[list[Undo] | None]] = ContextVar("dovetail_registrations", default=None)
 """What takes back the registrations made while a plugin is being loaded in this task."""
 
+undefined_observers: Final[list[Callable[[str], None]]] = []
+"""Called, under the lock, with every name whose last definition was taken back."""
+
 abandoned: Final[deque[list[Undo]]] = deque()
 """What the libraries have left behind that were garbage collected in the middle of a change to the table."""
 
@@ -94,6 +97,11 @@ def find_or_throw(name: str, overload: str = "") -> Operator:
         f"Could not find schema for {qualified}.{did_you_mean(name, operators)} Load the library that defines it, or "
         "define it: Library.define(...)."
     )
+
+
+def is_defined(name: str) -> bool:
+    """Return whether there is a definition of any overload of `name`."""
+    return any(op.is_defined for op in list(operators.get(name, {}).values()))
 
 
 def all_operators() -> list[Operator]:
@@ -339,6 +347,9 @@ def _undo_definition(op: Operator, token: object) -> Undo:
                     if op.variant_of is not None:
                         op.variant_of.variants.remove(op)
                         op.variant_of = None
+                if not is_defined(op.name):
+                    for observer in undefined_observers:
+                        observer(op.name)
             _drop_if_empty(op)
 
     return undo

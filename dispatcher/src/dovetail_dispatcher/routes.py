@@ -113,10 +113,12 @@ def route_of(op: Operator, key: int) -> Callable[..., Any]:
 
 def redispatch_route(op: Operator, keys: DispatchKeySet, key: int) -> Callable[..., Any]:
     """Return the route of `op` that begins at exactly `keys`: no included or excluded keys, no fallthrough masking."""
-    cached = op.redispatch_routes.get((keys, key))
+    routes = op.redispatch_routes.get(keys, {})
+    cached = routes.get(key)
     if cached is not None:
         return cached
     with registry.lock:
+        routes = op.redispatch_routes.setdefault(keys, routes)
         composition = Composition(op, keys, key, dispatch_state())
         chosen = keys.highestPriorityTypeId()
         entry = compute(op, chosen, registry.fallbacks)
@@ -125,9 +127,9 @@ def redispatch_route(op: Operator, keys: DispatchKeySet, key: int) -> Callable[.
                 f"fallthrough_kernel was executed but it should have been short-circuited: {op.qualified_name} was "
                 f"redispatched to {keys}, whose highest key {chosen.name} falls through. Take that key out of the set."
             )
-        if len(op.redispatch_routes) >= MAX_ROUTES:
-            op.redispatch_routes.clear()
-        route = op.redispatch_routes[keys, key] = compose(composition, chosen).build()
+        if len(routes) >= MAX_ROUTES:
+            routes.clear()
+        route = routes[key] = compose(composition, chosen).build()
     return route
 
 

@@ -403,3 +403,5 @@ def replace_array(tensor: TensorBase, array: Any) -> None:
     )
     tensor.array = array
     tensor._storage = None
+    if tensor._meta is not None:
+        tensor._meta.array_replaced(array)

@@ -66,8 +66,9 @@ def test_to_refuses_other_combinations(args: tuple[Any, ...], kwargs: dict[str, 
 @pytest.mark.parametrize(
     ("method", "dtype"),
     [
-        ("float", float32), ("double", float64), ("half", float16), ("bfloat16", bfloat16), ("int", int32), ("long", int64),
-        ("short", int16), ("char", int8), ("byte", uint8), ("bool", bool_), ("cfloat", complex64), ("cdouble", complex128),
+        ("float", float32), ("double", float64), ("half", float16), ("bfloat16", bfloat16), ("int", int32),
+        ("long", int64), ("short", int16), ("char", int8), ("byte", uint8), ("bool", bool_), ("cfloat", complex64),
+        ("cdouble", complex128),
     ],
 )  # fmt: skip
 def test_each_dtype_has_a_method(method: str, dtype: Any) -> None:
@@ -82,7 +83,7 @@ def test_type_names_or_converts() -> None:
 
 
 def test_an_unknown_type_name_is_refused() -> None:
-    with pytest.raises(ValueError, match="invalid type: 'dovetail.FooTensor'"):
+    with pytest.raises(ValueError, match=r"invalid type: 'dovetail.FooTensor'"):
         ones(1).type("dovetail.FooTensor")
 
 

@@ -59,7 +59,7 @@ def test_several_elements_are_no_float() -> None:
 
 
 def test_an_integer_tensor_is_an_index() -> None:
-    assert "abc"[tensor([1])] == "b"  # type: ignore[index]
+    assert "abc"[tensor([1])] == "b"
 
 
 @pytest.mark.parametrize("bad", [1.0, [1, 2]])
@@ -89,7 +89,7 @@ def test_contains_compares_elements() -> None:
 
 def test_contains_wants_a_number() -> None:
     with pytest.raises(RuntimeError, match="only supports Tensor or scalar, but you passed in a <class 'str'>"):
-        "a" in ones(2)
+        ones(2).__contains__("a")
 
 
 def test_a_number_formats_like_one() -> None:
@@ -97,7 +97,7 @@ def test_a_number_formats_like_one() -> None:
 
 
 def test_several_elements_do_not_format() -> None:
-    with pytest.raises(TypeError, match="unsupported format string passed to Tensor.__format__"):
+    with pytest.raises(TypeError, match=r"unsupported format string passed to Tensor.__format__"):
         format(ones(2), ".3f")
 
 

@@ -220,3 +220,12 @@ def test_a_large_array_is_computed_in_blocks_to_the_same_values(compare):
         compare(name, x)
         compare(name, x.T)
         compare(name, x[:, ::2])
+
+
+@pytest.mark.parametrize(
+    "name", ("expand", "unsqueeze", "transpose.int", "view", "sum", "relu", "sigmoid", "zeros_like")
+)
+def test_a_numpy_scalar_passes_for_a_number_as_derivative_bodies_hand_it_on(name, kernel):
+    arguments = {"expand": ((2, 3),), "unsqueeze": (0,), "transpose.int": (0, 0), "view": ((1,),)}
+    for number in (np.float32(2), np.array(2, BFLOAT16)[()]):
+        assert kernel(name, number, *arguments.get(name, ())).dtype == number.dtype

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import collections.abc
-import difflib
 import inspect
 import types
 import typing
@@ -224,11 +223,13 @@ def _name(annotation: Any) -> str:
 
 
 def _nearest(annotation: Any) -> str:
+    from difflib import get_close_matches  # only errors need it
+
     known = ["Tensor", "int", "float", "bool", "str", "Number", "dtype", "device"]
     known += [f"list[{elem}]" for elem in known[:4]] + [f"Optional[{elem}]" for elem in known]
     base = {complex: "float", dict: "list[Tensor]", list: "list[Tensor]", bytes: "str"}
     match = base.get(annotation) if isinstance(annotation, type) else None
-    close = [match] if match else difflib.get_close_matches(_name(annotation).rpartition(".")[2], known, 1, 0.5)
+    close = [match] if match else get_close_matches(_name(annotation).rpartition(".")[2], known, 1, 0.5)
     return f" The nearest is {close[0]}." if close else ""
 
 

@@ -34,13 +34,13 @@ from dovetail_kernel.signature import DTYPE_MASK, NORMAL, PYTHON_SCALAR, ZERO_DI
 
 from ..array_calls import (
     array_wrapper,
-    call_error,
     check_overlap,
     on_backend,
     refuse_inference_write,
     write_into,
     write_out,
 )
+from ..array_errors import call_error
 from ..kernels import Kernel
 from ..numbers import category_of_number, number_cache
 from ..operator import Operator

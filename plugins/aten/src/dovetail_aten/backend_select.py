@@ -34,6 +34,7 @@ LIKE = {
 """Factories that stay on the device of their tensor unless told otherwise, and what they are on another one."""
 
 _dense: dict[str, DispatchKeySet] = {}
+_routes: dict[tuple[Operator, Backend], dict[int, Callable[..., Any]]] = {}
 
 
 def register() -> None:
@@ -94,10 +95,13 @@ def route_below(op: Operator, backend: Backend, key: int) -> Callable[..., Any]:
         The signatures of the tensor arguments, or-ed with the state.
     """
     key |= backend.bit
-    route = op.redispatch_routes.get(key)
+    # The operator's own dict of routes, which every change clears in place; kept here by a key that is cheap to hash.
+    routes = _routes.get((op, backend))
+    route = None if routes is None else routes.get(key)
     if route is None:
-        with registry.lock:
-            route = op.redispatch_routes[key] = redispatch_route(op, dense_keys(backend), key)
+        keys = dense_keys(backend)
+        route = redispatch_route(op, keys, key)
+        _routes[op, backend] = op.redispatch_routes[keys]
     return route
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from sys import getrefcount
-from threading import Lock
 from typing import TYPE_CHECKING, Any
+from weakref import ref
 
 from dovetail_kernel.signature import GRAD, NORMAL, OVERRIDES, VIEW
 from dovetail_kernel.state import is_grad_enabled
@@ -17,8 +17,7 @@ from .node import Node
 if TYPE_CHECKING:
     from dovetail_kernel.backends import Backend
 
-if TYPE_CHECKING:
-    pass
+    from .autograd_meta import AutogradMeta
 
 _PLAIN = ~(GRAD | VIEW | OVERRIDES)
 
@@ -27,61 +26,92 @@ LAST = 2**64 - 1
 
 
 class AccumulateGrad(Node):
-    """Adds gradients to ``variable.grad``. One per leaf, which holds it weakly; it holds the leaf.
+    """Adds gradients to ``variable.grad``. One per leaf.
 
-    It is made anew for every graph of the leaf, and so has to be cheap. A lock per leaf makes concurrent backwards add
-    up.
+    To record a call has to cost nothing here, so the leaf keeps its accumulator. That the leaf lives as long as a graph
+    leads to it is seen to by the edges, which have it as a third entry. A node that somebody outside the graph gets to
+    see holds its leaf as well; then the leaf holds the node weakly, and makes another one when it has died.
+
+    Attributes
+    ----------
+    leaf
+        Weak reference to the leaf.
+    held
+        The leaf, if this node was presented.
+    meta
+        The leaf's AutogradMeta, where its gradient is.
+    plain_signature
+        The signature of a plain tensor of the leaf's backend and dtype.
     """
 
-    __slots__ = ("__weakref__", "arrays", "lock", "plain_signature", "variable")
+    __slots__ = ("__weakref__", "arrays", "held", "leaf", "make_tensor", "meta", "plain_signature")
     is_leaf = True
 
-    variable: TensorBase
-
-    def __init__(self, variable: TensorBase, backend: Backend, lock: Lock) -> None:
+    def __init__(self, variable: TensorBase, meta: AutogradMeta) -> None:
         array = variable.array
-        self.variable = variable
+        backend = variable._backend
+        self.leaf = ref(variable)
+        self.held: TensorBase | None = None
+        self.meta = meta
         self.plain_signature = variable._signature & _PLAIN | NORMAL
-        self.lock = lock
+        self.make_tensor = tensor_class()
         self.next_edges = ()
         self.sequence_nr = LAST
         self.input_metadata = (array.shape, array.dtype)
-        self.backend = backend
+        self.backend: Backend | None = backend
         self.arrays = backend.arrays
         self.hooks = None
+
+    @property
+    def variable(self) -> TensorBase:
+        """The leaf."""
+        leaf = self.leaf()
+        assert leaf is not None, "an edge was kept without the leaf it leads to"
+        return leaf
 
     def name(self) -> str:
         """Return the name of the node."""
         return "dovetail::autograd::AccumulateGrad"
 
+    def presented(self) -> AccumulateGrad:
+        """Return this node, which holds its leaf from now on."""
+        if self.held is None:
+            with self.meta.lock:
+                self.held = self.variable
+                if self.meta.accumulator is self:
+                    self.meta.accumulator = None
+                    self.meta.presented = ref(self)
+        return self
+
     def accumulate_array(self, grad: Any) -> None:
         """Add the array `grad` to the leaf's gradient, or make it the leaf's gradient.
 
-        The caller's local variable and its iteration hold `grad` once each; if nobody else does it becomes the
+        The engine's local variable and the tuple it came in hold `grad` once each; if nobody else does it becomes the
         gradient as it is, else a copy. `UNSHARED` is how many references that makes here.
         """
-        variable = self.variable
-        meta = variable._meta
-        with self.lock:
+        meta = self.meta
+        with meta.lock:
             present = meta.grad
             if present is None:
-                if (
-                    getrefcount(grad) > UNSHARED or grad.base is not None or grad.strides != variable.array.strides
-                ) and self.arrays.mutable_arrays:
-                    grad = copy_like(grad, variable.array)
+                if getrefcount(grad) > UNSHARED or grad.base is not None:
+                    is_own = False
+                else:
+                    is_own = grad.strides == self.variable.array.strides
+                if not is_own and self.arrays.mutable_arrays:
+                    grad = copy_like(grad, self.variable.array)
                 meta.grad = self.wrap(grad)
             elif present._signature == self.plain_signature:
                 add_in_place(present, grad, self.arrays)
             else:
                 meta.grad = calls.add(present, self.wrap(grad))
         if meta.post_accumulate:
-            run_post_accumulate_hooks(variable, meta.post_accumulate)
+            run_post_accumulate_hooks(self.variable, meta.post_accumulate)
 
     def wrap(self, grad: Any) -> TensorBase:
         """Return a new tensor around the array `grad`, which has the leaf's shape and dtype."""
         if not isinstance(grad, self.arrays.array_types):
             grad = self.arrays.asarray(grad)
-        tensor = tensor_class()()
+        tensor = self.make_tensor()
         tensor.array = grad
         tensor._signature = self.plain_signature
         tensor._grad_fn = None
@@ -94,8 +124,8 @@ class AccumulateGrad(Node):
     def accumulate_tensor(self, grad: TensorBase) -> None:
         """Add the tensor `grad` to the leaf's gradient; out of place where a graph of the backward is recorded."""
         variable = self.variable
-        meta = variable._meta
-        with self.lock:
+        meta = self.meta
+        with meta.lock:
             present = meta.grad
             recording = is_grad_enabled()
             if present is None:
@@ -176,9 +206,8 @@ def _count_references() -> int:
     """Return the references to a gradient nobody shares, counted in the very situation that the engine makes."""
     grads = (object(),)
     target = _Probe()
-    for _, grad in zip((None,), grads, strict=False):
-        return target.accumulate_array(grad)
-    raise AssertionError
+    grad = grads[0]
+    return target.accumulate_array(grad)
 
 
 UNSHARED = _count_references()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import traceback
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -90,7 +89,9 @@ def _set(mode: bool, check_nan: bool) -> None:
 
 def remember_where(node: Node) -> None:
     """Note the stack on `node`, which is being recorded."""
-    node.metadata[TRACEBACK] = traceback.format_stack()[:-1]
+    from traceback import format_stack  # only this mode needs it
+
+    node.metadata[TRACEBACK] = format_stack()[:-1]
 
 
 @contextmanager

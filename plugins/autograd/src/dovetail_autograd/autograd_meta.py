@@ -12,10 +12,8 @@ from dovetail_kernel.tensor_base import TensorBase
 from .accumulate import AccumulateGrad
 
 if TYPE_CHECKING:
-    from dovetail_kernel.backends import Backend
-
     from .hooks import Hooks, NodeHooks
-    from .node import Node
+    from .node import EdgeTuple, LeafEdge
     from .views import ViewInfo
 
 UNSET: Final = object()
@@ -31,10 +29,10 @@ class AutogradMeta:
         What backward accumulated.
     lock
         Held while a gradient is added, or the accumulator made.
-    backend
-        The backend of a leaf, once it has had an accumulator.
     accumulator
-        Weak reference to the one AccumulateGrad node of a leaf.
+        The one AccumulateGrad node of a leaf, unless it was presented.
+    presented
+        Weak reference to it, if it was.
     hooks
         Hooks of a leaf: shared with its accumulator, which may die while the tensor lives.
     post_accumulate
@@ -51,19 +49,20 @@ class AutogradMeta:
 
     __slots__ = (
         "accumulator",
-        "backend",
         "grad",
         "grad_dtype",
         "hooks",
         "lock",
         "post_accumulate",
+        "presented",
         "requires_grad",
         "retains_grad",
         "view",
     )
 
     grad: TensorBase | None
-    accumulator: weakref.ref[AccumulateGrad] | None
+    accumulator: AccumulateGrad | None
+    presented: weakref.ref[AccumulateGrad] | None
     hooks: NodeHooks | None
     post_accumulate: Hooks | None
     view: ViewInfo | None
@@ -71,14 +70,24 @@ class AutogradMeta:
     def __init__(self) -> None:
         self.grad = None
         self.lock = Lock()
-        self.backend: Backend | None = None
         self.accumulator = None
+        self.presented = None
         self.hooks = None
         self.post_accumulate = None
         self.requires_grad = False
         self.retains_grad = False
         self.view = None
         self.grad_dtype: Any = UNSET
+
+    def forget_accumulator(self) -> None:
+        """Let the next call of the leaf make an accumulator anew."""
+        self.accumulator = self.presented = None
+
+    def array_replaced(self, array: Any) -> None:
+        """Note that the tensor has got another array: an accumulator for one of another shape or dtype is no good."""
+        node = self.accumulator if self.presented is None else self.presented()
+        if node is not None and node.input_metadata != (array.shape, array.dtype):
+            self.forget_accumulator()
 
 
 _lock = Lock()
@@ -96,41 +105,32 @@ def meta_of(tensor: TensorBase) -> AutogradMeta:
     return found
 
 
-def leaf_node(tensor: TensorBase) -> AccumulateGrad | None:
-    """Return the AccumulateGrad node of the leaf `tensor`; None if it does not require grad.
-
-    This is what a recording route asks for an argument whose ``_grad_fn`` is None and which is not a view.
-    """
+def leaf_edge(tensor: TensorBase) -> LeafEdge:
+    """Return the edge to the leaf `tensor`, which requires grad and is no view."""
     meta = tensor._meta
     if meta is not None:
-        reference = meta.accumulator
-        if reference is not None:
-            node: AccumulateGrad | None = reference()
-            if node is not None:
-                return node
-    if not tensor._signature & GRAD:
-        return None
-    return _make_accumulator(tensor)
+        node = meta.accumulator
+        if node is not None:
+            return node, 0, tensor
+    return _accumulator(tensor), 0, tensor
 
 
-def _make_accumulator(tensor: TensorBase) -> AccumulateGrad:
+def _accumulator(tensor: TensorBase) -> AccumulateGrad:
     meta = meta_of(tensor)
     with meta.lock:
-        node = meta.accumulator() if meta.accumulator is not None else None
+        node = meta.accumulator
+        if node is None and meta.presented is not None:
+            node = meta.presented()
         if node is None:
-            backend = meta.backend
-            if backend is None:
-                backend = meta.backend = tensor._backend
-            node = AccumulateGrad(tensor, backend, meta.lock)
+            node = meta.accumulator = AccumulateGrad(tensor, meta)
             if meta.hooks is not None:
                 node.backend = None
                 node.hooks = meta.hooks
-            meta.accumulator = weakref.ref(node)
     return node
 
 
-def gradient_edge(tensor: TensorBase) -> tuple[Node, int] | None:
-    """Return where gradients of `tensor` go: (node, output number), or None if it does not require grad."""
+def gradient_edge(tensor: TensorBase) -> EdgeTuple | None:
+    """Return where gradients of `tensor` go, or None if it does not require grad."""
     signature = tensor._signature
     if not signature & GRAD:
         return None
@@ -138,14 +138,11 @@ def gradient_edge(tensor: TensorBase) -> tuple[Node, int] | None:
         from .views import view_grad_fn
 
         node = view_grad_fn(tensor)
+        if node is None and not tensor._meta.requires_grad:
+            return None
     else:
         node = tensor._grad_fn
-    if node is None:
-        if signature & VIEW and not tensor._meta.requires_grad:
-            return None
-        leaf = leaf_node(tensor)
-        return None if leaf is None else (leaf, 0)
-    return node, tensor.output_nr
+    return leaf_edge(tensor) if node is None else (node, tensor.output_nr)
 
 
 def requires_grad(tensor: TensorBase) -> bool:

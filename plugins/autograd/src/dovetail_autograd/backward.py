@@ -13,8 +13,7 @@ from . import calls
 from .autograd_meta import gradient_edge
 from .engine import execute
 from .graph import GradientEdge
-from .graph_task import EdgeTuple
-from .node import Metadata
+from .node import EdgeTuple, Metadata
 
 Output: TypeAlias = TensorBase | GradientEdge
 _warned_of_cycle: list[bool] = []

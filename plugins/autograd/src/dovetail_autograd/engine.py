@@ -24,8 +24,8 @@ from . import calls
 from .accumulate import AccumulateGrad
 from .anomaly import anomaly_mode
 from .evaluate import evaluate, run_leaf
-from .graph_task import PRUNED, EdgeTuple, GraphTask, current_task
-from .node import Node
+from .graph_task import PRUNED, GraphTask, current_task
+from .node import EdgeTuple, Node
 from .validation import conform_array, conform_tensor
 
 EdgeOrNone: TypeAlias = "EdgeTuple | None"
@@ -218,7 +218,7 @@ def _gather_array(
     node: Node, edges: Sequence[EdgeOrNone], edge: EdgeTuple, grad: Any, buffers: dict[Node, Any], backend: Any
 ) -> list[Any]:
     """Add `grad` to what waits at one output of a node with several; return all that waits there."""
-    target, output_nr = edge
+    target, output_nr = edge[0], edge[1]
     metadata: Any = target.input_metadata
     gathered: list[Any] = buffers.pop(target, None) or [None] * len(metadata)
     shape, dtype = metadata[output_nr]
@@ -276,13 +276,13 @@ def _run_tensors(
         for index, (edge, grad) in enumerate(zip(edges, grads, strict=False)):
             if edge is None:
                 continue
-            target, output_nr = edge
+            target = edge[0]
             left = counts[target]
             counts[target] = left - 1
             if left >= PRUNED:
                 continue
             if grad is not None:
-                _gather_tensor(node, index, target, output_nr, grad, buffers)
+                _gather_tensor(node, index, target, edge[1], grad, buffers)
             if left:
                 continue
             gathered = buffers.pop(target, None)
@@ -354,7 +354,7 @@ def current_graph_task_id() -> int:
 def current_autograd_node() -> Node | None:
     """Return the node that runs, None outside backward."""
     task = current_task.get()
-    return None if task is None else task.node
+    return None if task is None or task.node is None else task.node.presented()
 
 
 def will_engine_execute_node(node: Node) -> bool:

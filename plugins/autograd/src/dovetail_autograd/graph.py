@@ -37,7 +37,7 @@ def get_gradient_edge(tensor: TensorBase) -> GradientEdge:
             "It is not possible to get the gradient edge for a Tensor that does not require gradients. "
             "Call requires_grad_() on it first."
         )
-    return GradientEdge(*edge)
+    return GradientEdge(edge[0].presented(), edge[1])
 
 
 def increment_version(tensor: TensorBase | Iterable[TensorBase]) -> None:

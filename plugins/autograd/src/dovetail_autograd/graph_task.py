@@ -6,16 +6,14 @@ import itertools
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final
 
 from dovetail_kernel.tensor_base import TensorBase
 
 if TYPE_CHECKING:
     from dovetail_kernel.backends import Backend
 
-    from .node import Node
-
-EdgeTuple: TypeAlias = "tuple[Node, int]"
+    from .node import EdgeTuple, Node
 
 PRUNED: Final = 1 << 59
 """The least count of a node that is not to run: however many gradients come, it never becomes ready."""
@@ -103,7 +101,7 @@ class GraphTask:
         With `capture` the gradients at `wanted` are kept in `captured`, and one of these nodes runs only if it leads to
         another one that is wanted.
         """
-        nodes = {node for node, _ in wanted}
+        nodes = {edge[0] for edge in wanted}
         self.needed = needed = self._leading_to(nodes)
         for node in self.counts:
             if node not in needed:
@@ -113,8 +111,8 @@ class GraphTask:
         self.captured = [None] * len(wanted)
         captures: dict[Node, list[tuple[int, int]]] = {}
         self.captures = captures
-        for position, (node, output_nr) in enumerate(wanted):
-            captures.setdefault(node, []).append((output_nr, position))
+        for position, edge in enumerate(wanted):
+            captures.setdefault(edge[0], []).append((edge[1], position))
         self.needed = {
             node
             for node in needed

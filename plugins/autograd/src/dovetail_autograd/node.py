@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
 
 from dovetail_kernel.dtype import dtype, dtype_of_signature
 
@@ -21,8 +21,13 @@ Metadata = tuple[tuple[int, ...], Any]
 """Shape and native dtype of one output of a node."""
 
 
+LeafEdge: TypeAlias = "tuple[Node, int, TensorBase]"
+EdgeTuple: TypeAlias = "tuple[Node, int] | LeafEdge"
+"""One way on in the graph as the graph holds it: (node, output number of it), and the leaf if it leads to one."""
+
+
 class Edge(NamedTuple):
-    """One way on in the graph: to output `input_nr` of `function`. (The graph itself holds plain tuples.)"""
+    """One way on in the graph, as it is presented: to output `input_nr` of `function`."""
 
     function: Node | None
     input_nr: int
@@ -43,7 +48,7 @@ class Node:
     Attributes
     ----------
     next_edges
-        Per differentiable input None, or (node, output number of that node).
+        Per differentiable input an `EdgeTuple`, or None.
     sequence_nr
         Ready nodes run by the highest first.
     input_metadata
@@ -57,7 +62,7 @@ class Node:
 
     __slots__ = ("backend", "hooks", "input_metadata", "next_edges", "sequence_nr")
 
-    next_edges: tuple[tuple[Node, int] | None, ...]
+    next_edges: tuple[EdgeTuple | None, ...]
     sequence_nr: int
     input_metadata: Metadata | list[Metadata]
     backend: Backend | None
@@ -97,7 +102,11 @@ class Node:
     @property
     def next_functions(self) -> tuple[Edge, ...]:
         """One (node or None, input number) per differentiable input."""
-        return tuple([Edge(None, 0) if edge is None else Edge(*edge) for edge in self.next_edges])
+        return tuple([Edge(None, 0) if edge is None else Edge(edge[0].presented(), edge[1]) for edge in self.next_edges])
+
+    def presented(self) -> Node:
+        """Return this node for somebody outside the graph."""
+        return self
 
     @property
     def metadata(self) -> dict[Any, Any]:

@@ -10,16 +10,16 @@ from dovetail_kernel.signature import DTYPE_MASK, GRAD
 from dovetail_kernel.tensor_base import TensorBase, wrap
 
 from .autograd_meta import gradient_edge
-from .node import Node, next_sequence_nr
+from .node import EdgeTuple, Node, next_sequence_nr
 from .views import mark_view
 
 
-def edge_of(value: Any) -> tuple[Node, int] | None:
+def edge_of(value: Any) -> EdgeTuple | None:
     """Return the gradient edge of an argument that may also be None or a Python number."""
     return gradient_edge(value) if isinstance(value, TensorBase) else None
 
 
-def edges_of(values: Sequence[Any] | None) -> tuple[tuple[Node, int] | None, ...]:
+def edges_of(values: Sequence[Any] | None) -> tuple[EdgeTuple | None, ...]:
     """Return the gradient edges of a list of tensors."""
     return tuple([edge_of(value) for value in values]) if values else ()
 
@@ -29,7 +29,7 @@ def copy_before_write(tensor: TensorBase) -> TensorBase:
     twin = wrap(tensor.array.copy(), tensor._backend, type(tensor))
     edge = gradient_edge(tensor)
     if edge is not None:
-        twin._grad_fn, twin.output_nr = edge
+        twin._grad_fn, twin.output_nr = edge[0].presented(), edge[1]
         twin._signature |= GRAD
     return twin
 
@@ -52,16 +52,16 @@ def mark_views(results: Sequence[TensorBase], source: TensorBase) -> None:
 class NotImplementedNode(Node):
     """Node of a call that nobody knows how to differentiate."""
 
-    __slots__ = ("only_warns", "operator")
+    __slots__ = ("operator", "warned_name")
 
     def __init__(
-        self, operator: str, arguments: Sequence[Any], results: Sequence[TensorBase], only_warns: bool = False
+        self, operator: str, arguments: Sequence[Any], results: Sequence[TensorBase], warned_name: str | None = None
     ) -> None:
-        edges: list[tuple[Node, int] | None] = []
+        edges: list[EdgeTuple | None] = []
         for argument in arguments:
             edges.extend(edges_of(argument) if isinstance(argument, (list, tuple)) else [edge_of(argument)])
         self.operator = operator
-        self.only_warns = only_warns
+        self.warned_name = warned_name
         self.next_edges = tuple([edge for edge in edges if edge is not None])
         self.sequence_nr = next_sequence_nr()
         self.input_metadata = [(tuple(result.array.shape), result.array.dtype) for result in results]
@@ -69,13 +69,12 @@ class NotImplementedNode(Node):
         self.hooks = None
 
     def apply_tensors(self, *grads: TensorBase | None) -> list[None]:
-        """Say what is missing."""
-        if self.only_warns:
+        """Say what is missing: as a warning, if there is a name to warn of, else as an error."""
+        if self.warned_name is not None:
             warnings.warn(
-                f"{self.operator}: an autograd kernel was not registered to the Autograd key(s) but we are trying to "
-                "backprop through it. This may lead to silently incorrect behavior. Please use "
-                "register_autograd to add "
-                "a formula.",
+                f"{self.warned_name}: an autograd kernel was not registered to the Autograd key(s) but we are trying "
+                "to backprop through it. This may lead to silently incorrect behavior. Please use register_autograd "
+                "to add a formula.",
                 UserWarning,
                 stacklevel=2,
             )

@@ -1,6 +1,6 @@
 """What else happens when a node is recorded: saved-tensor hooks pack its values, anomaly mode notes the stack.
 
-Recording routes read one context variable, which is None in the common case.
+Recording routes ask about it only once any task of the process has wanted it.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
+from dovetail_dispatcher import registry
 from dovetail_kernel.tensor_base import TensorBase
 
 from . import anomaly
@@ -47,6 +48,14 @@ recording_extras: Final[Callable[[], Extras | None]] = _extras.get
 """Return what to do with a node that was just recorded; None: nothing."""
 
 
+_ever_wanted = False
+
+
+def needs_extras() -> bool:
+    """Return whether recording routes have to ask for extras. When that changes they are all composed anew."""
+    return _ever_wanted
+
+
 def change_extras(**changes: Any) -> Extras:
     """Change the extras of this task and return those in force before."""
     before = _extras.get() or _NOTHING
@@ -56,6 +65,10 @@ def change_extras(**changes: Any) -> Extras:
 
 def restore_extras(extras: Extras) -> None:
     """Put `extras` in force."""
+    global _ever_wanted
+    if not _ever_wanted and extras != _NOTHING:
+        _ever_wanted = True
+        registry.forget_all_routes()
     _extras.set(None if extras == _NOTHING else extras)
 
 

@@ -59,7 +59,7 @@ class TensorInterface(AutogradInterface):
         else:
             tensor._signature &= ~GRAD
             if tensor._meta is not None:
-                tensor._meta.accumulator = None
+                tensor._meta.forget_accumulator()
 
     def grad(self, tensor: TensorBase) -> TensorBase | None:
         """Return ``tensor.grad``; warn for a non-leaf that does not keep it."""
@@ -186,7 +186,8 @@ class TensorInterface(AutogradInterface):
         tensor.output_nr = 0
         tensor._signature &= ~GRAD
         if tensor._meta is not None:
-            tensor._meta.accumulator = tensor._meta.hooks = None
+            tensor._meta.forget_accumulator()
+            tensor._meta.hooks = None
             tensor._meta.retains_grad = False
         return tensor
 
@@ -217,7 +218,7 @@ class TensorInterface(AutogradInterface):
             raise RuntimeError(
                 "cannot register a hook on a tensor that doesn't require gradient. Call requires_grad_() on it first."
             )
-        node, output_nr = edge
+        node, output_nr = edge[0], edge[1]
         hooks = _leaf_hooks(tensor, node) if self.is_leaf(tensor) else node._make_hooks()
         return hooks.tensor_hooks(output_nr).register(hook)
 
@@ -267,7 +268,7 @@ def retain_on_node(tensor: TensorBase) -> None:
     """Let the node that made `tensor` keep its gradient."""
     edge = gradient_edge(tensor)
     if edge is not None and not edge[0].is_leaf:
-        node, output_nr = edge
+        node, output_nr = edge[0], edge[1]
         node._make_hooks().retained[output_nr] = weakref.ref(tensor)
 
 

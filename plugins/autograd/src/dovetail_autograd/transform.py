@@ -14,7 +14,7 @@ after it that make the node. For `mul` on two tensors the latter are::
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from dovetail_dispatcher.formula import Formula, PythonFormula, Saved
 from dovetail_dispatcher.kernels import FORMULA, Kernel
@@ -23,13 +23,13 @@ from dovetail_dispatcher.routes import Composition, compose, set_autograd_layer
 from dovetail_dispatcher.schema import Argument
 from dovetail_dispatcher.templates import RouteText
 from dovetail_dispatcher.templates.arguments import is_tensor_like, parameter, spelling
-from dovetail_kernel import after_autograd_keyset, backends_of_signature
-from dovetail_kernel.signature import DTYPE_MASK, GRAD, PYTHON_SCALAR, VIEW
+from dovetail_kernel import DTYPES, after_autograd_keyset, backends_of_signature
+from dovetail_kernel.signature import DTYPE_MASK, GRAD, PYTHON_COMPLEX, PYTHON_SCALAR, VIEW
 from dovetail_kernel.state import below_ad_inplace_or_view, set_state, state
 from dovetail_kernel.tensor_base import TensorBase
 from dovetail_kernel.version import VersionCounter
 
-from .autograd_meta import gradient_edge, leaf_node
+from .autograd_meta import gradient_edge, leaf_edge
 from .function_node import DIFFERENTIABLE
 from .node import next_sequence_nr
 from .node_classes import build_node_class
@@ -41,9 +41,12 @@ from .recorded_calls import (
     edges_of,
     mark_views,
 )
-from .recording import recorded, recording_extras
+from .recording import needs_extras, recorded, recording_extras
 from .saved import current_version, save_input, save_result, save_result_tensor
 from .views import check_inplace, mark_view, rebase_history
+
+COMPLEX: Final = PYTHON_COMPLEX | sum([each.bit for each in DTYPES if each.is_complex])
+"""The bits of a call key that say that some number in the call is complex."""
 
 _fallback_mode = "error"
 
@@ -66,6 +69,11 @@ def _set_autograd_fallback_mode(mode: str) -> None:
     if mode not in ("error", "warn", "nothing"):
         raise ValueError(f"mode must be 'error', 'warn' or 'nothing', but got {mode!r}.")
     _fallback_mode = mode
+
+
+def _get_autograd_fallback_mode() -> str:
+    """Return what becomes of calls that nobody knows how to differentiate."""
+    return _fallback_mode
 
 
 def autograd_layer(composition: Composition, kernel: Kernel) -> RouteText:
@@ -164,7 +172,7 @@ class Recording:
             BACKEND=self.backend,
             GRAD=GRAD,
             DIFFERENTIABLE=DIFFERENTIABLE & DTYPE_MASK,
-            Node=build_node_class(formula, has_list),
+            Node=build_node_class(formula, has_list, not self.key & COMPLEX),
             VersionCounter=VersionCounter,
             attach_list=attach_list,
             check_inplace=check_inplace,
@@ -173,7 +181,7 @@ class Recording:
             edge_of=edge_of,
             edges_of=edges_of,
             gradient_edge=gradient_edge,
-            leaf_node=leaf_node,
+            leaf_edge=leaf_edge,
             mark_view=mark_view,
             mark_views=mark_views,
             next_sequence_nr=next_sequence_nr,
@@ -223,14 +231,12 @@ class Recording:
         if self.key & VIEW:
             return [f"{name}_edge = gradient_edge({name})"]
         if self.is_only:
-            return [
-                f"fn = {name}._grad_fn",
-                f"{name}_edge = (leaf_node({name}) if fn is None else fn, {name}.output_nr)",
-            ]
+            return [f"fn = {name}._grad_fn", f"{name}_edge = leaf_edge({name}) if fn is None else (fn, {name}.output_nr)"]
         return [
             f"fn = {name}._grad_fn",
-            f"if fn is None: fn = leaf_node({name})",
-            f"{name}_edge = None if fn is None else (fn, {name}.output_nr)",
+            f"if fn is not None: {name}_edge = fn, {name}.output_nr",
+            f"elif {name}._signature & GRAD: {name}_edge = leaf_edge({name})",
+            f"else: {name}_edge = None",
         ]
 
     def any_edge(self) -> str:
@@ -257,7 +263,8 @@ class Recording:
             lines += self.save(saved)
         if self.written is not None:
             lines.append(f"rebase_history({parameter(self.written)}, node)")
-        lines += ["extras = recording_extras()", "if extras is not None:", "    recorded(node, extras)"]
+        if needs_extras():
+            lines += ["extras = recording_extras()", "if extras is not None:", "    recorded(node, extras)"]
         return lines
 
     def outputs(self) -> list[str]:
@@ -403,7 +410,7 @@ def _mark_unknown(op: Operator, arguments: list[Any], results: list[Any], writte
     if not made:
         return
     name = f"{op.name.replace('::', '.')}.{op.overload or 'default'}"
-    node = NotImplementedNode(name, arguments, made, _fallback_mode == "warn")
+    node = NotImplementedNode(name, arguments, made, op.qualified_name if _fallback_mode == "warn" else None)
     if not node.next_edges:
         return
     for output_nr, result in enumerate(made):

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from dovetail_dispatcher.array_errors import broadcast_error
 from dovetail_kernel import dtype, get_default_dtype
 
 from ..memory_layout import contiguous_strides, dense_strides_like
 from ..meta_array import MetaArray
-from ..shape_errors import broadcast_error
 
 Rule = Callable[..., Any]
 
