@@ -29,6 +29,10 @@ class CreationMeta(Enum):
     INFERENCE_MODE = "INFERENCE_MODE"
 
 
+_DEFAULT = CreationMeta.DEFAULT
+_MULTI_OUTPUT_NODE = CreationMeta.MULTI_OUTPUT_NODE
+
+
 class ViewInfo:
     """What a differentiable view is a view of.
 
@@ -58,25 +62,32 @@ def mark_view(result: TensorBase, source: TensorBase, several: bool = False) -> 
     several
         The operator returned several views.
     """
-    source_view = source._meta.view if source._signature & VIEW else None
-    if dispatch_state().inference:
-        creation = CreationMeta.INFERENCE_MODE
-    elif not is_grad_enabled():
-        creation = CreationMeta.NO_GRAD_MODE
-    elif several:
-        creation = CreationMeta.MULTI_OUTPUT_NODE
-    else:
-        creation = CreationMeta.DEFAULT
-    if source_view is not None:
-        if source_view.creation_meta is not CreationMeta.DEFAULT and creation is CreationMeta.DEFAULT:
+    now = state()
+    creation = _DEFAULT if now == 0 else _creation_in(now)
+    if several and creation is _DEFAULT:
+        creation = _MULTI_OUTPUT_NODE
+    if source._signature & VIEW:
+        source_view = source._meta.view
+        if creation is _DEFAULT:
             creation = source_view.creation_meta
         source = source_view.base
     set_view(result, source, creation)
 
 
+def _creation_in(now: int) -> CreationMeta:
+    """Return how views come about in the dispatch state `now`."""
+    if dispatch_state(now).inference:
+        return CreationMeta.INFERENCE_MODE
+    return CreationMeta.NO_GRAD_MODE if now & NO_GRAD else CreationMeta.DEFAULT
+
+
 def set_view(result: TensorBase, base: TensorBase, creation_meta: CreationMeta) -> None:
-    """Make `result` a view of the root `base`."""
-    meta_of(result).view = ViewInfo(base, creation_meta, current_version(result))
+    """Make the new tensor `result`, which nobody else has seen yet, a view of the root `base`."""
+    meta = result._meta
+    if meta is None:
+        meta = result._meta = AutogradMeta()
+    counter = result._counter
+    meta.view = ViewInfo(base, creation_meta, 0 if counter is None else counter.value)
     result._signature |= GRAD | VIEW
 
 
