@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
 import dovetail
-from dovetail.library import dispatch_table
+from dovetail import _C
+from dovetail_dispatcher import dispatch_table
 from dovetail_kernel import plugin_manager
 
-if TYPE_CHECKING:
-    from dovetail_dispatcher import Explanation
-
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="Dovetail: which kernel runs, and why.")
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
+Operator = Annotated[str, typer.Argument(metavar="OP", help="An operator, such as aten::add.Tensor.")]
 
 
 def main() -> None:
@@ -28,87 +29,84 @@ def main() -> None:
 
 @app.command()
 def plugins(as_json: AsJson = False) -> None:
-    """List the installed plugins, without importing any."""
+    """List the installed plugins and their states."""
+    fields = ("distribution", "version", "group", "name", "state", "kernels")
+    rows = [{field: getattr(record, field) for field in fields} for record in plugin_manager.list_plugins()]
+    if as_json:
+        typer.echo(json.dumps(rows, indent=2))
+        return
+    table = Table(*[Column(field, overflow="fold") for field in fields], title="Dovetail plugins")
+    for row in rows:
+        table.add_row(*[str(value or "") for value in row.values()])
+    Console().print(table)
+
+
+@app.command()
+def ops(
+    pattern: Annotated[str, typer.Argument(help="Which: 'aten::add*'. Without one, all of the loaded libraries.")] = "*",
+    as_json: AsJson = False,
+) -> None:
+    """List the schemas of operators by name."""
+    with failures():
+        load_library_of(pattern)
+        names = sorted(name for name in _C._dispatch_get_all_op_names() if fnmatchcase(name, pattern))
+    schemas = {name: schema_of(name) for name in names}
+    typer.echo(json.dumps(schemas, indent=2) if as_json else "\n".join(schemas.values()))
+
+
+@app.command()
+def table(op: Operator, as_json: AsJson = False) -> None:
+    """Print the dispatch table of an operator: which kernel each key has, and by which rule."""
+    with failures():
+        load_library_of(op)
+        computed = dispatch_table(op)
     if as_json:
         rows = [
-            {
-                "distribution": r.distribution,
-                "version": r.version,
-                "group": r.group,
-                "name": r.name,
-                "state": r.state,
-                "kernels": r.kernels,
-            }
-            for r in plugin_manager.list_plugins()
+            {"key": row.key.name, "rule": row.tag, "registered_at": row.kernel.origin if row.kernel else None}
+            for row in computed
         ]
-        typer.echo(json.dumps(rows, indent=2))
+        typer.echo(json.dumps({"operator": computed.operator, "table": rows}, indent=2))
     else:
-        show_plugins(Console())
-
-
-def show_plugins(console: Console) -> None:
-    """Print the table of installed plugins."""
-    table = Table("distribution", "version", "group", "name", "state", "kernels", title="Dovetail plugins")
-    for record in plugin_manager.list_plugins():
-        kernels = str(record.kernels) if record.kernels else ""
-        table.add_row(record.distribution, record.version, record.group, record.name, record.state, kernels)
-    console.print(table)
-
-
-@app.command()
-def ops(pattern: str = "*", as_json: AsJson = False) -> None:
-    """List the operators whose qualified name matches PATTERN (such as 'aten::add*')."""
-    found = [op for op in _operators(pattern) if fnmatchcase(op, pattern)]
-    if as_json:
-        typer.echo(json.dumps(found, indent=2))
-    else:
-        for name in found:
-            typer.echo(str(_overload(name)._schema))
-
-
-@app.command()
-def table(op: str) -> None:
-    """Print the computed dispatch table of OP, such as aten::add.Tensor."""
-    _load_library_of(op)
-    typer.echo(str(dispatch_table(op)))
+        typer.echo(str(computed), nl=False)
 
 
 @app.command()
 def explain(
-    op: str,
+    op: Operator,
     args: Annotated[
-        str, typer.Option(help="The arguments, as Python with `dovetail` in scope: 'dovetail.ones(2), 3'.")
+        str, typer.Option(help="The arguments, as Python with `dovetail` in scope: 'dovetail.ones(2), alpha=3'.")
     ] = "",
     as_json: AsJson = False,
 ) -> None:
-    """Say which kernels a call of OP with --args would run, and why, without running it."""
-    _load_library_of(op)
-    given = eval(f"({args},)" if args.strip() else "()", {"dovetail": dovetail})
-    explanation = dovetail.explain(_overload(op), *given)
-    if as_json:
-        typer.echo(explanation.as_json())
-    else:
-        show_explanation(explanation, Console())
+    """Say which kernels a call would run, and why, without running it."""
+    with failures():
+        load_library_of(op)
+        positional, named = eval(f"__call({args})", {"dovetail": dovetail, "__call": lambda *a, **k: (a, k)})
+        explanation = dovetail.explain(op, *positional, **named)
+    typer.echo(explanation.as_json() if as_json else str(explanation))
 
 
-def show_explanation(explanation: Explanation, console: Console) -> None:
-    """Print an explanation as a tree."""
-    console.print(str(explanation), markup=False, soft_wrap=True)
+@contextmanager
+def failures() -> Iterator[None]:
+    """End with status 1 and the text of an error, which says what to do, instead of a traceback."""
+    try:
+        yield
+    except Exception as error:
+        typer.echo(f"{type(error).__name__}: {error}", err=True)
+        raise typer.Exit(1) from None
 
 
-def _operators(pattern: str) -> list[str]:
-    _load_library_of(pattern)
-    names: list[str] = dovetail._C._dispatch_get_all_op_names()
-    return sorted(names)
-
-
-def _load_library_of(name: str) -> None:
+def load_library_of(name: str) -> None:
+    """Load the installed library that `name`, or a pattern, belongs to."""
     namespace = name.partition("::")[0]
     if namespace in plugin_manager.namespaces():
         plugin_manager.load_library(namespace)
 
 
-def _overload(name: str) -> Any:
-    namespace, _, rest = name.partition("::")
-    base, _, overload = rest.partition(".")
-    return getattr(getattr(getattr(dovetail.ops, namespace), base), overload or "default")
+def schema_of(name: str) -> str:
+    """Return the schema of an operator, or what is missing."""
+    base, _, overload = name.partition(".")
+    try:
+        return str(_C._dispatch_find_schema_or_throw(base, overload)._schema)
+    except RuntimeError:
+        return f"{name}: kernels, but no definition"

@@ -331,9 +331,9 @@ class _OpNamespace(ModuleType):
         self._name = name
 
     def __getattr__(self, name: str) -> OpOverloadPacket:
-        if name.startswith("__"):
-            raise AttributeError(name)
         qualified = f"{self._name}::{name}"
+        if name.startswith("__") and not registry.is_defined(qualified):
+            raise AttributeError(name)  # the interpreter asks for all sorts of names, which should load no library
         if not registry.is_defined(qualified):
             registry.settle()
             _load_library(self._name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from contextvars import ContextVar
+from importlib.util import find_spec
 from threading import RLock
 from types import ModuleType
 from typing import Any, Final, NamedTuple
@@ -396,8 +397,6 @@ def _as_loading(entry: PluginEntry) -> Iterator[None]:
 
 def _is_importable(entry: PluginEntry) -> bool:
     # Only the top-level package is looked for: finding a module inside a package would import the package.
-    from importlib.util import find_spec
-
     return find_spec(entry.target.partition(".")[0]) is not None
 
 

@@ -114,7 +114,7 @@ def _run(
     current_task.set(task)
     try:
         if on_arrays:
-            _run_arrays(task, roots, [grad.array for grad in grads])
+            _run_quietly(task, roots, [grad.array for grad in grads])
         else:
             _run_tensors(task, roots, grads, [], _ROOT)
         for callback in task.callbacks:
@@ -122,6 +122,21 @@ def _run(
     finally:
         current_task.set(task.outer)
         set_state(before)
+
+
+def _run_quietly(task: GraphTask, edges: Sequence[EdgeTuple], grads: Sequence[Any]) -> None:
+    """Run over arrays while the array library does not warn of overflow, division by zero or NaN."""
+    assert task.backend is not None
+    error_state = task.backend.arrays.error_state
+    if error_state is None:
+        _run_arrays(task, edges, grads)
+        return
+    set_error_state, reset_error_state, quiet = error_state
+    token = set_error_state(quiet)
+    try:
+        _run_arrays(task, edges, grads)
+    finally:
+        reset_error_state(token)
 
 
 def _run_arrays(task: GraphTask, edges: Sequence[EdgeOrNone], grads: Sequence[Any]) -> None:
@@ -143,61 +158,66 @@ def _run_arrays(task: GraphTask, edges: Sequence[EdgeOrNone], grads: Sequence[An
     node: Node = _ROOT
     while True:
         following = None
-        for edge, grad in zip(edges, grads):  # noqa: B905
+        index = -1
+        for edge in edges:
+            index += 1
             if edge is None:
                 continue
+            grad = grads[index]
             target = edge[0]
-            is_shared = False
+            metadata = target.input_metadata
             if grad is None:
                 grad = buffers.pop(target, None)
-                is_shared = True
+            elif metadata.__class__ is list:
+                grad = _gather_array(node, index, edge, grad, buffers, backend)
             else:
-                metadata = target.input_metadata
-                if isinstance(metadata, tuple):
-                    shape, dtype = metadata
-                    if grad.shape != shape or grad.dtype is not dtype:
-                        grad = conform_array(node, _index(edges, edge), grad, shape, dtype, backend)
-                    if target in buffers:
-                        grad = buffers.pop(target) + grad
-                else:
-                    grad = _gather_array(node, edges, edge, grad, buffers, backend)
+                shape, dtype = metadata
+                if grad.shape != shape or grad.dtype is not dtype:
+                    grad = conform_array(node, index, grad, shape, dtype, backend)
+                if target in buffers:
+                    grad = buffers.pop(target) + grad
             left = counts[target]
             if left:
                 counts[target] = left - 1
                 if left < PRUNED and grad is not None:
                     buffers[target] = grad
-            elif type(target) is AccumulateGrad:
-                if target.backend is backend and target not in captures and not is_shared:
+            elif target.is_leaf:
+                if grad is None:
+                    pass
+                elif target.backend is backend and not (captures and target in captures):
                     target.accumulate_array(grad)
-                elif grad is not None:
+                else:
                     run_leaf(task, target, wrap(grad, None))
             elif following is None:
                 following = target
                 arrived = grad
-            else:
+            elif following.sequence_nr > target.sequence_nr:
                 heappush(ready, (-target.sequence_nr, target, grad))
+            else:
+                heappush(ready, (-following.sequence_nr, following, arrived))
+                following = target
+                arrived = grad
         if following is None:
             if not ready:
                 return
             _, node, arrived = heappop(ready)
-        elif ready:
+        elif ready and -ready[0][0] > following.sequence_nr:
             _, node, arrived = heappushpop(ready, (-following.sequence_nr, following, arrived))
         else:
             node = following
         edges = node.next_edges
-        try:
-            if node.backend is not backend or arrived is None or node in captures:
-                on_tensors = True
-            else:
-                if type(arrived) is list:
+        on_tensors = node.backend is not backend or arrived is None or bool(captures and node in captures)
+        if not on_tensors:
+            try:
+                if arrived.__class__ is list:
                     grads = node.apply_arrays(kernels, *arrived)
                 else:
                     grads = node.apply_arrays(kernels, arrived)
+            except NoArrayKernelError:
+                on_tensors = True
+            else:
                 if not keep_graph:
                     node.release()
-                on_tensors = False
-        except NoArrayKernelError:
-            on_tensors = True
         if on_tensors:
             tensors = evaluate(task, node, _as_tensors(node, arrived, wrap))
             grads = []
@@ -215,7 +235,7 @@ def _run_arrays(task: GraphTask, edges: Sequence[EdgeOrNone], grads: Sequence[An
 
 
 def _gather_array(
-    node: Node, edges: Sequence[EdgeOrNone], edge: EdgeTuple, grad: Any, buffers: dict[Node, Any], backend: Any
+    node: Node, index: int, edge: EdgeTuple, grad: Any, buffers: dict[Node, Any], backend: Any
 ) -> list[Any]:
     """Add `grad` to what waits at one output of a node with several; return all that waits there."""
     target, output_nr = edge[0], edge[1]
@@ -223,14 +243,10 @@ def _gather_array(
     gathered: list[Any] = buffers.pop(target, None) or [None] * len(metadata)
     shape, dtype = metadata[output_nr]
     if grad.shape != shape or grad.dtype is not dtype:
-        grad = conform_array(node, _index(edges, edge), grad, shape, dtype, backend)
+        grad = conform_array(node, index, grad, shape, dtype, backend)
     held = gathered[output_nr]
     gathered[output_nr] = grad if held is None else held + grad
     return gathered
-
-
-def _index(edges: Sequence[EdgeOrNone], edge: EdgeTuple) -> int:
-    return next(index for index, each in enumerate(edges) if each is edge)
 
 
 @cache

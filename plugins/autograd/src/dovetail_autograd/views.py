@@ -6,11 +6,11 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from dovetail_kernel.signature import GRAD, NO_GRAD, NORMAL, VIEW
-from dovetail_kernel.state import dispatch_state, is_grad_enabled, set_state, state
+from dovetail_kernel.state import dispatch_state, set_state, state
 from dovetail_kernel.tensor_base import TensorBase
 
 from . import calls
-from .autograd_meta import gradient_edge, meta_of, requires_grad
+from .autograd_meta import AutogradMeta, gradient_edge, requires_grad
 from .flatten import flatten
 from .node import Node, next_sequence_nr
 from .saved import current_version
