@@ -6,9 +6,10 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from fnmatch import fnmatchcase
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Column, Table
 
@@ -19,6 +20,8 @@ from dovetail_kernel import plugin_manager
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="Dovetail: which kernel runs, and why.")
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
+WIDTH_OF_FILES = 160
+"""Columns of a table that goes to a file or a pipe."""
 Operator = Annotated[str, typer.Argument(metavar="OP", help="An operator, such as aten::add.Tensor.")]
 
 
@@ -35,15 +38,18 @@ def plugins(as_json: AsJson = False) -> None:
     if as_json:
         typer.echo(json.dumps(rows, indent=2))
         return
-    table = Table(*[Column(field, overflow="fold") for field in fields], title="Dovetail plugins")
+    table = Table(*[Column(field, overflow="fold") for field in fields], box=SIMPLE_HEAD)
     for row in rows:
         table.add_row(*[str(value or "") for value in row.values()])
-    Console().print(table)
+    console = Console()
+    (console if console.is_terminal else Console(width=WIDTH_OF_FILES)).print(table)
 
 
 @app.command()
 def ops(
-    pattern: Annotated[str, typer.Argument(help="Which: 'aten::add*'. Without one, all of the loaded libraries.")] = "*",
+    pattern: Annotated[
+        str, typer.Argument(help="Which: 'aten::add*'. Without one, all of the loaded libraries.")
+    ] = "*",
     as_json: AsJson = False,
 ) -> None:
     """List the schemas of operators by name."""
@@ -82,8 +88,14 @@ def explain(
     with failures():
         load_library_of(op)
         positional, named = eval(f"__call({args})", {"dovetail": dovetail, "__call": lambda *a, **k: (a, k)})
-        explanation = dovetail.explain(op, *positional, **named)
+        explanation = dovetail.explain(op if "." in op else packet(op), *positional, **named)
     typer.echo(explanation.as_json() if as_json else str(explanation))
+
+
+def packet(name: str) -> Any:
+    """Return all overloads of an operator: the arguments choose among them."""
+    namespace, _, base = name.partition("::")
+    return getattr(getattr(dovetail.ops, namespace), base)
 
 
 @contextmanager

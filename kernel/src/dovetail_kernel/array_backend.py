@@ -41,6 +41,10 @@ class ArrayBackend:
         """Return `value` (a Python number, nested sequence, host array or array of this backend) as an array."""
         raise NotImplementedError
 
+    def lift(self, result: Any) -> Any:
+        """Return as an array what a kernel returned instead of one: a 0-d scalar of the array library."""
+        return self.asarray(result)
+
     def scalar(self, value: Any, native_dtype: Any) -> Any:
         """Return the Python number `value` as a new 0-d array of `native_dtype`, wrapping out-of-range integers."""
         raise NotImplementedError

@@ -235,8 +235,8 @@ class _ArrayRoute:
         self.bind(Tensor=tensor_class())
         pointwise = self.op.kind == "pointwise"
         if not pointwise or self.key & ZERO_DIM or not self.key & DTYPE_MASK:
-            self.bind(Array=self.arrays.array_types[0], asarray=self.arrays.asarray)
-            self.add(f"if {array}.__class__ is not Array:", f"    {array} = asarray({array})")
+            self.bind(Array=self.arrays.array_types[0], lift=self.arrays.lift)
+            self.add(f"if {array}.__class__ is not Array:", f"    {array} = lift({array})")
         self.add(f"{result} = Tensor()", f"{result}.array = {array}")
         self.add(f"{result}._signature = {self.signature(array)}")
         self.add(f"{result}._grad_fn = None", f"{result}.output_nr = 0")
@@ -267,8 +267,12 @@ class _ArrayRoute:
         common = static_dtype(self.key)
         if common is None:
             return general
-        self.bind(SIGNATURE=self.base | common.bit, DTYPE=self.arrays.native_dtypes[common])
-        return f"SIGNATURE if {array}.dtype is DTYPE and {array}.ndim else {general}"
+        self.bind(
+            SIGNATURE=self.base | common.bit,
+            ZERO_DIM_SIGNATURE=self.base | common.bit | ZERO_DIM,
+            DTYPE=self.arrays.native_dtypes[common],
+        )
+        return f"(SIGNATURE if {array}.ndim else ZERO_DIM_SIGNATURE) if {array}.dtype is DTYPE else {general}"
 
     # -- writes --------------------------------------------------------------------------------------------------
 

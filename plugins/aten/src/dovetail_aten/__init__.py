@@ -29,6 +29,7 @@ from .factories import (  # type: ignore[no-redef] # with requires_grad and out,
 )
 from .from_data import as_tensor, asarray, from_numpy, tensor
 from .generator import Generator, default_generator, initial_seed, manual_seed, seed
+from .norms import norm  # noqa: E402
 from .printing import get_printoptions, printoptions, set_printoptions
 from .tensor import Tensor
 
@@ -51,6 +52,7 @@ __all__ = [
     "initial_seed",
     "linspace",
     "manual_seed",
+    "norm",
     "ones",
     "ones_like",
     "printoptions",

@@ -41,6 +41,7 @@ from ._generated.tensor_methods import TensorMethods
 from .conversion import conversion_of
 from .devices import as_device
 from .memory_layout import is_contiguous
+from .norms import norm
 
 __all__ = ["Tensor"]
 
@@ -56,6 +57,8 @@ class Tensor(TensorMethods):
 
     _is_plain: ClassVar[bool] = True
     __array_priority__: ClassVar[int] = 1000
+
+    norm = norm
 
     # -- making tensors of tensors -------------------------------------------------------------------------------
 

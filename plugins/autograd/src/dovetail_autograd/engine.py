@@ -174,7 +174,7 @@ def _run_arrays(task: GraphTask, edges: Sequence[EdgeOrNone], grads: Sequence[An
                 shape, dtype = metadata
                 if grad.shape != shape or grad.dtype is not dtype:
                     grad = conform_array(node, index, grad, shape, dtype, backend)
-                if target in buffers:
+                if buffers and target in buffers:
                     grad = buffers.pop(target) + grad
             left = counts[target]
             if left:
@@ -184,7 +184,7 @@ def _run_arrays(task: GraphTask, edges: Sequence[EdgeOrNone], grads: Sequence[An
             elif target.is_leaf:
                 if grad is None:
                     pass
-                elif target.backend is backend and not (captures and target in captures):
+                elif target.backend is backend and (captures is None or target not in captures):
                     target.accumulate_array(grad)
                 else:
                     run_leaf(task, target, wrap(grad, None))
@@ -206,8 +206,10 @@ def _run_arrays(task: GraphTask, edges: Sequence[EdgeOrNone], grads: Sequence[An
         else:
             node = following
         edges = node.next_edges
-        on_tensors = node.backend is not backend or arrived is None or bool(captures and node in captures)
-        if not on_tensors:
+        if node.backend is not backend or arrived is None or (captures is not None and node in captures):
+            on_tensors = True
+        else:
+            on_tensors = False
             try:
                 if arrived.__class__ is list:
                     grads = node.apply_arrays(kernels, *arrived)

@@ -27,8 +27,8 @@ def evaluate(task: GraphTask, node: Node, grads: list[TensorBase | None]) -> Seq
     hooks = node.hooks
     if hooks is not None:
         _before_capture(hooks, grads)
-    captures = task.captures.get(node)
-    if captures is not None:
+    captures = task.captures and task.captures.get(node)
+    if captures:
         for output_nr, position in captures:
             task.captured[position] = grads[output_nr]
         if not task.runs(node):
@@ -77,8 +77,8 @@ def run_leaf(task: GraphTask, node: AccumulateGrad, grad: TensorBase) -> None:
     grads: list[TensorBase | None] = [grad]
     if hooks is not None:
         _before_capture(hooks, grads)
-    captures = task.captures.get(node)
-    if captures is not None:
+    captures = task.captures and task.captures.get(node)
+    if captures:
         for _, position in captures:
             task.captured[position] = grads[0]
         if not task.runs(node):

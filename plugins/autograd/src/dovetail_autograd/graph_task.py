@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from dovetail_kernel.tensor_base import TensorBase
@@ -35,7 +34,7 @@ class GraphTask:
     uniform
         Whether all nodes live on `backend`, so that gradients may be its plain arrays.
     captures
-        Per node (output number, position in `captured`) for the gradients that were asked for.
+        Per node (output number, position in `captured`) for the gradients that were asked for; None: none were.
     needed
         The nodes that run, or None for all of them.
     node
@@ -46,7 +45,7 @@ class GraphTask:
         The run that this one is nested in.
     """
 
-    captures: Mapping[Node, list[tuple[int, int]]] = MappingProxyType({})
+    captures: Mapping[Node, list[tuple[int, int]]] | None = None
     captured: list[TensorBase | None]
     needed: set[Node] | None = None
     node: Node | None = None
@@ -75,9 +74,8 @@ class GraphTask:
         """Fill `counts` with all that `roots` lead to, and set `uniform`."""
         counts = self.counts
         backend = self.backend
-        edges: Sequence[EdgeTuple | None] = roots
-        stack: list[Sequence[EdgeTuple | None]] = []
-        while True:
+        pending: list[Sequence[EdgeTuple | None]] = [roots]
+        for edges in pending:  # which grows meanwhile
             for edge in edges:
                 if edge is not None:
                     node = edge[0]
@@ -85,15 +83,9 @@ class GraphTask:
                         counts[node] += 1
                     else:
                         counts[node] = 0
-                        there = node.backend
-                        if there is not backend and there is not None:
+                        if node.backend is not backend and node.backend is not None:
                             self.uniform = False
-                        following = node.next_edges
-                        if following:
-                            stack.append(following)
-            if not stack:
-                return
-            edges = stack.pop()
+                        pending.append(node.next_edges)
 
     def want(self, wanted: Sequence[EdgeTuple], capture: bool) -> None:
         """Prune the run to what leads to `wanted`; call after `count`.
@@ -140,7 +132,7 @@ class GraphTask:
 
     def gets_gradient(self, node: Node) -> bool:
         """Return whether a gradient arrives at `node`, so that its tensor hooks are called."""
-        return self.runs(node) or (node in self.captures and node in self.counts)
+        return self.runs(node) or (self.captures is not None and node in self.captures and node in self.counts)
 
 
 _next_id: Callable[[], int] = itertools.count().__next__

@@ -31,6 +31,7 @@ class CpuArrays(ArrayBackend):
     dtype_bits = DTYPE_BITS
     native_dtypes = NATIVE_DTYPES
     error_state = ERROR_STATE
+    lift = staticmethod(np.asarray)
 
     def is_contiguous(self, array: Any) -> bool:
         """Return whether the elements of `array` lie in C order without gaps."""

@@ -1,0 +1,45 @@
+"""The samples of the READMEs run, and do what their comments say."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+READMES = ["README.md", "examples/dovetail-activations/README.md"]
+
+
+def python_blocks(path: Path) -> str:
+    """Return the Python blocks of a page, in order, as one program."""
+    return "\n".join(re.findall(r"^```python\n(.*?)^```", path.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE))
+
+
+def run(program: str) -> str:
+    """Run a program in a fresh interpreter in which warnings are errors, and return what it prints."""
+    result = subprocess.run([sys.executable, "-W", "error", "-c", program], capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
+    return result.stdout
+
+
+@pytest.mark.parametrize("readme", READMES)
+def test_the_samples_run(readme: str) -> None:
+    program = python_blocks(ROOT / readme)
+    assert program
+    run(program)
+
+
+def test_the_first_sample_prints_the_gradient_and_the_kernels() -> None:
+    gradient, explanation = run(python_blocks(ROOT / "README.md")).split("\n", 1)
+    assert gradient == "tensor([ 3., 12., 27.])"
+    assert "taste::cube" in explanation
+    assert "AutogradCPU [autograd kernel]" in explanation
+    assert "CPU [kernel]: __main__.cube" in explanation
+
+
+@pytest.mark.parametrize("readme", READMES)
+def test_links_to_files_lead_somewhere(readme: str) -> None:
+    page = ROOT / readme
+    links = re.findall(r"\]\((?!https?:|#)([^)#]+)", page.read_text(encoding="utf-8"))
+    assert [link for link in links if not (page.parent / link).exists()] == []
