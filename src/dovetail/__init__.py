@@ -1,9 +1,10 @@
 """Dovetail: an operator dispatcher for Python arrays, with PyTorch's model, names and semantics."""
 
+# ruff: noqa: F405, N813 - the names of the base library come by a star; `device` and `layout` are classes in PyTorch
+
+import typing as _typing
 from importlib import import_module as _import_module
 from math import e, inf, nan, pi
-from typing import TYPE_CHECKING
-from typing import Any as _Any
 
 import dovetail_aten as _aten
 from dovetail_aten import *  # noqa: F403 - the functions and Tensor; dovetail_aten.__all__ says which
@@ -42,7 +43,6 @@ from dovetail_kernel import (
     int16,
     int32,
     int64,
-    plugin_manager,
     preserve_format,
     promote_types,
     set_default_device,
@@ -56,14 +56,20 @@ from dovetail_kernel import (
 from dovetail_kernel import Layout as layout
 from dovetail_kernel import MemoryFormat as memory_format
 from dovetail_kernel import bool as bool
+from dovetail_kernel import plugin_manager as _plugin_manager
 
 from .questions import broadcast_shapes, is_inference, is_tensor, numel, result_type
 
-if TYPE_CHECKING:
+if _typing.TYPE_CHECKING:
+    from dovetail_aten import Generator
+    from dovetail_aten._generated.functions import *  # noqa: F403 - mypy does not see what is added to an __all__
     from dovetail_dispatcher import explain
 
-    from . import _C, autograd, cuda, library, nn, optim
+    from . import _C as _C
+    from . import autograd, cuda, library, nn, optim
     from .serialization import load, save
+
+    default_generator: Generator
 
 half, float, double = float16, float32, float64
 short, int, long = int16, int32, int64
@@ -72,96 +78,69 @@ newaxis = None
 
 __version__ = "0.1.0"
 
-use_overlay = plugin_manager.use_overlay
-plugin_manager.use_requested_overlays()
+use_overlay = _plugin_manager.use_overlay
+_plugin_manager.use_requested_overlays()
 
+# fmt: off
 __all__ = [
-    "DispatchKey",
-    "DispatchKeySet",
-    "PluginError",
-    "Size",
-    "Tag",
-    "autograd",
-    "bfloat16",
-    "bool",
-    "broadcast_shapes",
-    "can_cast",
-    "cdouble",
-    "cfloat",
-    "channels_last",
-    "channels_last_3d",
-    "complex128",
-    "complex64",
-    "contiguous_format",
-    "cuda",
-    "device",
-    "double",
-    "dtype",
-    "e",
-    "enable_grad",
-    "explain",
-    "finfo",
-    "float",
-    "float16",
-    "float32",
-    "float64",
-    "get_default_device",
-    "get_default_dtype",
-    "half",
-    "iinfo",
-    "inf",
-    "inference_mode",
-    "int",
-    "int16",
-    "int32",
-    "int64",
-    "int8",
-    "is_grad_enabled",
-    "is_inference",
-    "is_inference_mode_enabled",
-    "is_tensor",
-    "layout",
-    "library",
-    "load",
-    "long",
-    "memory_format",
-    "nan",
-    "newaxis",
-    "nn",
-    "no_grad",
-    "numel",
-    "ops",
-    "optim",
-    "pi",
-    "preserve_format",
-    "promote_types",
-    "result_type",
-    "save",
-    "set_default_device",
-    "set_default_dtype",
-    "set_grad_enabled",
-    "short",
-    "strided",
-    "uint16",
-    "uint32",
-    "uint64",
-    "uint8",
-    "use_overlay",
+    "DispatchKey", "DispatchKeySet", "Generator", "PluginError", "Size", "Tag", "Tensor", "abs", "abs_", "absolute",
+    "acos", "acos_", "acosh", "acosh_", "add", "addbmm", "addcdiv", "addcmul", "addmm", "addmv", "addmv_", "adjoint",
+    "all", "allclose", "amax", "amin", "angle", "any", "arange", "arccos", "arccos_", "arccosh", "arccosh_", "arcsin",
+    "arcsin_", "arcsinh", "arcsinh_", "arctan", "arctan2", "arctan_", "arctanh", "arctanh_", "argmax", "argmin",
+    "argsort", "as_strided", "as_tensor", "asarray", "asin", "asin_", "asinh", "asinh_", "atan", "atan2", "atan_",
+    "atanh", "atanh_", "autograd", "baddbmm", "bernoulli", "bfloat16", "binary_cross_entropy_with_logits",
+    "bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor", "bmm", "bool", "broadcast_shapes", "broadcast_to",
+    "can_cast", "cat", "cdouble", "ceil", "ceil_", "cfloat", "channels_last", "channels_last_3d", "chunk", "clamp",
+    "clamp_", "clamp_max", "clamp_max_", "clamp_min", "clamp_min_", "clip", "clip_", "clone", "complex64", "complex128",
+    "concat", "concatenate", "conj", "constant_pad_nd", "contiguous_format", "cos", "cos_", "cosh", "cosh_",
+    "count_nonzero", "cuda", "cumprod", "cumsum", "default_generator", "detach", "device", "diag", "diag_embed",
+    "diagonal", "div", "divide", "dot", "double", "dropout", "dtype", "e", "einsum", "embedding", "empty", "empty_like",
+    "empty_strided", "enable_grad", "eq", "equal", "erf", "erf_", "erfc", "erfc_", "exp", "exp2", "exp2_", "exp_",
+    "explain", "expm1", "expm1_", "eye", "fill_", "finfo", "fix", "fix_", "flatten", "flip", "float", "float16",
+    "float32", "float64", "floor", "floor_", "floor_divide", "fmod", "frac", "frac_", "from_numpy", "full", "full_like",
+    "gather", "ge", "get_default_device", "get_default_dtype", "get_printoptions", "greater", "greater_equal", "gt",
+    "half", "hstack", "hypot", "iinfo", "imag", "index_add", "index_put", "index_put_", "index_select", "inf",
+    "inference_mode", "initial_seed", "inner", "int", "int8", "int16", "int32", "int64", "is_complex",
+    "is_floating_point", "is_grad_enabled", "is_inference", "is_inference_mode_enabled", "is_nonzero", "is_tensor",
+    "isclose", "isfinite", "isinf", "isnan", "layer_norm", "layout", "le", "lerp", "less", "less_equal", "library",
+    "linspace", "load", "log", "log1p", "log1p_", "log2", "log2_", "log10", "log10_", "log_", "log_softmax",
+    "logaddexp", "logical_and", "logical_not", "logical_or", "logical_xor", "logsumexp", "long", "lt", "manual_seed",
+    "masked_fill", "masked_select", "matmul", "max", "maximum", "mean", "memory_format", "min", "minimum", "mm",
+    "moveaxis", "movedim", "mul", "multinomial", "multiply", "mv", "nan", "nan_to_num", "nan_to_num_", "narrow",
+    "native_dropout", "native_layer_norm", "ne", "neg", "neg_", "negative", "negative_", "newaxis", "nn", "no_grad",
+    "nonzero", "norm", "not_equal", "numel", "ones", "ones_like", "ops", "optim", "outer", "permute", "pi", "positive",
+    "pow", "prelu", "preserve_format", "printoptions", "prod", "promote_types", "rand", "rand_like", "randint",
+    "randint_like", "randn", "randn_like", "randperm", "real", "reciprocal", "reciprocal_", "relu", "relu_",
+    "remainder", "reshape", "resolve_conj", "result_type", "roll", "round", "round_", "rsqrt", "rsqrt_", "rsub", "save",
+    "scalar_tensor", "scatter", "scatter_add", "seed", "select", "set_default_device", "set_default_dtype",
+    "set_grad_enabled", "set_printoptions", "sgn", "short", "sigmoid", "sigmoid_", "sign", "sin", "sin_", "sinh",
+    "sinh_", "softmax", "sort", "split", "split_with_sizes", "sqrt", "sqrt_", "square", "square_", "squeeze", "stack",
+    "std", "strided", "sub", "subtract", "sum", "swapaxes", "swapdims", "t", "take", "tan", "tan_", "tanh", "tanh_",
+    "tensor", "threshold", "threshold_", "tile", "topk", "transpose", "tril", "triu", "true_divide", "trunc", "trunc_",
+    "uint8", "uint16", "uint32", "uint64", "unbind", "unflatten", "unsqueeze", "use_overlay", "var", "vdot",
+    "view_as_complex", "view_as_real", "vstack", "where", "xlogy", "xlogy_", "zero_", "zeros", "zeros_like",
 ]
-__all__ += _aten.__all__
+# fmt: on
+
+for _method in set(_aten.__all__).difference(__all__):  # in place, and in PyTorch methods only
+    del globals()[_method]
 
 _MODULES = ("_C", "_nn", "autograd", "cuda", "library", "nn", "optim")
 _ELSEWHERE = {"explain": "dovetail_dispatcher", "load": "dovetail.serialization", "save": "dovetail.serialization"}
-"""Names that are imported when first asked for, and their modules."""
+"""Modules, and names and their modules, that are imported when first asked for."""
 
 
-def __getattr__(name: str) -> _Any:
-    if name in _MODULES:
-        return _import_module(f"dovetail.{name}")
-    if name in _ELSEWHERE:
-        value = globals()[name] = getattr(_import_module(_ELSEWHERE[name]), name)
-        return value
-    raise AttributeError(f"module 'dovetail' has no attribute {name!r}")
+if not _typing.TYPE_CHECKING:  # a type checker would take any name for one of these
+
+    def __getattr__(name: str) -> _typing.Any:
+        if name in _MODULES:
+            return _import_module(f"dovetail.{name}")
+        if name in _ELSEWHERE:
+            value = globals()[name] = getattr(_import_module(_ELSEWHERE[name]), name)
+            return value
+        if name == "default_generator":  # needs the CPU backend
+            return _aten.default_generator()
+        raise AttributeError(f"module 'dovetail' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

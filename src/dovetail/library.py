@@ -1,4 +1,4 @@
-"""What authors of op libraries use: definitions, kernels, derivatives, and what plugins are made of. As ``torch.library``."""
+"""What authors of op libraries use, as ``torch.library``: definitions, kernels, derivatives, and parts of plugins."""
 
 from dovetail_dispatcher import (
     CustomOpDef,

@@ -77,7 +77,7 @@ def unpack(content: bytes | memoryview) -> tuple[dict[str, Entry], dict[str, str
     if len(view) < _HEADER_LENGTH_BYTES:
         raise FormatError(f"it has only {len(view)} bytes, too few for a header")
     length = int.from_bytes(view[:_HEADER_LENGTH_BYTES], "little")
-    if length > _MAX_HEADER or view[_HEADER_LENGTH_BYTES : _HEADER_LENGTH_BYTES + 1] != b"{":
+    if length > _MAX_HEADER or bytes(view[_HEADER_LENGTH_BYTES : _HEADER_LENGTH_BYTES + 1]) != b"{":
         raise FormatError(f"it does not begin with a safetensors header{_guess(bytes(view[:4]))}")
     body = view[_HEADER_LENGTH_BYTES + length :]
     if len(view) < _HEADER_LENGTH_BYTES + length:

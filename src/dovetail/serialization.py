@@ -298,7 +298,8 @@ class _TensorReader:
 def _reinterpreted(flat: Tensor, dtype: dtype) -> Tensor:
     """View a whole storage as elements of another dtype, leaving out bytes that make no whole element."""
     raw = flat.view(dovetail.uint8)
-    return raw[: raw.numel() // dtype.itemsize * dtype.itemsize].view(dtype)
+    whole: Tensor = raw[: raw.numel() // dtype.itemsize * dtype.itemsize]
+    return whole.view(dtype)
 
 
 def _check_bounds(count: int, shape: list[int], stride: list[int], offset: int) -> None:

@@ -45,13 +45,15 @@ class Kernel:
         Array kernels only: a faster callable that takes the tensor arguments alone, used when every other argument has
         its default.
     into
-        Array kernels only: a callable that writes its result into `out`: either ``(*arrays, out=array)``, used when
-        every other argument has its default, or with all parameters of the kernel and ``out=``, used always.
+        Array kernels only: a callable ``(*arrays, out=array)`` that writes its result into `out`, used when every other
+        argument has its default.
+    into_any
+        Array kernels only: the same with all parameters of the kernel, used when one has another value.
     plugin
         The plugin that was being loaded when the kernel's library was made, if one was.
     """
 
-    __slots__ = ("convention", "fn", "into", "key", "location", "plain", "plugin", "with_keyset")
+    __slots__ = ("convention", "fn", "into", "into_any", "key", "location", "plain", "plugin", "with_keyset")
 
     def __init__(
         self,
@@ -63,6 +65,7 @@ class Kernel:
         with_keyset: bool = False,
         plain: Callable[..., Any] | None = None,
         into: Callable[..., Any] | None = None,
+        into_any: Callable[..., Any] | None = None,
         plugin: PluginEntry | None = None,
     ) -> None:
         self.fn = fn
@@ -72,13 +75,8 @@ class Kernel:
         self.with_keyset = with_keyset
         self.plain = plain
         self.into = into
+        self.into_any = into_any
         self.plugin = plugin
-
-    @property
-    def into_takes_all(self) -> bool:
-        """Whether `into` has the kernel's other parameters too."""
-        code = getattr(self.into, "__code__", None)
-        return code is not None and code.co_kwonlyargcount > 1
 
     @property
     def is_fallthrough(self) -> bool:

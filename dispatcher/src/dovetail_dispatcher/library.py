@@ -173,6 +173,7 @@ class Library:
         *,
         plain: Callable[..., Any] | None = None,
         into: Callable[..., Any] | None = None,
+        into_any: Callable[..., Any] | None = None,
         allow_override: bool = True,
     ) -> None:
         """Register a kernel that takes and returns the backend's own arrays.
@@ -187,14 +188,19 @@ class Library:
         plain
             A faster callable that takes the tensor arguments alone; used when all others have their defaults.
         into
-            A callable ``(*arrays, out=array)`` that writes its result into `out`, such as a NumPy ufunc.
+            A callable ``(*arrays, out=array)`` that writes its result into `out`, such as a NumPy ufunc; used by in-place
+            variants when all other arguments have their defaults.
+        into_any
+            The same with all parameters of `fn`, for other values of these.
 
         Raises
         ------
         TypeError, RuntimeError
             As `impl`.
         """
-        self._impl(op_name, fn, dispatch_key, ARRAY, plain=plain, into=into, allow_override=allow_override)
+        self._impl(
+            op_name, fn, dispatch_key, ARRAY, plain=plain, into=into, into_any=into_any, allow_override=allow_override
+        )
 
     def _impl(
         self,
@@ -207,9 +213,10 @@ class Library:
         allow_override: bool = True,
         plain: Callable[..., Any] | None = None,
         into: Callable[..., Any] | None = None,
+        into_any: Callable[..., Any] | None = None,
     ) -> None:
         self._check_alive()
-        for what in (fn, plain, into):
+        for what in (fn, plain, into, into_any):
             if what is not None and not callable(what):
                 raise TypeError(
                     f"Input function is required to be a callable but found type {type(what).__name__}. Give a "
@@ -231,7 +238,15 @@ class Library:
         if not allow_override and op is not None:
             self._check_first(op, key)
         kernel = Kernel(
-            fn, key, convention, self.location, with_keyset=with_keyset, plain=plain, into=into, plugin=self._plugin
+            fn,
+            key,
+            convention,
+            self.location,
+            with_keyset=with_keyset,
+            plain=plain,
+            into=into,
+            into_any=into_any,
+            plugin=self._plugin,
         )
         registry.add_kernel(name, overload, kernel, self._undo)
 

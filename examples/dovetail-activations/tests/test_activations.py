@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from dovetail_activations import Snake, Squareplus
 
 import dovetail
-from dovetail_activations import Snake, Squareplus
 
 REFERENCE = {
     "squareplus": lambda x, p: (x + np.sqrt(x * x + p)) / 2,

@@ -2,7 +2,16 @@
 
 from .array_backend import ArrayBackend
 from .autograd_interface import AutogradInterface, set_autograd_interface
-from .backends import Backend, all_backends, backend, backend_of_array, backend_of_signature, backends_of_signature, has_backend, on_new_backend
+from .backends import (
+    Backend,
+    all_backends,
+    backend,
+    backend_of_array,
+    backend_of_signature,
+    backends_of_signature,
+    has_backend,
+    on_new_backend,
+)
 from .device import Device, get_default_device, set_default_device
 from .dispatch_key import DispatchKey, backend_key, dispatch_key_for_device, is_included_in_alias, parse_dispatch_key
 from .dispatch_keyset import (

@@ -187,7 +187,9 @@ class TensorBase:
             For an inference tensor.
         """
         if not self._signature & NORMAL:
-            raise RuntimeError("Inference tensors do not track version counter. Clone the tensor outside inference mode.")
+            raise RuntimeError(
+                "Inference tensors do not track version counter. Clone the tensor outside inference mode."
+            )
         return 0 if self._counter is None else self._counter.value
 
     # -- gradients -----------------------------------------------------------------------------------------------
@@ -225,9 +227,7 @@ class TensorBase:
     @property
     def is_leaf(self) -> bool:
         """Whether the tensor was made by the user rather than by a recorded call."""
-        return self._grad_fn is None and (
-            not self._signature & VIEW or autograd_interface.interface.is_leaf(self)
-        )
+        return self._grad_fn is None and (not self._signature & VIEW or autograd_interface.interface.is_leaf(self))
 
     @property
     def grad_fn(self) -> Any:

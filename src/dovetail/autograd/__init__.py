@@ -2,8 +2,8 @@
 
 from dovetail_aten import Tensor
 from dovetail_autograd import (
-    GradcheckError,
     Function,
+    GradcheckError,
     backward,
     detect_anomaly,
     enable_grad,
@@ -18,6 +18,7 @@ from dovetail_autograd import (
     set_detect_anomaly,
     set_grad_enabled,
 )
+
 from . import function
 
 Variable = Tensor

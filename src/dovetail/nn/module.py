@@ -319,7 +319,7 @@ def indent(text: str, spaces: int = 2) -> str:
 def zero_gradients(parameters: Iterable[Tensor], set_to_none: bool) -> None:
     """Reset ``.grad`` of ``parameters``: to None, or in place to zero, cut off from the graph that made it."""
     for parameter in parameters:
-        gradient = parameter.grad
+        gradient: Any = parameter.grad
         if gradient is None:
             continue
         if set_to_none:

@@ -25,7 +25,7 @@ class Moves(Traversal):
                 continue
             with dovetail.no_grad():
                 moved = fn(parameter)
-                gradient = parameter.grad
+                gradient: Any = parameter.grad
                 moved_gradient = None if gradient is None else fn(gradient)
             if moved is parameter:
                 continue
@@ -37,7 +37,6 @@ class Moves(Traversal):
                 parameter = Parameter(moved, parameter.requires_grad)
                 self._parameters[name] = parameter
             if moved_gradient is not None:
-                assert gradient is not None
                 parameter.grad = moved_gradient.requires_grad_(gradient.requires_grad)
         for name, buffer in self._buffers.items():
             if buffer is not None:
@@ -71,13 +70,15 @@ class Moves(Traversal):
                     "torch.nn.Module.to() when moving module from meta to a different device."
                 )
             castable = tensor.is_floating_point() or tensor.is_complex()
-            return tensor.to(device=target, dtype=kind if castable else None, non_blocking=non_blocking)
+            moved: Tensor = tensor.to(device=target, dtype=kind if castable else None, non_blocking=non_blocking)
+            return moved
 
         return self._apply(convert)
 
     def to_empty(self, *, device: str | device | int | None, recurse: bool = True) -> Self:
         """Move to ``device`` without copying: the new parameters and buffers are uninitialised."""
-        return self._apply(lambda tensor: dovetail.empty_like(tensor, device=device), recurse)
+        target: Any = device
+        return self._apply(lambda tensor: dovetail.empty_like(tensor, device=target), recurse)
 
     def type(self, dst_type: dtype | str) -> Self:
         """Cast all parameters and buffers to ``dst_type``."""

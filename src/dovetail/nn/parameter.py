@@ -45,14 +45,16 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
         if data is None:
             data = dovetail.empty(0)
         if type(data) is Tensor or type(data) is Parameter:
-            return Tensor._make_subclass(cls, data, requires_grad)
+            parameter: Parameter = Tensor._make_subclass(cls, data, requires_grad)
+            return parameter
         if not isinstance(data, Tensor):
             raise TypeError(
                 f"Parameter(data) expects a Tensor, but got {type(data).__name__}. "
                 "Wrap it: Parameter(dovetail.tensor(data))."
             )
-        marked: Any = data.detach().requires_grad_(requires_grad)
-        marked._is_param = True
+        other: Any = data.detach().requires_grad_(requires_grad)
+        other._is_param = True
+        marked: Parameter = other
         return marked
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
@@ -64,8 +66,10 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
         return _rebuild_parameter, (type(self), self.data, self.requires_grad), vars(self) or None
 
-    def __repr__(self) -> str:
-        return "Parameter containing:\n" + repr(self.detach().requires_grad_(self.requires_grad))
+    # mypy forgets the names of arguments of methods like this one.
+    def __repr__(self, *, tensor_contents: str | None = None) -> str:  # type: ignore[override]
+        data: Any = self.detach().requires_grad_(self.requires_grad)
+        return f"Parameter containing:\n{data.__repr__(tensor_contents=tensor_contents)}"
 
 
 class _BufferMeta(type(Tensor)):  # type: ignore[misc]
@@ -89,9 +93,10 @@ class Buffer(Tensor, metaclass=_BufferMeta):
     def __new__(cls, data: Tensor | None = None, *, persistent: bool = True) -> Buffer:
         if data is None:
             data = dovetail.empty(0)
-        marked: Any = data.detach().requires_grad_(data.requires_grad)
-        marked.persistent = persistent
-        marked._is_buffer = True
+        other: Any = data.detach().requires_grad_(data.requires_grad)
+        other.persistent = persistent
+        other._is_buffer = True
+        marked: Buffer = other
         return marked
 
 

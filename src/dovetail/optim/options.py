@@ -34,4 +34,5 @@ def check_flags(
 
 def number(value: Any) -> float:
     """Return an option that may be a number or a one-element tensor as a number."""
-    return value.item() if isinstance(value, Tensor) else value
+    result: float = value.item() if isinstance(value, Tensor) else value
+    return result

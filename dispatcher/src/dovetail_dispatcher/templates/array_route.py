@@ -300,12 +300,13 @@ class _ArrayRoute:
             direct = self.quiet(f"into({arrays}, out={name}.array)", into)
             positional = [self.expressions[a.name] for a in self.inputs if not a.kwarg_only]
             keyword = [f"{a.name}={self.expressions[a.name]}" for a in self.inputs if a.kwarg_only]
-            if self.kernel.into_takes_all:
-                direct = self.quiet(f"into({', '.join([*positional, *keyword, f'out={name}.array'])})", into)
-                self.guarded(direct)
+            into_any = self.kernel.into_any
+            if into_any is not None:
+                self.bind(into_any=into_any)
+                call = f"into_any({', '.join([*positional, *keyword, f'out={name}.array'])})"
             else:
                 call = f"write_into({name}, kernel({', '.join(positional + keyword)}), None)"
-                self.guarded(self.chosen(direct, self.quiet(call, self.kernel.fn)))
+            self.guarded(self.chosen(direct, self.quiet(call, into_any or self.kernel.fn)))
         else:
             self.call("array")
             computed = (

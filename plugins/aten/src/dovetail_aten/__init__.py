@@ -3,7 +3,7 @@
 from dovetail_kernel import hookimpl, plugin_manager, set_tensor_class
 
 from . import library as _library  # first: it defines the operators that the functions look up
-from ._generated import functions
+from ._generated import functions as functions
 from ._generated.functions import *  # noqa: F403 - its __all__ says which
 from .factories import (  # type: ignore[no-redef] # with requires_grad and out, which the operators have not
     arange,
@@ -28,7 +28,8 @@ from .factories import (  # type: ignore[no-redef] # with requires_grad and out,
     zeros_like,
 )
 from .from_data import as_tensor, asarray, from_numpy, tensor
-from .generator import Generator, default_generator, initial_seed, manual_seed, seed
+from .generator import Generator, initial_seed, manual_seed, seed
+from .generator import default_generator as default_generator
 from .norms import norm  # noqa: E402
 from .printing import get_printoptions, printoptions, set_printoptions
 from .tensor import Tensor
@@ -39,7 +40,6 @@ __all__ = [
     "arange",
     "as_tensor",
     "asarray",
-    "default_generator",
     "empty",
     "empty_like",
     "empty_strided",
@@ -47,7 +47,6 @@ __all__ = [
     "from_numpy",
     "full",
     "full_like",
-    "functions",
     "get_printoptions",
     "initial_seed",
     "linspace",

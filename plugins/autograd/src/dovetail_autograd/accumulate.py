@@ -18,11 +18,26 @@ if TYPE_CHECKING:
     from dovetail_kernel.backends import Backend
 
     from .autograd_meta import AutogradMeta
+    from .hooks import NodeHooks
 
 _PLAIN = ~(GRAD | VIEW | OVERRIDES)
 
 LAST = 2**64 - 1
 """Sequence number of every AccumulateGrad: it runs as soon as its gradient is complete."""
+
+
+_watched = False
+
+
+def leaves_are_watched() -> bool:
+    """Return whether any leaf ever had hooks, so that it matters when its gradient is complete."""
+    return _watched
+
+
+def watch_leaves() -> None:
+    """Note that a leaf has hooks."""
+    global _watched
+    _watched = True
 
 
 class AccumulateGrad(Node):
@@ -44,7 +59,7 @@ class AccumulateGrad(Node):
         The signature of a plain tensor of the leaf's backend and dtype.
     """
 
-    __slots__ = ("__weakref__", "arrays", "held", "leaf", "make_tensor", "meta", "plain_signature")
+    __slots__ = ("__weakref__", "arrays", "held", "is_mutable", "leaf", "make_tensor", "meta", "plain_signature")
     is_leaf = True
 
     def __init__(self, variable: TensorBase, meta: AutogradMeta) -> None:
@@ -60,6 +75,7 @@ class AccumulateGrad(Node):
         self.input_metadata = (array.shape, array.dtype)
         self.backend: Backend | None = backend
         self.arrays = backend.arrays
+        self.is_mutable = backend.arrays.mutable_arrays
         self.hooks = None
 
     @property
@@ -83,6 +99,10 @@ class AccumulateGrad(Node):
                     self.meta.presented = ref(self)
         return self
 
+    def _make_hooks(self) -> NodeHooks:
+        watch_leaves()
+        return super()._make_hooks()
+
     def accumulate_array(self, grad: Any) -> None:
         """Add the array `grad` to the leaf's gradient, or make it the leaf's gradient.
 
@@ -93,15 +113,13 @@ class AccumulateGrad(Node):
         with meta.lock:
             present = meta.grad
             if present is None:
-                if getrefcount(grad) > UNSHARED or grad.base is not None:
-                    is_own = False
-                else:
-                    is_own = grad.strides == self.variable.array.strides
-                if not is_own and self.arrays.mutable_arrays:
-                    grad = copy_like(grad, self.variable.array)
+                if self.is_mutable:
+                    leaf = self.variable.array
+                    if getrefcount(grad) > UNSHARED or grad.base is not None or grad.strides != leaf.strides:
+                        grad = copy_like(grad, leaf)
                 meta.grad = self.wrap(grad)
             elif present._signature == self.plain_signature:
-                add_in_place(present, grad, self.arrays)
+                add_in_place(present, grad, self.is_mutable)
             else:
                 meta.grad = calls.add(present, self.wrap(grad))
         if meta.post_accumulate:
@@ -138,14 +156,14 @@ class AccumulateGrad(Node):
             elif recording or present._signature != self.plain_signature or grad._signature & OVERRIDES:
                 meta.grad = calls.add(present, grad)
             else:
-                add_in_place(present, grad.array, self.arrays)
+                add_in_place(present, grad.array, self.is_mutable)
         if meta.post_accumulate:
             run_post_accumulate_hooks(variable, meta.post_accumulate)
 
 
-def add_in_place(present: TensorBase, grad: Any, arrays: Any) -> None:
+def add_in_place(present: TensorBase, grad: Any, is_mutable: bool) -> None:
     """Add the array `grad` to the tensor `present` of the same dtype, and count the write."""
-    if arrays.mutable_arrays:
+    if is_mutable:
         array = present.array
         array += grad
     else:

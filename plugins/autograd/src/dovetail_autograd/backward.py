@@ -80,6 +80,12 @@ def backward(
     execute(roots, grads, create_graph if retain_graph is None else retain_graph, create_graph, wanted)
 
 
+def backward_of_one(tensor: TensorBase, gradient: TensorBase | None, retain_graph: bool | None) -> None:
+    """Do what `backward` does for one tensor and every leaf."""
+    root = _root(0, tensor, gradient)
+    execute((root[0],), (root[1],), bool(retain_graph), False)
+
+
 def grad(
     outputs: Output | Sequence[Output],
     inputs: Output | Sequence[Output],
@@ -181,22 +187,26 @@ def _roots(outputs: tuple[Any, ...], grad_outputs: Any) -> tuple[list[EdgeTuple]
     roots: list[EdgeTuple] = []
     grads: list[TensorBase] = []
     for index, (output, gradient) in enumerate(zip(outputs, gradients, strict=True)):
-        if isinstance(output, GradientEdge):
-            edge: EdgeTuple | None = (output.node, output.output_nr)
-            shape = _metadata(output)[0]
-        else:
-            edge = gradient_edge(output)
-            shape = output.array.shape
-        gradient = _one(output, shape) if gradient is None else _checked(index, gradient, output, shape)
-        if edge is None:
-            raise RuntimeError(
-                f"element {index} of tensors does not require grad and does not have a grad_fn. Compute it, in "
-                "grad mode, "
-                "from a tensor that requires grad."
-            )
+        edge, gradient = _root(index, output, gradient)
         roots.append(edge)
         grads.append(gradient)
     return roots, grads
+
+
+def _root(index: int, output: Any, gradient: Any) -> tuple[EdgeTuple, TensorBase]:
+    if isinstance(output, GradientEdge):
+        edge: EdgeTuple | None = (output.node, output.output_nr)
+        shape = _metadata(output)[0]
+    else:
+        edge = gradient_edge(output)
+        shape = output.array.shape
+    gradient = _one(output, shape) if gradient is None else _checked(index, gradient, output, shape)
+    if edge is None:
+        raise RuntimeError(
+            f"element {index} of tensors does not require grad and does not have a grad_fn. Compute it, in grad mode, "
+            "from a tensor that requires grad."
+        )
+    return edge, gradient
 
 
 def _metadata(edge: GradientEdge) -> Metadata:

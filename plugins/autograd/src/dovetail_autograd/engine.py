@@ -1,7 +1,9 @@
 """The engine: runs a graph backwards without recursion, on plain arrays where nobody can tell, else on tensors.
 
-Ready nodes run by the highest sequence number; AccumulateGrad runs as soon as its gradient is complete. Gradients that
-meet at a node are added in the order in which the nodes ran.
+The node with the highest sequence number runs first. Since edges lead to lower ones, no gradient for it can still come.
+Only for an AccumulateGrad, which runs as soon as its gradient is complete, gradients have to be counted. Over arrays
+they are not, unless somebody could watch it run: a first gradient of a leaf is completed at the end, and to one that is
+there already each is added as it comes. Gradients that meet at a node are added in the order in which the nodes ran.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from dovetail_kernel.state import set_state, state
 from dovetail_kernel.tensor_base import TensorBase
 
 from . import calls
-from .accumulate import AccumulateGrad
+from .accumulate import AccumulateGrad, leaves_are_watched
 from .anomaly import anomaly_mode
 from .evaluate import evaluate, run_leaf
 from .graph_task import PRUNED, GraphTask, current_task
@@ -65,12 +67,12 @@ def execute(
         One gradient, or None if unused, per edge of `wanted` if `capture`; else empty.
     """
     outer = current_task.get()
-    task = GraphTask(keep_graph, create_graph, backend_of_signature(grads[0]._signature), outer)
+    task = GraphTask(roots, backend_of_signature(grads[0]._signature), keep_graph, create_graph, outer)
     if outer is not None:
         task.depth = outer.depth + 1
         if task.depth % _DEPTH_OF_A_THREAD == 0:
-            return _on_new_thread(task, roots, grads, wanted, capture)
-    _run(task, roots, grads, wanted, capture)
+            return _on_new_thread(task, grads, wanted, capture)
+    _run(task, grads, wanted, capture)
     return task.captured
 
 
@@ -92,31 +94,21 @@ def _on_new_thread(task: GraphTask, *arguments: Any) -> Sequence[TensorBase | No
 
 
 def _run(
-    task: GraphTask,
-    roots: Sequence[EdgeTuple],
-    grads: Sequence[TensorBase],
-    wanted: Sequence[EdgeTuple] | None,
-    capture: bool,
+    task: GraphTask, grads: Sequence[TensorBase], wanted: Sequence[EdgeTuple] | None, capture: bool
 ) -> None:
     before = state()
-    backend = task.backend
-    assert backend is not None
-    task.count(roots)
     if wanted is not None:
         task.want(wanted, capture)
-    on_arrays = task.uniform and not task.create_graph and not before & ~NO_GRAD and not anomaly_mode()[0]
-    plain = backend.bit
-    mask = plain | OVERRIDES
-    for grad in grads:
-        if grad._signature & mask != plain:
-            on_arrays = False
+    arrays = None
+    if not task.create_graph and not before & ~NO_GRAD and not anomaly_mode()[0]:
+        arrays = _as_arrays(grads, task.backend)
     set_state(before & ~NO_GRAD if task.create_graph else before | NO_GRAD)
     current_task.set(task)
     try:
-        if on_arrays:
-            _run_quietly(task, roots, [grad.array for grad in grads])
+        if arrays is not None:
+            _run_quietly(task, arrays)
         else:
-            _run_tensors(task, roots, grads, [], _ROOT)
+            _run_tensors(task, _ROOT, task.roots, grads)
         for callback in task.callbacks:
             callback()
     finally:
@@ -124,40 +116,52 @@ def _run(
         set_state(before)
 
 
-def _run_quietly(task: GraphTask, edges: Sequence[EdgeTuple], grads: Sequence[Any]) -> None:
+def _run_quietly(task: GraphTask, grads: Sequence[Any]) -> None:
     """Run over arrays while the array library does not warn of overflow, division by zero or NaN."""
-    assert task.backend is not None
     error_state = task.backend.arrays.error_state
     if error_state is None:
-        _run_arrays(task, edges, grads)
+        _run_arrays(task, grads)
         return
     set_error_state, reset_error_state, quiet = error_state
-    token = set_error_state(quiet)
+    task.error_token = set_error_state(quiet)
     try:
-        _run_arrays(task, edges, grads)
+        _run_arrays(task, grads)
     finally:
-        reset_error_state(token)
+        reset_error_state(task.error_token)
 
 
-def _run_arrays(task: GraphTask, edges: Sequence[EdgeOrNone], grads: Sequence[Any]) -> None:
+def _aloud(task: GraphTask, function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call what may lead to code of the user in the error state that the user chose."""
+    error_state = task.backend.arrays.error_state
+    if error_state is None:
+        return function(*arguments)
+    set_error_state, reset_error_state, quiet = error_state
+    reset_error_state(task.error_token)
+    try:
+        return function(*arguments)
+    finally:
+        task.error_token = set_error_state(quiet)
+
+
+def _run_arrays(task: GraphTask, grads: Sequence[Any]) -> None:
     """The engine's loop over plain arrays. A node that needs tensors gets them made for it, and its results unwrapped.
 
-    It begins in the middle, with `grads` as if a node before the roots had just returned them.
+    It begins in the middle, with `grads` as if a node before the roots had just returned them. Nodes wait in the heap
+    `ready`, their gradients in `buffers`; but the one to run next goes through neither, and in a chain that is each.
     """
-    counts = task.counts
-    buffers = task.buffers
+    backend = task.backend
     captures = task.captures
     keep_graph = task.keep_graph
-    backend = task.backend
-    assert backend is not None
     kernels = array_kernels(backend)
     wrap = wrapper_of(backend)
-    plain = backend.bit
-    mask = plain | OVERRIDES
-    ready: list[tuple[int, Node, Any]] = []
+    counts = task.count(task.roots) if task.kept is not None or leaves_are_watched() else None
+    buffers: dict[Node, Any] = {}
+    ready: list[tuple[int, Node]] = []
     node: Node = _ROOT
+    edges: Sequence[EdgeOrNone] = task.roots
     while True:
         following = None
+        arrived = None
         index = -1
         for edge in edges:
             index += 1
@@ -165,44 +169,72 @@ def _run_arrays(task: GraphTask, edges: Sequence[EdgeOrNone], grads: Sequence[An
                 continue
             grad = grads[index]
             target = edge[0]
+            if counts is not None and counts[target] >= PRUNED:
+                continue
             metadata = target.input_metadata
-            if grad is None:
-                grad = buffers.pop(target, None)
-            elif metadata.__class__ is list:
-                grad = _gather_array(node, index, edge, grad, buffers, backend)
-            else:
+            if metadata.__class__ is list:
+                held = arrived if target is following else buffers.get(target)
+                grad = _gather_array(node, index, edge, grad, held, backend)
+                if held is not None:
+                    continue
+            elif grad is not None:
                 shape, dtype = metadata
                 if grad.shape != shape or grad.dtype is not dtype:
-                    grad = conform_array(node, index, grad, shape, dtype, backend)
+                    grad = _conformed(node, index, grad, target, backend)
+                if target is following:
+                    arrived = grad if arrived is None else arrived + grad
+                    continue
                 if buffers and target in buffers:
-                    grad = buffers.pop(target) + grad
-            left = counts[target]
-            if left:
-                counts[target] = left - 1
-                if left < PRUNED and grad is not None:
-                    buffers[target] = grad
-            elif target.is_leaf:
-                if grad is None:
-                    pass
-                elif target.backend is backend and (captures is None or target not in captures):
+                    held = buffers[target]
+                    if held is not None:
+                        grad = held + grad
+                    if counts is None or not target.is_leaf:
+                        buffers[target] = grad
+                        continue
+            elif target is following or (target in buffers and not target.is_leaf):
+                continue
+            if target.is_leaf:
+                if counts is None:
+                    if grad is None:
+                        continue
+                    if target.meta.grad is None:
+                        buffers[target] = grad
+                        continue
+                else:
+                    if counts[target]:
+                        counts[target] -= 1
+                        if grad is not None:
+                            buffers[target] = grad
+                        continue
+                    held = buffers.pop(target, None)
+                    if grad is None:
+                        grad = held
+                    if grad is None:
+                        continue
+                if target.backend is backend and (captures is None or target not in captures):
                     target.accumulate_array(grad)
                 else:
-                    run_leaf(task, target, wrap(grad, None))
+                    _aloud(task, _run_leaf_on_array, task, node, index, target, grad)
             elif following is None:
                 following = target
                 arrived = grad
             elif following.sequence_nr > target.sequence_nr:
-                heappush(ready, (-target.sequence_nr, target, grad))
+                heappush(ready, (-target.sequence_nr, target))
+                buffers[target] = grad
             else:
-                heappush(ready, (-following.sequence_nr, following, arrived))
+                heappush(ready, (-following.sequence_nr, following))
+                buffers[following] = arrived
                 following = target
                 arrived = grad
         if following is None:
             if not ready:
-                return
-            _, node, arrived = heappop(ready)
+                break
+            node = heappop(ready)[1]
+            arrived = buffers.pop(node)
         elif ready and -ready[0][0] > following.sequence_nr:
-            _, node, arrived = heappushpop(ready, (-following.sequence_nr, following, arrived))
+            buffers[following] = arrived
+            node = heappushpop(ready, (-following.sequence_nr, following))[1]
+            arrived = buffers.pop(node)
         else:
             node = following
         edges = node.next_edges
@@ -221,33 +253,51 @@ def _run_arrays(task: GraphTask, edges: Sequence[EdgeOrNone], grads: Sequence[An
                 if not keep_graph:
                     node.release()
         if on_tensors:
-            tensors = evaluate(task, node, _as_tensors(node, arrived, wrap))
-            grads = []
-            for tensor in tensors:
-                if tensor is None:
-                    grads.append(None)
-                elif tensor._signature & mask == plain:
-                    grads.append(tensor.array)
-                else:
-                    _leave_arrays(task, node, tensors, ready, wrap)
-                    return
+            if node.backend is not backend and node.backend is not None:
+                buffers[node] = arrived
+                _leave_arrays(task, _ROOT, (), (), [*ready, (0, node)], buffers)
+                return
+            tensors = _aloud(task, evaluate, task, node, _as_tensors(node, arrived, wrap))
+            found = _as_arrays(tensors, backend)
+            if found is None:
+                _leave_arrays(task, node, edges, tensors, ready, buffers)
+                return
+            grads = found
             tensors = ()
-            tensor = None
-        arrived = None
+    while buffers:
+        target, grad = buffers.popitem()
+        if target.backend is backend:
+            target.accumulate_array(grad)
+        else:
+            _aloud(task, _run_leaf_on_array, task, _ROOT, 0, target, grad)
 
 
-def _gather_array(
-    node: Node, index: int, edge: EdgeTuple, grad: Any, buffers: dict[Node, Any], backend: Any
-) -> list[Any]:
-    """Add `grad` to what waits at one output of a node with several; return all that waits there."""
-    target, output_nr = edge[0], edge[1]
-    metadata: Any = target.input_metadata
-    gathered: list[Any] = buffers.pop(target, None) or [None] * len(metadata)
-    shape, dtype = metadata[output_nr]
-    if grad.shape != shape or grad.dtype is not dtype:
-        grad = conform_array(node, index, grad, shape, dtype, backend)
-    held = gathered[output_nr]
-    gathered[output_nr] = grad if held is None else held + grad
+def _conformed(node: Node, index: int, grad: Any, target: Node, backend: Backend) -> Any:
+    """Return `grad` with the shape and dtype that `target` wants; as it is if `target` is elsewhere."""
+    if target.backend is not backend and target.backend is not None:
+        return grad
+    shape, dtype = target.input_metadata
+    return conform_array(node, index, grad, shape, dtype, backend)
+
+
+def _run_leaf_on_array(task: GraphTask, node: Node, index: int, target: AccumulateGrad, grad: Any) -> None:
+    """Bring a complete gradient to a leaf that has hooks, is captured, or is elsewhere."""
+    shape, dtype = target.input_metadata
+    tensor = wrapper_of(task.backend)(grad, None)
+    run_leaf(task, target, conform_tensor(node, index, tensor, shape, dtype, target.backend))
+
+
+def _gather_array(node: Node, index: int, edge: EdgeTuple, grad: Any, held: list[Any] | None, backend: Any) -> list[Any]:
+    """Add `grad` to what is held at one output of a node with several; return all that is held there."""
+    metadata: Any = edge[0].input_metadata
+    gathered: list[Any] = [None] * len(metadata) if held is None else held
+    if grad is not None:
+        output_nr = edge[1]
+        shape, dtype = metadata[output_nr]
+        if grad.shape != shape or grad.dtype is not dtype:
+            grad = conform_array(node, index, grad, shape, dtype, backend)
+        present = gathered[output_nr]
+        gathered[output_nr] = grad if present is None else present + grad
     return gathered
 
 
@@ -266,30 +316,48 @@ def _as_tensors(node: Node, grad: Any, wrap: Callable[[Any, None], TensorBase]) 
     return [wrap(grad, None)]
 
 
+def _as_arrays(tensors: Sequence[TensorBase | None], backend: Backend) -> Sequence[Any] | None:
+    """Return the arrays of `tensors`; None if one is not a plain tensor of `backend`."""
+    plain = backend.bit
+    mask = plain | OVERRIDES
+    arrays: list[Any] = []
+    for tensor in tensors:
+        if tensor is None:
+            arrays.append(None)
+        elif tensor._signature & mask == plain:
+            arrays.append(tensor.array)
+        else:
+            return None
+    return arrays
+
+
 def _leave_arrays(
-    task: GraphTask, node: Node, grads: Sequence[TensorBase | None], ready: list[tuple[int, Node, Any]], wrap: Any
+    task: GraphTask,
+    node: Node,
+    edges: Sequence[EdgeOrNone],
+    grads: Sequence[TensorBase | None],
+    ready: Sequence[tuple[int, Node]],
+    buffers: dict[Node, Any],
 ) -> None:
     """Go on with tensors, since `node` returned `grads`, which are not all plain arrays."""
-
-    def converted(node: Node, grad: Any) -> Any:
-        tensors = _as_tensors(node, grad, wrap)
-        return tensors if type(node.input_metadata) is list else tensors[0]
-
-    for each, grad in task.buffers.items():
-        task.buffers[each] = converted(each, grad)
-    _run_tensors(task, node.next_edges, grads, [(nr, each, converted(each, grad)) for nr, each, grad in ready], node)
+    waiting: list[EdgeTuple] = []
+    held: list[TensorBase | None] = []
+    wrap = wrapper_of(task.backend)
+    leaves = [(0, each) for each in buffers if each.is_leaf]
+    for _, each in [*ready, *leaves]:
+        for output_nr, grad in enumerate(_as_tensors(each, buffers[each], wrap)):
+            waiting.append((each, output_nr))
+            held.append(grad)
+    _aloud(task, _run_tensors, task, node, (*edges, *waiting), (*grads, *held))
 
 
 def _run_tensors(
-    task: GraphTask,
-    edges: Sequence[EdgeOrNone],
-    grads: Sequence[TensorBase | None],
-    ready: list[tuple[int, Node, Any]],
-    node: Node,
+    task: GraphTask, node: Node, edges: Sequence[EdgeOrNone], grads: Sequence[TensorBase | None]
 ) -> None:
     """The engine's loop over tensors; like that over arrays, it begins with `grads` as if `node` had returned them."""
-    counts = task.counts
-    buffers = task.buffers
+    counts = task.count(edges)
+    buffers: dict[Node, Any] = {}
+    ready: list[tuple[int, Node]] = []
     while True:
         for index, (edge, grad) in enumerate(zip(edges, grads, strict=False)):
             if edge is None:
@@ -303,15 +371,15 @@ def _run_tensors(
                 _gather_tensor(node, index, target, edge[1], grad, buffers)
             if left:
                 continue
-            gathered = buffers.pop(target, None)
-            if type(target) is not AccumulateGrad:
-                heappush(ready, (-target.sequence_nr, target, gathered))
-            elif gathered is not None:
-                run_leaf(task, target, gathered)
+            if not target.is_leaf:
+                heappush(ready, (-target.sequence_nr, target))
+            elif target in buffers:
+                run_leaf(task, target, buffers.pop(target))
         if not ready:
             return
-        _, node, gathered = heappop(ready)
+        node = heappop(ready)[1]
         edges = node.next_edges
+        gathered = buffers.pop(node, None)
         if type(gathered) is not list:
             gathered = [None] * node.num_outputs if gathered is None else [gathered]
         grads = evaluate(task, node, gathered)

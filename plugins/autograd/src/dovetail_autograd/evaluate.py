@@ -63,7 +63,7 @@ def _before_capture(hooks: NodeHooks, grads: list[TensorBase | None]) -> None:
 def _apply(node: Node, grads: tuple[TensorBase | None, ...]) -> Sequence[TensorBase | None]:
     if node.is_formula and not any([grad is not None for grad in grads]):
         return [None] * len(node.next_edges)
-    if not anomaly.is_anomaly_enabled():
+    if not anomaly.anomaly_mode()[0]:
         return flatten(node, node.apply_tensors(*grads))
     with anomaly.watch(node):
         returned = flatten(node, node.apply_tensors(*grads))

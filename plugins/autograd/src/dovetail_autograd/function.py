@@ -15,6 +15,7 @@ from . import calls
 from .autograd_meta import gradient_edge
 from .function_node import DIFFERENTIABLE, FunctionNode, no_backward
 from .node import next_sequence_nr
+from .recording import needs_extras
 from .views import CreationMeta, rebase_history, set_view, view_info
 
 
@@ -98,8 +99,8 @@ class Function(metaclass=FunctionMeta):
         node = cls._node_class()
         before = state()
         edges: list[Any] = []
-        node.is_tensor = is_tensor = []
-        any_edge = False
+        is_tensor = []
+        recording = False
         inputs = args if not kwargs else (*args, *kwargs.values())
         for value in inputs:
             edge = None
@@ -107,19 +108,24 @@ class Function(metaclass=FunctionMeta):
                 is_tensor.append(True)
                 if value._signature & GRAD:
                     edge = gradient_edge(value)
-                    any_edge = any_edge or edge is not None
+                    if edge is not None:
+                        recording = True
             else:
                 is_tensor.append(False)
             edges.append(edge)
+        node.is_tensor = is_tensor
         node.next_edges = tuple(edges)
-        recording = any_edge and not before & NO_GRAD
+        if before & NO_GRAD:
+            recording = False
         set_state(before | NO_GRAD)
         try:
             if cls._has_setup_context:
                 output = cls.forward(*args, **kwargs)
                 cls.setup_context(node, inputs, output)
-            else:
+            elif kwargs:
                 output = cls.forward(node, *args, **kwargs)
+            else:
+                output = cls.forward(node, *args)
         finally:
             set_state(before)
         if recording:
@@ -143,7 +149,8 @@ def _wrap_outputs(node: FunctionNode, output: Any, inputs: Sequence[Any], record
             output._signature |= GRAD
             if output._storage is not None:
                 _mark_view_of_input(output, inputs)
-            node.keep(output)
+            if node.to_save or needs_extras():
+                node.keep(output)
         elif recording:
             node.input_metadata = (output.array.shape, output.array.dtype)
             node.keep()

@@ -12,7 +12,7 @@ from dovetail_kernel.version import share_version
 
 from . import calls
 from .node import Node
-from .recording import recorded, recording_extras
+from .recording import needs_extras, recorded, recording_extras
 from .saved import SECOND_TIME, Packed, current_version, modified, save_input
 from .saved_tensor import pack_tensor
 
@@ -41,32 +41,26 @@ class FunctionNode(Node):
 
     __slots__ = (
         "__dict__",
-        "_materialize",
-        "_outputs",
-        "_saved",
-        "dirty",
         "is_tensor",
-        "non_differentiable",
-        "saved_for_forward",
-        "to_save",
     )
 
     function: ClassVar[Any]
+    is_tensor: Sequence[bool]
+
+    # What most calls never change has its default on the class.
+    to_save: tuple[Any, ...] = ()
+    saved_for_forward: tuple[Any, ...] = ()
+    dirty: tuple[TensorBase, ...] | None = None
+    non_differentiable: tuple[TensorBase, ...] | None = None
+    _materialize = True
+    _saved: Any = ()
+    _outputs: Sequence[Any] = ()
 
     def __init__(self) -> None:
         self.backend = None
         self.hooks = None
-        self.next_edges = ()
         self.sequence_nr = 0
         self.input_metadata = []
-        self.to_save: tuple[Any, ...] = ()
-        self.saved_for_forward: tuple[Any, ...] = ()
-        self.dirty: tuple[TensorBase, ...] | None = None
-        self.non_differentiable: tuple[TensorBase, ...] | None = None
-        self.is_tensor: Sequence[bool] = ()
-        self._materialize = True
-        self._saved: Any = ()
-        self._outputs: Sequence[Any] = ()
 
     # -- the context ---------------------------------------------------------------------------------------------
 
@@ -151,7 +145,7 @@ class FunctionNode(Node):
         if self.to_save:
             self._saved = [self._entry(index, value, outputs) for index, value in enumerate(self.to_save)]
             self.to_save = ()
-        extras = recording_extras()
+        extras = recording_extras() if needs_extras() else None
         if extras is not None:
             recorded(self, extras)
             if extras.hooks:
@@ -202,7 +196,14 @@ class FunctionNode(Node):
                 )
             backward = function.vjp
         returned = backward(self, *grads)
-        return self._checked(returned if type(returned) is tuple else (returned,))
+        if type(returned) is not tuple:
+            returned = (returned,)
+        if len(returned) != len(self.next_edges):
+            returned = self._of_right_length(returned)
+        for index, grad in enumerate(returned):
+            if grad is not None and (not isinstance(grad, TensorBase) or not self.is_tensor[index]):
+                raise self._wrong_gradient(index, grad)
+        return returned
 
     def _zeros(self, index: int) -> TensorBase | None:
         if index >= len(self._outputs):
@@ -210,9 +211,8 @@ class FunctionNode(Node):
         shape, native, backend = self._outputs[index]
         return calls.filled(shape, native, backend, 0)
 
-    def _checked(self, grads: tuple[Any, ...]) -> Sequence[TensorBase | None]:
-        edges = self.next_edges
-        expected = len(edges)
+    def _of_right_length(self, grads: tuple[Any, ...]) -> tuple[Any, ...]:
+        expected = len(self.next_edges)
         if len(grads) > expected and all([grad is None for grad in grads[expected:]]):
             grads = grads[:expected]
         if len(grads) != expected:
@@ -221,20 +221,18 @@ class FunctionNode(Node):
                 f"{len(grads)}). "
                 "Return one per argument of apply(), None where there is none."
             )
-        for index, (grad, edge) in enumerate(zip(grads, edges, strict=True)):
-            if grad is None:
-                continue
-            if not isinstance(grad, TensorBase):
-                raise RuntimeError(
-                    f"expected Variable or None (got {type(grad).__name__}). Return a tensor or None from "
-                    f"{self.function.__name__}.backward."
-                )
-            if edge is None and not self.is_tensor[index]:
-                raise RuntimeError(
-                    f"function {self.name()} returned a gradient different than None at position {index + 1}, but the "
-                    "corresponding forward input was not a Variable. Return None there."
-                )
         return grads
+
+    def _wrong_gradient(self, index: int, grad: Any) -> RuntimeError:
+        if not isinstance(grad, TensorBase):
+            return RuntimeError(
+                f"expected Variable or None (got {type(grad).__name__}). Return a tensor or None from "
+                f"{self.function.__name__}.backward."
+            )
+        return RuntimeError(
+            f"function {self.name()} returned a gradient different than None at position {index + 1}, but the "
+            "corresponding forward input was not a Variable. Return None there."
+        )
 
     def release(self) -> None:
         """Free what was saved."""

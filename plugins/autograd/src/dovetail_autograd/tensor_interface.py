@@ -12,8 +12,9 @@ from dovetail_kernel.signature import GRAD, NORMAL, VIEW
 from dovetail_kernel.state import dispatch_state
 from dovetail_kernel.tensor_base import TensorBase
 
+from .accumulate import watch_leaves
 from .autograd_meta import UNSET, gradient_edge, meta_of, requires_grad
-from .backward import backward
+from .backward import backward, backward_of_one
 from .hooks import Hooks, NodeHooks, RemovableHandle
 from .node import Node
 from .views import view_grad_fn
@@ -240,6 +241,7 @@ class TensorInterface(AutogradInterface):
                 "retain_grad()."
             )
         meta = meta_of(tensor)
+        watch_leaves()
         if meta.post_accumulate is None:
             meta.post_accumulate = Hooks()
         return meta.post_accumulate.register(hook)
@@ -253,7 +255,10 @@ class TensorInterface(AutogradInterface):
         inputs: Any,
     ) -> None:
         """Compute the gradient of `tensor` with respect to the leaves of its graph."""
-        backward((tensor,), (gradient,), retain_graph, create_graph, None, inputs)
+        if create_graph or inputs is not None:
+            backward((tensor,), (gradient,), retain_graph, create_graph, None, inputs)
+        else:
+            backward_of_one(tensor, gradient, retain_graph)
 
 
 def _leaf_hooks(tensor: TensorBase, node: Node) -> NodeHooks:

@@ -87,9 +87,7 @@ class CpuArrays(ArrayBackend):
         """Return `array` itself."""
         return array
 
-    def empty(
-        self, shape: tuple[int, ...], native_dtype: Any, device_index: int | None = None
-    ) -> np.ndarray[Any, Any]:
+    def empty(self, shape: tuple[int, ...], native_dtype: Any, device_index: int | None = None) -> np.ndarray[Any, Any]:
         """Return an uninitialised C-contiguous array."""
         return np.empty(shape, native_dtype)
 

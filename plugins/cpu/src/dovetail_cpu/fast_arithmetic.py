@@ -17,15 +17,13 @@ def define(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
     def define_sum(name: str, ufunc: Any) -> None:
         generic = kernel.kernels[name]
 
-        def into(self: Any, other: Any, *, alpha: Any = 1, out: Any) -> Any:
-            if alpha == 1:
-                return ufunc(self, other, out=out)
+        def into_any(self: Any, other: Any, *, alpha: Any, out: Any) -> Any:
             if alpha.__class__ is float and self.dtype.kind == "f":
                 return ufunc(self, numpy.multiply(other, numbers.of_dtype(alpha, self.dtype)), out=out)
             numpy.copyto(out, generic.fn(self, other, alpha=alpha))
             return out
 
-        kernel(name, generic.fn, plain=generic.plain, into=into)
+        kernel(name, generic.fn, plain=generic.plain, into=generic.into, into_any=into_any)
 
     define_sum("add.Tensor", numpy.add)
     define_sum("sub.Tensor", numpy.subtract)

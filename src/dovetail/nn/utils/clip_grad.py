@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from typing import Any
 
 import dovetail
 from dovetail import Tensor
@@ -11,7 +12,8 @@ from dovetail import Tensor
 
 def _gradients(parameters: Tensor | Iterable[Tensor]) -> list[Tensor]:
     given = [parameters] if isinstance(parameters, Tensor) else parameters
-    return [parameter.grad for parameter in given if parameter.grad is not None]
+    gradients: list[Any] = [parameter.grad for parameter in given]
+    return [gradient for gradient in gradients if gradient is not None]
 
 
 def get_total_norm(

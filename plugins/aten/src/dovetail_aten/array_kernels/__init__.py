@@ -69,6 +69,7 @@ class ArrayLibrary(Protocol):
         *,
         plain: Callable[..., Any] | None = None,
         into: Callable[..., Any] | None = None,
+        into_any: Callable[..., Any] | None = None,
     ) -> None: ...
 
 
@@ -111,5 +112,5 @@ def register_array_kernels(
     """
     table = array_kernel_table(xp, capabilities, more)
     for name, kernel in table.kernels.items():
-        m.array_impl(name, kernel.fn, plain=kernel.plain, into=kernel.into)
+        m.array_impl(name, kernel.fn, plain=kernel.plain, into=kernel.into, into_any=kernel.into_any)
     return table.helpers

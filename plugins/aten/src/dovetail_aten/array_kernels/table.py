@@ -21,11 +21,14 @@ class ArrayKernel:
         Takes the tensor arguments alone; used when all others have their defaults.
     into
         Takes the tensor arguments, and ``out=``.
+    into_any
+        Takes all arguments, and ``out=``.
     """
 
     fn: Function
     plain: Function | None = None
     into: Function | None = None
+    into_any: Function | None = None
 
 
 @dataclass(slots=True)
@@ -35,9 +38,17 @@ class KernelTable:
     kernels: dict[str, ArrayKernel] = field(default_factory=dict)
     helpers: dict[str, Function] = field(default_factory=dict)
 
-    def __call__(self, name: str, fn: Function, *, plain: Function | None = None, into: Function | None = None) -> None:
+    def __call__(
+        self,
+        name: str,
+        fn: Function,
+        *,
+        plain: Function | None = None,
+        into: Function | None = None,
+        into_any: Function | None = None,
+    ) -> None:
         """Define the kernel of one operator: ``kernel("exp", xp.exp)``."""
-        self.kernels[name] = ArrayKernel(fn, plain, into)
+        self.kernels[name] = ArrayKernel(fn, plain, into, into_any)
 
     def named(
         self, *names: str, plain: Function | None = None, into: Function | None = None

@@ -1,0 +1,187 @@
+"""The public names of every package. One that appears or goes is an interface that changes: say so in the changelog."""
+
+# ruff: noqa: SIM905 - a column of words is easier to compare than a list of quoted ones
+
+from importlib import import_module
+from types import ModuleType
+
+import pytest
+
+PUBLIC_NAMES = {
+    "dovetail": """
+DispatchKey DispatchKeySet Generator PluginError Size Tag Tensor abs abs_ absolute acos acos_ acosh
+acosh_ add addbmm addcdiv addcmul addmm addmv addmv_ adjoint all allclose amax amin angle any arange
+arccos arccos_ arccosh arccosh_ arcsin arcsin_ arcsinh arcsinh_ arctan arctan2 arctan_ arctanh
+arctanh_ argmax argmin argsort as_strided as_tensor asarray asin asin_ asinh asinh_ atan atan2 atan_
+atanh atanh_ autograd baddbmm bernoulli bfloat16 binary_cross_entropy_with_logits bitwise_and
+bitwise_not bitwise_or bitwise_xor bmm bool broadcast_shapes broadcast_to can_cast cat cdouble ceil
+ceil_ cfloat channels_last channels_last_3d chunk clamp clamp_ clamp_max clamp_max_ clamp_min
+clamp_min_ clip clip_ clone complex128 complex64 concat concatenate conj constant_pad_nd
+contiguous_format cos cos_ cosh cosh_ count_nonzero cuda cumprod cumsum default_generator detach
+device diag diag_embed diagonal div divide dot double dropout dtype e einsum embedding empty
+empty_like empty_strided enable_grad eq equal erf erf_ erfc erfc_ exp exp2 exp2_ exp_ explain expm1
+expm1_ eye fill_ finfo fix fix_ flatten flip float float16 float32 float64 floor floor_ floor_divide
+fmod frac frac_ from_numpy full full_like gather ge get_default_device get_default_dtype
+get_printoptions greater greater_equal gt half hstack hypot iinfo imag index_add index_put
+index_put_ index_select inf inference_mode initial_seed inner int int16 int32 int64 int8 is_complex
+is_floating_point is_grad_enabled is_inference is_inference_mode_enabled is_nonzero is_tensor
+isclose isfinite isinf isnan layer_norm layout le lerp less less_equal library linspace load log
+log10 log10_ log1p log1p_ log2 log2_ log_ log_softmax logaddexp logical_and logical_not logical_or
+logical_xor logsumexp long lt manual_seed masked_fill masked_select matmul max maximum mean
+memory_format min minimum mm moveaxis movedim mul multinomial multiply mv nan nan_to_num nan_to_num_
+narrow native_dropout native_layer_norm ne neg neg_ negative negative_ newaxis nn no_grad nonzero
+norm not_equal numel ones ones_like ops optim outer permute pi positive pow prelu preserve_format
+printoptions prod promote_types rand rand_like randint randint_like randn randn_like randperm real
+reciprocal reciprocal_ relu relu_ remainder reshape resolve_conj result_type roll round round_ rsqrt
+rsqrt_ rsub save scalar_tensor scatter scatter_add seed select set_default_device set_default_dtype
+set_grad_enabled set_printoptions sgn short sigmoid sigmoid_ sign sin sin_ sinh sinh_ softmax sort
+split split_with_sizes sqrt sqrt_ square square_ squeeze stack std strided sub subtract sum swapaxes
+swapdims t take tan tan_ tanh tanh_ tensor threshold threshold_ tile topk transpose tril triu
+true_divide trunc trunc_ uint16 uint32 uint64 uint8 unbind unflatten unsqueeze use_overlay var vdot
+view_as_complex view_as_real vstack where xlogy xlogy_ zero_ zeros zeros_like
+""".split(),
+    "dovetail.autograd": """
+Function GradcheckError Variable backward detect_anomaly enable_grad function grad gradcheck
+gradgradcheck graph inference_mode is_grad_enabled is_inference_mode_enabled no_grad
+set_detect_anomaly set_grad_enabled
+""".split(),
+    "dovetail.cuda": """
+device_count is_available why_unavailable
+""".split(),
+    "dovetail.library": """
+BackendSpec CustomOpDef Library SchemaError Tag _scoped_library custom_op define dispatch_table
+fallthrough_kernel hookimpl impl infer_schema load register_autograd register_fake register_kernel
+""".split(),
+    "dovetail.nn": """
+BCEWithLogitsLoss Buffer CrossEntropyLoss Dropout ELU Embedding Flatten GELU Identity L1Loss
+LayerNorm LeakyReLU Linear LogSigmoid LogSoftmax MSELoss Module ModuleDict ModuleList NLLLoss PReLU
+Parameter ParameterDict ParameterList ReLU RemovableHandle Sequential SiLU Sigmoid Softmax Softplus
+Tanh Unflatten functional init register_module_buffer_registration_hook register_module_forward_hook
+register_module_forward_pre_hook register_module_full_backward_hook
+register_module_full_backward_pre_hook register_module_module_registration_hook
+register_module_parameter_registration_hook utils
+""".split(),
+    "dovetail.nn.functional": """
+binary_cross_entropy_with_logits cross_entropy dropout elu embedding gelu hardtanh l1_loss
+layer_norm leaky_relu linear log_softmax logsigmoid mse_loss nll_loss prelu relu relu_ sigmoid silu
+softmax softplus tanh
+""".split(),
+    "dovetail.nn.init": """
+calculate_gain constant_ kaiming_normal_ kaiming_uniform_ normal_ ones_ uniform_ xavier_normal_
+xavier_uniform_ zeros_
+""".split(),
+    "dovetail.nn.utils": """
+clip_grad_norm_ clip_grad_value_ get_total_norm parameters_to_vector vector_to_parameters
+""".split(),
+    "dovetail.optim": """
+Adagrad Adam AdamW Optimizer RMSprop SGD lr_scheduler
+""".split(),
+    "dovetail.optim.lr_scheduler": """
+CosineAnnealingLR ExponentialLR LRScheduler LambdaLR LinearLR MultiStepLR StepLR
+""".split(),
+    "dovetail_aten": """
+Generator Tensor abs abs_ absolute absolute_ acos acos_ acosh acosh_ add add_ addbmm addbmm_ addcdiv
+addcdiv_ addcmul addcmul_ addmm addmm_ addmv addmv_ adjoint all allclose amax amin angle any arange
+arccos arccos_ arccosh arccosh_ arcsin arcsin_ arcsinh arcsinh_ arctan arctan2 arctan2_ arctan_
+arctanh arctanh_ argmax argmin argsort as_strided as_tensor asarray asin asin_ asinh asinh_ atan
+atan2 atan2_ atan_ atanh atanh_ baddbmm baddbmm_ bernoulli binary_cross_entropy_with_logits
+bitwise_and bitwise_and_ bitwise_not bitwise_not_ bitwise_or bitwise_or_ bitwise_xor bitwise_xor_
+bmm broadcast_to cat ceil ceil_ chunk clamp clamp_ clamp_max clamp_max_ clamp_min clamp_min_ clip
+clip_ clone concat concatenate conj constant_pad_nd cos cos_ cosh cosh_ count_nonzero cumprod
+cumprod_ cumsum cumsum_ detach diag diag_embed diagonal div div_ divide divide_ dot dropout einsum
+embedding empty empty_like empty_strided eq eq_ equal erf erf_ erfc erfc_ exp exp2 exp2_ exp_ expm1
+expm1_ eye fill_ fix fix_ flatten flip floor floor_ floor_divide floor_divide_ fmod fmod_ frac frac_
+from_numpy full full_like gather ge ge_ get_printoptions greater greater_ greater_equal
+greater_equal_ gt gt_ hstack hypot hypot_ imag index_add index_add_ index_put index_put_
+index_select initial_seed inner is_complex is_floating_point is_nonzero isclose isfinite isinf isnan
+layer_norm le le_ lerp lerp_ less less_ less_equal less_equal_ linspace log log10 log10_ log1p
+log1p_ log2 log2_ log_ log_softmax logaddexp logical_and logical_and_ logical_not logical_not_
+logical_or logical_or_ logical_xor logical_xor_ logsumexp lt lt_ manual_seed masked_fill
+masked_fill_ masked_select matmul max maximum mean min minimum mm moveaxis movedim mul mul_
+multinomial multiply multiply_ mv nan_to_num nan_to_num_ narrow native_dropout native_layer_norm ne
+ne_ neg neg_ negative negative_ nonzero norm not_equal not_equal_ ones ones_like outer permute
+positive pow pow_ prelu printoptions prod rand rand_like randint randint_like randn randn_like
+randperm real reciprocal reciprocal_ relu relu_ remainder remainder_ reshape resolve_conj roll round
+round_ rsqrt rsqrt_ rsub scalar_tensor scatter scatter_ scatter_add scatter_add_ seed select
+set_printoptions sgn sgn_ sigmoid sigmoid_ sign sign_ sin sin_ sinh sinh_ softmax sort split
+split_with_sizes sqrt sqrt_ square square_ squeeze stack std sub sub_ subtract subtract_ sum
+swapaxes swapdims t take tan tan_ tanh tanh_ tensor threshold threshold_ tile topk transpose tril
+tril_ triu triu_ true_divide true_divide_ trunc trunc_ unbind unflatten unsqueeze var vdot
+view_as_complex view_as_real vstack where xlogy xlogy_ zero_ zeros zeros_like
+""".split(),
+    "dovetail_autograd": """
+AccumulateGrad AutogradMeta Edge Function FunctionNode GradcheckError GradientEdge Node
+RemovableHandle _get_autograd_fallback_mode _set_autograd_fallback_mode backward build_node_class
+current_autograd_node current_graph_task_id detect_anomaly dovetail_load enable_grad grad gradcheck
+gradgradcheck gradient_edge graph inference_mode install is_anomaly_check_nan_enabled
+is_anomaly_enabled is_grad_enabled is_inference_mode_enabled no_grad once_differentiable
+queue_callback requires_grad set_detect_anomaly set_grad_enabled will_engine_execute_node
+""".split(),
+    "dovetail_cpu": """
+CpuArrays CpuCapabilities dovetail_backend
+""".split(),
+    "dovetail_cuda": """
+device_count dovetail_backend unavailable_because
+""".split(),
+    "dovetail_dispatcher": """
+CustomOpDef DispatchTable Explanation FunctionSchema Kernel Library NoArrayKernelError OpOverload
+OpOverloadPacket Operator SchemaError Tag _scoped_library array_kernels custom_op define
+dispatch_table explain fallthrough_kernel impl infer_schema ops parse_schema register_autograd
+register_fake register_kernel
+""".split(),
+    "dovetail_kernel": """
+ALIASES ArrayBackend AutoDispatchBelowADInplaceOrView AutoDispatchBelowAutograd AutogradInterface
+BY_NAME Backend BackendSpec DTYPES Device DispatchKey DispatchKeySet DispatchState
+ExcludeDispatchKeyGuard ForceDispatchKeyGuard IncludeDispatchKeyGuard Layout MemoryFormat
+PluginError PluginManager PluginNotFoundError PluginRecord PreserveDispatchKeyGuard
+SetExcludeDispatchKeyGuard Size Storage TensorBase VersionCounter after_ADInplaceOrView_keyset
+after_autograd_keyset all_backends backend backend_key backend_of_array backend_of_signature
+backends_of_signature bfloat16 bool bump_version can_cast channels_last channels_last_3d complex128
+complex64 contiguous_format dispatch_key_for_device dispatch_state dtype dtype_of_signature finfo
+float16 float32 float64 full_after full_keyset get_default_device get_default_dtype has_backend
+hookimpl hookspec iinfo int16 int32 int64 int8 is_grad_enabled is_included_in_alias jagged
+on_default_dtype_change on_new_backend parse_dispatch_key plugin_manager preserve_format
+promote_types replace_array result_dtype runtime_keys scalar_category scalar_dtype
+set_autograd_interface set_default_device set_default_dtype set_grad_enabled set_state
+set_tensor_class share_storage share_version signature_of sparse_bsc sparse_bsr sparse_coo
+sparse_csc sparse_csr state strided tensor_class uint16 uint32 uint64 uint8 wrap
+""".split(),
+}
+
+
+@pytest.mark.parametrize("package", PUBLIC_NAMES)
+def test_the_public_names_are_these(package: str) -> None:
+    assert sorted(set(import_module(package).__all__)) == sorted(PUBLIC_NAMES[package])
+
+
+@pytest.mark.parametrize("package", PUBLIC_NAMES)
+def test_every_public_name_is_there(package: str) -> None:
+    module = import_module(package)
+    assert [name for name in PUBLIC_NAMES[package] if not hasattr(module, name)] == []
+
+
+def test_the_front_end_shows_nothing_else() -> None:
+    import dovetail
+
+    shown = {name for name in dir(dovetail) if not name.startswith("_") and not is_submodule(getattr(dovetail, name))}
+    assert shown - set(PUBLIC_NAMES["dovetail"]) == set()
+
+
+def is_submodule(value: object) -> bool:
+    """Whether `value` is a module of the front end, which Python sets on the package once it is imported."""
+    return isinstance(value, ModuleType) and value.__name__.startswith("dovetail.")
+
+
+def test_only_methods_of_the_base_library_are_left_out() -> None:
+    import dovetail
+    import dovetail_aten
+
+    left_out = set(dovetail_aten.__all__) - set(dovetail.__all__)
+    assert [name for name in left_out if not (name.endswith("_") and hasattr(dovetail.Tensor, name))] == []
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    import dovetail
+
+    with pytest.raises(AttributeError, match="module 'dovetail' has no attribute 'tensr'"):
+        dovetail.tensr  # noqa: B018
