@@ -76,7 +76,9 @@ def benchmarks() -> Iterator[Benchmark]:
     yield Benchmark("x.t(), 8×8", lambda lib: bound(transpose, square(lib)), 2000, 0.80)
     yield Benchmark("x[0], 8×8", lambda lib: bound(first_row, square(lib)), 2000, 0.80)
     yield Benchmark("x.add_(y), 8×8", lambda lib: bound(add_in_place, square(lib), square(lib)), 2000, 0.80)
-    yield Benchmark("ops.aten.add.Tensor", lambda lib: bound(lib.ops.aten.add.Tensor, square(lib), square(lib)), 1000, 0.60)
+    yield Benchmark(
+        "ops.aten.add.Tensor", lambda lib: bound(lib.ops.aten.add.Tensor, square(lib), square(lib)), 1000, 0.60
+    )
     yield Benchmark("Library op, 1 argument", lambda lib: bound(library_op(lib), square(lib)), 500, 0.20)
     yield Benchmark("custom_op, 1 argument", lambda lib: bound(custom_op(lib), square(lib)), 300, 0.20)
     yield Benchmark("custom_op, 10 arguments", lambda lib: bound(custom_op_of_ten(lib), *[square(lib)] * 10), 200, 0.20)

@@ -46,7 +46,8 @@ def write_loss_curve(losses: Sequence[float], path: Path) -> Path:
         for power in range(low, high + 1)
     )
     path.write_text(
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif" font-size="12">'
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" '
+        'font-family="sans-serif" font-size="12">'
         f'<rect width="100%" height="100%" fill="white"/>{grid}'
         f'<polyline points="{curve}" fill="none" stroke="#9cf" stroke-width="0.7"/>'
         f'<polyline points="{smooth}" fill="none" stroke="#036" stroke-width="2"/>'

@@ -35,6 +35,8 @@ def test_plugins_as_json_has_a_record_per_entry_point() -> None:
     records = json.loads(run("plugins", "--json"))
     names = {(record["group"], record["name"]) for record in records}
     assert {("dovetail.backends", "cpu"), ("dovetail.transforms", "autograd"), ("dovetail.libraries", "aten")} <= names
+    kernels = {(record["group"], record["name"]): record["kernels"] for record in records}
+    assert kernels["dovetail.libraries", "aten"] > 100
     assert set(records[0]) == {"distribution", "version", "group", "name", "state", "kernels"}
 
 

@@ -34,7 +34,7 @@ class ArrayBackend:
     native_dtypes: Mapping[dtype, Any]
 
     def may_warn(self, function: Callable[..., Any]) -> bool:
-        """Return whether a call of `function` needs the quiet error state: False for what warns in its caller's name."""
+        """Return whether a call of `function` needs the quiet error state; what warns in its caller's name does not."""
         return self.error_state is not None
 
     def asarray(self, value: Any, native_dtype: Any = None) -> Any:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class AutogradInterface:
-    """Answers about gradients. This class answers for an installation without autograd; the autograd plugin replaces it.
+    """Answers about gradients. This class answers where autograd is not installed; the autograd plugin replaces it.
 
     Every method takes the tensor it is asked about.
     """

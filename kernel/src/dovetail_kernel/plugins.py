@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from contextvars import ContextVar
+from importlib import import_module
 from importlib.util import find_spec
 from threading import RLock
 from types import ModuleType
@@ -331,9 +332,10 @@ class PluginManager:
 
     def _import(self, entry: PluginEntry, hook: str) -> Any:
         """Return the plugin object of `entry`, registered with pluggy, which checks its hooks."""
-        from pkgutil import resolve_name
-
-        target = resolve_name(entry.target if ":" in entry.target else f"{entry.target}:")
+        module, _, attribute = entry.target.partition(":")
+        target: Any = import_module(module)
+        for name in filter(None, attribute.split(".")):
+            target = getattr(target, name)
         plugin = target() if isinstance(target, type) else target
         implemented = self._hooks_of(plugin)
         if hook not in implemented:

@@ -14,13 +14,13 @@ ZERO_DIM = 1 << 15
 """The array has no dimensions. A call key without this bit knows that no result of a pointwise operator is a scalar."""
 
 GRAD = 1 << 16
-"""The tensor requires grad, or may come to (a differentiable view whose base may start to). It only chooses the route."""
+"""The tensor requires grad, or may come to (a differentiable view whose base may); it only chooses the route."""
 
 VIEW = 1 << 17
 """A differentiable view: its `grad_fn` may be stale, so its edge has to be asked for, never read."""
 
 NORMAL = 1 << 18
-"""Not an inference tensor: the tensor carries its Autograd key. Absent on inference tensors, so that or-ing is exact."""
+"""Not an inference tensor: the tensor carries its Autograd key. Absent on inference tensors, so or-ing is exact."""
 
 OVERRIDES = 1 << 19
 """An argument of a class that keeps itself on results, or has `__torch_function__` or `__torch_dispatch__`."""

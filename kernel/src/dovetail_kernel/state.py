@@ -120,7 +120,7 @@ class Transition:
 
 
 class StateGuard:
-    """Context manager that applies a `Transition` to this task's state and restores what it found, also on an exception."""
+    """Context manager that applies a `Transition` to this task's state and restores what it found, whatever happens."""
 
     __slots__ = ("_previous", "_transition")
 

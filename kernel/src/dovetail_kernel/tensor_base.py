@@ -158,7 +158,8 @@ class TensorBase:
         ndim = len(self.array.shape)
         if not -ndim <= dim < ndim:
             raise IndexError(
-                f"Dimension out of range (expected to be in range of [{-max(ndim, 1)}, {max(ndim, 1) - 1}], but got {dim})"
+                f"Dimension out of range (expected to be in range of [{-max(ndim, 1)}, {max(ndim, 1) - 1}], "
+                f"but got {dim})"
             )
         return dim % ndim
 
@@ -349,8 +350,8 @@ def set_tensor_class(cls: type[TensorBase]) -> None:
         return
     if _tensor_class is not None or _frozen:
         raise RuntimeError(
-            f"the class of new tensors is {(_tensor_class or TensorBase).__qualname__} already and tensors of it exist, "
-            f"so it cannot become {cls.__qualname__}. Import the base library before the first tensor is made."
+            f"the class of new tensors is {(_tensor_class or TensorBase).__qualname__} already and tensors of it "
+            f"exist, so it cannot become {cls.__qualname__}. Import the base library before the first tensor is made."
         )
     _tensor_class = cls
 

@@ -218,8 +218,13 @@ class _ArrayRoute:
         elif kinds and all(kind == TENSOR for kind in kinds):
             arrays = [f"array{i}" for i in range(len(kinds))]
             self.call(", ".join(arrays))
-            for i, array in enumerate(arrays):
-                self.wrap(f"result{i}", array, shared)
+            if any(a.name == "output_mask" for a in self.inputs):
+                # What is masked out comes back as None.
+                self.bind(wrap=array_wrapper(self.backend, self.base))
+                self.add(*[f"result{i} = None if {a} is None else wrap({a}, None)" for i, a in enumerate(arrays)])
+            else:
+                for i, array in enumerate(arrays):
+                    self.wrap(f"result{i}", array, shared)
             self.text.results = [f"result{i}" for i in range(len(kinds))]
         else:
             self.call("result")

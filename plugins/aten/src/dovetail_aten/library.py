@@ -8,7 +8,7 @@ from typing import Any
 
 from dovetail_dispatcher import Kernel, registry
 from dovetail_dispatcher.kernels import TENSOR
-from dovetail_kernel import DispatchKey
+from dovetail_kernel import DispatchKey, plugin_manager
 
 from ._generated.registrations import COMPOSITES, OPERATORS
 
@@ -45,7 +45,7 @@ class Composite(Kernel):
         self._module = module
         self._name = name
         self._function: Any = None
-        super().__init__(_NOT_IMPORTED, key, TENSOR, LOCATION)
+        super().__init__(_NOT_IMPORTED, key, TENSOR, LOCATION, plugin=plugin_manager.loading())
 
     @property
     def fn(self) -> Callable[..., Any]:

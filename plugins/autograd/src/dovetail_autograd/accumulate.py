@@ -122,8 +122,6 @@ class AccumulateGrad(Node):
                 add_in_place(present, grad, self.is_mutable)
             else:
                 meta.grad = calls.add(present, self.wrap(grad))
-        if meta.post_accumulate:
-            run_post_accumulate_hooks(self.variable, meta.post_accumulate)
 
     def wrap(self, grad: Any) -> TensorBase:
         """Return a new tensor around the array `grad`, which has the leaf's shape and dtype."""

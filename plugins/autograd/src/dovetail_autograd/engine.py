@@ -23,7 +23,7 @@ from dovetail_kernel.state import set_state, state
 from dovetail_kernel.tensor_base import TensorBase
 
 from . import calls
-from .accumulate import AccumulateGrad, leaves_are_watched
+from .accumulate import AccumulateGrad, leaves_are_watched, run_post_accumulate_hooks
 from .anomaly import anomaly_mode
 from .evaluate import evaluate, run_leaf
 from .graph_task import PRUNED, GraphTask, current_task
@@ -102,15 +102,28 @@ def _run(
     arrays = None
     if not task.create_graph and not before & ~NO_GRAD and not anomaly_mode()[0]:
         arrays = _as_arrays(grads, task.backend)
+    if arrays is not None:
+        _run_quietly(task, arrays)
+    else:
+        _in_task(task, _run_tensors, task, _ROOT, task.roots, grads)
+    if task.callbacks:
+        _in_task(task, _call_back, task)
+
+
+def _call_back(task: GraphTask) -> None:
+    done = 0
+    while done < len(task.callbacks):  # which may grow meanwhile
+        task.callbacks[done]()
+        done += 1
+
+
+def _in_task(task: GraphTask, function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call what may lead to code of the user, which can ask about `task`, in the grad mode of the run."""
+    before = state()
     set_state(before & ~NO_GRAD if task.create_graph else before | NO_GRAD)
     current_task.set(task)
     try:
-        if arrays is not None:
-            _run_quietly(task, arrays)
-        else:
-            _run_tensors(task, _ROOT, task.roots, grads)
-        for callback in task.callbacks:
-            callback()
+        return function(*arguments)
     finally:
         current_task.set(task.outer)
         set_state(before)
@@ -131,14 +144,14 @@ def _run_quietly(task: GraphTask, grads: Sequence[Any]) -> None:
 
 
 def _aloud(task: GraphTask, function: Callable[..., Any], *arguments: Any) -> Any:
-    """Call what may lead to code of the user in the error state that the user chose."""
+    """Interrupt the run over arrays for what may lead to code of the user, in the error state that the user chose."""
     error_state = task.backend.arrays.error_state
     if error_state is None:
-        return function(*arguments)
+        return _in_task(task, function, *arguments)
     set_error_state, reset_error_state, quiet = error_state
     reset_error_state(task.error_token)
     try:
-        return function(*arguments)
+        return _in_task(task, function, *arguments)
     finally:
         task.error_token = set_error_state(quiet)
 
@@ -213,6 +226,8 @@ def _run_arrays(task: GraphTask, grads: Sequence[Any]) -> None:
                         continue
                 if target.backend is backend and (captures is None or target not in captures):
                     target.accumulate_array(grad)
+                    if target.meta.post_accumulate:
+                        _aloud(task, run_post_accumulate_hooks, target.variable, target.meta.post_accumulate)
                 else:
                     _aloud(task, _run_leaf_on_array, task, node, index, target, grad)
             elif following is None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from dovetail_kernel import DTYPES
+from dovetail_kernel.backends import backend_of_signature
 from dovetail_kernel.signature import GRAD, NORMAL
 from dovetail_kernel.tensor_base import TensorBase, wrap
 from dovetail_kernel.version import share_version
@@ -174,7 +175,7 @@ class FunctionNode(Node):
 
     def describe_outputs(self, outputs: Sequence[TensorBase]) -> None:
         """Note what zeros for the outputs look like, for calls with several."""
-        self._outputs = [(tuple(output.array.shape), output.array.dtype, output._backend) for output in outputs]
+        self._outputs = [(tuple(output.array.shape), output.array.dtype, output._signature) for output in outputs]
 
     # -- backward ------------------------------------------------------------------------------------------------
 
@@ -208,8 +209,8 @@ class FunctionNode(Node):
     def _zeros(self, index: int) -> TensorBase | None:
         if index >= len(self._outputs):
             return None
-        shape, native, backend = self._outputs[index]
-        return calls.filled(shape, native, backend, 0)
+        shape, native, signature = self._outputs[index]
+        return calls.filled(shape, native, backend_of_signature(signature), 0)
 
     def _of_right_length(self, grads: tuple[Any, ...]) -> tuple[Any, ...]:
         expected = len(self.next_edges)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache, partial
-from typing import Any
+from typing import Any, ClassVar
 
 from dovetail_dispatcher.formula import PythonFormula
 from dovetail_dispatcher.routes import Composition
@@ -15,10 +15,12 @@ from dovetail_kernel.signature import DTYPE_MASK, GRAD, NO_GRAD
 from dovetail_kernel.state import set_state, state
 from dovetail_kernel.tensor_base import TensorBase
 
+from .autograd_meta import gradient_edge
 from .flatten import flatten
 from .function_node import DIFFERENTIABLE, FunctionNode
 from .node import next_sequence_nr
 from .recorded_calls import edge_of
+from .recording import needs_extras
 
 
 class GeneratedNode(FunctionNode):
@@ -26,18 +28,36 @@ class GeneratedNode(FunctionNode):
 
     __slots__ = ("is_list", "needs")
 
-    formula_record: PythonFormula
+    formula_record: ClassVar[PythonFormula]
+    takes_gradient: ClassVar[tuple[bool, ...]]
+    """Per argument of the operator whether it can have gradients at all."""
+    is_list: list[tuple[int | None, bool]] | None
+    """Per argument the number of tensors in a ``Tensor[]`` (else None), and whether it can have gradients at all. None
+    for an operator without lists and with a single result."""
     needs: tuple[Any, ...]
-    is_list: list[tuple[int | None, bool]]
-    """Per argument the number of tensors in a ``Tensor[]`` (else None), and whether it can have gradients at all."""
 
     @property
     def needs_input_grad(self) -> tuple[Any, ...]:
         """Per argument of the call whether it requires grad; a list for a ``Tensor[]``."""
-        return self.needs
+        if self.is_list is not None:
+            return self.needs
+        edges = iter(self.next_edges)
+        return tuple([takes and next(edges) is not None for takes in self.takes_gradient])
 
     def apply_tensors(self, *grads: TensorBase | None) -> Sequence[TensorBase | None]:
         """Call the user's backward with a gradient per result, and check what it returns."""
+        if self.is_list is None and grads[0] is not None:
+            returned = self.formula_record.backward(self, grads[0])
+            if returned.__class__ is not tuple:
+                returned = (returned,)
+            if len(returned) == len(self.next_edges) == len(self.takes_gradient):
+                for grad in returned:
+                    if grad is not None and not isinstance(grad, TensorBase):
+                        break
+                else:
+                    checked: Sequence[TensorBase | None] = returned
+                    return checked
+            return self._checked(returned, [(None, takes) for takes in self.takes_gradient])
         given: list[Any] = []
         if self._materialize:
             grads = tuple([self._zeros(index) if grad is None else grad for index, grad in enumerate(grads)])
@@ -50,8 +70,11 @@ class GeneratedNode(FunctionNode):
                 given.append(list(grads[position : position + length]))
                 position += length
         returned = self.formula_record.backward(self, *given)
+        return self._checked(returned, self.is_list or [(None, takes) for takes in self.takes_gradient])
+
+    def _checked(self, returned: Any, is_list: list[tuple[int | None, bool]]) -> Sequence[TensorBase | None]:
         returned = tuple(returned) if isinstance(returned, (tuple, list)) else (returned,)
-        expected = len(self.is_list)
+        expected = len(is_list)
         if len(returned) > expected and all([each is None for each in returned[expected:]]):
             returned = returned[:expected]
         if len(returned) != expected:
@@ -61,7 +84,7 @@ class GeneratedNode(FunctionNode):
                 "is none."
             )
         flat: list[Any] = []
-        for each, (length, is_tensor) in zip(returned, self.is_list, strict=True):
+        for each, (length, is_tensor) in zip(returned, is_list, strict=True):
             if length is None:
                 if is_tensor:
                     flat.append(each)
@@ -87,14 +110,19 @@ class GeneratedNode(FunctionNode):
 
     @property
     def _lengths(self) -> Sequence[int | None]:
-        lengths: Sequence[int | None] = self.__dict__["_result_lengths"]
+        lengths: Sequence[int | None] = self.__dict__.get("_result_lengths", (None,))
         return lengths
 
 
 @cache
-def node_class(formula: PythonFormula) -> type[GeneratedNode]:
-    """Return the node class of `formula`."""
-    return type(formula.name + "Backward", (GeneratedNode,), {"formula_record": formula, "__slots__": ()})
+def node_class(formula: PythonFormula, schema: FunctionSchema) -> type[GeneratedNode]:
+    """Return the node class of `formula` for an operator of `schema`."""
+    members = {
+        "formula_record": formula,
+        "takes_gradient": tuple([is_tensor_like(argument) for argument in schema.arguments]),
+        "__slots__": (),
+    }
+    return type(formula.name + "Backward", (GeneratedNode,), members)
 
 
 def python_formula_route(composition: Composition, formula: PythonFormula, below: RouteText) -> RouteText:
@@ -104,8 +132,11 @@ def python_formula_route(composition: Composition, formula: PythonFormula, below
     op = composition.op
     names = ", ".join(parameter(a) for a in op.schema.arguments)
     run_below_autograd(below)
-    below.bindings.update(
-        record=partial(_record, formula, node_class(formula), op.schema),
+    schema = op.schema
+    has_lists = any([_is_list(argument) for argument in schema.arguments])
+    is_simple = not has_lists and len(schema.returns) == 1 and spelling(schema.returns[0]) == "Tensor"
+    below.bindings["record"] = partial(
+        _record_simple if is_simple else _record, formula, node_class(formula, schema), schema
     )
     results = ", ".join(below.results)
     below.lines.append(
@@ -114,6 +145,44 @@ def python_formula_route(composition: Composition, formula: PythonFormula, below
         else f"{results} = record(({names},), {results})"
     )
     return below
+
+
+def _record_simple(
+    formula: PythonFormula, cls: type[GeneratedNode], schema: FunctionSchema, values: tuple[Any, ...], output: Any
+) -> Any:
+    """Record a call of an operator without lists and with one result: the common case."""
+    edges: list[Any] = []
+    requires_grad = False
+    for takes, value in zip(cls.takes_gradient, values):  # noqa: B905
+        if takes:
+            edge = None
+            if isinstance(value, TensorBase) and value._signature & GRAD:
+                edge = gradient_edge(value)
+                if edge is not None:
+                    requires_grad = True
+            edges.append(edge)
+    if not requires_grad:
+        return output
+    node = cls()
+    node.is_list = None
+    node.next_edges = tuple(edges)
+    node.sequence_nr = next_sequence_nr()
+    array = output.array
+    node.input_metadata = (array.shape, array.dtype)
+    node._outputs = ((array.shape, array.dtype, output._signature),)
+    if output._signature & DIFFERENTIABLE:
+        output._grad_fn = node
+        output.output_nr = 0
+        output._signature |= GRAD
+    if formula.setup_context is not None:
+        _set_up(formula, schema, node, values, output)
+        for each in node.non_differentiable or ():
+            if each is output:
+                output._grad_fn = None
+                output._signature &= ~GRAD
+    if node.to_save or needs_extras():
+        node.keep(output)
+    return output
 
 
 def _record(

@@ -34,10 +34,10 @@ def copy_before_write(tensor: TensorBase) -> TensorBase:
     return twin
 
 
-def attach_list(results: Sequence[TensorBase], node: Node, differentiable: int) -> None:
+def attach_list(results: Sequence[TensorBase | None], node: Node, differentiable: int) -> None:
     """Make `node` the maker of every result of differentiable dtype."""
     for output_nr, result in enumerate(results):
-        if result._signature & DTYPE_MASK & differentiable:
+        if result is not None and result._signature & DTYPE_MASK & differentiable:
             result._grad_fn = node
             result.output_nr = output_nr
             result._signature |= GRAD

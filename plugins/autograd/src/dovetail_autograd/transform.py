@@ -273,6 +273,8 @@ class Recording:
         returns = self.op.schema.returns
         if len(results) == 1 and len(returns) > 1:
             return self.list_outputs(results[0])
+        if "output_mask" in self.arguments:
+            return self.list_outputs(f"({', '.join(results)})")
         if len(results) == 1 and "[" in spelling(returns[0]):
             return self.list_outputs(results[0])
         if self.written is not None:
@@ -292,7 +294,9 @@ class Recording:
 
     def list_outputs(self, result: str) -> list[str]:
         return [
-            f"node.input_metadata = [(each.array.shape, each.array.dtype) for each in {result}]",
+            f"node.input_metadata = [None if each is None else (each.array.shape, each.array.dtype) for each in {result}]"
+            if "output_mask" in self.arguments
+            else f"node.input_metadata = [(each.array.shape, each.array.dtype) for each in {result}]",
             f"attach_list({result}, node, DIFFERENTIABLE)",
         ]
 
