@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from sys import getrefcount
 from typing import TYPE_CHECKING, Any
 from weakref import ref
@@ -178,11 +179,16 @@ def copy_like(grad: Any, model: Any) -> Any:
 
     A model that is not dense, or whose order is the usual one, gives the usual order.
     """
-    strides = getattr(model, "strides", None)
-    if strides is None or not hasattr(grad, "transpose") or len(strides) < 2:
+    strides = getattr(model, "strides", ())
+    for outer, inner in pairwise(strides):
+        if outer < inner:
+            break
+    else:
+        return grad.copy()
+    if not hasattr(grad, "transpose"):
         return grad.copy()
     order = sorted(range(len(strides)), key=lambda dim: -strides[dim])
-    if order == list(range(len(strides))) or not _is_dense(model, order):
+    if not _is_dense(model, order):
         return grad.copy()
     inverse = sorted(range(len(order)), key=order.__getitem__)
     return grad.transpose(order).copy().transpose(inverse)

@@ -58,6 +58,8 @@ def sum_array_to_shape(array: Any, shape: tuple[int, ...]) -> Any:
     """Return `array` summed over the dimensions along which `shape` was broadcast."""
     given = array.shape
     extra = len(given) - len(shape)
+    if given[extra:] == shape:
+        return array.sum(axis=tuple(range(extra)), dtype=array.dtype)
     axes = tuple([dim for dim in range(len(given)) if dim < extra or (shape[dim - extra] == 1 and given[dim] != 1)])
     return array.sum(axis=axes, keepdims=True, dtype=array.dtype).reshape(shape)
 

@@ -13,7 +13,7 @@ from contextvars import copy_context
 from functools import cache
 from heapq import heappop, heappush, heappushpop
 from threading import Thread
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, cast
 
 from dovetail_dispatcher import NoArrayKernelError, array_kernels
 from dovetail_dispatcher.array_calls import array_wrapper
@@ -27,7 +27,7 @@ from .accumulate import AccumulateGrad, leaves_are_watched, run_post_accumulate_
 from .anomaly import anomaly_mode
 from .evaluate import evaluate, run_leaf
 from .graph_task import PRUNED, GraphTask, current_task
-from .node import EdgeTuple, Node
+from .node import EdgeTuple, Metadata, Node
 from .validation import conform_array, conform_tensor
 
 EdgeOrNone: TypeAlias = "EdgeTuple | None"
@@ -181,7 +181,7 @@ def _run_arrays(task: GraphTask, grads: Sequence[Any]) -> None:
             if edge is None:
                 continue
             grad = grads[index]
-            target = edge[0]
+            target: Any = edge[0]
             if counts is not None and counts[target] >= PRUNED:
                 continue
             metadata = target.input_metadata
@@ -287,7 +287,7 @@ def _run_arrays(task: GraphTask, grads: Sequence[Any]) -> None:
             _aloud(task, _run_leaf_on_array, task, _ROOT, 0, target, grad)
 
 
-def _conformed(node: Node, index: int, grad: Any, target: Node, backend: Backend) -> Any:
+def _conformed(node: Node, index: int, grad: Any, target: Any, backend: Backend) -> Any:
     """Return `grad` with the shape and dtype that `target` wants; as it is if `target` is elsewhere."""
     if target.backend is not backend and target.backend is not None:
         return grad
@@ -297,12 +297,14 @@ def _conformed(node: Node, index: int, grad: Any, target: Node, backend: Backend
 
 def _run_leaf_on_array(task: GraphTask, node: Node, index: int, target: AccumulateGrad, grad: Any) -> None:
     """Bring a complete gradient to a leaf that has hooks, is captured, or is elsewhere."""
-    shape, dtype = target.input_metadata
+    shape, dtype = cast(Metadata, target.input_metadata)
     tensor = wrapper_of(task.backend)(grad, None)
     run_leaf(task, target, conform_tensor(node, index, tensor, shape, dtype, target.backend))
 
 
-def _gather_array(node: Node, index: int, edge: EdgeTuple, grad: Any, held: list[Any] | None, backend: Any) -> list[Any]:
+def _gather_array(
+    node: Node, index: int, edge: EdgeTuple, grad: Any, held: list[Any] | None, backend: Backend
+) -> list[Any]:
     """Add `grad` to what is held at one output of a node with several; return all that is held there."""
     metadata: Any = edge[0].input_metadata
     gathered: list[Any] = [None] * len(metadata) if held is None else held
@@ -377,7 +379,7 @@ def _run_tensors(
         for index, (edge, grad) in enumerate(zip(edges, grads, strict=False)):
             if edge is None:
                 continue
-            target = edge[0]
+            target: Any = edge[0]
             left = counts[target]
             counts[target] = left - 1
             if left >= PRUNED:

@@ -196,9 +196,8 @@ class FunctionNode(Node):
                     "one of them."
                 )
             backward = function.vjp
-        returned = backward(self, *grads)
-        if type(returned) is not tuple:
-            returned = (returned,)
+        result: Any = backward(self, *grads)
+        returned: tuple[Any, ...] = result if type(result) is tuple else (result,)
         if len(returned) != len(self.next_edges):
             returned = self._of_right_length(returned)
         for index, grad in enumerate(returned):

@@ -48,7 +48,7 @@ class GraphTask:
 
     counts: dict[Node, int] | None = None
     captures: dict[Node, list[tuple[int, int]]] | None = None
-    captured: Sequence[TensorBase | None] = ()
+    captured: list[TensorBase | None]
     kept: set[Node] | None = None
     needed: set[Node] | None = None
     node: Node | None = None
@@ -71,6 +71,7 @@ class GraphTask:
         self.create_graph = create_graph
         self.backend = backend
         self.outer = outer
+        self.captured = []
 
     @property
     def id(self) -> int:

@@ -102,7 +102,8 @@ class Node:
     @property
     def next_functions(self) -> tuple[Edge, ...]:
         """One (node or None, input number) per differentiable input."""
-        return tuple([Edge(None, 0) if edge is None else Edge(edge[0].presented(), edge[1]) for edge in self.next_edges])
+        edges = self.next_edges
+        return tuple([Edge(None, 0) if edge is None else Edge(edge[0].presented(), edge[1]) for edge in edges])
 
     def presented(self) -> Node:
         """Return this node for somebody outside the graph."""

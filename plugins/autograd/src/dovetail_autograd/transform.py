@@ -231,7 +231,10 @@ class Recording:
         if self.key & VIEW:
             return [f"{name}_edge = gradient_edge({name})"]
         if self.is_only:
-            return [f"fn = {name}._grad_fn", f"{name}_edge = leaf_edge({name}) if fn is None else (fn, {name}.output_nr)"]
+            return [
+                f"fn = {name}._grad_fn",
+                f"{name}_edge = leaf_edge({name}) if fn is None else (fn, {name}.output_nr)",
+            ]
         return [
             f"fn = {name}._grad_fn",
             f"if fn is not None: {name}_edge = fn, {name}.output_nr",
@@ -293,10 +296,11 @@ class Recording:
         return [f"node.input_metadata = {metadata}", *lines]
 
     def list_outputs(self, result: str) -> list[str]:
+        metadata = "(each.array.shape, each.array.dtype)"
+        if "output_mask" in self.arguments:
+            metadata = f"None if each is None else {metadata}"
         return [
-            f"node.input_metadata = [None if each is None else (each.array.shape, each.array.dtype) for each in {result}]"
-            if "output_mask" in self.arguments
-            else f"node.input_metadata = [(each.array.shape, each.array.dtype) for each in {result}]",
+            f"node.input_metadata = [{metadata} for each in {result}]",
             f"attach_list({result}, node, DIFFERENTIABLE)",
         ]
 

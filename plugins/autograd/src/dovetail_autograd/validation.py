@@ -28,9 +28,10 @@ def conform_array(node: Node, index: int, grad: Any, shape: tuple[int, ...], nat
     RuntimeError
         If the shape cannot be summed to `shape`, or a Function returned a complex gradient for a real input.
     """
-    if grad.shape != shape:
-        if not is_expandable(shape, grad.shape):
-            raise _wrong_shape(node, index, grad.shape, shape)
+    found = grad.shape
+    if found != shape:
+        if found[len(found) - len(shape) :] != shape and not is_expandable(shape, found):
+            raise _wrong_shape(node, index, found, shape)
         grad = calls.sum_array_to_shape(grad, shape)
     if grad.dtype != native:
         bits = backend.arrays.dtype_bits

@@ -128,8 +128,8 @@ def _saved(saved: SavedValue) -> str:
 
 
 def _body(derivative: Derivative, over: Over) -> list[str]:
-    parameters = ["node: Any", *([] if over == "tensors" else ["k: Any"]), *[f"{name}: Any" for name in derivative.gradients]]
-    head = f"def {body_name(derivative.function, over)}({', '.join(parameters)}) -> Any:"
+    parameters = ["node", *([] if over == "tensors" else ["k"]), *derivative.gradients]
+    head = f"def {body_name(derivative.function, over)}({', '.join([f'{name}: Any' for name in parameters])}) -> Any:"
     saved = {value.name: value for value in derivative.saved}
     if len(derivative.inputs) == 1:
         formula = derivative.formulas[0]
