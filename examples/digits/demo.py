@@ -18,7 +18,7 @@ from sklearn.model_selection import train_test_split
 
 import dovetail
 from dovetail import Tensor, nn
-from dovetail.command import show_explanation, show_plugins
+from dovetail.command import plugins
 
 EPOCHS = 30
 BATCH = 32
@@ -85,7 +85,7 @@ def train() -> tuple[nn.Module, Tensor, float]:
 def main() -> None:
     """Show the plugins, train, and explain one call."""
     dovetail.manual_seed(SEED)
-    show_plugins(console)
+    plugins()
     begin = time.perf_counter()
     model, images, tested = train()
     console.print(f"trained in {time.perf_counter() - begin:.1f} s")
@@ -93,7 +93,8 @@ def main() -> None:
     first, activation, *_ = model
     console.rule("one call, explained")
     hidden = first(images[:2])
-    show_explanation(dovetail.explain(dovetail.ops.activations.squareplus, hidden, activation.b), console)
+    explanation = dovetail.explain(dovetail.ops.activations.squareplus, hidden, activation.b)
+    console.print(str(explanation), markup=False, soft_wrap=True)
     console.rule("its graph")
     loss = nn.CrossEntropyLoss()(model(images[:2]), dovetail.tensor([0, 1]))
     console.print(f"grad_fn of the loss: {loss.grad_fn.name()}, made by {loss.grad_fn.next_functions[0][0].name()}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import threading
+import weakref
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from small_library import tensor
 import dovetail_autograd as autograd
 from dovetail_autograd import Function
 from dovetail_dispatcher import ops
+from dovetail_kernel import replace_array
 
 mul, add, exp = ops.aten.mul.Tensor, ops.aten.add.Tensor, ops.aten.exp.default
 total = ops.aten.sum.default
@@ -220,6 +222,50 @@ def test_there_is_one_accumulator_per_leaf():
     assert a.grad_fn.next_functions[0][0]._sequence_nr() == 2**64 - 1
 
 
+def test_a_leaf_dies_with_its_last_reference():
+    x = tensor([1.0], True)
+    mul(x, x)
+    last = weakref.ref(x)
+    del x
+    assert last() is None
+
+
+def test_a_graph_keeps_its_leaves():
+    x = tensor([1.0], True)
+    y = add(x, x)
+    last = weakref.ref(x)
+    del x
+    assert last() is y.grad_fn.next_functions[0][0].variable
+
+
+def test_an_accumulator_that_was_seen_keeps_its_leaf_and_dies_with_its_graph():
+    x = tensor([1.0], True)
+    y = add(x, x)
+    node = y.grad_fn.next_functions[0][0]
+    del y
+    assert add(x, x).grad_fn.next_functions[0][0] is node
+    last, leaf = weakref.ref(node), weakref.ref(x)
+    del x
+    assert node.variable is leaf()
+    del node
+    assert (last(), leaf()) == (None, None)
+
+
+def test_a_leaf_with_another_array_takes_gradients_of_its_shape():
+    x = tensor([1.0], True)
+    mul(x, x)
+    replace_array(x, np.ones((2, 2), np.float32))
+    total(mul(x, x)).backward()
+    assert x.grad.array.tolist() == [[2.0, 2.0], [2.0, 2.0]]
+
+
+def test_gradients_of_a_leaf_with_gradient_add_up():
+    x = tensor([3.0], True)
+    for expected in (6.0, 12.0):
+        total(mul(x, x)).backward()
+        assert x.grad.array.tolist() == [expected]
+
+
 def test_a_million_nodes_run_and_are_freed_without_recursion():
     x = tensor([1.0], True)
     zero = tensor([0.0])
@@ -270,6 +316,20 @@ def test_callbacks_run_at_the_end_and_only_inside():
     assert order == ["leaf", "callback"]
     with pytest.raises(RuntimeError, match="Final callbacks can only be installed during backward pass"):
         autograd.queue_callback(lambda: None)
+
+
+def test_a_callback_may_queue_another():
+    x = tensor([1.0], True)
+    order = []
+
+    def callback():
+        order.append("first")
+        autograd.queue_callback(lambda: order.append("second"))
+
+    y = mul(x, x)
+    y.register_hook(lambda grad: autograd.queue_callback(callback))
+    total(y).backward()
+    assert order == ["first", "second"]
 
 
 def test_two_threads_add_up():

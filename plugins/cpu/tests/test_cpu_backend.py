@@ -17,7 +17,7 @@ from dovetail_dispatcher import ops, registry
 from dovetail_kernel import DispatchKey, plugin_manager
 
 VIEWS = {
-    "alias": aten.alias,
+    "alias": ops.aten.alias,
     "as_strided": lambda x: aten.as_strided(x, (2, 2), (1, 2), 1),
     "detach": lambda x: x.detach(),
     "diagonal": lambda x: x.diagonal(),

@@ -171,9 +171,16 @@ def test_formulas_of_another_library_see_the_operators_of_the_base_library(libra
 
 def test_array_bodies_check_the_version_of_what_was_saved() -> None:
     text = (ATEN / "_generated" / "derivatives.py").read_text(encoding="utf-8")
-    body = text[text.index("def mul_Tensor_arrays") : text.index("def mul_Scalar_tensors")]
+    body = text[text.index("def mul_Tensor_arrays") : text.index("def mul_Tensor_real")]
     assert "if version is not None and version.value != node._other_version:" in body
     assert "grad_self = k.mul(grad, k.conj(other))" in body
+
+
+def test_bodies_for_real_arrays_have_no_conjugates() -> None:
+    text = (ATEN / "_generated" / "derivatives.py").read_text(encoding="utf-8")
+    body = text[text.index("def mul_Tensor_real") : text.index("def mul_Scalar_tensors")]
+    assert "grad_self = k.mul(grad, other)" in body
+    assert "    real_arrays=mul_Tensor_real,\n" in text
 
 
 def test_optional_inputs_may_be_none_in_array_bodies() -> None:

@@ -93,9 +93,7 @@ def _on_new_thread(task: GraphTask, *arguments: Any) -> Sequence[TensorBase | No
     return task.captured
 
 
-def _run(
-    task: GraphTask, grads: Sequence[TensorBase], wanted: Sequence[EdgeTuple] | None, capture: bool
-) -> None:
+def _run(task: GraphTask, grads: Sequence[TensorBase], wanted: Sequence[EdgeTuple] | None, capture: bool) -> None:
     before = state()
     if wanted is not None:
         task.want(wanted, capture)
@@ -368,9 +366,7 @@ def _leave_arrays(
     _aloud(task, _run_tensors, task, node, (*edges, *waiting), (*grads, *held))
 
 
-def _run_tensors(
-    task: GraphTask, node: Node, edges: Sequence[EdgeOrNone], grads: Sequence[TensorBase | None]
-) -> None:
+def _run_tensors(task: GraphTask, node: Node, edges: Sequence[EdgeOrNone], grads: Sequence[TensorBase | None]) -> None:
     """The engine's loop over tensors; like that over arrays, it begins with `grads` as if `node` had returned them."""
     counts = task.count(edges)
     buffers: dict[Node, Any] = {}

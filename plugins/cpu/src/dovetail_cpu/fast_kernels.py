@@ -10,6 +10,7 @@ from . import (
     fast_activations,
     fast_arithmetic,
     fast_indexing,
+    fast_losses,
     fast_matmul,
     fast_normalization,
     fast_reductions,
@@ -25,6 +26,7 @@ FAST_FAMILIES: Final[tuple[Define, ...]] = (
     fast_activations.define,
     fast_normalization.define,
     fast_indexing.define,
+    fast_losses.define,
     fast_views.define,
 )
 """For the last argument of `dovetail_aten.array_kernels.register_array_kernels`."""

@@ -87,6 +87,15 @@ def define(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
             return result
         return reduce(self, dims, None, None, keepdim)
 
+    generic_sum_to = kernel.helpers["sum_to"]
+
+    @kernel.helper("sum_to")
+    def sum_to(self: Any, shape: Sequence[int]) -> Any:
+        # What a gradient of a bias needs.
+        if self.ndim == 2 and self.dtype in _BLAS and self.shape[1:] == tuple(shape):
+            return reduce(self, 0)
+        return generic_sum_to(self, shape)
+
     @kernel.named("mean", "mean.dim")
     def mean(self: Any, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
         if dtype is not None or self.dtype in accumulators:

@@ -1,0 +1,63 @@
+"""The negative log likelihood of many samples that all count alike: one look-up forward, one assignment backward."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy
+
+from dovetail_aten.array_kernels import KernelTable
+from dovetail_aten.capabilities import Capabilities
+
+NONE, MEAN = 0, 1
+_FLOATS: Final = frozenset(map(numpy.dtype, (numpy.float32, numpy.float64)))
+_LONG: Final = numpy.dtype(numpy.int64)
+_UNSIGNED: Final = numpy.dtype(numpy.uint64)
+_CACHED_ROWS: Final = 64
+
+
+def define(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
+    """Define the kernels of this family."""
+    generic_forward = kernel.kernels["nll_loss_forward"].fn
+    generic_backward = kernel.kernels["nll_loss_backward"].fn
+    highest: Any = numpy.maximum.reduce
+    add: Any = numpy.add.reduce
+    rows: dict[int, Any] = {}
+
+    def rows_of(samples: int) -> Any:
+        """Return the numbers below `samples`."""
+        found = rows.get(samples)
+        if found is None:
+            if len(rows) >= _CACHED_ROWS:
+                rows.clear()
+            found = rows[samples] = numpy.arange(samples)
+        return found
+
+    def all_count(self: Any, target: Any, weight: Any, ignore_index: int) -> bool:
+        """Return whether every sample has a class of its own in range, and none is weighted or ignored."""
+        if weight is not None or self.ndim != 2 or self.dtype not in _FLOATS or target.dtype != _LONG:
+            return False
+        samples, classes = self.shape
+        if target.shape != (samples,) or not samples or 0 <= ignore_index < classes:
+            return False
+        # Read as unsigned, a negative class is beyond the last one too.
+        return bool(highest(target.view(_UNSIGNED)) < classes)
+
+    @kernel.named("nll_loss_forward")
+    def nll_loss_forward(self: Any, target: Any, weight: Any, reduction: int, ignore_index: int) -> tuple[Any, Any]:
+        if reduction == NONE or not all_count(self, target, weight, ignore_index):
+            return generic_forward(self, target, weight, reduction, ignore_index)
+        samples = len(target)
+        total = -add(self[rows_of(samples), target])
+        return (total / samples if reduction == MEAN else total), numpy.array(samples, self.dtype)
+
+    @kernel.named("nll_loss_backward")
+    def nll_loss_backward(
+        grad_output: Any, self: Any, target: Any, weight: Any, reduction: int, ignore_index: int, total_weight: Any
+    ) -> Any:
+        if reduction == NONE or grad_output.size != 1 or not all_count(self, target, weight, ignore_index):
+            return generic_backward(grad_output, self, target, weight, reduction, ignore_index, total_weight)
+        result = numpy.zeros(self.shape, self.dtype)
+        slope = -grad_output
+        result[rows_of(len(target)), target] = slope / total_weight if reduction == MEAN else slope
+        return result
