@@ -48,7 +48,7 @@ def differentiable() -> list[str]:
 
 
 def in_double(value: Any, factor: float = 1.0) -> Any:
-    """Return an argument in double precision, so that differences are precise, and shifted off the kinks at integers."""
+    """Return an argument in double precision, so that differences are precise, shifted off the kinks at integers."""
     if isinstance(value, dovetail.Tensor) and value.is_floating_point():
         return value.detach().double() * factor + 0.0137
     if isinstance(value, list):

@@ -30,7 +30,7 @@ def call_error(op: Operator, error: Exception, *operands: TensorBase | None) -> 
     return error
 
 
-def broadcast_error(shapes: list[tuple[int, ...]]) -> RuntimeError | None:
+def broadcast_error(shapes: Sequence[Sequence[int]]) -> RuntimeError | None:
     """Return the error for the first two shapes that do not broadcast, or None."""
     sizes: tuple[int, ...] = ()
     for shape in shapes:
@@ -46,7 +46,7 @@ def broadcast_error(shapes: list[tuple[int, ...]]) -> RuntimeError | None:
     return None
 
 
-def broadcast_shape(shapes: list[tuple[int, ...]]) -> tuple[int, ...] | None:
+def broadcast_shape(shapes: Sequence[Sequence[int]]) -> tuple[int, ...] | None:
     """Return the shape that `shapes` broadcast to, or None if they do not."""
     ndim = max(map(len, shapes))
     result = []

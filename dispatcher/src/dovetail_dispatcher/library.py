@@ -188,8 +188,8 @@ class Library:
         plain
             A faster callable that takes the tensor arguments alone; used when all others have their defaults.
         into
-            A callable ``(*arrays, out=array)`` that writes its result into `out`, such as a NumPy ufunc; used by in-place
-            variants when all other arguments have their defaults.
+            A callable ``(*arrays, out=array)`` that writes its result into `out`, such as a NumPy ufunc; used by
+            in-place variants when all other arguments have their defaults.
         into_any
             The same with all parameters of `fn`, for other values of these.
 

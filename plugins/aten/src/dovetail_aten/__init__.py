@@ -30,7 +30,7 @@ from .factories import (  # type: ignore[no-redef] # with requires_grad and out,
 from .from_data import as_tensor, asarray, from_numpy, tensor
 from .generator import Generator, initial_seed, manual_seed, seed
 from .generator import default_generator as default_generator
-from .norms import norm  # noqa: E402
+from .norms import norm  # type: ignore[no-redef]
 from .printing import get_printoptions, printoptions, set_printoptions
 from .tensor import Tensor
 

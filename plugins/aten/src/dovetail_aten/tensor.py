@@ -58,7 +58,7 @@ class Tensor(TensorMethods):
     _is_plain: ClassVar[bool] = True
     __array_priority__: ClassVar[int] = 1000
 
-    norm = norm
+    norm = norm  # type: ignore[assignment]  # other defaults than the operators of the name have
 
     # -- making tensors of tensors -------------------------------------------------------------------------------
 

@@ -193,7 +193,7 @@ def test_registering_hands_every_kernel_to_the_library_and_returns_the_helpers()
     registered = {}
 
     class Library:
-        def array_impl(self, name, fn, *, plain=None, into=None):
+        def array_impl(self, name, fn, *, plain=None, into=None, into_any=None):
             registered[name] = (fn, plain, into)
 
     helpers = register_array_kernels(Library(), np, cpu.CpuCapabilities(cpu.CpuArrays()))

@@ -31,7 +31,7 @@ class CpuArrays(ArrayBackend):
     dtype_bits = DTYPE_BITS
     native_dtypes = NATIVE_DTYPES
     error_state = ERROR_STATE
-    lift = staticmethod(np.asarray)
+    lift = staticmethod(np.asarray)  # type: ignore[assignment]  # a method in Python would cost as much again
 
     def is_contiguous(self, array: Any) -> bool:
         """Return whether the elements of `array` lie in C order without gaps."""

@@ -46,7 +46,8 @@ def define(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
     @kernel.named("nll_loss_forward")
     def nll_loss_forward(self: Any, target: Any, weight: Any, reduction: int, ignore_index: int) -> tuple[Any, Any]:
         if reduction == NONE or not all_count(self, target, weight, ignore_index):
-            return generic_forward(self, target, weight, reduction, ignore_index)
+            general: tuple[Any, Any] = generic_forward(self, target, weight, reduction, ignore_index)
+            return general
         samples = len(target)
         total = -add(self[rows_of(samples), target])
         return (total / samples if reduction == MEAN else total), numpy.array(samples, self.dtype)
