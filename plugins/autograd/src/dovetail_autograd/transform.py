@@ -171,6 +171,7 @@ class Recording:
         below.bindings.update(
             BACKEND=self.backend,
             GRAD=GRAD,
+            VIEW=VIEW,
             DIFFERENTIABLE=DIFFERENTIABLE & DTYPE_MASK,
             Node=build_node_class(formula, has_list, not self.key & COMPLEX),
             VersionCounter=VersionCounter,
@@ -229,7 +230,14 @@ class Recording:
         if kind == "Tensor?" or self.key & PYTHON_SCALAR:
             return [f"{name}_edge = edge_of({name})"]
         if self.key & VIEW:
-            return [f"{name}_edge = gradient_edge({name})"]
+            return [
+                f"fn = {name}._grad_fn",
+                f"if {name}._signature & VIEW and (fn is None or {name}._counter.value != {name}._meta.view.attr_version):",
+                f"    {name}_edge = gradient_edge({name})",
+                f"elif fn is not None: {name}_edge = fn, {name}.output_nr",
+                f"elif {name}._signature & GRAD: {name}_edge = leaf_edge({name})",
+                f"else: {name}_edge = None",
+            ]
         if self.is_only:
             return [
                 f"fn = {name}._grad_fn",

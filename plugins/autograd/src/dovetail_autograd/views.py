@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from dovetail_kernel.signature import GRAD, NO_GRAD, NORMAL, VIEW
 from dovetail_kernel.state import dispatch_state, set_state, state
 from dovetail_kernel.tensor_base import TensorBase
+from dovetail_kernel.version import VersionCounter
 
 from . import calls
 from .autograd_meta import AutogradMeta, gradient_edge, requires_grad
@@ -87,7 +88,9 @@ def set_view(result: TensorBase, base: TensorBase, creation_meta: CreationMeta) 
     if meta is None:
         meta = result._meta = AutogradMeta()
     counter = result._counter
-    meta.view = ViewInfo(base, creation_meta, 0 if counter is None else counter.value)
+    if counter is None:
+        counter = result._counter = VersionCounter()
+    meta.view = ViewInfo(base, creation_meta, counter.value)
     result._signature |= GRAD | VIEW
 
 

@@ -43,10 +43,12 @@ def define(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
             or dtype not in _BLAS
             or mat1.ndim != 2
             or mat2.ndim != 2
-            or mat1.shape[1] != mat2.shape[0]
         ):
             return generic_addmm(self, mat1, mat2, beta=beta, alpha=alpha)
-        result = mat1.dot(mat2)
+        try:
+            result = mat1.dot(mat2)
+        except ValueError:
+            return generic_addmm(self, mat1, mat2, beta=beta, alpha=alpha)
         if alpha != 1:
             numpy.multiply(result, numbers.of_dtype(alpha, dtype), out=result)
         try:

@@ -57,6 +57,8 @@ def cross_entropy_loss(
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
     class_dim = 0 if self.ndim == 1 else 1
     log_probabilities = F._log_softmax(self, class_dim, False)
+    if label_smoothing == 0.0 and self.array.ndim == 2 and target.array.ndim == 1:
+        return F.nll_loss_forward(log_probabilities, target, weight, reduction, ignore_index)[0]
     if tuple(self.shape) == tuple(target.shape):
         return _with_probabilities(log_probabilities, target, weight, reduction, ignore_index, label_smoothing)
     if label_smoothing > 0.0:
