@@ -44,7 +44,7 @@ THIRD_PARTY = {
     "dovetail-aten": set(),
     "dovetail-cpu": {"ml-dtypes", "numpy"},
     "dovetail-cuda": {"numpy"},
-    "dovetail": {"numpy", "rich", "safetensors", "typer"},
+    "dovetail": {"numpy", "rich", "typer"},
 }
 
 EXTRAS = {
