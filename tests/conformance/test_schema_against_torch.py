@@ -25,6 +25,10 @@ def torch_schemas() -> list[Any]:
     return schemas
 
 
+SCHEMAS = torch_schemas()
+"""Read when the module is imported: PyTorch crashes on it once other tests have destroyed libraries of its own."""
+
+
 def value(default: Any) -> Any:
     return list(default) if isinstance(default, tuple) else default
 
@@ -69,8 +73,7 @@ def both(text: str) -> tuple[FunctionSchema | None, Any]:
 
 def test_every_operator_of_torch_is_read_and_written_as_torch_does() -> None:
     different = []
-    schemas = torch_schemas()
-    for schema in schemas:
+    for schema in SCHEMAS:
         text = str(schema)
         ours, theirs = both(text)
         names = [argument.name for argument in theirs.arguments]
@@ -78,7 +81,7 @@ def test_every_operator_of_torch_is_read_and_written_as_torch_does() -> None:
             continue  # other tests define operators of their own, on purpose with odd schemas
         if ours is None or str(ours) != text or describe(ours) != describe(theirs):
             different.append((text, str(ours)))
-    assert len(schemas) > 2000
+    assert len(SCHEMAS) > 2000
     assert different == []
 
 

@@ -14,7 +14,7 @@ import pytest
 import dovetail
 from dovetail import load, nn, optim, save
 
-safetensors_numpy = pytest.importorskip("safetensors.numpy")
+safetensors_numpy = pytest.importorskip("safetensors.numpy", reason="the reference implementation of the format")
 
 
 def round_trip(value, **options):

@@ -176,3 +176,9 @@ def test_an_appended_argument_with_a_default_is_backward_compatible() -> None:
 def test_an_appended_argument_without_a_default_is_not_backward_compatible() -> None:
     old = parse_schema("f(Tensor x) -> Tensor")
     assert not parse_schema("f(Tensor x, int n) -> Tensor").is_backward_compatible_with(old)
+
+
+def test_the_name_of_a_constant_does_not_stand_for_a_whole_list() -> None:
+    assert parse_schema("f(int[2] n=1) -> ()").arguments[0].default_value == (1, 1)
+    with pytest.raises(SchemaError, match="but found 'ident'"):
+        parse_schema("f(int[2] n=float) -> ()")

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from .signature import GRAD
-
 if TYPE_CHECKING:
     from .tensor_base import TensorBase
 
@@ -100,8 +98,3 @@ def set_autograd_interface(new: AutogradInterface) -> None:
     """Put the answers of an autograd plugin in force."""
     global interface
     interface = new
-
-
-def may_require_grad(tensor: TensorBase) -> bool:
-    """Return whether the signature of `tensor` says that it requires grad, or may come to."""
-    return bool(tensor._signature & GRAD)

@@ -123,14 +123,12 @@ class Traversal:
         AttributeError
             If there is no such attribute, or it is not a module.
         """
-        from .module import Module
-
         module = cast("Module", self)
         for name in target.split(".") if target else ():
             found = _attribute(module, name)
-            if not isinstance(found, Module):
+            if not isinstance(found, Traversal):  # which is what every Module is, and nothing else
                 raise AttributeError(f"`{name}` is not an nn.Module. named_modules() lists the submodules.")
-            module = found
+            module = cast("Module", found)
         return module
 
     def get_parameter(self, target: str) -> Parameter:

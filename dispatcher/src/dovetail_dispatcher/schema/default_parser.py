@@ -59,7 +59,10 @@ class DefaultParser(Cursor):
         elem = declared.elem
         wanted = None if isinstance(elem, SymBoolType) else _LIST_ELEMENTS.get(elem.collapsed)
         values: tuple[Any, ...]
-        if declared.size is not None and self.tokens[self.index] != "[":
+        token = self.tokens[start]
+        named = lexer.is_identifier(token) and token not in _WORDS
+        # One literal stands for every element of a list of known size; the name of a constant does not.
+        if declared.size is not None and token != "[" and not named:
             values = (self.constant(elem),) * declared.size
         else:
             values = self.list_constant(elem)

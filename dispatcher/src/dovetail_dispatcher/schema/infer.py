@@ -56,8 +56,7 @@ def infer_schema(
     if isinstance(mutates_args, str) and mutates_args != "unknown":
         raise ValueError(
             "mutates_args must either be a sequence of the names of the arguments that are mutated or the string "
-            "'unknown'. "
-            f"Write mutates_args=({mutates_args!r},)."
+            f"'unknown'. Write mutates_args=({mutates_args!r},)."
         )
     mutated = None if isinstance(mutates_args, str) else tuple(mutates_args)
     signature = _Signature(prototype_function)

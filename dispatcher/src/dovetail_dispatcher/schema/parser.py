@@ -7,6 +7,7 @@ from .default_parser import DefaultParser
 from .errors import SchemaError, schema_error
 from .function_schema import NO_DEFAULT, Argument, FunctionSchema, OperatorName
 from .type_parser import TypeParser
+from .types import ListType
 
 
 def parse_schema(text: str) -> FunctionSchema:
@@ -102,7 +103,8 @@ class _Parser(TypeParser, DefaultParser):
                 names.add(argument.name)
                 if argument.has_default_value():
                     optional_seen = True
-                elif optional_seen and not kwarg_only:
+                elif optional_seen and not kwarg_only and not isinstance(argument.real_type, ListType):
+                    # PyTorch lets lists through, which old serialized schemas have without their defaults.
                     raise self.error(
                         f"Non-default positional argument follows default argument. Parameter {argument.name}",
                         f"Give {argument.name} a default, move it to the front, or make it keyword-only with '*'.",

@@ -252,15 +252,26 @@ class ListType(Type):
         return made
 
 
+def _as_element(elem: Type) -> Type:
+    """Return `elem` as a container keeps it."""
+    if isinstance(elem, SymBoolType):
+        return elem
+    if isinstance(elem, OptionalType):
+        return OptionalType(_as_element(elem.elem))
+    if isinstance(elem, ListType):
+        return ListType(_as_element(elem.elem), elem.size)
+    return elem.collapsed
+
+
 class ContainerType(Type):
-    """A type with several element types. As in PyTorch these are the collapsed ones."""
+    """A type with several element types. As in PyTorch these are the collapsed ones, but for ``SymBool``."""
 
     __slots__ = ("elems",)
     elems: tuple[Type, ...]
     template: ClassVar[tuple[str, str]]
 
     def __new__(cls, *elems: Type) -> Self:
-        elems = tuple([elem.collapsed for elem in elems])
+        elems = tuple([_as_element(elem) for elem in elems])
         known: Self | None = Type._interned.get((cls, *elems))
         if known is not None:
             return known

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dovetail_kernel import Backend, Device, backend, get_default_device, plugin_manager
+from dovetail_kernel import Backend, Device, backend, get_default_device, has_backend, plugin_manager
 
 __all__ = ["as_device", "backend_for", "ready_backend"]
 
@@ -43,8 +43,6 @@ _ready: dict[str, Backend] = {}
 
 
 def _load(name: str) -> Backend:
-    from dovetail_kernel import has_backend
-
     if not has_backend(name) or not backend(name).is_attached:
         try:
             plugin_manager.load_backend(name)

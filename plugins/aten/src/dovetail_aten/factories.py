@@ -11,7 +11,6 @@ from typing import Any
 from dovetail_dispatcher import registry
 from dovetail_kernel import (
     Layout,
-    TensorBase,
     bump_version,
     float64,
     get_default_dtype,
@@ -26,10 +25,11 @@ from dovetail_kernel import dtype as DType
 from dovetail_kernel.signature import NO_GRAD
 
 from ._generated import functions as aten
-from .backend_select import check_size, is_selected_here, route_below
+from .backend_select import is_selected_here, route_below
 from .devices import as_device, backend_for
 from .from_data import as_dtype, refuse_pinning
 from .generator import Generator
+from .sizes import shape_of
 from .tensor import Tensor
 
 __all__ = [
@@ -414,33 +414,6 @@ def randint_like(input: Tensor, *bounds: int, requires_grad: bool = False, **opt
     """Return integers: ``randint_like(x, high)``, ``randint_like(x, low, high)``. Other parameters as `zeros_like`."""
     own = {"dtype": input.dtype, "device": input.device}
     return randint(*bounds, tuple(input.shape), requires_grad=requires_grad, **{**own, **options})
-
-
-def shape_of(function: str, sizes: tuple[Any, ...], size: Any) -> tuple[int, ...]:
-    """Return a shape given as separate numbers, as one sequence, or by keyword.
-
-    Raises
-    ------
-    TypeError
-        If it is missing, or no shape.
-    """
-    if size is not None:
-        sizes = (size,)
-    if not sizes:
-        raise TypeError(f'{function}() missing 1 required positional arguments: "size"')
-    first = sizes[0]
-    if first.__class__ is not int and len(sizes) == 1 and isinstance(first, list | tuple):
-        sizes = tuple(first)
-    try:
-        shape = tuple([index(n) for n in sizes])
-    except TypeError:
-        wrong = next(n for n in sizes if not hasattr(n, "__index__") or isinstance(n, TensorBase))
-        raise TypeError(
-            f"{function}(): argument 'size' (position 1) must be tuple of ints, not {type(wrong).__name__}. Give ints."
-        ) from None
-    if shape and min(shape) < 0:
-        check_size(function, shape)
-    return shape
 
 
 def check_range(start: Any, end: Any, step: Any) -> None:

@@ -281,9 +281,8 @@ def _from_anything(data: Any, wanted: dtype | None, device: Any) -> Any:
     shape = _shape_of(data)
     if shape and shape[0] and (_is_host_array(data[0]) or _is_host_array(data[-1])):
         warnings.warn(
-            "Creating a tensor from a list of numpy.ndarrays is extremely slow. Please consider converting the "
-            "list to a "
-            "single numpy.ndarray with numpy.array() before converting to a tensor.",
+            "Creating a tensor from a list of numpy.ndarrays is extremely slow. Please consider converting the list "
+            "to a single numpy.ndarray with numpy.array() before converting to a tensor.",
             UserWarning,
             stacklevel=3,
         )

@@ -122,9 +122,8 @@ def _as_tuple(index: Any) -> tuple[Any, ...]:
     if isinstance(index, TensorBase) or not isinstance(index, Sequence) or not _is_legacy_tuple(index):
         return (index,)
     warnings.warn(
-        "Using a non-tuple sequence for multidimensional indexing is deprecated: use x[tuple(seq)] instead of "
-        "x[seq], or "
-        "x[dovetail.tensor(seq)] for an index tensor.",
+        "Using a non-tuple sequence for multidimensional indexing is deprecated: use x[tuple(seq)] instead of x[seq], "
+        "or x[dovetail.tensor(seq)] for an index tensor.",
         UserWarning,
         stacklevel=3,
     )

@@ -8,6 +8,7 @@ from typing import Any
 
 from dovetail_kernel import dtype, promote_types
 
+from .broadcasting import elementwise_layout
 from .memory_layout import contiguous_strides, dense_strides_like
 
 __all__ = ["MetaArray"]
@@ -111,9 +112,9 @@ class MetaArray:
 
     def __add__(self, other: MetaArray) -> MetaArray:
         """Return the sum, which is what gradients that meet are made into."""
-        from .meta_kernels.table import elementwise
-
-        return elementwise([self, other], promote_types(self.dtype, other.dtype))
+        layouts = [(array.shape, array.element_strides) for array in (self, other)]
+        shape, strides = elementwise_layout(layouts)
+        return MetaArray(shape, promote_types(self.dtype, other.dtype), strides)
 
     def __getitem__(self, key: Any) -> MetaArray:
         """Return the view that integers, slices, ``...`` and None select."""

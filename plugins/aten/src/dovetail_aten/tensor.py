@@ -42,6 +42,7 @@ from .conversion import conversion_of
 from .devices import as_device
 from .memory_layout import is_contiguous
 from .norms import norm
+from .sizes import shape_of
 
 __all__ = ["Tensor"]
 
@@ -167,9 +168,8 @@ class Tensor(TensorMethods):
             return memo[id(self)]
         if not self.is_leaf:
             raise RuntimeError(
-                "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at "
-                "the moment. "
-                "Copy x.detach() instead."
+                "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the "
+                "moment. Copy x.detach() instead."
             )
         from copy import deepcopy
 
@@ -444,8 +444,6 @@ _SLOTS = ("array", "_signature", "_grad_fn", "output_nr", "_storage", "_counter"
 def _new(
     factory: Any, like: TensorBase, sizes: tuple[Any, ...], size: Any, options: dict[str, Any], requires_grad: bool
 ) -> Any:
-    from .factories import shape_of
-
     made = factory(like, shape_of(factory.__name__, sizes, size), **options)
     if requires_grad:
         made.requires_grad = True

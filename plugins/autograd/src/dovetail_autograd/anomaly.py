@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from dovetail_kernel.tensor_base import TensorBase
 
+from .recording import TRACEBACK, anomaly_changed
+
 if TYPE_CHECKING:
     from .node import Node
 
@@ -17,9 +19,6 @@ _mode: ContextVar[tuple[bool, bool]] = ContextVar("dovetail_anomaly_mode", defau
 
 anomaly_mode = _mode.get
 """Return whether anomaly mode is on, and whether it looks for nan."""
-
-TRACEBACK = "traceback_"
-"""Key under which a node's `metadata` has the formatted stack of its recording, as in PyTorch."""
 
 
 def is_anomaly_enabled() -> bool:
@@ -81,17 +80,8 @@ class detect_anomaly:
 
 
 def _set(mode: bool, check_nan: bool) -> None:
-    from .recording import anomaly_changed
-
     _mode.set((mode, check_nan))
     anomaly_changed(mode)
-
-
-def remember_where(node: Node) -> None:
-    """Note the stack on `node`, which is being recorded."""
-    from traceback import format_stack  # only this mode needs it
-
-    node.metadata[TRACEBACK] = format_stack()[:-1]
 
 
 @contextmanager

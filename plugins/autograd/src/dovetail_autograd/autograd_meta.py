@@ -154,3 +154,11 @@ def requires_grad(tensor: TensorBase) -> bool:
         return True
     meta = tensor._meta
     return bool(meta.requires_grad or requires_grad(meta.view.base))
+
+
+def retain_on_node(tensor: TensorBase) -> None:
+    """Let the node that made `tensor` keep its gradient."""
+    edge = gradient_edge(tensor)
+    if edge is not None and not edge[0].is_leaf:
+        node, output_nr = edge[0], edge[1]
+        node._make_hooks().retained[output_nr] = weakref.ref(tensor)

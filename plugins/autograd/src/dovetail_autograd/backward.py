@@ -142,7 +142,9 @@ def grad(
     if is_grads_batched:
         from .batched import grad_batched
 
-        return grad_batched(as_tuple(outputs), inputs, as_tuple(grad_outputs), retain_graph, create_graph, allow_unused)
+        return grad_batched(
+            grad, as_tuple(outputs), inputs, as_tuple(grad_outputs), retain_graph, create_graph, allow_unused
+        )
     roots, grads = _roots(as_tuple(outputs), grad_outputs)
     found = list(
         execute(roots, grads, create_graph if retain_graph is None else retain_graph, create_graph, wanted, True)
@@ -240,16 +242,13 @@ def _checked(index: int, gradient: Any, output: Any, shape: tuple[int, ...]) -> 
         raise TypeError(f"gradients can be either Tensors or None, but got {type(gradient).__name__}")
     if gradient.array.shape != shape:
         raise RuntimeError(
-            f"Mismatch in shape: grad_output[{index}] has a shape of {gradient.shape} and output[{index}] has a "
-            "shape of "
-            f"dovetail.Size({list(shape)}). Give a gradient of the output's shape."
+            f"Mismatch in shape: grad_output[{index}] has a shape of {gradient.shape} and output[{index}] has a shape "
+            f"of dovetail.Size({list(shape)}). Give a gradient of the output's shape."
         )
     differs = isinstance(output, TensorBase) and (gradient._signature ^ output._signature) & DTYPE_MASK
     if differs and (output.dtype.is_complex or gradient.dtype.is_complex):
         raise RuntimeError(
-            "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch "
-            "in dtype: "
-            f"grad_output[{index}] has a dtype of {gradient.dtype} and output[{index}] has a dtype of "
-            f"{output.dtype}."
+            "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
+            f"grad_output[{index}] has a dtype of {gradient.dtype} and output[{index}] has a dtype of {output.dtype}."
         )
     return gradient

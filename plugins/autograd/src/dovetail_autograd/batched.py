@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from dovetail_kernel.tensor_base import TensorBase
@@ -22,6 +22,7 @@ def stack(tensors: Sequence[TensorBase]) -> TensorBase:
 
 
 def grad_batched(
+    grad: Callable[..., tuple[TensorBase | None, ...]],
     outputs: tuple[Any, ...],
     inputs: Any,
     grad_outputs: tuple[TensorBase | None, ...],
@@ -29,15 +30,13 @@ def grad_batched(
     create_graph: bool,
     allow_unused: bool,
 ) -> tuple[TensorBase | None, ...]:
-    """Return what `grad` returns for every entry of the `grad_outputs`, stacked.
+    """Return what `grad`, the function of that name, returns for every entry of the `grad_outputs`, stacked.
 
     Raises
     ------
     RuntimeError
         If a gradient is missing, or batch sizes differ.
     """
-    from .backward import grad
-
     if any([each is None for each in grad_outputs]) or len(grad_outputs) != len(outputs):
         raise RuntimeError("is_grads_batched=True needs one batched gradient per output. Give all of grad_outputs.")
     batches = [unstack(each) for each in grad_outputs if each is not None]

@@ -59,7 +59,8 @@ def sum_array_to_shape(array: Any, shape: tuple[int, ...]) -> Any:
     given = array.shape
     extra = len(given) - len(shape)
     if given[extra:] == shape:
-        return array.sum(axis=tuple(range(extra)), dtype=array.dtype)
+        # With dimensions kept, for NumPy makes a number, not an array, of a sum of all.
+        return array.sum(axis=tuple(range(extra)), keepdims=True, dtype=array.dtype).reshape(shape)
     axes = tuple([dim for dim in range(len(given)) if dim < extra or (shape[dim - extra] == 1 and given[dim] != 1)])
     return array.sum(axis=axes, keepdims=True, dtype=array.dtype).reshape(shape)
 

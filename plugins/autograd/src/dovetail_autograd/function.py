@@ -190,9 +190,8 @@ class _Outputs:
         for tensor in dirty:
             if not any([tensor is value for value in values]):
                 raise RuntimeError(
-                    "Some elements marked as dirty during the forward method were not returned as output. The "
-                    "inputs that "
-                    "are modified inplace must all be outputs of the Function."
+                    "Some elements marked as dirty during the forward method were not returned as output. The inputs "
+                    "that are modified inplace must all be outputs of the Function."
                 )
             self.check_dirty(tensor)
         tensors = [value for value in values if isinstance(value, TensorBase)]

@@ -191,9 +191,8 @@ class FunctionNode(Node):
         if function.vjp is not no_backward:
             if backward is not no_backward:
                 raise RuntimeError(
-                    "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should "
-                    "only implement "
-                    "one of them."
+                    "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only "
+                    "implement one of them."
                 )
             backward = function.vjp
         result: Any = backward(self, *grads)
@@ -218,8 +217,7 @@ class FunctionNode(Node):
         if len(grads) != expected:
             raise RuntimeError(
                 f"function {self.name()} returned an incorrect number of gradients (expected {expected}, got "
-                f"{len(grads)}). "
-                "Return one per argument of apply(), None where there is none."
+                f"{len(grads)}). Return one per argument of apply(), None where there is none."
             )
         return grads
 

@@ -196,19 +196,16 @@ def _check_inputs(arguments: tuple[Any, ...]) -> list[int]:
         differentiable.append(index)
         if str(value.dtype).rpartition(".")[2] not in ("float64", "complex128"):
             warnings.warn(
-                f"Input #{index} requires gradient and is not a double precision floating point or complex. "
-                "This check will "
-                "likely fail if all the inputs are not of double precision floating point or complex.",
+                f"Input #{index} requires gradient and is not a double precision floating point or complex. This "
+                "check will likely fail if all the inputs are not of double precision floating point or complex.",
                 UserWarning,
                 stacklevel=3,
             )
         if not perturbable(value):
             raise RuntimeError(
                 f"The {index}th input has a dimension with stride 0. gradcheck only supports inputs that are "
-                "non-overlapping "
-                "to be able to compute the numerical gradients correctly. You should call .contiguous on the "
-                "input before "
-                "passing it to gradcheck."
+                "non-overlapping to be able to compute the numerical gradients correctly. You should call .contiguous "
+                "on the input before passing it to gradcheck."
             )
         value.retain_grad()
     if not differentiable:
@@ -278,8 +275,7 @@ def _prefix(output: TensorBase, part: complex) -> str:
 def _nondeterministic(nondet_tol: float) -> GradcheckError:
     return GradcheckError(
         "Backward is not reentrant, i.e., running backward with same input and grad_output multiple times gives "
-        "different "
-        "values, although analytical gradient matches numerical gradient."
+        "different values, although analytical gradient matches numerical gradient."
         f"The tolerance for nondeterminism was {nondet_tol}.\n\n{_NONDETERMINISTIC}"
     )
 
@@ -305,13 +301,14 @@ def _compare_fast(
     def outputs(*given: Any) -> tuple[TensorBase, ...]:
         return _differentiable_outputs(func(*given))
 
-    numerical, analytical, again = directional(outputs, arguments, input_nr, output_nr, output, part, eps)
+    numerical, analytical, again = directional(
+        outputs, arguments, input_nr, output_nr, output, part, eps, check_grad_dtypes
+    )
     if not abs(numerical - analytical) <= atol + rtol * abs(numerical):
         message = (
             f"{_prefix(output, part)}Jacobian mismatch for output {output_nr} with respect to input {input_nr},\n"
             f"numerical:{numerical}\nanalytical:{analytical}\n\nThe above quantities relating the numerical and "
-            "analytical "
-            "jacobians are computed in fast mode: call gradcheck with fast_mode=False to see both.\n"
+            "analytical jacobians are computed in fast mode: call gradcheck with fast_mode=False to see both.\n"
         )
         raise GradcheckError(message)
     if abs(analytical - again) > nondet_tol:
@@ -358,9 +355,8 @@ def _check_undefined(func: Any, arguments: tuple[Any, ...], differentiable: list
             found = grad(chosen, wanted, gradients, allow_unused=True)
         except RuntimeError as error:
             raise GradcheckError(
-                "Expected backward function to handle undefined output grads. Please look at 'Notes about "
-                "undefined output "
-                "gradients': treat a gradient that is None as zero."
+                "Expected backward function to handle undefined output grads. Please look at 'Notes about undefined "
+                "output gradients': treat a gradient that is None as zero."
             ) from error
         for each in found:
             if each is not None and bool((each.array != 0).any()):

@@ -124,6 +124,7 @@ def directional(
     output: TensorBase,
     part: complex,
     eps: float,
+    check_dtype: bool,
 ) -> tuple[float, float, float]:
     """Return a random projection of the Jacobian: by differences, analytically, and analytically once more."""
     value = arguments[input_nr]
@@ -145,7 +146,7 @@ def directional(
     steps = [complex(each) for each in elements(direction)]
 
     def analytical() -> float:
-        found = [complex(each) for each in _gradient(output, value, gradient, False)]
+        found = [complex(each) for each in _gradient(output, value, gradient, check_dtype)]
         return sum([g.real * s.real + g.imag * s.imag for g, s in zip(found, steps, strict=True)])
 
     return numerical, analytical(), analytical()

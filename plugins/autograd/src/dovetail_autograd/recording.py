@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any, Final
 from dovetail_dispatcher import registry
 from dovetail_kernel.tensor_base import TensorBase
 
-from . import anomaly
-
 if TYPE_CHECKING:
     from .node import Node
+
+TRACEBACK: Final = "traceback_"
+"""Key under which a node's `metadata` has the formatted stack of its recording, as in PyTorch."""
 
 Pack = Callable[[TensorBase], Any]
 Unpack = Callable[[Any], TensorBase]
@@ -77,10 +78,16 @@ def anomaly_changed(mode: bool) -> None:
     change_extras(anomaly=mode)
 
 
+def _remember_where(node: Node) -> None:
+    from traceback import format_stack  # only anomaly mode needs it
+
+    node.metadata[TRACEBACK] = format_stack()[:-1]
+
+
 def recorded(node: Node, extras: Extras) -> None:
     """Do what `extras` asks for with `node`, whose slots are all filled: called at the end of a recording route."""
     if extras.anomaly:
-        anomaly.remember_where(node)
+        _remember_where(node)
     if extras.hooks and node.formula is not None:
         from .saved_tensor import pack_saved
 

@@ -85,9 +85,8 @@ def pack_tensor(tensor: TensorBase, pack: Callable[[TensorBase], Any], unpack: C
         value = pack(tensor)
     if current_version(tensor) != before:
         raise RuntimeError(
-            "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook "
-            "cannot be "
-            "modified by in-place operations as this can lead to unexpected side-effects. Clone the tensor first."
+            "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook cannot "
+            "be modified by in-place operations as this can lead to unexpected side-effects. Clone the tensor first."
         )
     return Packed(value, unpack)
 

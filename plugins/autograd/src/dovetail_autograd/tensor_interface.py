@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-import weakref
 from typing import Any
 
 from dovetail_kernel import set_autograd_interface
@@ -13,7 +12,7 @@ from dovetail_kernel.state import dispatch_state
 from dovetail_kernel.tensor_base import TensorBase
 
 from .accumulate import watch_leaves
-from .autograd_meta import UNSET, gradient_edge, meta_of, requires_grad
+from .autograd_meta import UNSET, gradient_edge, meta_of, requires_grad, retain_on_node
 from .backward import backward, backward_of_one
 from .hooks import Hooks, NodeHooks, RemovableHandle
 from .node import Node
@@ -45,9 +44,8 @@ class TensorInterface(AutogradInterface):
             if value:
                 return
             raise RuntimeError(
-                "you can only change requires_grad flags of leaf variables. If you want to use a computed "
-                "variable in a "
-                "subgraph that doesn't require differentiation use var_no_grad = var.detach()."
+                "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in "
+                "a subgraph that doesn't require differentiation use var_no_grad = var.detach()."
             )
         if value and not tensor._signature & NORMAL and not dispatch_state().inference:
             raise RuntimeError(
@@ -70,13 +68,10 @@ class TensorInterface(AutogradInterface):
             return grad
         if not self.is_leaf(tensor):
             warnings.warn(
-                "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad "
-                "attribute won't be "
-                "populated during autograd.backward(). If you indeed want the .grad field to be populated for a "
-                "non-leaf "
-                "Tensor, use .retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by "
-                "mistake, make sure "
-                "you access the leaf Tensor instead.",
+                "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute "
+                "won't be populated during autograd.backward(). If you indeed want the .grad field to be populated "
+                "for a non-leaf Tensor, use .retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor "
+                "by mistake, make sure you access the leaf Tensor instead.",
                 UserWarning,
                 stacklevel=3,
             )
@@ -111,11 +106,10 @@ class TensorInterface(AutogradInterface):
         wanted = self.grad_dtype(tensor)
         if wanted is not None and grad.dtype != wanted:
             raise RuntimeError(
-                f"attempting to assign a gradient with dtype '{_scalar_type(grad.dtype).lower()}' to a tensor "
-                "with grad_dtype "
-                f"'{_scalar_type(wanted)}'. The gradient must match the tensor's grad_dtype (defaults to the tensor's "
-                "dtype). You can set the tensor's grad_dtype attribute with a specific dtype, or None to allow "
-                "any dtype."
+                f"attempting to assign a gradient with dtype '{_scalar_type(grad.dtype).lower()}' to a tensor with "
+                f"grad_dtype '{_scalar_type(wanted)}'. The gradient must match the tensor's grad_dtype (defaults to "
+                "the tensor's dtype). You can set the tensor's grad_dtype attribute with a specific dtype, or None to "
+                "allow any dtype."
             )
         if tuple(grad.array.shape) != tuple(tensor.array.shape):
             raise RuntimeError(
@@ -128,10 +122,6 @@ class TensorInterface(AutogradInterface):
         """Return the dtype that ``tensor.grad`` must have; None for any."""
         meta = tensor._meta
         return tensor.dtype if meta is None or meta.grad_dtype is UNSET else meta.grad_dtype
-
-    def set_grad_dtype(self, tensor: TensorBase, dtype: Any) -> None:
-        """Set the dtype that ``tensor.grad`` must have; None for any."""
-        meta_of(tensor).grad_dtype = dtype
 
     def grad_fn(self, tensor: TensorBase) -> Node | None:
         """Return the node that made `tensor`, up to date also for a view whose base was written in place."""
@@ -267,14 +257,6 @@ def _leaf_hooks(tensor: TensorBase, node: Node) -> NodeHooks:
     hooks = node._make_hooks()
     meta.hooks = hooks
     return hooks
-
-
-def retain_on_node(tensor: TensorBase) -> None:
-    """Let the node that made `tensor` keep its gradient."""
-    edge = gradient_edge(tensor)
-    if edge is not None and not edge[0].is_leaf:
-        node, output_nr = edge[0], edge[1]
-        node._make_hooks().retained[output_nr] = weakref.ref(tensor)
 
 
 def _scalar_type(dtype: Any) -> str:

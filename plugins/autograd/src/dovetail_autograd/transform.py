@@ -232,7 +232,8 @@ class Recording:
         if self.key & VIEW:
             return [
                 f"fn = {name}._grad_fn",
-                f"if {name}._signature & VIEW and (fn is None or {name}._counter.value != {name}._meta.view.attr_version):",
+                f"if {name}._signature & VIEW and ("
+                f"fn is None or {name}._counter.value != {name}._meta.view.attr_version):",
                 f"    {name}_edge = gradient_edge({name})",
                 f"elif fn is not None: {name}_edge = fn, {name}.output_nr",
                 f"elif {name}._signature & GRAD: {name}_edge = leaf_edge({name})",

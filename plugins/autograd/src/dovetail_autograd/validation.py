@@ -83,9 +83,8 @@ def _check_category(node: Node, index: int, given: dtype, wanted: dtype) -> bool
     if node.is_formula:
         return True
     raise RuntimeError(
-        "Expected isFloatingType(grad.scalar_type()) || (input_is_complex == grad_is_complex) to be true, but "
-        "got false: "
-        f"{node.name()} returned a complex gradient at index {index} for a real input. Return its real part."
+        "Expected isFloatingType(grad.scalar_type()) || (input_is_complex == grad_is_complex) to be true, but got "
+        f"false: {node.name()} returned a complex gradient at index {index} for a real input. Return its real part."
     )
 
 

@@ -11,7 +11,7 @@ from dovetail_kernel.tensor_base import TensorBase
 from dovetail_kernel.version import VersionCounter
 
 from . import calls
-from .autograd_meta import AutogradMeta, gradient_edge, requires_grad
+from .autograd_meta import AutogradMeta, gradient_edge, requires_grad, retain_on_node
 from .flatten import flatten
 from .node import Node, next_sequence_nr
 from .saved import current_version
@@ -110,16 +110,8 @@ def view_grad_fn(tensor: TensorBase) -> Node | None:
     version = current_version(tensor)
     if info.attr_version != version:
         if requires_grad(info.base):
-            if info.creation_meta is CreationMeta.NO_GRAD_MODE and info.base._grad_fn is not None:
-                raise RuntimeError(
-                    "A view was created in no_grad mode and its base or another view of its base has been modified "
-                    "inplace with grad mode enabled. Given that this use case is ambiguous and error-prone, it is "
-                    "forbidden. You can clarify your code by moving both the view and the inplace either both "
-                    "inside the "
-                    "no_grad block (if you don't want the inplace to be tracked) or both outside (if you want "
-                    "the inplace "
-                    "to be tracked)."
-                )
+            if info.creation_meta is not CreationMeta.DEFAULT:
+                raise _forbidden_view(tensor, info, "its base or another view of its base has been")
             _regenerate(tensor, info.base)
         info.attr_version = version
     node: Node | None = tensor._grad_fn
@@ -150,8 +142,6 @@ def _move_retain_grad(tensor: TensorBase, old: Node | None) -> None:
         for output_nr, reference in list(old.hooks.retained.items()):
             if reference() is tensor:
                 del old.hooks.retained[output_nr]
-    from .tensor_interface import retain_on_node
-
     retain_on_node(tensor)
 
 
@@ -185,14 +175,15 @@ def check_inplace(tensor: TensorBase, any_requires_grad: bool) -> None:
         return
     if info.creation_meta is not CreationMeta.DEFAULT:
         raise _forbidden_view(tensor, info)
-    if tensor._meta.requires_grad or (info.base._grad_fn is None and requires_grad(info.base)):
+    if tensor._meta.requires_grad or (info.base._grad_fn is None and requires_grad(tensor)):
         raise RuntimeError(
             "a view of a leaf Variable that requires grad is being used in an in-place operation. "
             "Do it in a no_grad() block, or on a clone."
         )
 
 
-def _forbidden_view(tensor: TensorBase, info: ViewInfo) -> RuntimeError:
+def _forbidden_view(tensor: TensorBase, info: ViewInfo, written: str = "is being") -> RuntimeError:
+    """Return the error for a view whose making leaves no way to record that it, or what `written` says, is modified."""
     maker = tensor._grad_fn
     name = maker.name().removesuffix("Backward0").removesuffix("Backward") if maker is not None else "a function"
     match info.creation_meta:
@@ -200,30 +191,24 @@ def _forbidden_view(tensor: TensorBase, info: ViewInfo) -> RuntimeError:
             mode = "no_grad" if info.creation_meta is CreationMeta.NO_GRAD_MODE else "inference"
             where = "with grad mode enabled" if mode == "no_grad" else "in normal mode"
             return RuntimeError(
-                f"A view was created in {mode} mode and is being modified inplace {where}. Given that this use case is "
-                f"ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view "
-                "and the "
-                f"inplace either both inside the {mode} block (if you don't want the inplace to be tracked) or "
-                "both outside "
-                "(if you want the inplace to be tracked)."
+                f"A view was created in {mode} mode and {written} modified inplace {where}. Given that this use case "
+                "is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and "
+                f"the inplace either both inside the {mode} block (if you don't want the inplace to be tracked) or "
+                "both outside (if you want the inplace to be tracked)."
             )
         case CreationMeta.MULTI_OUTPUT_NODE:
             return RuntimeError(
-                f"Output {tensor.output_nr} of {name} is a view and is being modified inplace. This view is the "
-                "output of a "
-                "function that returns multiple views. Such functions do not allow the output views to be "
-                "modified inplace. "
-                "You should replace the inplace operation by an out-of-place one."
+                f"Output {tensor.output_nr} of {name} is a view and {written} modified inplace. This view is the "
+                "output of a function that returns multiple views. Such functions do not allow the output views to be "
+                "modified inplace. You should replace the inplace operation by an out-of-place one."
             )
         case _:
             return RuntimeError(
-                f"Output {tensor.output_nr} of {name} is a view and is being modified inplace. This view was "
-                "created inside a "
-                "custom Function (or because an input was returned as-is) and the autograd logic to handle "
-                "view+inplace "
-                "would override the custom backward associated with the custom Function, leading to incorrect "
-                "gradients. "
-                "This behavior is forbidden. You can fix this by cloning the output of the custom Function."
+                f"Output {tensor.output_nr} of {name} is a view and {written} modified inplace. This view was created "
+                "inside a custom Function (or because an input was returned as-is) and the autograd logic to handle "
+                "view+inplace would override the custom backward associated with the custom Function, leading to "
+                "incorrect gradients. This behavior is forbidden. You can fix this by cloning the output of the "
+                "custom Function."
             )
 
 
@@ -241,10 +226,11 @@ def rebase_history(tensor: TensorBase, node: Node, output_nr: int = 0) -> None:
         _move_retain_grad(tensor, old)
         return
     base = info.base
-    if not _is_contiguous(base):
+    if not _fills_its_memory(base):
         raise RuntimeError(
-            "an in-place write to a view of a tensor that is not contiguous cannot be differentiated: base has shape "
-            f"{list(base.array.shape)} and strides {list(base.stride())}. Write to a view of base.contiguous()."
+            "an in-place write to a view whose base overlaps itself or has gaps cannot be differentiated: it "
+            f"has shape {list(base.array.shape)} and strides {list(base.stride())}. Write to a view of "
+            "base.contiguous()."
         )
     old_base = base._grad_fn
     copy = CopySlices(base, tensor, node)
@@ -257,9 +243,10 @@ def rebase_history(tensor: TensorBase, node: Node, output_nr: int = 0) -> None:
     view_grad_fn(tensor)
 
 
-def _is_contiguous(tensor: TensorBase) -> bool:
+def _fills_its_memory(tensor: TensorBase) -> bool:
+    """Return whether the elements of `tensor` lie side by side, in whatever order of the dimensions."""
     expected = 1
-    for size, stride in zip(reversed(tensor.array.shape), reversed(tensor.stride()), strict=True):
+    for stride, size in sorted(zip(tensor.stride(), tensor.array.shape, strict=True)):
         if size == 0:
             return True
         if size != 1:
@@ -272,11 +259,12 @@ def _is_contiguous(tensor: TensorBase) -> bool:
 class CopySlices(Node):
     """Node of a base whose view was written in place by `fn`: the gradient of the viewed part goes through `fn`."""
 
-    __slots__ = ("fn", "offset", "size", "stride")
+    __slots__ = ("base_stride", "fn", "offset", "size", "stride")
 
     def __init__(self, base: TensorBase, view: TensorBase, fn: Node) -> None:
         edge = gradient_edge(base)
         self.fn = fn
+        self.base_stride = list(base.stride())
         self.size = list(view.array.shape)
         self.stride = list(view.stride())
         self.offset = view.storage_offset() - base.storage_offset()
@@ -295,7 +283,11 @@ class CopySlices(Node):
         grad = grads[0]
         if grad is None:
             return [None] * len(self.next_edges)
-        result = calls.operator("clone", "default")(grad, memory_format=_contiguous_format())
+        # In the layout of the base, so that the view's strides find its elements in the gradient too.
+        result = calls.operator("empty_strided", "default")(
+            list(grad.array.shape), self.base_stride, dtype=grad.dtype, device=grad.device
+        )
+        result = calls.operator("copy_", "default")(result, grad)
         part = calls.operator("as_strided", "default")(result, self.size, self.stride, self.offset)
         returned: Any = self.fn.apply_tensors(calls.clone(part))
         own, *others = flatten(self.fn, returned)
@@ -308,9 +300,3 @@ class CopySlices(Node):
     def release(self) -> None:
         """Free what `fn` saved."""
         self.fn.release()
-
-
-def _contiguous_format() -> Any:
-    from dovetail_kernel import contiguous_format
-
-    return contiguous_format

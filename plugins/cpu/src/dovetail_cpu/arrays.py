@@ -121,7 +121,9 @@ class CpuArrays(ArrayBackend):
 
     def cast(self, array: Any, native_dtype: Any) -> np.ndarray[Any, Any]:
         """Return a copy of `array` with another dtype; of complex numbers, the real part in a real one."""
-        made: np.ndarray[Any, Any] = _astype(_without_imaginary(array, native_dtype), native_dtype)
+        # NumPy makes numbers, not arrays, of reductions over everything.
+        found = np.asarray(array)
+        made: np.ndarray[Any, Any] = _astype(_without_imaginary(found, native_dtype), native_dtype)
         return made
 
     def may_overlap(self, a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:

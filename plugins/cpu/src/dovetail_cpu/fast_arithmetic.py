@@ -20,7 +20,10 @@ def define(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
         def into_any(self: Any, other: Any, *, alpha: Any, out: Any) -> Any:
             if alpha.__class__ is float and self.dtype.kind == "f":
                 return ufunc(self, numpy.multiply(other, numbers.of_dtype(alpha, self.dtype)), out=out)
-            numpy.copyto(out, generic.fn(self, other, alpha=alpha))
+            result = generic.fn(self, other, alpha=alpha)
+            if result.shape != out.shape:
+                raise ValueError(f"cannot broadcast {result.shape} into {out.shape}")
+            numpy.copyto(out, result)
             return out
 
         kernel(name, generic.fn, plain=generic.plain, into=generic.into, into_any=into_any)

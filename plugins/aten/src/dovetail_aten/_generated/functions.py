@@ -2268,9 +2268,9 @@ def div_Scalar_mode(input, other, *, rounding_mode):
 
 _div_overloads = (
     Overload(div_Tensor, '(Tensor input, Tensor other)', ('input', 'other'), ('Tensor', 'Tensor'), 2, ('input', 'other'), div_out),
-    Overload(div_Scalar, '(Tensor input, Scalar other)', ('input', 'other'), ('Tensor', 'Scalar'), 2, ('input', 'other'), div_Scalar_out),
+    Overload(div_Tensor, '(Tensor input, Scalar other)', ('input', 'other'), ('Tensor', 'Scalar'), 2, ('input', 'other'), div_Scalar_out),
     Overload(div_Tensor_mode, '(Tensor input, Tensor other, *, str? rounding_mode)', ('input', 'other', 'rounding_mode'), ('Tensor', 'Tensor', 'str?'), 2, ('input', 'other', 'rounding_mode'), div_out_mode),
-    Overload(div_Scalar_mode, '(Tensor input, Scalar other, *, str? rounding_mode)', ('input', 'other', 'rounding_mode'), ('Tensor', 'Scalar', 'str?'), 2, ('input', 'other', 'rounding_mode'), div_Scalar_mode_out),
+    Overload(div_Tensor_mode, '(Tensor input, Scalar other, *, str? rounding_mode)', ('input', 'other', 'rounding_mode'), ('Tensor', 'Scalar', 'str?'), 2, ('input', 'other', 'rounding_mode'), div_Scalar_mode_out),
 )
 
 
@@ -2281,7 +2281,7 @@ def div(*args, **kwargs):
             if isinstance(args[1], TensorBase):
                 return div_Tensor(*args)
             if args[1].__class__ in NUMBERS:
-                return div_Scalar(*args)
+                return div_Tensor(*args)
     return choose("div", _div_overloads, args, kwargs)
 
 
@@ -2341,9 +2341,9 @@ def div__Scalar_mode(input, other, *, rounding_mode):
 
 _div__overloads = (
     Overload(div__Tensor, '(Tensor(a!) input, Tensor other)', ('input', 'other'), ('Tensor', 'Tensor'), 2, ('input', 'other')),
-    Overload(div__Scalar, '(Tensor(a!) input, Scalar other)', ('input', 'other'), ('Tensor', 'Scalar'), 2, ('input', 'other')),
+    Overload(div__Tensor, '(Tensor(a!) input, Scalar other)', ('input', 'other'), ('Tensor', 'Scalar'), 2, ('input', 'other')),
     Overload(div__Tensor_mode, '(Tensor(a!) input, Tensor other, *, str? rounding_mode)', ('input', 'other', 'rounding_mode'), ('Tensor', 'Tensor', 'str?'), 2, ('input', 'other', 'rounding_mode')),
-    Overload(div__Scalar_mode, '(Tensor(a!) input, Scalar other, *, str? rounding_mode)', ('input', 'other', 'rounding_mode'), ('Tensor', 'Scalar', 'str?'), 2, ('input', 'other', 'rounding_mode')),
+    Overload(div__Tensor_mode, '(Tensor(a!) input, Scalar other, *, str? rounding_mode)', ('input', 'other', 'rounding_mode'), ('Tensor', 'Scalar', 'str?'), 2, ('input', 'other', 'rounding_mode')),
 )
 
 
@@ -2354,7 +2354,7 @@ def div_(*args, **kwargs):
             if isinstance(args[1], TensorBase):
                 return div__Tensor(*args)
             if args[1].__class__ in NUMBERS:
-                return div__Scalar(*args)
+                return div__Tensor(*args)
     return choose("div_", _div__overloads, args, kwargs)
 
 
@@ -8712,7 +8712,7 @@ _squeeze_overloads = (
 def squeeze(*args, **kwargs):
     if not kwargs:
         count = len(args)
-        if count > 1 and args[1].__class__ is int:
+        if count > 2 and args[1].__class__ is int:
             return squeeze_dims(*args)
         if count == 1:
             return squeeze_default(*args)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from dovetail_dispatcher.array_errors import broadcast_error
 from dovetail_kernel import bool as bool_
 from dovetail_kernel import int32, int64, uint8
 
@@ -108,6 +109,9 @@ def _define_index(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> N
                 f"masked_select: expected BoolTensor for mask, but got {dtypes[mask.dtype].scalar_name}. Use mask != 0."
             )
         if self.shape != mask.shape:
+            mismatch = broadcast_error([self.shape, mask.shape])
+            if mismatch is not None:
+                raise mismatch
             self, mask = xp.broadcast_arrays(self, mask)
         return self[mask]
 

@@ -48,6 +48,14 @@ class OverloadSet:
             return False
         return all([other.schema.overload_name == "Scalar" for other in rest])
 
+    def run_by(self, function: NativeFunction) -> NativeFunction:
+        """Return the overload that runs calls of `function`: for a number, that for two tensors if it serves both."""
+        wanted = function.schema.overload_name.replace("Scalar", "Tensor")
+        if self.name.rstrip("_") in _NUMBERS_APART:
+            return function
+        served = [f for f in self.overloads if f.schema.overload_name == wanted and takes_numbers(f)]
+        return served[0] if served else function
+
 
 _NUMBERS_APART = ("pow", "remainder", "fmod", "rsub")
 """Names whose overload for numbers has a derivative, and a node, of its own."""

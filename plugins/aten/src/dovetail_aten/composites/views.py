@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from dovetail_aten._generated import functions as F
+from dovetail_kernel import contiguous_format
 
 
 def wrap_dim(dim: int, ndim: int) -> int:
@@ -78,34 +79,16 @@ def reshape(self: Any, shape: Sequence[int]) -> Any:
     sizes = infer_size(shape, math.prod(own))
     if can_view(own, self.stride(), sizes):
         return F.view(self, sizes)
-    return F._unsafe_view(F.clone(self, memory_format=contiguous_format()), sizes)
-
-
-def contiguous_format() -> Any:
-    """Return the memory format of row-major order."""
-    from dovetail_kernel import contiguous_format as row_major
-
-    return row_major
-
-
-def is_contiguous(tensor: Any) -> bool:
-    """Say whether the elements of `tensor` lie in row-major order without gaps."""
-    expected = 1
-    for size, stride in zip(reversed(tensor.shape), reversed(tensor.stride()), strict=True):
-        if size == 0:
-            return True
-        if size != 1:
-            if stride != expected:
-                return False
-            expected *= size
-    return True
+    return F._unsafe_view(F.clone(self, memory_format=contiguous_format), sizes)
 
 
 def contiguous(self: Any, *, memory_format: Any = None) -> Any:
     """Return `self` if its elements lie in row-major order, else a copy in which they do."""
-    if (memory_format is None or memory_format is contiguous_format()) and is_contiguous(self):
+    if memory_format is None:
+        memory_format = contiguous_format
+    if memory_format is contiguous_format and self._backend.arrays.is_contiguous(self.array):
         return self
-    return F.clone(self, memory_format=contiguous_format() if memory_format is None else memory_format)
+    return F.clone(self, memory_format=memory_format)
 
 
 def flatten(self: Any, start_dim: int = 0, end_dim: int = -1) -> Any:

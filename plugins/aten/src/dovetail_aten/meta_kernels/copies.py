@@ -10,9 +10,10 @@ from dovetail_dispatcher.kernels import TENSOR
 from dovetail_kernel import DispatchKey, TensorBase, bump_version, preserve_format, promote_types
 
 from ..array_kernels.dims import wrap_dim, wrap_dims
+from ..broadcasting import broadcast_shapes
 from ..memory_layout import order_of, strides_in_order
 from ..meta_array import MetaArray
-from .table import Rules, broadcast_shapes, dense_like, like
+from .table import Rules, dense_like, like
 from .views import inferred_shape
 
 rule = Rules()
@@ -151,8 +152,7 @@ def _constant_pad_nd(self: MetaArray, pad: Sequence[int], value: Any = 0) -> Met
         if shape[place] < 0:
             raise RuntimeError(
                 f"The input size {self.shape[place]}, plus negative padding {pad[2 * i]} and {pad[2 * i + 1]}, "
-                "resulted "
-                f"in a negative output size, which is invalid. Check dimension {place} of your input."
+                f"resulted in a negative output size, which is invalid. Check dimension {place} of your input."
             )
     return like(self, shape)
 

@@ -9,9 +9,10 @@ from dovetail_kernel import bool as bool_
 from dovetail_kernel import uint8
 
 from ..array_kernels.dims import wrap_dim
+from ..broadcasting import broadcast_shapes
 from ..memory_layout import strides_in_order
 from ..meta_array import MetaArray
-from .table import Rules, broadcast_shapes, like
+from .table import Rules, like
 
 rule = Rules()
 
@@ -51,17 +52,15 @@ def _index_put(self: MetaArray, indices: Indices, values: MetaArray, accumulate:
     if self.dtype is not values.dtype:
         raise RuntimeError(
             f"Index put requires the source and destination dtypes match, got {self.dtype.scalar_name} for the "
-            "destination "
-            f"and {values.dtype.scalar_name} for the source. Convert the source."
+            f"destination and {values.dtype.scalar_name} for the source. Convert the source."
         )
     if any(index is not None and index.dtype in (bool_, uint8) for index in indices):
         return self
     wanted = _index(self, indices).shape
     if broadcast_shapes([wanted, values.shape]) != wanted:
         raise RuntimeError(
-            f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to indexing "
-            "result of shape "
-            f"{list(wanted)}"
+            f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to indexing result of "
+            f"shape {list(wanted)}"
         )
     return self
 

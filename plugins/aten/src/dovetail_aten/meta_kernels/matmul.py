@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..broadcasting import broadcast_shapes
 from ..meta_array import MetaArray
-from .table import Rules, broadcast_shapes
+from .table import Rules
 
 rule = Rules()
 

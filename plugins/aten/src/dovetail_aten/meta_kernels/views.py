@@ -119,9 +119,8 @@ def _expand(self: MetaArray, size: Sequence[int], *, implicit: bool = False) -> 
     extra = len(size) - self.ndim
     if extra < 0:
         raise RuntimeError(
-            f"expand: the number of sizes provided ({len(size)}) must be greater or equal to the number of "
-            "dimensions in "
-            f"the tensor ({self.ndim})"
+            f"expand: the number of sizes provided ({len(size)}) must be greater or equal to the number of dimensions "
+            f"in the tensor ({self.ndim})"
         )
     shape, strides = [], []
     for dim, wanted in enumerate(size):
@@ -207,9 +206,8 @@ def _split_with_sizes(self: MetaArray, split_sizes: Sequence[int], dim: int = 0)
     place = wrap_dim(dim, self.ndim)
     if sum(split_sizes) != self.shape[place] or any(n < 0 for n in split_sizes):
         raise RuntimeError(
-            f"split_with_sizes expects split_sizes to sum exactly to {self.shape[place]} (input tensor's size "
-            "at dimension "
-            f"{place}), but got split_sizes={list(split_sizes)}"
+            f"split_with_sizes expects split_sizes to sum exactly to {self.shape[place]} (input tensor's size at "
+            f"dimension {place}), but got split_sizes={list(split_sizes)}"
         )
     starts = [sum(split_sizes[:i]) for i in range(len(split_sizes))]
     return [_slice(self, place, start, start + n) for start, n in zip(starts, split_sizes, strict=True)]
@@ -244,9 +242,8 @@ def _as_strided(
         if last >= room:
             raise RuntimeError(
                 f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset}, and itemsize "
-                f"{self.dtype.itemsize} requiring a storage size of {(last + 1) * self.dtype.itemsize} are out "
-                "of bounds "
-                f"for storage of size {memory.nbytes}"
+                f"{self.dtype.itemsize} requiring a storage size of {(last + 1) * self.dtype.itemsize} are out of "
+                f"bounds for storage of size {memory.nbytes}"
             )
     return self.shown(size, stride, offset)
 

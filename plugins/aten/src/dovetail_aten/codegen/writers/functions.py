@@ -134,10 +134,10 @@ def _choice(overloads: OverloadSet) -> list[str]:
     name = overloads.name
     table = [f"_{name}_overloads = ("]
     for function in overloads.overloads:
-        table.append(f"{INDENT}{_overload(function, overloads.outs.get(function.name))},")
+        table.append(f"{INDENT}{_overload(function, overloads)},")
     table.append(")")
     lines = [*table, "", "", f"def {name}(*args, **kwargs):"]
-    tests = _tests(overloads.overloads)
+    tests = _tests(overloads)
     if tests:
         lines += [f"{INDENT}if not kwargs:", f"{INDENT * 2}count = len(args)"]
         for test in tests:
@@ -145,14 +145,21 @@ def _choice(overloads: OverloadSet) -> list[str]:
     return [*lines, f'{INDENT}return choose("{name}", _{name}_overloads, args, kwargs)']
 
 
-def _overload(function: NativeFunction, out: NativeFunction | None) -> str:
+def _overload(function: NativeFunction, overloads: OverloadSet) -> str:
+    out = overloads.outs.get(function.name)
     schema = python_schema(function.schema)
     arguments = schema.arguments
     names = tuple([parameter(a) for a in arguments])
     kinds = tuple([a.real_type.schema_str for a in arguments])
     positional = sum([not a.kwarg_only for a in arguments])
     required = tuple([parameter(a) for a in arguments if not a.has_default_value()])
-    fields = [function_name(function), repr(signature_text(function)), repr(names), repr(kinds), str(positional)]
+    fields = [
+        function_name(overloads.run_by(function)),
+        repr(signature_text(function)),
+        repr(names),
+        repr(kinds),
+        str(positional),
+    ]
     fields += [repr(required), *([function_name(out)] if out is not None else [])]
     return f"Overload({', '.join(fields)})"
 
@@ -163,12 +170,15 @@ def signature_text(function: NativeFunction) -> str:
     return text[text.index("(") : text.rindex(" ->")]
 
 
-def _tests(overloads: Sequence[NativeFunction]) -> list[str]:
+def _tests(overload_set: OverloadSet) -> list[str]:
+    overloads = overload_set.overloads
     most = max([len(_positional(f)) for f in overloads])
     lines = []
     for function in overloads:
         if variadic_argument(python_schema(function.schema)) is not None:
-            lines += ["if count > 1 and args[1].__class__ is int:", f"{INDENT}return {function_name(function)}(*args)"]
+            ints = 2 if any([_takes_one_int(other) for other in overloads]) else 1
+            lines.append(f"if count > {ints} and args[1].__class__ is int:")
+            lines.append(f"{INDENT}return {function_name(function)}(*args)")
     for count in range(most + 1):
         fitting = [f for f in overloads if _accepts(f, count)]
         arguments = [_positional(f) for f in fitting]
@@ -179,13 +189,18 @@ def _tests(overloads: Sequence[NativeFunction]) -> list[str]:
             if None in tests:
                 continue
             condition = " and ".join([test for test in tests if test])
-            call = f"return {function_name(function)}(*args)"
+            call = f"return {function_name(overload_set.run_by(function))}(*args)"
             branches.append(f"{INDENT}if {condition}:\n{INDENT * 4}{call}" if condition else f"{INDENT}{call}")
             if not condition:
                 break
         if branches:
             lines += [f"if count == {count}:", *branches]
     return lines
+
+
+def _takes_one_int(function: NativeFunction) -> bool:
+    """Return whether a call with one int behind ``self`` is the overload's: ``squeeze.dim``, not ``squeeze.dims``."""
+    return [a.real_type.schema_str for a in _positional(function)[1:]] in (["int"], ["SymInt"])
 
 
 def _positional(function: NativeFunction) -> list[Argument]:
