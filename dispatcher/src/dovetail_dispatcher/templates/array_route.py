@@ -45,7 +45,7 @@ from ..kernels import Kernel
 from ..numbers import category_of_number, number_cache
 from ..operator import Operator
 from ..promotion_rules import check_writable_as, computing_dtype, promoter, static_dtype
-from .arguments import TENSOR, TENSOR_LIST, array_expression, is_tensor_like, parameter, spelling
+from .arguments import OPTIONAL_TENSOR, TENSOR, TENSOR_LIST, array_expression, is_tensor_like, parameter, spelling
 from .entry import numbers_allowed, symbol
 from .source import RouteText
 
@@ -181,7 +181,7 @@ class _ArrayRoute:
             self.add(*lines)
             return
         self.bind(call_error=partial(call_error, self.op))
-        operands = ", ".join(parameter(a) for a in self.tensors)
+        operands = ", ".join(parameter(a) for a in self.inputs if spelling(a) in (TENSOR, OPTIONAL_TENSOR))
         self.add("try:", *_indented(lines))
         self.add("except (ValueError, TypeError) as error:", f"    raise call_error(error, {operands}) from error")
 

@@ -5,6 +5,7 @@ from dovetail_kernel import hookimpl, plugin_manager, set_tensor_class
 from . import library as _library  # first: it defines the operators that the functions look up
 from ._generated import functions as functions
 from ._generated.functions import *  # noqa: F403 - its __all__ says which
+from .equations import einsum  # type: ignore[assignment]
 from .factories import (  # type: ignore[no-redef] # with requires_grad and out, which the operators have not
     arange,
     empty,
@@ -40,6 +41,7 @@ __all__ = [
     "arange",
     "as_tensor",
     "asarray",
+    "einsum",
     "empty",
     "empty_like",
     "empty_strided",

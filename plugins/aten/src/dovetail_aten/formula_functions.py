@@ -665,3 +665,9 @@ def layer_norm_double_backward(
     if grad_bias is not None:
         to_out = plus(to_out, k.expand(grad_bias, grad_out.shape))
     return to_out, to_input, to_weight
+
+
+def atan2_slope(k: Any, numerator: Any, self: Any, other: Any) -> Any:
+    """Return ``numerator / (self² + other²)``; 0 at the origin, where atan2 has no derivative."""
+    square = k.add(k.mul(self, self), k.mul(other, other))
+    return k.mul(numerator, k.masked_fill(k.reciprocal(square), k.eq(square, 0), 0.0))

@@ -101,7 +101,9 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     else:
         view, indices = _apply_basic(self, _as_tuple(index))
     if indices:
-        values = value if isinstance(value, TensorBase) else number_like(value, self)
+        values: Any = value if isinstance(value, TensorBase) else number_like(value, self)
+        if values._signature & ZERO_DIM and _is_one_mask(indices):
+            values = aten.to(values, self.dtype)
         aten.index_put_(view, indices, _without_leading_ones(values, None))
     elif not isinstance(value, TensorBase):
         if value.__class__ is not float or dtype_of_signature(self._signature).category != FLOAT:
@@ -113,6 +115,12 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
             value = _without_leading_ones(value, shape)
             _check_expandable(value, shape)
         aten.copy_(view, value)
+
+
+def _is_one_mask(indices: Sequence[Any]) -> bool:
+    """Return whether one mask is all there is: then PyTorch fills, and casts what it fills with."""
+    given = [index for index in indices if index is not None]
+    return len(given) == 1 and given[0].dtype in (bool_, uint8)
 
 
 def _as_tuple(index: Any) -> tuple[Any, ...]:

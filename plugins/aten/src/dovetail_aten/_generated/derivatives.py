@@ -13,6 +13,7 @@ from dovetail_aten._generated import functions as k
 from dovetail_aten.formula_functions import (
     angle_backward,
     as_strided_backward,
+    atan2_slope,
     binary_cross_entropy_with_logits_backward,
     binary_cross_entropy_with_logits_target_backward,
     cat_tensors_backward,
@@ -681,11 +682,11 @@ def atan2_tensors(node: Any, grad: Any) -> Any:
     if self_edge is not None:
         other = node.unpack_other()
         self = node.unpack_self()
-        grad_self = k.mul(grad, k.div(other, k.add(k.mul(self, self), k.mul(other, other))))
+        grad_self = k.mul(grad, atan2_slope(k, other, self, other))
     if other_edge is not None:
         self = node.unpack_self()
         other = node.unpack_other()
-        grad_other = k.mul(grad, k.div(k.neg(self), k.add(k.mul(self, self), k.mul(other, other))))
+        grad_other = k.mul(grad, atan2_slope(k, k.neg(self), self, other))
     return grad_self, grad_other
 
 
@@ -703,7 +704,7 @@ def atan2_arrays(node: Any, k: Any, grad: Any) -> Any:
         if version is not None and version.value != node._self_version:
             node.unpack_self()
         self = self.array
-        grad_self = k.mul(grad, k.div(other, k.add(k.mul(self, self), k.mul(other, other))))
+        grad_self = k.mul(grad, atan2_slope(k, other, self, other))
     if other_edge is not None:
         self = node._self
         version = self._counter
@@ -715,7 +716,7 @@ def atan2_arrays(node: Any, k: Any, grad: Any) -> Any:
         if version is not None and version.value != node._other_version:
             node.unpack_other()
         other = other.array
-        grad_other = k.mul(grad, k.div(k.neg(self), k.add(k.mul(self, self), k.mul(other, other))))
+        grad_other = k.mul(grad, atan2_slope(k, k.neg(self), self, other))
     return grad_self, grad_other
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from dovetail_kernel import result_dtype
 from dovetail_kernel.dtype import COMPLEX
 
 from ..capabilities import Capabilities
@@ -337,17 +338,27 @@ def _define_choices(xp: Any, kernel: KernelTable, capabilities: Capabilities) ->
     numbers, precision = Numbers(capabilities), Precision(capabilities)
     maximum, minimum, where = xp.maximum, xp.minimum, xp.where
 
-    def promoted(self: Any, *bounds: Any) -> Any:
+    def promoted(*operands: Any) -> list[Any]:
+        """Return an array and its bounds with the array, and bounds that are arrays, in their common dtype."""
+        arrays = [each for each in operands if hasattr(each, "dtype")]
+        if len({each.dtype for each in arrays}) > 1:
+            common = result_dtype(
+                [capabilities.dtypes[each.dtype] for each in arrays if each.ndim],
+                [capabilities.dtypes[each.dtype] for each in arrays if not each.ndim],
+            )
+            native = capabilities.native_dtypes[common]
+            operands = tuple([each.astype(native) if hasattr(each, "dtype") else each for each in operands])
+        self, *bounds = operands
         for bound in bounds:
             if bound is not None:
                 self = numbers.pair(self, bound)[0]
-        return self
+        return [self, *bounds]
 
     @kernel.named("clamp", "clamp.Tensor")
     def clamp(self: Any, min: Any = None, max: Any = None) -> Any:
         if min is None and max is None:
             raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None. Give a bound.")
-        self = promoted(self, min, max)
+        self, min, max = promoted(self, min, max)
         if min is not None:
             self = maximum(*numbers.pair(self, min))
         return self if max is None else minimum(*numbers.pair(self, max))
