@@ -131,7 +131,7 @@ class CpuArrays(ArrayBackend):
         if not np.may_share_memory(a, b):
             return False
         try:
-            return np.shares_memory(a, b, _MAX_WORK)  # type: ignore[arg-type]  # the stub knows two values only
+            return np.shares_memory(a, b, _MAX_WORK)  # type: ignore[arg-type, unused-ignore]  # old stubs
         except np.exceptions.TooHardError:
             return True
 
