@@ -383,7 +383,7 @@ def disagreement(program: Program) -> str:
     if any(step.name in ("half", "float", "to") for step in program.steps):
         tolerance = TOLERANCE["float16"]
     if theirs[-1][1] == [MODIFIED]:
-        # Dovetail saves less in some nodes (gather: sizes; max: a mask), and so may go on where PyTorch cannot.
+        # Dovetail saves less in some nodes (gather keeps sizes), and so may go on where PyTorch cannot.
         ours, theirs = ours[:-1], theirs[:-1]
     for (where, mine), (_, other) in zip(ours, theirs, strict=True):
         for one, another in itertools.zip_longest(mine, other):
