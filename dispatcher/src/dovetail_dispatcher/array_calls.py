@@ -15,7 +15,8 @@ from dovetail_kernel import (
     share_storage,
     tensor_class,
 )
-from dovetail_kernel.signature import ZERO_DIM
+from dovetail_kernel.signature import NORMAL, ZERO_DIM
+from dovetail_kernel.tensor_base import new_tensor
 
 from .array_errors import broadcast_shape, shape_of_output_error
 from .promotion_rules import check_writable_as
@@ -31,15 +32,8 @@ def array_wrapper(backend: Backend, base: int) -> Callable[[Any, TensorBase | No
     def wrap(array: Any, shared: TensorBase | None) -> TensorBase:
         if array.__class__ is not array_type:
             array = arrays.asarray(array)
-        tensor = cls.__new__(cls)
-        tensor.array = array
-        tensor._signature = base | arrays.dtype_bits[array.dtype] | (0 if array.ndim else ZERO_DIM)
-        tensor._grad_fn = None
-        tensor.output_nr = 0
-        tensor._meta = None
-        if shared is None:
-            tensor._storage = tensor._counter = None
-        else:
+        tensor = new_tensor(array, base | arrays.dtype_bits[array.dtype] | (0 if array.ndim else ZERO_DIM), cls)
+        if shared is not None:
             tensor._storage = share_storage(shared)
             if shared._counter is None:
                 shared._counter = VersionCounter()
@@ -116,9 +110,8 @@ def on_backend(backend: Backend, value: Any) -> Any:
     if value._backend.name == "cpu" and not value.array.shape:
         moved = value.item() if backend.name != "meta" else 0  # type: ignore[attr-defined]
         arrays = backend.arrays
-        return array_wrapper(backend, value._signature & ~0 & ~value._backend.bit | backend.bit)(
-            arrays.scalar(moved, arrays.native_dtypes[value.dtype]), None
-        )
+        array = arrays.scalar(moved, arrays.native_dtypes[value.dtype])
+        return array_wrapper(backend, backend.bit | value._signature & NORMAL)(array, None)
     raise RuntimeError(
         f"Expected all tensors to be on the same device: Tensor on device {value.device} is not on the expected device "
         f"{backend.name}! Move it: x.to({backend.name!r})."

@@ -7,6 +7,7 @@ from typing import Any
 
 from dovetail_kernel import Backend, TensorBase, dtype, tensor_class
 from dovetail_kernel.signature import NORMAL, PYTHON_BOOL, PYTHON_COMPLEX, PYTHON_FLOAT, PYTHON_INT, ZERO_DIM
+from dovetail_kernel.tensor_base import new_tensor
 
 _CACHED_NUMBERS = 256
 
@@ -24,16 +25,8 @@ def category_of_number(bits: int) -> int:
 
 def number_tensor(number: complex, backend: Backend, wanted: dtype) -> TensorBase:
     """Return a new 0-d tensor of dtype `wanted` that holds `number`."""
-    cls = tensor_class()
-    tensor = cls.__new__(cls)
-    tensor.array = backend.arrays.scalar(number, backend.arrays.native_dtypes[wanted])
-    tensor._signature = backend.bit | wanted.bit | ZERO_DIM | NORMAL
-    tensor._grad_fn = None
-    tensor.output_nr = 0
-    tensor._storage = None
-    tensor._counter = None
-    tensor._meta = None
-    return tensor
+    array = backend.arrays.scalar(number, backend.arrays.native_dtypes[wanted])
+    return new_tensor(array, backend.bit | wanted.bit | ZERO_DIM | NORMAL, tensor_class())
 
 
 def number_cache(backend: Backend, wanted: dtype) -> tuple[dict[Any, TensorBase], Callable[[Any], TensorBase]]:

@@ -373,9 +373,14 @@ def wrap(array: Any, backend: Backend, cls: type[TensorBase] | None = None) -> T
         array = arrays.asarray(array)
     if cls is None:
         cls = tensor_class()
+    return new_tensor(array, signature_of(array, backend) | cls._class_bits, cls)
+
+
+def new_tensor(array: Any, signature: int, cls: type[TensorBase]) -> TensorBase:
+    """Return a new leaf of class `cls` with every slot stored; what routes write out inline."""
     tensor = object.__new__(cls)
     tensor.array = array
-    tensor._signature = signature_of(array, backend) | cls._class_bits
+    tensor._signature = signature
     tensor._grad_fn = None
     tensor.output_nr = 0
     tensor._storage = None

@@ -23,7 +23,8 @@ def tensor_route(op: Operator, kernel: Kernel, keys: DispatchKeySet) -> RouteTex
     schema = op.schema
     first = ["KEYS"] if kernel.with_keyset else []
     bindings: dict[str, Any] = {"kernel": kernel.fn, "KEYS": keys}
-    if takes_all_arguments(kernel, schema):
+    takes_all = takes_all_arguments(kernel, schema)
+    if takes_all:
         positional = [parameter(a) for a in schema.arguments if not a.kwarg_only]
         keyword = [f"{a.name}={parameter(a)}" for a in schema.arguments if a.kwarg_only]
         call = f"kernel({', '.join([*first, *positional, *keyword])})"
@@ -31,7 +32,7 @@ def tensor_route(op: Operator, kernel: Kernel, keys: DispatchKeySet) -> RouteTex
         bindings["stripped"] = partial(strip_defaults, schema)
         call = f"kernel({', '.join([*first, '*args'])}, **kwargs)"
     text = _route(op, call, bindings)
-    if not takes_all_arguments(kernel, schema):
+    if not takes_all:
         text.lines.insert(0, f"args, kwargs = stripped({', '.join(map(parameter, schema.arguments))})")
     return text
 

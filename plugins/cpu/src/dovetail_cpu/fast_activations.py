@@ -11,6 +11,8 @@ import numpy
 from dovetail_aten.array_kernels import KernelTable, Numbers, wrap_dim
 from dovetail_aten.capabilities import Capabilities
 
+from .ones import ones_of
+
 _SINGLE = numpy.dtype(numpy.float32)
 _FLOATS = (_SINGLE, numpy.dtype(numpy.float64))
 _SMALL = 4096
@@ -169,19 +171,13 @@ def _define_pointwise(kernel: KernelTable, capabilities: Capabilities) -> None:
 
 
 _FEW_CLASSES = 256
+"""Length of the rows up to which a product with ones sums them."""
 
 
 def _define_softmax(kernel: KernelTable) -> None:
     generic = {name: kernel.kernels[name].fn for name in ("_softmax", "_log_softmax")}
     reduce_max: Any = numpy.maximum.reduce
     reduce_sum: Any = numpy.add.reduce
-    ones: dict[tuple[int, Any], Any] = {}
-
-    def ones_of(length: int, dtype: Any) -> Any:
-        found = ones.get((length, dtype))
-        if found is None:
-            found = ones[length, dtype] = numpy.ones(length, dtype)
-        return found
 
     @kernel.named("_softmax")
     def softmax(self: Any, dim: int, half_to_float: bool) -> Any:

@@ -11,6 +11,8 @@ import numpy
 from dovetail_aten.array_kernels import KernelTable, Precision, wrap_dim, wrap_dims
 from dovetail_aten.capabilities import Capabilities
 
+from .ones import ones_of
+
 _BLAS = frozenset(map(numpy.dtype, (numpy.float32, numpy.float64)))
 _MANY = 1 << 14
 """Elements from which a product with ones pays."""
@@ -31,15 +33,6 @@ def define(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
     generic_sum, generic_mean = kernel.kernels["sum"].fn, kernel.kernels["mean"].fn
     generic_var = kernel.kernels["var.correction"].fn
     reduce: Any = numpy.add.reduce
-    ones: dict[tuple[int, Any], Any] = {}
-
-    def ones_of(length: int, dtype: Any) -> Any:
-        found = ones.get((length, dtype))
-        if found is None:
-            if len(ones) >= 64:
-                ones.clear()
-            found = ones[length, dtype] = numpy.ones(length, dtype)
-        return found
 
     def sum_of_matrix(self: Any, dims: tuple[int, ...], keepdim: bool) -> Any | None:
         """Return the sum over the last or first dimensions as a product with ones; None where that does not pay."""
