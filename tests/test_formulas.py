@@ -111,3 +111,11 @@ def test_the_derivative_is_that_of_the_operator(name: str) -> None:
         leaves = [value.clone().requires_grad_() for value in inputs]
         if run(*leaves):
             assert dovetail.autograd.gradcheck(run, leaves, check_undefined_grad=False)
+
+
+def test_an_in_place_variant_is_differentiated_and_explained_by_the_formula_of_its_operator() -> None:
+    x = dovetail.ones(2, requires_grad=True) * 1
+    step = dovetail.explain(dovetail.ops.aten.mul_.Tensor, x, dovetail.ones(2)).chain[0]
+    assert step.rule == "autograd kernel"
+    assert "mul_Tensor" in step.kernel
+    assert x.mul_(2).grad_fn.name() == "MulBackward0"

@@ -98,7 +98,7 @@ def without_fallthrough(op: Operator, keys: DispatchKeySet, fallbacks: dict[Disp
 
 def formula_kernel(op: Operator) -> Kernel | None:
     """Return the Autograd kernel that the formula record of `op` stands for."""
-    formula = op.formula
+    formula = op.derivative
     if formula is None:
         return None
     function = formula.backward if isinstance(formula, PythonFormula) else formula.tensors

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from dovetail_kernel import DispatchKey
 
+from .formula import Formula
 from .kernels import ARRAY, Kernel
 from .schema import FunctionSchema, parse_schema
 
 if TYPE_CHECKING:
-    from .formula import Formula, PythonFormula
+    from .formula import PythonFormula
 
 
 class Operator:
@@ -161,6 +162,15 @@ class Operator:
     def is_empty(self) -> bool:
         """Whether nothing keeps the operator in the table."""
         return self.defined_at is None and not self.kernels
+
+    @property
+    def derivative(self) -> Formula | PythonFormula | None:
+        """How to differentiate: its own formula, or for an in-place variant that of its functional operator."""
+        functional = self.variant_of
+        if self.formula is not None or functional is None or not isinstance(functional.formula, Formula):
+            return self.formula
+        is_inplace = any(a.is_write and not a.kwarg_only for a in self.schema.arguments)
+        return functional.formula if is_inplace else None
 
     def newest(self, key: DispatchKey) -> Kernel | None:
         """Return the kernel in force at exactly `key`; a variant has the array kernels of its functional operator."""

@@ -81,7 +81,7 @@ def autograd_layer(composition: Composition, kernel: Kernel) -> RouteText:
     op = composition.op
     below = compose(composition.below(after_autograd_keyset))
     schema = op.schema
-    formula = op.formula if kernel.convention == FORMULA else _formula_of_functional(op)
+    formula = op.derivative if kernel.convention == FORMULA else None
     if formula is None:
         return _unknown(composition, below) if composition.records else below
     if isinstance(formula, PythonFormula):
@@ -98,14 +98,6 @@ def autograd_layer(composition: Composition, kernel: Kernel) -> RouteText:
     if schema._is_view_op() and not composition.state.inference:
         _add_view_lines(below, op, composition.key)
     return below
-
-
-def _formula_of_functional(op: Operator) -> Formula | None:
-    """Return the formula of the functional operator that `op` is the in-place variant of."""
-    functional = op.variant_of
-    if functional is None or _written(op) is None or not isinstance(functional.formula, Formula):
-        return None
-    return functional.formula
 
 
 def install() -> None:
