@@ -87,7 +87,7 @@ def benchmarks() -> Iterator[Benchmark]:
     yield Benchmark("one op, forward + backward", one_op_step, 200, 0.40)
     yield Benchmark("chain of 100 products, backward, per node", chain_backward, 10, 0.35, per=100)
     yield Benchmark("fan-in of 100, backward, per node", fan_in_backward, 10, 0.40, per=100)
-    yield Benchmark("MLP 64-64-10, SGD step, batch 32", mlp_step, 50, 0.45)
+    yield Benchmark("MLP 64-64-10, SGD step, batch 32", mlp_step, 200, 0.45)
 
 
 # -- the measured code; `lib` is dovetail or torch -------------------------------------------------------------------

@@ -343,12 +343,13 @@ def fake_node(
     formula: Any, bound: dict[str, Any], outputs: list[Any], schema: FunctionSchema, variables: dict[str, Any]
 ) -> Any:
     node = SimpleNamespace(next_edges=tuple([("node", 0) if name in variables else None for name in formula.inputs]))
-    scope = bound | {"result": outputs[0]}
+    scope = bound | {"result": outputs[0], "is_column_major": lambda matrix: matrix.stride() == (1, matrix.shape[0])}
     for saved in formula.saved:
         if saved.kind == "result":
             value = outputs[saved.output]
         elif saved.expression:
-            value = eval(saved.expression.replace(".array.size", ".numel()").replace(".array.", "."), {}, scope)
+            expression = saved.expression.replace(".array.size", ".numel()").replace(".array.", ".")
+            value = eval(expression.replace(".array)", ")"), {}, scope)
         else:
             value = bound[saved.name]
         setattr(node, f"_{saved.name}", value)

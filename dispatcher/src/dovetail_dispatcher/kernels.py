@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from dovetail_kernel import DispatchKey
 from dovetail_kernel.errors import distribution_of
@@ -51,9 +51,16 @@ class Kernel:
         Array kernels only: the same with all parameters of the kernel, used when one has another value.
     plugin
         The plugin that was being loaded when the kernel's library was made, if one was.
+
+    Attributes
+    ----------
+    returns_by_schema
+        Tensor kernels only: what it returns need not be checked, so that a route may be the function itself.
     """
 
     __slots__ = ("convention", "fn", "into", "into_any", "key", "location", "plain", "plugin", "with_keyset")
+
+    returns_by_schema: ClassVar[bool] = False
 
     def __init__(
         self,

@@ -85,6 +85,10 @@ class ArrayBackend:
             expected *= size
         return True
 
+    def is_column_major(self, array: Any) -> bool:
+        """Return whether the matrix `array` lies in memory column by column, without gaps."""
+        return self.strides(array) == (1, array.shape[0])
+
     def copy_into(self, destination: Any, source: Any) -> None:
         """Write `source`, broadcast and cast, into `destination`."""
         destination[...] = source

@@ -240,6 +240,10 @@ class TensorBase:
     @property
     def grad(self) -> TensorBase | None:
         """The gradient that backward accumulated; None before."""
+        meta = self._meta
+        if meta is not None and meta.grad is not None:
+            found: TensorBase = meta.grad
+            return found
         return autograd_interface.interface.grad(self)
 
     @grad.setter

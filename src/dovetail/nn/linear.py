@@ -69,7 +69,12 @@ class Linear(Module):
             init.uniform_(self.bias, -bound, bound)
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.linear(input, self.weight, self.bias)
+        own: dict[str, Any] = self._parameters
+        try:  # the attributes would come here too, at twice the price
+            weight, bias = own["weight"], own["bias"]
+        except KeyError:  # somebody has put something else in their place
+            weight, bias = self.weight, self.bias
+        return F.linear(input, weight, bias)
 
     def extra_repr(self) -> str:
         return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"

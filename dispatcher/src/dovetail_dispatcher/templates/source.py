@@ -31,6 +31,8 @@ class RouteText:
         a route that calls something opaque.
     promoted
         Whether operands are cast to another dtype before the call, so that arrays and gradients may differ in dtype.
+    amounts_to
+        A function that does the same as long as no layer adds to the lines.
     """
 
     name: str
@@ -40,6 +42,7 @@ class RouteText:
     bindings: dict[str, Any] = field(default_factory=dict)
     arrays: dict[str, str] = field(default_factory=dict)
     promoted: bool = False
+    amounts_to: Callable[..., Any] | None = None
 
     def returning(self) -> str:
         """Return the ``return`` statement."""
@@ -54,6 +57,8 @@ class RouteText:
 
     def build(self) -> Callable[..., Any]:
         """Return the function."""
+        if self.amounts_to is not None and len(self.lines) == 1:
+            return self.amounts_to
         return compile_source(self.source(), self.name, self.bindings)
 
 

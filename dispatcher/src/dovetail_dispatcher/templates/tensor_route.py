@@ -31,7 +31,9 @@ def tensor_route(op: Operator, kernel: Kernel, keys: DispatchKeySet) -> RouteTex
     else:
         bindings["stripped"] = partial(strip_defaults, schema)
         call = f"kernel({', '.join([*first, '*args'])}, **kwargs)"
-    text = _route(op, call, bindings)
+    text = _route(op, call, bindings, check=not kernel.returns_by_schema)
+    if kernel.returns_by_schema and takes_all and not first and not any(a.kwarg_only for a in schema.arguments):
+        text.amounts_to = kernel.fn
     if not takes_all:
         text.lines.insert(0, f"args, kwargs = stripped({', '.join(map(parameter, schema.arguments))})")
     return text

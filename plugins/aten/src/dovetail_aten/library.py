@@ -41,6 +41,8 @@ class Composite(Kernel):
 
     __slots__ = ("_function", "_module", "_name")
 
+    returns_by_schema = True
+
     def __init__(self, module: str, name: str, key: DispatchKey) -> None:
         self._module = module
         self._name = name

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 from sys import getrefcount
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
@@ -56,19 +57,36 @@ class AccumulateGrad(Node):
         The leaf, if this node was presented.
     meta
         The leaf's AutogradMeta, where its gradient is.
+    lock
+        Held while that is changed.
     plain_signature
         The signature of a plain tensor of the leaf's backend and dtype.
+    strides
+        The strides of the leaf's array: a gradient that is kept has them too.
     """
 
-    __slots__ = ("__weakref__", "arrays", "held", "is_mutable", "leaf", "make_tensor", "meta", "plain_signature")
+    __slots__ = (
+        "__weakref__",
+        "array_type",
+        "arrays",
+        "held",
+        "is_mutable",
+        "leaf",
+        "lock",
+        "make_tensor",
+        "meta",
+        "plain_signature",
+        "strides",
+    )
     is_leaf = True
 
-    def __init__(self, variable: TensorBase, meta: AutogradMeta) -> None:
+    def __init__(self, variable: TensorBase, meta: AutogradMeta, lock: Lock) -> None:
         array = variable.array
         backend = variable._backend
         self.leaf = ref(variable)
         self.held: TensorBase | None = None
         self.meta = meta
+        self.lock = lock
         self.plain_signature = variable._signature & _PLAIN | NORMAL
         self.make_tensor = tensor_class()
         self.next_edges = ()
@@ -76,7 +94,9 @@ class AccumulateGrad(Node):
         self.input_metadata = (array.shape, array.dtype)
         self.backend: Backend | None = backend
         self.arrays = backend.arrays
+        self.array_type = type(array)
         self.is_mutable = backend.arrays.mutable_arrays
+        self.strides = getattr(array, "strides", None)
         self.hooks = None
 
     @property
@@ -93,7 +113,7 @@ class AccumulateGrad(Node):
     def presented(self) -> AccumulateGrad:
         """Return this node, which holds its leaf from now on."""
         if self.held is None:
-            with self.meta.lock:
+            with self.lock:
                 self.held = self.variable
                 if self.meta.accumulator is self:
                     self.meta.accumulator = None
@@ -108,16 +128,21 @@ class AccumulateGrad(Node):
         """Add the array `grad` to the leaf's gradient, or make it the leaf's gradient.
 
         The engine's local variable and the tuple it came in hold `grad` once each; if nobody else does it becomes the
-        gradient as it is, else a copy. `UNSHARED` is how many references that makes here.
+        gradient as it is, else a copy. `UNSHARED` is how many references that makes here. A view of a whole array, as
+        two transpositions make it, counts as that array.
         """
         meta = self.meta
-        with meta.lock:
+        with self.lock:
             present = meta.grad
             if present is None:
                 if self.is_mutable:
-                    leaf = self.variable.array
-                    if getrefcount(grad) > UNSHARED or grad.base is not None or grad.strides != leaf.strides:
-                        grad = copy_like(grad, leaf)
+                    strides = self.strides
+                    base = grad.base
+                    if getrefcount(grad) > UNSHARED or grad.strides != strides:
+                        grad = copy_like(grad, self.variable.array)
+                    elif base is not None:
+                        whole = getrefcount(base) <= UNSHARED_BASE and base.shape == grad.shape
+                        grad = base if whole and base.strides == strides else copy_like(grad, self.variable.array)
                 meta.grad = self.wrap(grad)
             elif present._signature == self.plain_signature:
                 add_in_place(present, grad, self.is_mutable)
@@ -126,8 +151,8 @@ class AccumulateGrad(Node):
 
     def wrap(self, grad: Any) -> TensorBase:
         """Return a new tensor around the array `grad`, which has the leaf's shape and dtype."""
-        if not isinstance(grad, self.arrays.array_types):
-            grad = self.arrays.asarray(grad)
+        if grad.__class__ is not self.array_type:
+            grad = self.arrays.lift(grad)
         tensor = self.make_tensor()
         tensor.array = grad
         tensor._signature = self.plain_signature
@@ -142,7 +167,7 @@ class AccumulateGrad(Node):
         """Add the tensor `grad` to the leaf's gradient; out of place where a graph of the backward is recorded."""
         variable = self.variable
         meta = self.meta
-        with meta.lock:
+        with self.lock:
             present = meta.grad
             recording = is_grad_enabled()
             if present is None:
@@ -217,19 +242,25 @@ def run_post_accumulate_hooks(variable: TensorBase, hooks: Any) -> None:
             raise RuntimeError("Tensor post accumulate grad hooks should return None. Change variable.grad instead.")
 
 
+class _View:
+    def __init__(self, base: object) -> None:
+        self.base = base
+
+
 class _Probe:
     __slots__ = ()
 
-    def accumulate_array(self, grad: Any) -> int:
-        return getrefcount(grad)
+    def accumulate_array(self, grad: Any) -> tuple[int, int]:
+        base = grad.base
+        return getrefcount(grad), getrefcount(base)
 
 
-def _count_references() -> int:
-    """Return the references to a gradient nobody shares, counted in the very situation that the engine makes."""
-    grads = (object(),)
+def _count_references() -> tuple[int, int]:
+    """Return the references to a gradient nobody shares, and to its base, counted where the engine has them."""
+    grads = (_View(object()),)
     target = _Probe()
     grad = grads[0]
     return target.accumulate_array(grad)
 
 
-UNSHARED = _count_references()
+UNSHARED, UNSHARED_BASE = _count_references()

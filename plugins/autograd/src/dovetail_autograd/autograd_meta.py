@@ -28,7 +28,7 @@ class AutogradMeta:
     grad
         What backward accumulated.
     lock
-        Held while a gradient is added, or the accumulator made.
+        Held while a gradient is added; made with the first accumulator.
     accumulator
         The one AccumulateGrad node of a leaf, unless it was presented.
     presented
@@ -47,37 +47,17 @@ class AutogradMeta:
         The dtype that gradients must have: `UNSET`, a dtype, or None for any.
     """
 
-    __slots__ = (
-        "accumulator",
-        "grad",
-        "grad_dtype",
-        "hooks",
-        "lock",
-        "post_accumulate",
-        "presented",
-        "requires_grad",
-        "retains_grad",
-        "view",
-    )
-
-    grad: TensorBase | None
-    accumulator: AccumulateGrad | None
-    presented: weakref.ref[AccumulateGrad] | None
-    hooks: NodeHooks | None
-    post_accumulate: Hooks | None
-    view: ViewInfo | None
-
-    def __init__(self) -> None:
-        self.grad = None
-        self.lock = Lock()
-        self.accumulator = None
-        self.presented = None
-        self.hooks = None
-        self.post_accumulate = None
-        self.requires_grad = False
-        self.retains_grad = False
-        self.view = None
-        self.grad_dtype: Any = UNSET
+    # Defaults in the class: a view, of which there are many, stores only what it has.
+    grad: TensorBase | None = None
+    lock: Lock | None = None
+    accumulator: AccumulateGrad | None = None
+    presented: weakref.ref[AccumulateGrad] | None = None
+    hooks: NodeHooks | None = None
+    post_accumulate: Hooks | None = None
+    requires_grad = False
+    retains_grad = False
+    view: ViewInfo | None = None
+    grad_dtype: Any = UNSET
 
     def forget_accumulator(self) -> None:
         """Let the next call of the leaf make an accumulator anew."""
@@ -86,8 +66,12 @@ class AutogradMeta:
     def array_replaced(self, array: Any) -> None:
         """Note that the tensor has got another array: an accumulator for one of another shape or dtype is no good."""
         node = self.accumulator if self.presented is None else self.presented()
-        if node is not None and node.input_metadata != (array.shape, array.dtype):
+        if node is None:
+            return
+        if node.input_metadata != (array.shape, array.dtype):
             self.forget_accumulator()
+        else:
+            node.strides = getattr(array, "strides", None)
 
 
 _lock = Lock()
@@ -117,12 +101,14 @@ def leaf_edge(tensor: TensorBase) -> LeafEdge:
 
 def _accumulator(tensor: TensorBase) -> AccumulateGrad:
     meta = meta_of(tensor)
-    with meta.lock:
+    with _lock:
         node = meta.accumulator
         if node is None and meta.presented is not None:
             node = meta.presented()
         if node is None:
-            node = meta.accumulator = AccumulateGrad(tensor, meta)
+            if meta.lock is None:
+                meta.lock = Lock()
+            node = meta.accumulator = AccumulateGrad(tensor, meta, meta.lock)
             if meta.hooks is not None:
                 node.backend = None
                 node.hooks = meta.hooks

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from math import prod
+from typing import Any, Final, TypeAlias
 
+from dovetail_kernel.dtype import DTYPES
 from dovetail_kernel.signature import DTYPE_MASK
 from dovetail_kernel.tensor_base import TensorBase
 
@@ -16,6 +18,9 @@ from .graph import GradientEdge
 from .node import EdgeTuple, Metadata
 
 Output: TypeAlias = TensorBase | GradientEdge
+FLOATING: Final = sum([each.bit for each in DTYPES if each.is_floating_point])
+"""The bits of a signature that say that the numbers are real and not integers."""
+
 _warned_of_cycle: list[bool] = []
 
 
@@ -217,10 +222,7 @@ def _metadata(edge: GradientEdge) -> Metadata:
 
 
 def _one(output: Any, shape: tuple[int, ...]) -> TensorBase:
-    size = 1
-    for length in shape:
-        size *= length
-    if size != 1:
+    if shape and prod(shape) != 1:
         raise RuntimeError(
             f"grad can be implicitly created only for scalar outputs, but the shape is {list(shape)}. "
             "Reduce it to a scalar, or give its gradient."
@@ -230,7 +232,7 @@ def _one(output: Any, shape: tuple[int, ...]) -> TensorBase:
         if backend is None:
             raise RuntimeError("grad cannot be implicitly created for an edge of unknown backend. Give its gradient.")
         return calls.filled(shape, native, backend, 1)
-    if not output.dtype.is_floating_point:
+    if not output._signature & FLOATING:
         raise RuntimeError(
             f"grad can be implicitly created only for real scalar outputs but got {output.dtype}. Give its gradient."
         )

@@ -110,9 +110,7 @@ def detach(tensor: TensorBase) -> TensorBase:
 def filled(shape: tuple[int, ...], native_dtype: Any, backend: Any, value: int) -> TensorBase:
     """Return a new tensor full of `value`."""
     array = backend.arrays.scalar(value, native_dtype)
-    if shape:
-        array = _full(array, shape, backend)
-    return wrap(array, backend)
+    return wrap(_full(array, shape, backend) if shape else array, backend)
 
 
 def _full(scalar: Any, shape: tuple[int, ...], backend: Any) -> Any:

@@ -173,6 +173,7 @@ class Recording:
             current_version=current_version,
             edge_of=edge_of,
             edges_of=edges_of,
+            is_column_major=self.backend.arrays.is_column_major if self.backend else _never,
             gradient_edge=gradient_edge,
             leaf_edge=leaf_edge,
             mark_view=mark_view,
@@ -344,7 +345,7 @@ class Recording:
                 if self.written is not None and name == self.written.name:
                     local = f"{local}_overwritten"
                 if spelling(argument) == "Tensor?":
-                    return [f"{slot} = {local}", f"{slot}_version = save_input({local})"]
+                    return [f"{slot} = {local}", f"{slot}_version = 0 if {local} is None else save_input({local})"]
                 return [
                     f"{slot} = {local}",
                     f"counter = {local}._counter",
@@ -372,6 +373,10 @@ class Recording:
                 if not saved.expression:
                     return [f"{slot} = {parameter(self.arguments[name])}"]
                 return [f"{slot} = {saved.expression}"]
+
+
+def _never(_array: Any) -> bool:
+    return False
 
 
 def _unknown(composition: Composition, below: RouteText) -> RouteText:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from dovetail_dispatcher import array_kernels
 from dovetail_kernel.backends import Backend
 from dovetail_kernel.dtype import dtype, dtype_of_signature
 from dovetail_kernel.tensor_base import TensorBase
@@ -32,7 +33,8 @@ def conform_array(node: Node, index: int, grad: Any, shape: tuple[int, ...], nat
     if found != shape:
         if found[len(found) - len(shape) :] != shape and not is_expandable(shape, found):
             raise _wrong_shape(node, index, found, shape)
-        grad = calls.sum_array_to_shape(grad, shape)
+        # A backend without the base library's array kernels has no faster way.
+        grad = vars(array_kernels(backend)).get("sum_to", calls.sum_array_to_shape)(grad, shape)
     if grad.dtype != native:
         bits = backend.arrays.dtype_bits
         given, wanted = dtype_of_signature(bits[grad.dtype]), dtype_of_signature(bits[native])

@@ -47,12 +47,12 @@ class ViewInfo:
         The version at which its ``_grad_fn`` was right.
     """
 
+    # Without a constructor, whose frame would cost as much as all else: see `set_view`.
     __slots__ = ("attr_version", "base", "creation_meta")
 
-    def __init__(self, base: TensorBase, creation_meta: CreationMeta, attr_version: int) -> None:
-        self.base = base
-        self.creation_meta = creation_meta
-        self.attr_version = attr_version
+    base: TensorBase
+    creation_meta: CreationMeta
+    attr_version: int
 
 
 def mark_view(result: TensorBase, source: TensorBase, several: bool = False) -> None:
@@ -90,7 +90,10 @@ def set_view(result: TensorBase, base: TensorBase, creation_meta: CreationMeta) 
     counter = result._counter
     if counter is None:
         counter = result._counter = VersionCounter()
-    meta.view = ViewInfo(base, creation_meta, counter.value)
+    meta.view = info = ViewInfo()
+    info.base = base
+    info.creation_meta = creation_meta
+    info.attr_version = counter.value
     result._signature |= GRAD | VIEW
 
 

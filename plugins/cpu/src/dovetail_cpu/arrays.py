@@ -37,6 +37,10 @@ class CpuArrays(ArrayBackend):
         """Return whether the elements of `array` lie in C order without gaps."""
         return bool(array.flags.c_contiguous)
 
+    def is_column_major(self, array: Any) -> bool:
+        """Return whether the matrix `array` lies in memory column by column, without gaps."""
+        return bool(array.flags.fnc)
+
     def may_warn(self, function: Any) -> bool:
         """Return False for ufuncs and their methods: they warn in the name of their caller, and a route has none."""
         while isinstance(function, partial):

@@ -9,6 +9,8 @@ import numpy
 from dovetail_aten.array_kernels import KernelTable, Numbers
 from dovetail_aten.capabilities import Capabilities
 
+_FACTORS = 256
+
 
 def define(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
     """Define the kernels of this family."""
@@ -16,10 +18,19 @@ def define(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
 
     def define_sum(name: str, ufunc: Any) -> None:
         generic = kernel.kernels[name]
+        multiply = numpy.multiply
+        factors: dict[tuple[float, Any], Any] = {}
 
         def into_any(self: Any, other: Any, *, alpha: Any, out: Any) -> Any:
-            if alpha.__class__ is float and self.dtype.kind == "f":
-                return ufunc(self, numpy.multiply(other, numbers.of_dtype(alpha, self.dtype)), out=out)
+            dtype = self.dtype
+            factor = factors.get((alpha, dtype))
+            if factor is not None:
+                return ufunc(self, multiply(other, factor), out=out)
+            if alpha.__class__ is float and alpha and dtype.kind == "f":
+                if len(factors) >= _FACTORS:
+                    factors.clear()
+                factors[alpha, dtype] = factor = numbers.of_dtype(alpha, dtype)
+                return ufunc(self, multiply(other, factor), out=out)
             result = generic.fn(self, other, alpha=alpha)
             if result.shape != out.shape:
                 raise ValueError(f"cannot broadcast {result.shape} into {out.shape}")

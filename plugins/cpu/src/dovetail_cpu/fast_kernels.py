@@ -14,6 +14,7 @@ from . import (
     fast_matmul,
     fast_normalization,
     fast_reductions,
+    fast_softmax,
     fast_views,
 )
 
@@ -24,6 +25,7 @@ FAST_FAMILIES: Final[tuple[Define, ...]] = (
     fast_reductions.define,
     fast_matmul.define,
     fast_activations.define,
+    fast_softmax.define,
     fast_normalization.define,
     fast_indexing.define,
     fast_losses.define,

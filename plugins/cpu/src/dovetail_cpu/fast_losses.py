@@ -9,11 +9,15 @@ import numpy
 from dovetail_aten.array_kernels import KernelTable
 from dovetail_aten.capabilities import Capabilities
 
+from .ones import ones_of
+
 NONE, MEAN = 0, 1
 _FLOATS: Final = frozenset(map(numpy.dtype, (numpy.float32, numpy.float64)))
 _LONG: Final = numpy.dtype(numpy.int64)
 _UNSIGNED: Final = numpy.dtype(numpy.uint64)
 _CACHED_ROWS: Final = 64
+_LONGEST: Final = 1 << 12
+"""Longest sum left to BLAS, which does not add pairwise."""
 
 
 def define(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
@@ -22,6 +26,8 @@ def define(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
     generic_backward = kernel.kernels["nll_loss_backward"].fn
     highest: Any = numpy.maximum.reduce
     add: Any = numpy.add.reduce
+    # Functions, because operators on 0-d arrays cost twice as much.
+    negative, divide = numpy.negative, numpy.divide
     rows: dict[int, Any] = {}
 
     def rows_of(samples: int) -> Any:
@@ -49,7 +55,8 @@ def define(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
             general: tuple[Any, Any] = generic_forward(self, target, weight, reduction, ignore_index)
             return general
         samples = len(target)
-        total = -add(self[rows_of(samples), target])
+        chosen = self[rows_of(samples), target]
+        total = -(chosen.dot(ones_of(samples, self.dtype)) if samples <= _LONGEST else add(chosen))
         return (total / samples if reduction == MEAN else total), numpy.array(samples, self.dtype)
 
     @kernel.named("nll_loss_backward")
@@ -59,6 +66,6 @@ def define(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
         if reduction == NONE or grad_output.size != 1 or not all_count(self, target, weight, ignore_index):
             return generic_backward(grad_output, self, target, weight, reduction, ignore_index, total_weight)
         result = numpy.zeros(self.shape, self.dtype)
-        slope = -grad_output
-        result[rows_of(len(target)), target] = slope / total_weight if reduction == MEAN else slope
+        slope = negative(grad_output)
+        result[rows_of(len(target)), target] = divide(slope, total_weight) if reduction == MEAN else slope
         return result

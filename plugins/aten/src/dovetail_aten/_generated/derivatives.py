@@ -36,6 +36,7 @@ from dovetail_aten.formula_functions import (
     logsumexp_backward,
     masked_select_backward,
     mean_backward,
+    mm_mat2_backward,
     mse_loss_double_backward,
     mse_loss_double_backward_grad_output,
     nan_to_num_backward,
@@ -409,8 +410,9 @@ def addmm_tensors(node: Any, grad: Any) -> Any:
         grad_mat1 = k.mm(grad, k.conj(k.t(mat2))) if alpha == 1 else k.mul(k.mm(grad, k.conj(k.t(mat2))), alpha.conjugate())
     if mat2_edge is not None:
         mat1 = node.unpack_mat1()
+        mat2_is_column_major = node._mat2_is_column_major
         alpha = node._alpha
-        grad_mat2 = k.mm(k.conj(k.t(mat1)), grad) if alpha == 1 else k.mul(k.mm(k.conj(k.t(mat1)), grad), alpha.conjugate())
+        grad_mat2 = mm_mat2_backward(k, grad, k.conj(mat1), mat2_is_column_major) if alpha == 1 else k.mul(mm_mat2_backward(k, grad, k.conj(mat1), mat2_is_column_major), alpha.conjugate())
     return grad_self, grad_mat1, grad_mat2
 
 
@@ -434,8 +436,9 @@ def addmm_arrays(node: Any, k: Any, grad: Any) -> Any:
         if version is not None and version.value != node._mat1_version:
             node.unpack_mat1()
         mat1 = mat1.array
+        mat2_is_column_major = node._mat2_is_column_major
         alpha = node._alpha
-        grad_mat2 = k.mm(k.conj(k.t(mat1)), grad) if alpha == 1 else k.mul(k.mm(k.conj(k.t(mat1)), grad), alpha.conjugate())
+        grad_mat2 = mm_mat2_backward(k, grad, k.conj(mat1), mat2_is_column_major) if alpha == 1 else k.mul(mm_mat2_backward(k, grad, k.conj(mat1), mat2_is_column_major), alpha.conjugate())
     return grad_self, grad_mat1, grad_mat2
 
 
@@ -459,8 +462,9 @@ def addmm_real(node: Any, k: Any, grad: Any) -> Any:
         if version is not None and version.value != node._mat1_version:
             node.unpack_mat1()
         mat1 = mat1.array
+        mat2_is_column_major = node._mat2_is_column_major
         alpha = node._alpha
-        grad_mat2 = k.mm(k.t(mat1), grad) if alpha == 1 else k.mul(k.mm(k.t(mat1), grad), alpha)
+        grad_mat2 = mm_mat2_backward(k, grad, mat1, mat2_is_column_major) if alpha == 1 else k.mul(mm_mat2_backward(k, grad, mat1, mat2_is_column_major), alpha)
     return grad_self, grad_mat1, grad_mat2
 
 
@@ -2927,7 +2931,8 @@ def mm_tensors(node: Any, grad: Any) -> Any:
         grad_self = k.mm(grad, k.conj(k.t(mat2)))
     if mat2_edge is not None:
         self = node.unpack_self()
-        grad_mat2 = k.mm(k.conj(k.t(self)), grad)
+        mat2_is_column_major = node._mat2_is_column_major
+        grad_mat2 = mm_mat2_backward(k, grad, k.conj(self), mat2_is_column_major)
     return grad_self, grad_mat2
 
 
@@ -2947,7 +2952,8 @@ def mm_arrays(node: Any, k: Any, grad: Any) -> Any:
         if version is not None and version.value != node._self_version:
             node.unpack_self()
         self = self.array
-        grad_mat2 = k.mm(k.conj(k.t(self)), grad)
+        mat2_is_column_major = node._mat2_is_column_major
+        grad_mat2 = mm_mat2_backward(k, grad, k.conj(self), mat2_is_column_major)
     return grad_self, grad_mat2
 
 
@@ -2967,7 +2973,8 @@ def mm_real(node: Any, k: Any, grad: Any) -> Any:
         if version is not None and version.value != node._self_version:
             node.unpack_self()
         self = self.array
-        grad_mat2 = k.mm(k.t(self), grad)
+        mat2_is_column_major = node._mat2_is_column_major
+        grad_mat2 = mm_mat2_backward(k, grad, self, mat2_is_column_major)
     return grad_self, grad_mat2
 
 
@@ -5185,6 +5192,7 @@ FORMULAS = (
         saved=(
             Saved('mat1', 'input', needed_by=('mat2',)),
             Saved('mat2', 'input', needed_by=('mat1',)),
+            Saved('mat2_is_column_major', 'value', needed_by=('mat2',), expression='is_column_major(mat2.array)'),
             Saved('beta', 'value', needed_by=('self',)),
             Saved('alpha', 'value', needed_by=('mat1', 'mat2')),
         ),
@@ -6570,6 +6578,7 @@ FORMULAS = (
         saved=(
             Saved('self', 'input', needed_by=('mat2',)),
             Saved('mat2', 'input', needed_by=('self',)),
+            Saved('mat2_is_column_major', 'value', needed_by=('mat2',), expression='is_column_major(mat2.array)'),
         ),
         tensors=mm_tensors,
         arrays=mm_arrays,

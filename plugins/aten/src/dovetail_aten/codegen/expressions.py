@@ -34,6 +34,7 @@ METADATA: Final[Mapping[str, Metadata]] = {
     "sym_storage_offset": Metadata("sym_storage_offset", "{}.storage_offset()"),
     "layout": Metadata("layout", "{}.layout"),
     "device": Metadata("device", "{}.device"),
+    "is_column_major": Metadata("is_column_major", "is_column_major({}.array)"),
 }
 """Methods that read only metadata, by their names in formulas."""
 

@@ -55,9 +55,9 @@ def cross_entropy_loss(
     """Return the cross entropy between logits and class indices, or class probabilities in the shape of the logits."""
     if not 0.0 <= label_smoothing <= 1.0:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
-    class_dim = 0 if self.ndim == 1 else 1
-    log_probabilities = F._log_softmax(self, class_dim, False)
-    if label_smoothing == 0.0 and self.array.ndim == 2 and target.array.ndim == 1:
+    ndim = self.array.ndim
+    log_probabilities = F._log_softmax(self, 0 if ndim == 1 else 1, False)
+    if label_smoothing == 0.0 and ndim == 2 and target.array.ndim == 1:
         return F.nll_loss_forward(log_probabilities, target, weight, reduction, ignore_index)[0]
     if tuple(self.shape) == tuple(target.shape):
         return _with_probabilities(log_probabilities, target, weight, reduction, ignore_index, label_smoothing)
