@@ -143,7 +143,17 @@ class AccumulateGrad(Node):
                     elif base is not None:
                         whole = getrefcount(base) <= UNSHARED_BASE and base.shape == grad.shape
                         grad = base if whole and base.strides == strides else copy_like(grad, self.variable.array)
-                meta.grad = self.wrap(grad)
+                if grad.__class__ is not self.array_type:
+                    grad = self.arrays.lift(grad)
+                # As `wrap` does it, without a frame of its own.
+                meta.grad = tensor = self.make_tensor()
+                tensor.array = grad
+                tensor._signature = self.plain_signature
+                tensor._grad_fn = None
+                tensor.output_nr = 0
+                tensor._storage = None
+                tensor._counter = None
+                tensor._meta = None
             elif present._signature == self.plain_signature:
                 add_in_place(present, grad, self.is_mutable)
             else:

@@ -8,8 +8,8 @@ from math import prod
 from typing import Any, Final, TypeAlias
 
 from dovetail_kernel.dtype import DTYPES
-from dovetail_kernel.signature import DTYPE_MASK
-from dovetail_kernel.tensor_base import TensorBase
+from dovetail_kernel.signature import DTYPE_MASK, GRAD, NORMAL, OVERRIDES, VIEW
+from dovetail_kernel.tensor_base import TensorBase, new_tensor, tensor_class
 
 from . import calls
 from .autograd_meta import gradient_edge
@@ -20,6 +20,9 @@ from .node import EdgeTuple, Metadata
 Output: TypeAlias = TensorBase | GradientEdge
 FLOATING: Final = sum([each.bit for each in DTYPES if each.is_floating_point])
 """The bits of a signature that say that the numbers are real and not integers."""
+
+_OF_NUMBERS: Final = ~(GRAD | VIEW | OVERRIDES)
+"""The bits of a signature that are not about the tensor's place in a graph or its class."""
 
 _warned_of_cycle: list[bool] = []
 
@@ -236,7 +239,11 @@ def _one(output: Any, shape: tuple[int, ...]) -> TensorBase:
         raise RuntimeError(
             f"grad can be implicitly created only for real scalar outputs but got {output.dtype}. Give its gradient."
         )
-    return calls.filled(shape, output.array.dtype, output._backend, 1)
+    arrays = output._backend.arrays
+    if shape:
+        return calls.filled(shape, output.array.dtype, output._backend, 1)
+    one = arrays.scalar(1, output.array.dtype)
+    return new_tensor(one, output._signature & _OF_NUMBERS | NORMAL, tensor_class())
 
 
 def _checked(index: int, gradient: Any, output: Any, shape: tuple[int, ...]) -> TensorBase:

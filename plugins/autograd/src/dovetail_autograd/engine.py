@@ -17,6 +17,7 @@ from typing import Any, Final, TypeAlias, cast
 
 from dovetail_dispatcher import NoArrayKernelError, array_kernels
 from dovetail_dispatcher.array_calls import array_wrapper
+from dovetail_dispatcher.array_kernels import ArrayKernels
 from dovetail_kernel.backends import Backend, backend_of_signature
 from dovetail_kernel.signature import NO_GRAD, NORMAL, OVERRIDES
 from dovetail_kernel.state import set_state, state
@@ -158,7 +159,9 @@ def _run_arrays(task: GraphTask, grads: Sequence[Any]) -> None:
     """The engine's loop over plain arrays. A node that needs tensors gets them made for it, and its results unwrapped.
 
     It begins in the middle, with `grads` as if a node before the roots had just returned them. Nodes wait in the heap
-    `ready`, their gradients in `buffers`; but the one to run next goes through neither, and in a chain that is each.
+    `ready`, their gradients in `buffers`; but `following`, the best to run next among those that `node` leads to, and
+    `second`, the best of the rest, go through neither, with their gradients `arrived` and `waiting`. In a chain that is
+    every node, and in a sum of many terms too.
     """
     backend = task.backend
     captures = task.captures
@@ -170,8 +173,10 @@ def _run_arrays(task: GraphTask, grads: Sequence[Any]) -> None:
     ready: list[tuple[int, Node]] = []
     node: Node = _ROOT
     edges: Sequence[EdgeOrNone] = task.roots
+    second: Node | None = None
+    waiting: Any = None
     while True:
-        following = None
+        following: Node | None = None
         arrived = None
         index = -1
         for edge in edges:
@@ -184,16 +189,19 @@ def _run_arrays(task: GraphTask, grads: Sequence[Any]) -> None:
                 continue
             metadata = target.input_metadata
             if metadata.__class__ is list:
-                held = arrived if target is following else buffers.get(target)
-                grad = _gather_array(node, index, edge, grad, held, backend)
+                held = arrived if target is following else waiting if target is second else buffers.get(target)
+                grad = _gather_array(node, index, edge, grad, held, backend, kernels)
                 if held is not None:
                     continue
             elif grad is not None:
                 shape, dtype = metadata
                 if grad.shape != shape or grad.dtype is not dtype:
-                    grad = _conformed(node, index, grad, target, backend)
+                    grad = _conformed(node, index, grad, target, backend, kernels)
                 if target is following:
                     arrived = grad if arrived is None else arrived + grad
+                    continue
+                if target is second:
+                    waiting = grad if waiting is None else waiting + grad
                     continue
                 if buffers and target in buffers:
                     held = buffers[target]
@@ -202,7 +210,7 @@ def _run_arrays(task: GraphTask, grads: Sequence[Any]) -> None:
                     if counts is None or not target.is_leaf:
                         buffers[target] = grad
                         continue
-            elif target is following or (target in buffers and not target.is_leaf):
+            elif target is following or target is second or (target in buffers and not target.is_leaf):
                 continue
             if target.is_leaf:
                 if counts is None:
@@ -231,14 +239,27 @@ def _run_arrays(task: GraphTask, grads: Sequence[Any]) -> None:
             elif following is None:
                 following = target
                 arrived = grad
-            elif following.sequence_nr > target.sequence_nr:
-                heappush(ready, (-target.sequence_nr, target))
-                buffers[target] = grad
             else:
-                heappush(ready, (-following.sequence_nr, following))
-                buffers[following] = arrived
-                following = target
-                arrived = grad
+                if target.sequence_nr > following.sequence_nr:
+                    target, following = following, target
+                    grad, arrived = arrived, grad
+                if second is None:
+                    second = target
+                    waiting = grad
+                else:
+                    if target.sequence_nr > second.sequence_nr:
+                        target, second = second, target
+                        grad, waiting = waiting, grad
+                    heappush(ready, (-target.sequence_nr, target))
+                    buffers[target] = grad
+        if second is not None:
+            if following is None:
+                following = second
+                arrived = waiting
+                second = waiting = None
+            elif second.sequence_nr > following.sequence_nr:
+                following, second = second, following
+                arrived, waiting = waiting, arrived
         if following is None:
             if not ready:
                 break
@@ -266,6 +287,10 @@ def _run_arrays(task: GraphTask, grads: Sequence[Any]) -> None:
                 if not keep_graph:
                     node.release()
         if on_tensors:
+            if second is not None:
+                heappush(ready, (-second.sequence_nr, second))
+                buffers[second] = waiting
+                second = waiting = None
             if node.backend is not backend and node.backend is not None:
                 buffers[node] = arrived
                 _leave_arrays(task, _ROOT, (), (), [*ready, (0, node)], buffers)
@@ -285,12 +310,12 @@ def _run_arrays(task: GraphTask, grads: Sequence[Any]) -> None:
             _aloud(task, _run_leaf_on_array, task, _ROOT, 0, target, grad)
 
 
-def _conformed(node: Node, index: int, grad: Any, target: Any, backend: Backend) -> Any:
+def _conformed(node: Node, index: int, grad: Any, target: Any, backend: Backend, kernels: ArrayKernels) -> Any:
     """Return `grad` with the shape and dtype that `target` wants; as it is if `target` is elsewhere."""
     if target.backend is not backend and target.backend is not None:
         return grad
     shape, dtype = target.input_metadata
-    return conform_array(node, index, grad, shape, dtype, backend)
+    return conform_array(node, index, grad, shape, dtype, backend, kernels)
 
 
 def _run_leaf_on_array(task: GraphTask, node: Node, index: int, target: AccumulateGrad, grad: Any) -> None:
@@ -301,7 +326,7 @@ def _run_leaf_on_array(task: GraphTask, node: Node, index: int, target: Accumula
 
 
 def _gather_array(
-    node: Node, index: int, edge: EdgeTuple, grad: Any, held: list[Any] | None, backend: Backend
+    node: Node, index: int, edge: EdgeTuple, grad: Any, held: list[Any] | None, backend: Backend, kernels: ArrayKernels
 ) -> list[Any]:
     """Add `grad` to what is held at one output of a node with several; return all that is held there."""
     metadata: Any = edge[0].input_metadata
@@ -310,7 +335,7 @@ def _gather_array(
         output_nr = edge[1]
         shape, dtype = metadata[output_nr]
         if grad.shape != shape or grad.dtype is not dtype:
-            grad = conform_array(node, index, grad, shape, dtype, backend)
+            grad = conform_array(node, index, grad, shape, dtype, backend, kernels)
         present = gathered[output_nr]
         gathered[output_nr] = grad if present is None else present + grad
     return gathered

@@ -140,12 +140,14 @@ class _BareDecorator(_StateMode):
     __slots__ = ()
 
     def __new__(cls, function: Callable[..., Any] | None = None) -> Any:
-        if function is None:
-            return super().__new__(cls)
-        return _decorate(function, cls)
+        if function is not None:
+            return _decorate(function, cls)
+        self = object.__new__(cls)
+        self._before = []
+        return self
 
-    def __init__(self, function: None = None) -> None:
-        super().__init__()
+    # `__new__` does all there is to do; a constructor in Python would be a frame more.
+    __init__ = object.__init__
 
 
 class no_grad(_BareDecorator):
@@ -153,8 +155,10 @@ class no_grad(_BareDecorator):
 
     __slots__ = ()
 
-    def _after(self, before: int) -> int:
-        return before | NO_GRAD
+    def __enter__(self) -> None:
+        before = state()
+        self._before.append(before)
+        set_state(before | NO_GRAD)
 
 
 class enable_grad(_BareDecorator):
@@ -162,8 +166,10 @@ class enable_grad(_BareDecorator):
 
     __slots__ = ()
 
-    def _after(self, before: int) -> int:
-        return before & ~NO_GRAD
+    def __enter__(self) -> None:
+        before = state()
+        self._before.append(before)
+        set_state(before & ~NO_GRAD)
 
 
 class set_grad_enabled(_StateMode):

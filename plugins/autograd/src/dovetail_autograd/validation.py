@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from dovetail_dispatcher import array_kernels
+from dovetail_dispatcher.array_kernels import ArrayKernels
 from dovetail_kernel.backends import Backend
 from dovetail_kernel.dtype import dtype, dtype_of_signature
 from dovetail_kernel.tensor_base import TensorBase
@@ -21,7 +21,9 @@ def is_expandable(shape: Sequence[int], to: Sequence[int]) -> bool:
     return all([size in (1, wanted) for size, wanted in zip(reversed(shape), reversed(to), strict=False)])
 
 
-def conform_array(node: Node, index: int, grad: Any, shape: tuple[int, ...], native: Any, backend: Any) -> Any:
+def conform_array(
+    node: Node, index: int, grad: Any, shape: tuple[int, ...], native: Any, backend: Any, kernels: ArrayKernels
+) -> Any:
     """Return the array `grad`, the gradient `index` that `node` returned, with `shape` and native dtype `native`.
 
     Raises
@@ -34,7 +36,7 @@ def conform_array(node: Node, index: int, grad: Any, shape: tuple[int, ...], nat
         if found[len(found) - len(shape) :] != shape and not is_expandable(shape, found):
             raise _wrong_shape(node, index, found, shape)
         # A backend without the base library's array kernels has no faster way.
-        grad = vars(array_kernels(backend)).get("sum_to", calls.sum_array_to_shape)(grad, shape)
+        grad = vars(kernels).get("sum_to", calls.sum_array_to_shape)(grad, shape)
     if grad.dtype != native:
         bits = backend.arrays.dtype_bits
         given, wanted = dtype_of_signature(bits[grad.dtype]), dtype_of_signature(bits[native])
