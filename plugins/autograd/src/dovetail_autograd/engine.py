@@ -27,6 +27,7 @@ from . import calls
 from .accumulate import AccumulateGrad, leaves_are_watched, run_post_accumulate_hooks
 from .anomaly import anomaly_mode
 from .evaluate import evaluate, run_leaf
+from .flatten import flatten
 from .graph_task import PRUNED, GraphTask, current_task
 from .node import EdgeTuple, Metadata, Node
 from .validation import conform_array, conform_tensor
@@ -153,6 +154,21 @@ def _aloud(task: GraphTask, function: Callable[..., Any], *arguments: Any) -> An
         return _in_task(task, function, *arguments)
     finally:
         task.error_token = set_error_state(quiet)
+
+
+def _evaluate(task: GraphTask, node: Node, grads: list[TensorBase | None]) -> Sequence[TensorBase | None]:
+    """Run `node` on tensors: at once if there is nothing around it, as for most nodes of a Function."""
+    if node.hooks is not None or node.is_formula or task.captures is not None or anomaly_mode()[0]:
+        return evaluate(task, node, grads)
+    outer = task.node
+    task.node = node
+    try:
+        returned = node.apply_tensors(*grads)
+    finally:
+        task.node = outer
+    if not task.keep_graph:
+        node.release()
+    return flatten(node, returned)
 
 
 def _run_arrays(task: GraphTask, grads: Sequence[Any]) -> None:
@@ -295,7 +311,7 @@ def _run_arrays(task: GraphTask, grads: Sequence[Any]) -> None:
                 buffers[node] = arrived
                 _leave_arrays(task, _ROOT, (), (), [*ready, (0, node)], buffers)
                 return
-            tensors = _aloud(task, evaluate, task, node, _as_tensors(node, arrived, wrap))
+            tensors = _aloud(task, _evaluate, task, node, _as_tensors(node, arrived, wrap))
             found = _as_arrays(tensors, backend)
             if found is None:
                 _leave_arrays(task, node, edges, tensors, ready, buffers)
