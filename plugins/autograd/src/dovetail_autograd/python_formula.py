@@ -11,11 +11,12 @@ from dovetail_dispatcher.routes import Composition
 from dovetail_dispatcher.schema import Argument, FunctionSchema
 from dovetail_dispatcher.templates import RouteText
 from dovetail_dispatcher.templates.arguments import is_tensor_like, parameter, spelling
-from dovetail_kernel.signature import DTYPE_MASK, GRAD, NO_GRAD
+from dovetail_kernel.signature import DTYPE_MASK, GRAD, NO_GRAD, VIEW
 from dovetail_kernel.state import set_state, state
 from dovetail_kernel.tensor_base import TensorBase
 
-from .autograd_meta import gradient_edge
+from .autograd_meta import gradient_edge, leaf_edge
+from .edge_text import edge_lines
 from .flatten import flatten
 from .function_node import DIFFERENTIABLE, FunctionNode
 from .node import next_sequence_nr
@@ -129,51 +130,75 @@ def python_formula_route(composition: Composition, formula: PythonFormula, below
     """Return the route that runs `below` under Autograd and records a node of `formula`."""
     from .transform import run_below_autograd
 
-    op = composition.op
-    names = ", ".join(parameter(a) for a in op.schema.arguments)
+    schema = composition.op.schema
+    cls = node_class(formula, schema)
     run_below_autograd(below)
-    schema = op.schema
     has_lists = any([_is_list(argument) for argument in schema.arguments])
-    is_simple = not has_lists and len(schema.returns) == 1 and spelling(schema.returns[0]) == "Tensor"
-    below.bindings["record"] = partial(
-        _record_simple if is_simple else _record, formula, node_class(formula, schema), schema
-    )
+    if not has_lists and len(schema.returns) == 1 and spelling(schema.returns[0]) == "Tensor":
+        _record_one_result(composition, formula, cls, below)
+        return below
+    names = ", ".join(parameter(a) for a in schema.arguments)
     results = ", ".join(below.results)
-    below.lines.append(
-        f"{results} = record(({names},), ({results},))"
-        if len(below.results) > 1
-        else f"{results} = record(({names},), {results})"
-    )
+    below.bindings["record"] = partial(_record, formula, cls, schema)
+    below.lines.append(f"{results} = record(({names},), {results if len(below.results) == 1 else f'({results})'})")
     return below
 
 
-def _record_simple(
-    formula: PythonFormula, cls: type[GeneratedNode], schema: FunctionSchema, values: tuple[Any, ...], output: Any
-) -> Any:
-    """Record a call of an operator without lists and with one result: the common case."""
-    edges: list[Any] = []
-    requires_grad = False
-    for takes, value in zip(cls.takes_gradient, values):  # noqa: B905
-        if takes:
-            edge = None
-            if isinstance(value, TensorBase) and value._signature & GRAD:
-                edge = gradient_edge(value)
-                if edge is not None:
-                    requires_grad = True
-            edges.append(edge)
-    if not requires_grad:
-        return output
-    node = cls()
-    node.is_list = None
-    node.next_edges = tuple(edges)
-    node.sequence_nr = next_sequence_nr()
-    array = output.array
-    node.input_metadata = (array.shape, array.dtype)
-    node._outputs = ((array.shape, array.dtype, output._signature),)
-    if output._signature & DIFFERENTIABLE:
-        output._grad_fn = node
-        output.output_nr = 0
-        output._signature |= GRAD
+def _record_one_result(
+    composition: Composition, formula: PythonFormula, cls: type[GeneratedNode], text: RouteText
+) -> None:
+    """Add the lines that record a call of an operator without lists and with one result: the common case.
+
+    For an operator with one argument they are::
+
+        x_edge = ...
+        <the call>
+        if x_edge is not None:
+            node = Node()
+            node.next_edges = (x_edge,)
+            ...
+            result._grad_fn = node
+    """
+    schema = composition.op.schema
+    result = text.results[0]
+    text.bindings.update(
+        DIFFERENTIABLE=DIFFERENTIABLE,
+        GRAD=GRAD,
+        VIEW=VIEW,
+        Node=cls,
+        edge_of=edge_of,
+        finish=partial(_finish, formula, schema),
+        gradient_edge=gradient_edge,
+        leaf_edge=leaf_edge,
+        next_sequence_nr=next_sequence_nr,
+    )
+    differentiable = [a for a in schema.arguments if is_tensor_like(a)]
+    edges = [f"{parameter(a)}_edge" for a in differentiable]
+    before = [line for a in differentiable for line in edge_lines(a, composition.key, is_only=False)]
+    after = [
+        f"if {' or '.join([f'{edge} is not None' for edge in edges])}:",
+        "    node = Node()",
+        "    node.is_list = None",
+        f"    node.next_edges = ({', '.join(edges)},)",
+        "    node.sequence_nr = next_sequence_nr()",
+        f"    array = {result}.array",
+        "    node.input_metadata = (array.shape, array.dtype)",
+        f"    node._outputs = ((array.shape, array.dtype, {result}._signature),)",
+        f"    if {result}._signature & DIFFERENTIABLE:",
+        f"        {result}._grad_fn = node",
+        f"        {result}.output_nr = 0",
+        f"        {result}._signature |= GRAD",
+    ]
+    if formula.setup_context is not None or needs_extras():
+        names = ", ".join(parameter(a) for a in schema.arguments)
+        after.append(f"    finish(node, ({names},), {result})")
+    text.lines[:] = [*before, *text.lines, *after]
+
+
+def _finish(
+    formula: PythonFormula, schema: FunctionSchema, node: GeneratedNode, values: tuple[Any, ...], output: Any
+) -> None:
+    """Let the user set up the context, and keep what was saved there."""
     if formula.setup_context is not None:
         _set_up(formula, schema, node, values, output)
         for each in node.non_differentiable or ():
@@ -182,7 +207,6 @@ def _record_simple(
                 output._signature &= ~GRAD
     if node.to_save or needs_extras():
         node.keep(output)
-    return output
 
 
 def _record(

@@ -24,12 +24,13 @@ from dovetail_dispatcher.schema import Argument
 from dovetail_dispatcher.templates import RouteText
 from dovetail_dispatcher.templates.arguments import is_tensor_like, parameter, spelling
 from dovetail_kernel import DTYPES, after_autograd_keyset, backends_of_signature
-from dovetail_kernel.signature import DTYPE_MASK, GRAD, PYTHON_COMPLEX, PYTHON_SCALAR, VIEW
+from dovetail_kernel.signature import DTYPE_MASK, GRAD, PYTHON_COMPLEX, VIEW
 from dovetail_kernel.state import below_ad_inplace_or_view, set_state, state
 from dovetail_kernel.tensor_base import TensorBase
 from dovetail_kernel.version import VersionCounter
 
 from .autograd_meta import gradient_edge, leaf_edge
+from .edge_text import edge_lines
 from .function_node import DIFFERENTIABLE
 from .node import next_sequence_nr
 from .node_classes import build_node_class
@@ -207,42 +208,13 @@ class Recording:
     def before(self) -> list[str]:
         lines = []
         for argument in self.inputs:
-            lines += self.edge(argument)
+            lines += edge_lines(argument, self.key, is_only=self.is_only)
         if self.written is not None:
             name = parameter(self.written)
             lines.append(f"check_inplace({name}, {'True' if self.is_sure else self.any_edge()})")
             if any(saved.kind == "input" and saved.name == self.written.name for saved in self.formula.saved):
                 lines.append(f"{name}_overwritten = copy_before_write({name})")
         return lines
-
-    def edge(self, argument: Argument) -> list[str]:
-        """Return the lines that leave the edge or edges of `argument` in ``<name>_edge``."""
-        name, kind = parameter(argument), spelling(argument)
-        if "[" in kind:
-            return [f"{name}_edge = edges_of({name})"]
-        if kind == "Tensor?" or self.key & PYTHON_SCALAR:
-            return [f"{name}_edge = edge_of({name})"]
-        if self.key & VIEW:
-            return [
-                f"fn = {name}._grad_fn",
-                f"if {name}._signature & VIEW and ("
-                f"fn is None or {name}._counter.value != {name}._meta.view.attr_version):",
-                f"    {name}_edge = gradient_edge({name})",
-                f"elif fn is not None: {name}_edge = fn, {name}.output_nr",
-                f"elif {name}._signature & GRAD: {name}_edge = leaf_edge({name})",
-                f"else: {name}_edge = None",
-            ]
-        if self.is_only:
-            return [
-                f"fn = {name}._grad_fn",
-                f"{name}_edge = leaf_edge({name}) if fn is None else (fn, {name}.output_nr)",
-            ]
-        return [
-            f"fn = {name}._grad_fn",
-            f"if fn is not None: {name}_edge = fn, {name}.output_nr",
-            f"elif {name}._signature & GRAD: {name}_edge = leaf_edge({name})",
-            f"else: {name}_edge = None",
-        ]
 
     def any_edge(self) -> str:
         """Return the condition that some input requires grad."""

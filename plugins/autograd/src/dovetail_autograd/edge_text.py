@@ -1,0 +1,44 @@
+"""Text of a recording route that asks an argument for its gradient edge."""
+
+from __future__ import annotations
+
+from dovetail_dispatcher.schema import Argument
+from dovetail_dispatcher.templates.arguments import parameter, spelling
+from dovetail_kernel.signature import PYTHON_SCALAR, VIEW
+
+
+def edge_lines(argument: Argument, key: int, *, is_only: bool) -> list[str]:
+    """Return the lines that leave the edge of `argument`, or the edges of a list, in ``<name>_edge``.
+
+    Parameters
+    ----------
+    key
+        The key of the calls that the route is for.
+    is_only
+        The argument is the one tensor of the call, so that a call that is recorded says that it requires grad.
+    """
+    name, kind = parameter(argument), spelling(argument)
+    if "[" in kind:
+        return [f"{name}_edge = edges_of({name})"]
+    if kind == "Tensor?" or key & PYTHON_SCALAR:
+        return [f"{name}_edge = edge_of({name})"]
+    if key & VIEW:
+        return [
+            f"fn = {name}._grad_fn",
+            f"if {name}._signature & VIEW and (fn is None or {name}._counter.value != {name}._meta.view.attr_version):",
+            f"    {name}_edge = gradient_edge({name})",
+            f"elif fn is not None: {name}_edge = fn, {name}.output_nr",
+            f"elif {name}._signature & GRAD: {name}_edge = leaf_edge({name})",
+            f"else: {name}_edge = None",
+        ]
+    if is_only:
+        return [
+            f"fn = {name}._grad_fn",
+            f"{name}_edge = leaf_edge({name}) if fn is None else (fn, {name}.output_nr)",
+        ]
+    return [
+        f"fn = {name}._grad_fn",
+        f"if fn is not None: {name}_edge = fn, {name}.output_nr",
+        f"elif {name}._signature & GRAD: {name}_edge = leaf_edge({name})",
+        f"else: {name}_edge = None",
+    ]
