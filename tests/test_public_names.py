@@ -21,7 +21,7 @@ contiguous_format cos cos_ cosh cosh_ count_nonzero cuda cumprod cumsum default_
 device diag diag_embed diagonal div divide dot double dropout dtype e einsum embedding empty
 empty_like empty_strided enable_grad eq equal erf erf_ erfc erfc_ exp exp2 exp2_ exp_ explain expm1
 expm1_ eye fill_ finfo fix fix_ flatten flip float float16 float32 float64 floor floor_ floor_divide
-fmod frac frac_ from_numpy full full_like gather ge get_default_device get_default_dtype
+fmod frac frac_ from_dlpack from_numpy full full_like gather ge get_default_device get_default_dtype
 get_printoptions greater greater_equal gt half hstack hypot iinfo imag index_add index_put
 index_put_ index_select inf inference_mode initial_seed inner int int16 int32 int64 int8 is_complex
 is_floating_point is_grad_enabled is_inference is_inference_mode_enabled is_nonzero is_tensor
@@ -37,7 +37,7 @@ rsqrt_ rsub save scalar_tensor scatter scatter_add seed select set_default_devic
 set_grad_enabled set_printoptions sgn short sigmoid sigmoid_ sign sin sin_ sinh sinh_ softmax sort
 split split_with_sizes sqrt sqrt_ square square_ squeeze stack std strided sub subtract sum swapaxes
 swapdims t take tan tan_ tanh tanh_ tensor threshold threshold_ tile topk transpose tril triu
-true_divide trunc trunc_ uint16 uint32 uint64 uint8 unbind unflatten unsqueeze use_overlay var vdot
+true_divide trunc trunc_ uint16 uint32 uint64 uint8 unbind unflatten unsqueeze use_overlay utils var vdot
 view_as_complex view_as_real vstack where xlogy xlogy_ zero_ zeros zeros_like
 """.split(),
     "dovetail.autograd": """
@@ -79,6 +79,12 @@ Adagrad Adam AdamW Optimizer RMSprop SGD lr_scheduler
     "dovetail.optim.lr_scheduler": """
 CosineAnnealingLR ExponentialLR LRScheduler LambdaLR LinearLR MultiStepLR StepLR
 """.split(),
+    "dovetail.utils": """
+checkpoint dlpack
+""".split(),
+    "dovetail.utils.dlpack": """
+DLDeviceType from_dlpack to_dlpack
+""".split(),
     "dovetail_aten": """
 Generator Tensor abs abs_ absolute absolute_ acos acos_ acosh acosh_ add add_ addbmm addbmm_ addcdiv
 addcdiv_ addcmul addcmul_ addmm addmm_ addmv addmv_ adjoint all allclose amax amin angle any arange
@@ -91,7 +97,7 @@ clip_ clone concat concatenate conj constant_pad_nd cos cos_ cosh cosh_ count_no
 cumprod_ cumsum cumsum_ detach diag diag_embed diagonal div div_ divide divide_ dot dropout einsum
 embedding empty empty_like empty_strided eq eq_ equal erf erf_ erfc erfc_ exp exp2 exp2_ exp_ expm1
 expm1_ eye fill_ fix fix_ flatten flip floor floor_ floor_divide floor_divide_ fmod fmod_ frac frac_
-from_numpy full full_like gather ge ge_ get_printoptions greater greater_ greater_equal
+from_dlpack from_numpy full full_like gather ge ge_ get_printoptions greater greater_ greater_equal
 greater_equal_ gt gt_ hstack hypot hypot_ imag index_add index_add_ index_put index_put_
 index_select initial_seed inner is_complex is_floating_point is_nonzero isclose isfinite isinf isnan
 layer_norm le le_ lerp lerp_ less less_ less_equal less_equal_ linspace log log10 log10_ log1p
@@ -131,7 +137,7 @@ register_fake register_kernel
 """.split(),
     "dovetail_kernel": """
 ALIASES ArrayBackend AutoDispatchBelowADInplaceOrView AutoDispatchBelowAutograd AutogradInterface
-BY_NAME Backend BackendSpec DTYPES Device DispatchKey DispatchKeySet DispatchState
+BY_NAME Backend BackendSpec DLDeviceType DTYPES Device DispatchKey DispatchKeySet DispatchState
 ExcludeDispatchKeyGuard ForceDispatchKeyGuard IncludeDispatchKeyGuard Layout MemoryFormat
 PluginError PluginManager PluginNotFoundError PluginRecord PreserveDispatchKeyGuard
 SetExcludeDispatchKeyGuard Size Storage TensorBase VersionCounter after_ADInplaceOrView_keyset

@@ -22,6 +22,7 @@ from .dispatch_keyset import (
     full_keyset,
     runtime_keys,
 )
+from .dlpack_device import DLDeviceType
 from .dtype import (
     ALIASES,
     BY_NAME,
@@ -103,6 +104,7 @@ __all__ = [
     "AutogradInterface",
     "Backend",
     "BackendSpec",
+    "DLDeviceType",
     "Device",
     "DispatchKey",
     "DispatchKeySet",

@@ -25,6 +25,9 @@ class ArrayBackend:
         Native dtype of an array (``array.dtype``) to the dtype bit of a signature. Total over what kernels may return.
     native_dtypes
         The way back: `dtype` to the native dtype.
+    dlpack_types
+        The `DLDeviceType` that arrays are exported with, then others that `from_dlpack` takes. Empty where the array
+        library does not take part in DLPack.
     """
 
     array_types: ClassVar[tuple[type, ...]] = ()
@@ -32,6 +35,7 @@ class ArrayBackend:
     error_state: ClassVar[tuple[Callable[[Any], Any], Callable[[Any], Any], Any] | None] = None
     dtype_bits: Mapping[Any, int]
     native_dtypes: Mapping[dtype, Any]
+    dlpack_types: ClassVar[tuple[int, ...]] = ()
 
     def may_warn(self, function: Callable[..., Any]) -> bool:
         """Return whether a call of `function` needs the quiet error state; what warns in its caller's name does not."""
@@ -98,6 +102,20 @@ class ArrayBackend:
         return array.astype(native_dtype)
 
     synchronize: Callable[[], None] | None = None
+
+    def to_dlpack(self, array: Any, stream: int | None, max_version: tuple[int, int] | None) -> Any:
+        """Return a DLPack capsule of `array`, which shares its memory; see ``array.__dlpack__``."""
+        return array.__dlpack__(stream=stream, max_version=max_version)
+
+    def from_dlpack(self, source: Any) -> Any:
+        """Return an array that shares memory with `source`, an object of the DLPack protocol in this backend's memory.
+
+        Raises
+        ------
+        BufferError, TypeError
+            If its dtype is none that the array library has.
+        """
+        raise NotImplementedError
 
     def may_overlap(self, a: Any, b: Any) -> bool:
         """Return whether two arrays share some element."""

@@ -28,7 +28,7 @@ from .factories import (  # type: ignore[no-redef] # with requires_grad and out,
     zeros,
     zeros_like,
 )
-from .from_data import as_tensor, asarray, from_numpy, tensor
+from .from_data import as_tensor, asarray, from_dlpack, from_numpy, tensor
 from .generator import Generator, initial_seed, manual_seed, seed
 from .generator import default_generator as default_generator
 from .norms import norm  # type: ignore[no-redef]
@@ -46,6 +46,7 @@ __all__ = [
     "empty_like",
     "empty_strided",
     "eye",
+    "from_dlpack",
     "from_numpy",
     "full",
     "full_like",

@@ -30,7 +30,7 @@ from .devices import as_device, backend_for, ready_backend
 if TYPE_CHECKING:
     from .tensor import Tensor
 
-__all__ = ["as_dtype", "as_tensor", "asarray", "from_host", "from_numpy", "number_like", "tensor"]
+__all__ = ["as_dtype", "as_tensor", "asarray", "from_dlpack", "from_host", "from_numpy", "number_like", "tensor"]
 
 _PYTHON_DTYPES = {bool: bool_, int: int64, float: float64, complex: complex128}
 _WIDEST = (bool_, int64, float64, complex128)
@@ -132,7 +132,9 @@ def asarray(
 
     Parameters
     ----------
-    obj, dtype, device
+    obj
+        As for `tensor`; or what `from_dlpack` takes.
+    dtype, device
         As for `tensor`.
     copy
         True: always copy; False: never; None: only if needed.
@@ -144,6 +146,8 @@ def asarray(
     ValueError
         If `copy` is False and a copy is needed.
     """
+    if hasattr(obj, "__dlpack__") and not isinstance(obj, TensorBase) and not _is_host_array(obj):
+        obj = from_dlpack(obj)
     made: Any = as_tensor(obj, dtype, device)
     shared = isinstance(obj, TensorBase) and made is obj
     if not shared and _is_host_array(obj):
@@ -175,6 +179,32 @@ def from_numpy(ndarray: Any) -> Tensor:
         name = cls.__name__ if cls.__module__ == "builtins" else f"{cls.__module__}.{cls.__name__}"
         raise TypeError(f"expected np.ndarray (got {name}). Make a tensor of it: dovetail.tensor(...).")
     return from_host(ndarray)
+
+
+def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
+    """Return a tensor that shares the memory of another library's array.
+
+    Parameters
+    ----------
+    ext_tensor
+        An object with ``__dlpack__`` and ``__dlpack_device__``, or a DLPack capsule.
+    device
+        Where the tensor shall be; default: where the array is.
+    copy
+        True: always copy; False: never; None: if `device` needs it.
+
+    Raises
+    ------
+    RuntimeError
+        For anything that is neither array nor unconsumed capsule, and a kind of memory that no backend has.
+    ValueError
+        If `copy` is False and a copy is needed, or for negative strides.
+    BufferError
+        If either side cannot exchange the array: one that requires grad, or of a dtype that is missing here.
+    """
+    from .dlpack import import_array  # reads C structures, which few programs need
+
+    return cast("Tensor", import_array(ext_tensor, device, copy))
 
 
 def from_host(array: Any) -> Tensor:

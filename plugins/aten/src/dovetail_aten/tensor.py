@@ -311,6 +311,75 @@ class Tensor(TensorMethods):
 
         return from_host(array)
 
+    # -- exchange with other array libraries ---------------------------------------------------------------------
+
+    def __dlpack__(
+        self,
+        *,
+        stream: Any = -1,
+        max_version: Any = None,
+        dl_device: Any = None,
+        copy: Any = None,
+    ) -> Any:
+        """Return a DLPack capsule that shares memory with the tensor.
+
+        Parameters
+        ----------
+        stream
+            The stream on which the consumer will use the data; -1: do not wait for anything. None or -1 on cpu.
+        max_version
+            The newest DLPack that the consumer understands; default: the capsule without version.
+        dl_device
+            Device that the data shall be on, as ``__dlpack_device__`` gives it; default: where it is.
+        copy
+            True: always copy; False: never; None: if `dl_device` needs it.
+
+        Raises
+        ------
+        BufferError
+            If the tensor requires grad, or the array library cannot export it.
+        ValueError
+            If `copy` is False and a copy is needed.
+        """
+        from .dlpack import to_capsule
+
+        return to_capsule(self, stream, max_version, dl_device, copy)
+
+    def __dlpack_device__(self) -> Any:
+        """Return the DLPack device type and index of the memory.
+
+        Raises
+        ------
+        ValueError
+            For a device that DLPack does not know.
+        """
+        from .dlpack import dlpack_device
+
+        return dlpack_device(self)
+
+    @property
+    def __cuda_array_interface__(self) -> Any:
+        """The CUDA array interface of the memory, for numba and others.
+
+        Raises
+        ------
+        AttributeError
+            If the tensor is not on cuda.
+        RuntimeError
+            If it requires grad.
+        """
+        if not self.is_cuda:
+            raise AttributeError(
+                f"Can't get __cuda_array_interface__ on non-CUDA tensor type: {self.type()} If CUDA data is required "
+                "use tensor.cuda() to copy tensor to device memory."
+            )
+        if self.requires_grad:
+            raise RuntimeError(
+                "Can't get __cuda_array_interface__ on Variable that requires grad. If gradients aren't required, use "
+                "var.detach() to get Variable that doesn't require grad."
+            )
+        return self.array.__cuda_array_interface__
+
     # -- conversion ----------------------------------------------------------------------------------------------
 
     def to(self, *args: Any, **kwargs: Any) -> Any:

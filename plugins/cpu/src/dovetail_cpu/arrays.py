@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from dovetail_aten.memory_layout import contiguous_strides
-from dovetail_kernel import ArrayBackend
+from dovetail_kernel import ArrayBackend, bfloat16
 
 from .dtypes import DTYPE_BITS, NATIVE_DTYPES
 from .silence import ERROR_STATE, silent
@@ -18,6 +18,7 @@ _copyto = silent(np.copyto)
 _astype = silent(np.ndarray.astype)
 _array = silent(np.array)
 _MAX_WORK: Final = 10_000
+_BFLOAT16: Final = NATIVE_DTYPES[bfloat16]
 
 _read_address = c_size_t.from_address
 _DATA: Final = object.__basicsize__
@@ -31,6 +32,7 @@ class CpuArrays(ArrayBackend):
     dtype_bits = DTYPE_BITS
     native_dtypes = NATIVE_DTYPES
     error_state = ERROR_STATE
+    dlpack_types = (1, 3)  # host memory, also where CUDA pinned it
     lift = staticmethod(np.asarray)  # type: ignore[assignment]  # a method in Python would cost as much again
 
     def is_contiguous(self, array: Any) -> bool:
@@ -130,6 +132,28 @@ class CpuArrays(ArrayBackend):
         made: np.ndarray[Any, Any] = _astype(_without_imaginary(found, native_dtype), native_dtype)
         return made
 
+    def to_dlpack(self, array: Any, stream: int | None, max_version: tuple[int, int] | None) -> Any:
+        """Return a DLPack capsule of `array`; of bfloat16 too, which NumPy does not exchange itself."""
+        if array.dtype != _BFLOAT16:
+            return array.__dlpack__(max_version=max_version)
+        from dovetail_kernel.dlpack import BFLOAT, UINT, change_dtype_code
+
+        capsule = array.view(np.uint16).__dlpack__(max_version=max_version)
+        change_dtype_code(capsule, UINT, BFLOAT)
+        return capsule
+
+    def from_dlpack(self, source: Any) -> np.ndarray[Any, Any]:
+        """Return an array that shares memory with `source`.
+
+        Raises
+        ------
+        BufferError, RuntimeError
+            If NumPy has no such dtype.
+        """
+        carrier = _Bfloat16AsIntegers(source)
+        array: np.ndarray[Any, Any] = np.from_dlpack(carrier)
+        return array.view(_BFLOAT16) if carrier.is_bfloat16 else array
+
     def may_overlap(self, a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
         """Return whether two arrays share some element; True if that is too hard to tell."""
         if not np.may_share_memory(a, b):
@@ -142,6 +166,24 @@ class CpuArrays(ArrayBackend):
     def new_generator(self, seed: int) -> np.random.Generator:
         """Return a source of random numbers that depends on `seed` alone."""
         return np.random.Generator(np.random.PCG64(seed))
+
+
+class _Bfloat16AsIntegers:
+    """Stands for an exporter of DLPack before NumPy, which takes bfloat16 elements as integers of the same size."""
+
+    def __init__(self, source: Any) -> None:
+        self._source = source
+        self.is_bfloat16 = False
+
+    def __dlpack__(self, **options: Any) -> Any:
+        from dovetail_kernel.dlpack import BFLOAT, UINT, change_dtype_code
+
+        capsule = self._source.__dlpack__(**options)
+        self.is_bfloat16 = change_dtype_code(capsule, BFLOAT, UINT)
+        return capsule
+
+    def __dlpack_device__(self) -> Any:
+        return self._source.__dlpack_device__()
 
 
 def _without_imaginary(array: Any, native_dtype: Any) -> Any:

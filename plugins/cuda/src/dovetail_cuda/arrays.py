@@ -19,6 +19,7 @@ class CudaArrays(ArrayBackend):
     array_types = (cupy.ndarray,)
     dtype_bits = DTYPE_BITS
     native_dtypes = NATIVE_DTYPES
+    dlpack_types = (2, 13)  # device memory, also where it is managed
 
     def asarray(self, value: Any, native_dtype: Any = None) -> Any:
         """Return `value` as an array on the current device, without a copy if it is there.
@@ -77,6 +78,10 @@ class CudaArrays(ArrayBackend):
     def synchronize(self) -> None:
         """Wait until the current device has done all that was asked of it."""
         cupy.cuda.get_current_stream().synchronize()
+
+    def from_dlpack(self, source: Any) -> Any:
+        """Return an array that shares memory with `source`, ordered after what its stream was asked to do."""
+        return cupy.from_dlpack(source)
 
     def may_overlap(self, a: Any, b: Any) -> bool:
         """Return whether two arrays share some element; True if the places in memory that they span overlap."""

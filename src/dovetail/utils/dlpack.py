@@ -1,0 +1,23 @@
+"""Exchange of arrays through DLPack, as ``torch.utils.dlpack``."""
+
+from typing import Any
+
+from dovetail import Tensor, from_dlpack
+from dovetail_kernel import DLDeviceType
+
+__all__ = ["DLDeviceType", "from_dlpack", "to_dlpack"]
+
+
+def to_dlpack(tensor: Tensor) -> Any:
+    """Return a DLPack capsule that shares memory with `tensor`, whether or not that requires grad.
+
+    A library that takes the tensor itself asks for what it can read; this makes the capsule without a version.
+
+    Raises
+    ------
+    TypeError
+        If `tensor` is none.
+    """
+    if not isinstance(tensor, Tensor):
+        raise TypeError(f"to_dlpack(): argument 'data' (position 1) must be Tensor, not {type(tensor).__name__}")
+    return tensor.detach().__dlpack__()
