@@ -22,7 +22,7 @@ device diag diag_embed diagonal div divide dot double dropout dtype e einsum emb
 empty_like empty_strided enable_grad eq equal erf erf_ erfc erfc_ exp exp2 exp2_ exp_ explain expm1
 expm1_ eye fill_ finfo fix fix_ flatten flip float float16 float32 float64 floor floor_ floor_divide
 fmod frac frac_ from_dlpack from_numpy full full_like gather ge get_default_device get_default_dtype
-get_printoptions greater greater_equal gt half hstack hypot iinfo imag index_add index_put
+get_printoptions get_rng_state greater greater_equal gt half hstack hypot iinfo imag index_add index_put
 index_put_ index_select inf inference_mode initial_seed inner int int16 int32 int64 int8 is_complex
 is_floating_point is_grad_enabled is_inference is_inference_mode_enabled is_nonzero is_tensor
 isclose isfinite isinf isnan layer_norm layout le lerp less less_equal library linspace load log
@@ -31,10 +31,10 @@ logical_xor logsumexp long lt manual_seed masked_fill masked_select matmul max m
 memory_format min minimum mm moveaxis movedim mul multinomial multiply mv nan nan_to_num nan_to_num_
 narrow native_dropout native_layer_norm ne neg neg_ negative negative_ newaxis nn no_grad nonzero
 norm not_equal numel ones ones_like ops optim outer permute pi positive pow prelu preserve_format
-printoptions prod promote_types rand rand_like randint randint_like randn randn_like randperm real
+printoptions prod promote_types rand rand_like randint randint_like randn randn_like random randperm real
 reciprocal reciprocal_ relu relu_ remainder reshape resolve_conj result_type roll round round_ rsqrt
 rsqrt_ rsub save scalar_tensor scatter scatter_add seed select set_default_device set_default_dtype
-set_grad_enabled set_printoptions sgn short sigmoid sigmoid_ sign sin sin_ sinh sinh_ softmax sort
+set_grad_enabled set_printoptions set_rng_state sgn short sigmoid sigmoid_ sign sin sin_ sinh sinh_ softmax sort
 split split_with_sizes sqrt sqrt_ square square_ squeeze stack std strided sub subtract sum swapaxes
 swapdims t take tan tan_ tanh tanh_ tensor threshold threshold_ tile topk transpose tril triu
 true_divide trunc trunc_ uint16 uint32 uint64 uint8 unbind unflatten unsqueeze use_overlay utils var vdot
@@ -79,8 +79,14 @@ Adagrad Adam AdamW Optimizer RMSprop SGD lr_scheduler
     "dovetail.optim.lr_scheduler": """
 CosineAnnealingLR ExponentialLR LRScheduler LambdaLR LinearLR MultiStepLR StepLR
 """.split(),
+    "dovetail.random": """
+fork_rng get_rng_state initial_seed manual_seed seed set_rng_state
+""".split(),
     "dovetail.utils": """
-checkpoint dlpack
+checkpoint dlpack hooks
+""".split(),
+    "dovetail.utils.hooks": """
+RemovableHandle unserializable_hook
 """.split(),
     "dovetail.utils.dlpack": """
 DLDeviceType from_dlpack to_dlpack
@@ -97,7 +103,7 @@ clip_ clone concat concatenate conj constant_pad_nd cos cos_ cosh cosh_ count_no
 cumprod_ cumsum cumsum_ detach diag diag_embed diagonal div div_ divide divide_ dot dropout einsum
 embedding empty empty_like empty_strided eq eq_ equal erf erf_ erfc erfc_ exp exp2 exp2_ exp_ expm1
 expm1_ eye fill_ fix fix_ flatten flip floor floor_ floor_divide floor_divide_ fmod fmod_ frac frac_
-from_dlpack from_numpy full full_like gather ge ge_ get_printoptions greater greater_ greater_equal
+from_dlpack from_numpy full full_like gather ge ge_ get_printoptions get_rng_state greater greater_ greater_equal
 greater_equal_ gt gt_ hstack hypot hypot_ imag index_add index_add_ index_put index_put_
 index_select initial_seed inner is_complex is_floating_point is_nonzero isclose isfinite isinf isnan
 layer_norm le le_ lerp lerp_ less less_ less_equal less_equal_ linspace log log10 log10_ log1p
@@ -109,7 +115,7 @@ ne_ neg neg_ negative negative_ nonzero norm not_equal not_equal_ ones ones_like
 positive pow pow_ prelu printoptions prod rand rand_like randint randint_like randn randn_like
 randperm real reciprocal reciprocal_ relu relu_ remainder remainder_ reshape resolve_conj roll round
 round_ rsqrt rsqrt_ rsub scalar_tensor scatter scatter_ scatter_add scatter_add_ seed select
-set_printoptions sgn sgn_ sigmoid sigmoid_ sign sign_ sin sin_ sinh sinh_ softmax sort split
+set_printoptions set_rng_state sgn sgn_ sigmoid sigmoid_ sign sign_ sin sin_ sinh sinh_ softmax sort split
 split_with_sizes sqrt sqrt_ square square_ squeeze stack std sub sub_ subtract subtract_ sum
 swapaxes swapdims t take tan tan_ tanh tanh_ tensor threshold threshold_ tile topk transpose tril
 tril_ triu triu_ true_divide true_divide_ trunc trunc_ unbind unflatten unsqueeze var vdot

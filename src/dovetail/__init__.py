@@ -66,7 +66,7 @@ if _typing.TYPE_CHECKING:
     from dovetail_dispatcher import explain
 
     from . import _C as _C
-    from . import autograd, cuda, library, nn, optim, utils
+    from . import autograd, cuda, library, nn, optim, random, utils
     from .serialization import load, save
 
     default_generator: Generator
@@ -98,34 +98,35 @@ __all__ = [
     "empty_strided", "enable_grad", "eq", "equal", "erf", "erf_", "erfc", "erfc_", "exp", "exp2", "exp2_", "exp_",
     "explain", "expm1", "expm1_", "eye", "fill_", "finfo", "fix", "fix_", "flatten", "flip", "float", "float16",
     "float32", "float64", "floor", "floor_", "floor_divide", "fmod", "frac", "frac_", "from_dlpack", "from_numpy",
-    "full", "full_like", "gather", "ge", "get_default_device", "get_default_dtype", "get_printoptions", "greater",
-    "greater_equal", "gt", "half", "hstack", "hypot", "iinfo", "imag", "index_add", "index_put", "index_put_",
-    "index_select", "inf", "inference_mode", "initial_seed", "inner", "int", "int8", "int16", "int32", "int64",
-    "is_complex", "is_floating_point", "is_grad_enabled", "is_inference", "is_inference_mode_enabled", "is_nonzero",
-    "is_tensor", "isclose", "isfinite", "isinf", "isnan", "layer_norm", "layout", "le", "lerp", "less", "less_equal",
-    "library", "linspace", "load", "log", "log1p", "log1p_", "log2", "log2_", "log10", "log10_", "log_", "log_softmax",
-    "logaddexp", "logical_and", "logical_not", "logical_or", "logical_xor", "logsumexp", "long", "lt", "manual_seed",
-    "masked_fill", "masked_select", "matmul", "max", "maximum", "mean", "memory_format", "min", "minimum", "mm",
-    "moveaxis", "movedim", "mul", "multinomial", "multiply", "mv", "nan", "nan_to_num", "nan_to_num_", "narrow",
-    "native_dropout", "native_layer_norm", "ne", "neg", "neg_", "negative", "negative_", "newaxis", "nn", "no_grad",
-    "nonzero", "norm", "not_equal", "numel", "ones", "ones_like", "ops", "optim", "outer", "permute", "pi", "positive",
-    "pow", "prelu", "preserve_format", "printoptions", "prod", "promote_types", "rand", "rand_like", "randint",
-    "randint_like", "randn", "randn_like", "randperm", "real", "reciprocal", "reciprocal_", "relu", "relu_",
-    "remainder", "reshape", "resolve_conj", "result_type", "roll", "round", "round_", "rsqrt", "rsqrt_", "rsub", "save",
-    "scalar_tensor", "scatter", "scatter_add", "seed", "select", "set_default_device", "set_default_dtype",
-    "set_grad_enabled", "set_printoptions", "sgn", "short", "sigmoid", "sigmoid_", "sign", "sin", "sin_", "sinh",
-    "sinh_", "softmax", "sort", "split", "split_with_sizes", "sqrt", "sqrt_", "square", "square_", "squeeze", "stack",
-    "std", "strided", "sub", "subtract", "sum", "swapaxes", "swapdims", "t", "take", "tan", "tan_", "tanh", "tanh_",
-    "tensor", "threshold", "threshold_", "tile", "topk", "transpose", "tril", "triu", "true_divide", "trunc", "trunc_",
-    "uint8", "uint16", "uint32", "uint64", "unbind", "unflatten", "unsqueeze", "use_overlay", "utils", "var", "vdot",
-    "view_as_complex", "view_as_real", "vstack", "where", "xlogy", "xlogy_", "zero_", "zeros", "zeros_like",
+    "full", "full_like", "gather", "ge", "get_default_device", "get_default_dtype", "get_printoptions", "get_rng_state",
+    "greater", "greater_equal", "gt", "half", "hstack", "hypot", "iinfo", "imag", "index_add", "index_put",
+    "index_put_", "index_select", "inf", "inference_mode", "initial_seed", "inner", "int", "int8", "int16", "int32",
+    "int64", "is_complex", "is_floating_point", "is_grad_enabled", "is_inference", "is_inference_mode_enabled",
+    "is_nonzero", "is_tensor", "isclose", "isfinite", "isinf", "isnan", "layer_norm", "layout", "le", "lerp", "less",
+    "less_equal", "library", "linspace", "load", "log", "log1p", "log1p_", "log2", "log2_", "log10", "log10_", "log_",
+    "log_softmax", "logaddexp", "logical_and", "logical_not", "logical_or", "logical_xor", "logsumexp", "long", "lt",
+    "manual_seed", "masked_fill", "masked_select", "matmul", "max", "maximum", "mean", "memory_format", "min",
+    "minimum", "mm", "moveaxis", "movedim", "mul", "multinomial", "multiply", "mv", "nan", "nan_to_num", "nan_to_num_",
+    "narrow", "native_dropout", "native_layer_norm", "ne", "neg", "neg_", "negative", "negative_", "newaxis", "nn",
+    "no_grad", "nonzero", "norm", "not_equal", "numel", "ones", "ones_like", "ops", "optim", "outer", "permute", "pi",
+    "positive", "pow", "prelu", "preserve_format", "printoptions", "prod", "promote_types", "rand", "rand_like",
+    "randint", "randint_like", "randn", "randn_like", "random", "randperm", "real", "reciprocal", "reciprocal_", "relu",
+    "relu_", "remainder", "reshape", "resolve_conj", "result_type", "roll", "round", "round_", "rsqrt", "rsqrt_",
+    "rsub", "save", "scalar_tensor", "scatter", "scatter_add", "seed", "select", "set_default_device",
+    "set_default_dtype", "set_grad_enabled", "set_printoptions", "set_rng_state", "sgn", "short", "sigmoid", "sigmoid_",
+    "sign", "sin", "sin_", "sinh", "sinh_", "softmax", "sort", "split", "split_with_sizes", "sqrt", "sqrt_", "square",
+    "square_", "squeeze", "stack", "std", "strided", "sub", "subtract", "sum", "swapaxes", "swapdims", "t", "take",
+    "tan", "tan_", "tanh", "tanh_", "tensor", "threshold", "threshold_", "tile", "topk", "transpose", "tril", "triu",
+    "true_divide", "trunc", "trunc_", "uint8", "uint16", "uint32", "uint64", "unbind", "unflatten", "unsqueeze",
+    "use_overlay", "utils", "var", "vdot", "view_as_complex", "view_as_real", "vstack", "where", "xlogy", "xlogy_",
+    "zero_", "zeros", "zeros_like",
 ]
 # fmt: on
 
 for _method in set(_aten.__all__).difference(__all__):  # in place, and in PyTorch methods only
     del globals()[_method]
 
-_MODULES = ("_C", "_nn", "autograd", "cuda", "library", "nn", "optim", "utils")
+_MODULES = ("_C", "_nn", "autograd", "cuda", "library", "nn", "optim", "random", "utils")
 _ELSEWHERE = {"explain": "dovetail_dispatcher", "load": "dovetail.serialization", "save": "dovetail.serialization"}
 """Modules, and names and their modules, that are imported when first asked for."""
 

@@ -287,6 +287,11 @@ class OpOverloadPacket:
     def __deepcopy__(self, memo: Any) -> OpOverloadPacket:
         return self
 
+    def __reduce__(self) -> Any:
+        raise RuntimeError(
+            f"{self!r} is not pickleable. Pickle its name {self._qualified_op_name!r} and look it up in dovetail.ops."
+        )
+
 
 def resolve_overload(name: str, operators: list[Operator], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Operator:
     """Return the first of `operators` whose schema the arguments fit.

@@ -120,3 +120,20 @@ class ArrayBackend:
     def may_overlap(self, a: Any, b: Any) -> bool:
         """Return whether two arrays share some element."""
         raise NotImplementedError
+
+    # -- random numbers ------------------------------------------------------------------------------------------
+
+    def new_generator(self, seed: int) -> Any:
+        """Return a source of random numbers that depends on `seed` alone."""
+        raise NotImplementedError
+
+    def generator_state(self, native: Any) -> bytes:
+        """Return where the source of random numbers `native` stands; always as many bytes."""
+        raise NotImplementedError(
+            f"the generators of {type(self).__module__}.{type(self).__qualname__} cannot tell their state. "
+            "Use manual_seed() to get the same numbers again; a checkpoint takes preserve_rng_state=False."
+        )
+
+    def restored_generator(self, state: bytes) -> Any:
+        """Return a new source of random numbers that stands where `generator_state` says."""
+        raise NotImplementedError

@@ -50,7 +50,16 @@ class RemovableHandle:
 
     def __init__(self, hooks: OrderedDict[int, Any]) -> None:
         self.id = next(_ids)
+        while self.id in hooks:  # which another process has filled
+            self.id = next(_ids)
         self._hooks = weakref.ref(hooks)
+
+    def __getstate__(self) -> tuple[OrderedDict[int, Any] | None, int]:
+        return self._hooks(), self.id
+
+    def __setstate__(self, state: tuple[OrderedDict[int, Any] | None, int]) -> None:
+        hooks, self.id = state
+        self._hooks = weakref.ref(OrderedDict() if hooks is None else hooks)
 
     def remove(self) -> None:
         """Remove the hook; doing it twice is harmless."""

@@ -3,7 +3,7 @@
 from importlib import import_module as _import_module
 from typing import Any
 
-__all__ = ["checkpoint", "dlpack"]
+__all__ = ["checkpoint", "dlpack", "hooks"]
 
 
 def __getattr__(name: str) -> Any:

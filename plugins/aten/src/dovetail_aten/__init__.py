@@ -29,7 +29,7 @@ from .factories import (  # type: ignore[no-redef] # with requires_grad and out,
     zeros_like,
 )
 from .from_data import as_tensor, asarray, from_dlpack, from_numpy, tensor
-from .generator import Generator, initial_seed, manual_seed, seed
+from .generator import Generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state
 from .generator import default_generator as default_generator
 from .norms import norm  # type: ignore[no-redef]
 from .printing import get_printoptions, printoptions, set_printoptions
@@ -51,6 +51,7 @@ __all__ = [
     "full",
     "full_like",
     "get_printoptions",
+    "get_rng_state",
     "initial_seed",
     "linspace",
     "manual_seed",
@@ -68,6 +69,7 @@ __all__ = [
     "scalar_tensor",
     "seed",
     "set_printoptions",
+    "set_rng_state",
     "tensor",
     "zeros",
     "zeros_like",

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from dovetail_kernel import Backend, all_backends
+from dovetail_kernel import Backend, TensorBase, all_backends, uint8, wrap
 
-from .devices import as_device, backend_for
+from .devices import as_device, backend_for, ready_backend
 
-__all__ = ["Generator", "default_generator", "initial_seed", "manual_seed", "seed"]
+if TYPE_CHECKING:
+    from .tensor import Tensor
+
+__all__ = ["Generator", "default_generator", "get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state"]
 
 _FIRST_SEED = 67280421310721
 _default: dict[str, Generator] = {}
@@ -62,6 +65,54 @@ class Generator:
         """Start again from a seed that nobody can know, and return it."""
         return self.manual_seed(_unpredictable()).initial_seed()
 
+    def get_state(self) -> Tensor:
+        """Return where the generator stands, as uint8 numbers that `set_state` takes.
+
+        Raises
+        ------
+        NotImplementedError
+            If the backend's generators cannot tell.
+        """
+        arrays: Any = backend_for(self.device).arrays
+        state = self._seed.to_bytes(8, "little") + arrays.generator_state(self.native)
+        host = ready_backend("cpu")
+        made: Any = wrap(host.arrays.asarray(list(state), host.arrays.native_dtypes[uint8]), host)
+        tensor: Tensor = made
+        return tensor
+
+    def set_state(self, new_state: Tensor) -> Generator:
+        """Go to where `get_state` found a generator, and return the generator.
+
+        Raises
+        ------
+        TypeError
+            If `new_state` is no uint8 tensor on cpu.
+        RuntimeError
+            If it is not the state of a generator for this device.
+        """
+        if not isinstance(new_state, TensorBase):
+            raise TypeError(f"expected a dovetail.ByteTensor, but got {type(new_state).__name__}")
+        if new_state.dtype is not uint8 or not new_state.is_cpu:
+            raise TypeError("RNG state must be a dovetail.ByteTensor: give what get_state() returned.")
+        state = bytes(new_state.tolist())
+        arrays: Any = backend_for(self.device).arrays
+        expected = 8 + len(arrays.generator_state(self.native))
+        if len(state) != expected:
+            raise RuntimeError(
+                f"Expected a generator state of size {expected} for {self.device} but found the input RNG state size "
+                f"to be {len(state)}. Give what get_state() of such a generator returned."
+            )
+        self._native = arrays.restored_generator(state[8:])
+        self._seed = int.from_bytes(state[:8], "little")
+        return self
+
+    def clone_state(self) -> Generator:
+        """Return another generator that stands where this one does."""
+        return Generator(self.device).set_state(self.get_state())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild_generator, (self.device, self.get_state())
+
     def __repr__(self) -> str:
         return f"<dovetail.Generator device='{self.device}' seed={self._seed}>"
 
@@ -92,6 +143,16 @@ def manual_seed(seed: int) -> Generator:
     return generator
 
 
+def get_rng_state() -> Tensor:
+    """Return where the default generator of cpu stands, for `set_rng_state`."""
+    return default_generator().get_state()
+
+
+def set_rng_state(new_state: Tensor) -> None:
+    """Put the default generator of cpu where `get_rng_state` found it. Raises as `Generator.set_state`."""
+    default_generator().set_state(new_state)
+
+
 def initial_seed() -> int:
     """Return the seed that the default generator of cpu last started from."""
     return default_generator().initial_seed()
@@ -104,3 +165,7 @@ def seed() -> int:
 
 def _unpredictable() -> int:
     return int.from_bytes(os.urandom(8), "little")
+
+
+def _rebuild_generator(device: Any, state: Any) -> Generator:
+    return Generator(device).set_state(state)

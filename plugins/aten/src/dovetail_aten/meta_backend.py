@@ -76,6 +76,13 @@ class MetaArrays(ArrayBackend):
     def new_generator(self, seed: int) -> None:
         """Return nothing: no random number is ever drawn."""
 
+    def generator_state(self, native: None) -> bytes:
+        """Return nothing."""
+        return b""
+
+    def restored_generator(self, state: bytes) -> None:
+        """Return nothing."""
+
 
 def _extent(array: MetaArray) -> tuple[int, int]:
     """Return the offsets of the first and last element in memory."""

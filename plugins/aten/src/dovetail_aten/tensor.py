@@ -39,6 +39,7 @@ from . import indexing, printing
 from ._generated import functions as aten
 from ._generated.tensor_methods import TensorMethods
 from .conversion import conversion_of
+from .copying import deepcopy_tensor, reduce_tensor
 from .devices import as_device
 from .memory_layout import is_contiguous
 from .norms import norm
@@ -164,21 +165,10 @@ class Tensor(TensorMethods):
         return made
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
-        if id(self) in memo:
-            return memo[id(self)]
-        if not self.is_leaf:
-            raise RuntimeError(
-                "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the "
-                "moment. Copy x.detach() instead."
-            )
-        from copy import deepcopy
+        return deepcopy_tensor(self, memo)
 
-        made = type(self)._make_subclass(type(self), self.detach().clone(), self.requires_grad)
-        memo[id(self)] = made
-        if self.grad is not None:
-            made.grad = deepcopy(self.grad, memo)
-        made.__dict__.update(deepcopy(self.__dict__, memo))
-        return made
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return reduce_tensor(self)
 
     # -- numbers -------------------------------------------------------------------------------------------------
 

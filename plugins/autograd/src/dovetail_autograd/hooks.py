@@ -29,6 +29,15 @@ class RemovableHandle:
         self.id = RemovableHandle.next_id
         RemovableHandle.next_id += 1
 
+    def __getstate__(self) -> tuple[Any, ...]:
+        return self._hooks(), self.id, tuple(mapping() for mapping in self._extra)
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        hooks, self.id, extra = state
+        self._hooks = weakref.ref(Hooks() if hooks is None else hooks)
+        self._extra = tuple(weakref.ref(mapping) for mapping in extra if mapping is not None)
+        RemovableHandle.next_id = max(RemovableHandle.next_id, self.id + 1)
+
     def remove(self) -> None:
         """Remove the hook; a second time does nothing."""
         for reference in (self._hooks, *self._extra):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, NoReturn, TypeAlias
 
 from dovetail_kernel.dtype import dtype, dtype_of_signature
 
@@ -183,6 +183,11 @@ class Node:
 
     def _tensor_hooks(self, output_nr: int) -> Hooks:
         return self._make_hooks().tensor_hooks(output_nr)
+
+    def __reduce_ex__(self, protocol: Any) -> NoReturn:
+        raise TypeError(
+            f"cannot pickle '{self.name()}' object: a graph is neither copied nor saved. Detach what refers to it."
+        )
 
     def __repr__(self) -> str:
         return f"<{self.name()} object at {id(self):#x}>"

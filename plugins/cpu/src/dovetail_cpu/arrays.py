@@ -167,6 +167,25 @@ class CpuArrays(ArrayBackend):
         """Return a source of random numbers that depends on `seed` alone."""
         return np.random.Generator(np.random.PCG64(seed))
 
+    def generator_state(self, native: np.random.Generator) -> bytes:
+        """Return where a source of random numbers stands."""
+        found: Any = native.bit_generator.state
+        numbers = found["state"]
+        left = found["uinteger"].to_bytes(4, "little") + bytes([found["has_uint32"]])
+        return b"".join([numbers[name].to_bytes(16, "little") for name in ("state", "inc")]) + left
+
+    def restored_generator(self, state: bytes) -> np.random.Generator:
+        """Return a new source of random numbers that stands where `generator_state` says."""
+        made = self.new_generator(0)
+        state_number, increment = (int.from_bytes(part, "little") for part in (state[:16], state[16:32]))
+        made.bit_generator.state = {
+            "bit_generator": "PCG64",
+            "state": {"state": state_number, "inc": increment},
+            "uinteger": int.from_bytes(state[32:36], "little"),
+            "has_uint32": state[36],
+        }
+        return made
+
 
 class _Bfloat16AsIntegers:
     """Stands for an exporter of DLPack before NumPy, which takes bfloat16 elements as integers of the same size."""

@@ -1,0 +1,53 @@
+"""The default random number generators, as ``torch.random``."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import dovetail
+from dovetail_aten import default_generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state
+from dovetail_kernel import backend
+
+__all__ = ["fork_rng", "get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state"]
+
+
+@contextmanager
+def fork_rng(
+    devices: Iterable[Any] | None = None,
+    enabled: bool = True,
+    _caller: str = "fork_rng",
+    _devices_kw: str = "devices",
+    device_type: str = "cuda",
+) -> Iterator[None]:
+    """Context manager, also a decorator: random numbers drawn inside leave no trace in the default generators.
+
+    Parameters
+    ----------
+    devices
+        Devices besides cpu whose generators are put back; default: that of `device_type`, where it is in use. A device
+        type has one default generator, so indices make no difference.
+    enabled
+        False: do nothing. Default: True.
+    device_type
+        Type of the devices that `devices` gives by index. Default: ``"cuda"``.
+
+    Raises
+    ------
+    RuntimeError
+        If `device_type` is none.
+    """
+    kind = dovetail.device(device_type).type
+    if not enabled:
+        yield
+        return
+    if devices is None:
+        names = {kind} if kind != "meta" and backend(kind, create=True).is_attached else set()
+    else:
+        names = {kind if isinstance(each, int) else dovetail.device(each).type for each in devices}
+    generators = [default_generator(backend(name, create=True)) for name in {"cpu", *names}]
+    states = [generator.get_state() for generator in generators]
+    try:
+        yield
+    finally:
+        for generator, state in zip(generators, states, strict=True):
+            generator.set_state(state)
