@@ -80,13 +80,17 @@ Adagrad Adam AdamW Optimizer RMSprop SGD lr_scheduler
 CosineAnnealingLR ExponentialLR LRScheduler LambdaLR LinearLR MultiStepLR StepLR
 """.split(),
     "dovetail.random": """
-fork_rng get_rng_state initial_seed manual_seed seed set_rng_state
+fork_rng generator_of get_rng_state initial_seed manual_seed seed set_rng_state
 """.split(),
     "dovetail.utils": """
 checkpoint dlpack hooks
 """.split(),
     "dovetail.utils.hooks": """
 RemovableHandle unserializable_hook
+""".split(),
+    "dovetail.utils.checkpoint": """
+CheckpointError CheckpointFunction checkpoint checkpoint_sequential noop_context_fn
+set_checkpoint_debug_enabled set_checkpoint_early_stop
 """.split(),
     "dovetail.utils.dlpack": """
 DLDeviceType from_dlpack to_dlpack
@@ -127,7 +131,7 @@ RemovableHandle _get_autograd_fallback_mode _set_autograd_fallback_mode backward
 current_autograd_node current_graph_task_id detect_anomaly dovetail_load enable_grad grad gradcheck
 gradgradcheck gradient_edge graph inference_mode install is_anomaly_check_nan_enabled
 is_anomaly_enabled is_grad_enabled is_inference_mode_enabled no_grad once_differentiable
-queue_callback requires_grad set_detect_anomaly set_grad_enabled will_engine_execute_node
+queue_callback requires_grad runs_whole_graph set_detect_anomaly set_grad_enabled will_engine_execute_node
 """.split(),
     "dovetail_cpu": """
 CpuArrays CpuCapabilities dovetail_backend

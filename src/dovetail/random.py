@@ -5,10 +5,23 @@ from contextlib import contextmanager
 from typing import Any
 
 import dovetail
-from dovetail_aten import default_generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state
+from dovetail_aten import (
+    Generator,
+    default_generator,
+    get_rng_state,
+    initial_seed,
+    manual_seed,
+    seed,
+    set_rng_state,
+)
 from dovetail_kernel import backend
 
-__all__ = ["fork_rng", "get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state"]
+__all__ = ["fork_rng", "generator_of", "get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state"]
+
+
+def generator_of(device_type: str) -> Generator:
+    """Return the default generator of a device type."""
+    return default_generator(backend(device_type, create=True))
 
 
 @contextmanager
@@ -44,7 +57,7 @@ def fork_rng(
         names = {kind} if kind != "meta" and backend(kind, create=True).is_attached else set()
     else:
         names = {kind if isinstance(each, int) else dovetail.device(each).type for each in devices}
-    generators = [default_generator(backend(name, create=True)) for name in {"cpu", *names}]
+    generators = [generator_of(name) for name in {"cpu", *names}]
     states = [generator.get_state() for generator in generators]
     try:
         yield

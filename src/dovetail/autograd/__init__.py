@@ -10,7 +10,6 @@ from dovetail_autograd import (
     grad,
     gradcheck,
     gradgradcheck,
-    graph,
     inference_mode,
     is_grad_enabled,
     is_inference_mode_enabled,
@@ -19,7 +18,7 @@ from dovetail_autograd import (
     set_grad_enabled,
 )
 
-from . import function
+from . import function, graph
 
 Variable = Tensor
 """The old name for a Tensor."""

@@ -1,0 +1,273 @@
+"""Checkpointing, as ``torch.utils.checkpoint``: forward keeps little, and backward computes it again.
+
+Without reentrance the saved tensors of the function are replaced by numbers, and the first that backward asks for has
+the function run again, up to where the last of them was saved. With it, the function runs without a graph, and its
+node in the graph runs it again and a backward of its own.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextvars import ContextVar
+from typing import Any
+
+import dovetail
+from dovetail import Tensor, autograd, nn
+from dovetail_autograd import runs_whole_graph
+
+from .recomputation import CheckpointError, Frame
+from .rng_states import RngStates
+
+__all__ = [
+    "CheckpointError",
+    "CheckpointFunction",
+    "checkpoint",
+    "checkpoint_sequential",
+    "noop_context_fn",
+    "set_checkpoint_debug_enabled",
+    "set_checkpoint_early_stop",
+]
+
+Contexts = tuple[AbstractContextManager[Any], AbstractContextManager[Any]]
+
+_early_stop: ContextVar[bool | None] = ContextVar("dovetail_checkpoint_early_stop", default=None)
+_debug: ContextVar[bool | None] = ContextVar("dovetail_checkpoint_debug", default=None)
+
+
+def noop_context_fn() -> Contexts:
+    """Return two contexts that do nothing: the default of `context_fn`."""
+    return nullcontext(), nullcontext()
+
+
+def checkpoint(
+    function: Callable[..., Any],
+    *args: Any,
+    use_reentrant: bool | None = None,
+    context_fn: Callable[[], Contexts] = noop_context_fn,
+    determinism_check: str = "default",
+    debug: bool = False,
+    early_stop: bool = True,
+    preserve_rng_state: bool = True,
+    **kwargs: Any,
+) -> Any:
+    """Return ``function(*args, **kwargs)`` without keeping what its backward needs: that is computed again.
+
+    Parameters
+    ----------
+    function
+        What to call. It has to do the same both times.
+    args, kwargs
+        Its arguments; keywords only without reentrance.
+    use_reentrant
+        True: backward runs the function again with a graph and a backward of its own. Gradients can then go only to
+        tensors in `args`, and parameters, and only by ``backward()`` without ``inputs``. False: the graph is that of a
+        plain call. Default: True, with a warning that asks to choose.
+    context_fn
+        Returns the contexts for the first call and the second. Only without reentrance.
+    determinism_check
+        ``'default'`` compares shape, dtype and device of what is computed again; ``'none'`` does not.
+    debug
+        Name in errors the places where tensors were saved. Only without reentrance.
+    early_stop
+        Stop the second call as soon as all that backward needs is there.
+    preserve_rng_state
+        Let the second call draw the random numbers of the first, on cpu and the devices of `args`.
+
+    Raises
+    ------
+    ValueError
+        For keyword arguments or contexts with reentrance, or another `determinism_check`.
+    CheckpointError
+        In backward, if the second call saves other tensors than the first.
+    RuntimeError
+        In backward with reentrance, if it was asked for certain inputs, or no output requires grad.
+    """
+    if use_reentrant is None:
+        warnings.warn(
+            "dovetail.utils.checkpoint: the use_reentrant parameter should be passed explicitly. use_reentrant=False "
+            "is recommended, but if you need to preserve the current default behavior, you can pass "
+            "use_reentrant=True.",
+            UserWarning,
+            stacklevel=2,
+        )
+        use_reentrant = True
+    if use_reentrant:
+        if kwargs:
+            raise ValueError(
+                f"Unexpected keyword arguments: {', '.join(kwargs)}. Pass use_reentrant=False, which takes them."
+            )
+        if context_fn is not noop_context_fn or debug:
+            raise ValueError("Passing `context_fn` or `debug` is only supported when use_reentrant=False.")
+        return CheckpointFunction.apply(function, preserve_rng_state, *args)
+    if determinism_check not in ("default", "none"):
+        raise ValueError(f"determinism_check should be one of ['default', 'none'], but got {determinism_check}")
+    first, second = context_fn()
+    if not dovetail.is_grad_enabled():
+        with first:
+            return function(*args, **kwargs)
+    stop, verbose = _early_stop.get(), _debug.get()
+    states = RngStates(args) if preserve_rng_state else None
+    kept = _KeptArguments(args)
+
+    def again() -> None:
+        with nullcontext() if states is None else states.restored(), second:
+            function(*kept.open(), **kwargs)
+
+    frame = Frame(
+        again,
+        early_stop=early_stop if stop is None else stop,
+        compares=determinism_check == "default",
+        debug=debug if verbose is None else verbose,
+    )
+    with first, frame.recording():
+        return function(*args, **kwargs)
+
+
+def checkpoint_sequential(
+    functions: nn.Sequential | Sequence[Callable[..., Any]],
+    segments: int,
+    input: Any,
+    use_reentrant: bool | None = None,
+    *,
+    preserve_rng_state: bool = True,
+    **kwargs: Any,
+) -> Any:
+    """Return `input` after all of `functions`, of which all but the last of `segments` equal parts are checkpointed.
+
+    Parameters
+    ----------
+    functions
+        Modules or functions of one argument, or a Sequential of them.
+    segments
+        Number of parts: 1 up to the number of functions.
+    input
+        What the first function is given.
+    use_reentrant, preserve_rng_state
+        As for `checkpoint`.
+
+    Raises
+    ------
+    ValueError
+        For other keyword arguments, or a number of segments out of range.
+    """
+    if use_reentrant is None:
+        warnings.warn(
+            "dovetail.utils.checkpoint.checkpoint_sequential: the use_reentrant parameter should be passed "
+            "explicitly. use_reentrant=False is recommended, but if you need to preserve the current default "
+            "behavior, you can pass use_reentrant=True.",
+            UserWarning,
+            stacklevel=2,
+        )
+        use_reentrant = True
+    if kwargs:
+        raise ValueError(f"Unexpected keyword arguments: {', '.join(kwargs)}. Bind them to the functions.")
+    steps: list[Callable[..., Any]] = list(functions.children() if isinstance(functions, nn.Sequential) else functions)
+    if not 1 <= segments <= len(steps):
+        raise ValueError(f"segments must be 1 to {len(steps)}, the number of functions, but got {segments}")
+    size = len(steps) // segments
+    for start in range(0, size * (segments - 1), size):
+        part = _in_turn(steps[start : start + size])
+        input = checkpoint(part, input, use_reentrant=use_reentrant, preserve_rng_state=preserve_rng_state)
+    return _in_turn(steps[size * (segments - 1) :])(input)
+
+
+def _in_turn(steps: Sequence[Callable[..., Any]]) -> Callable[[Any], Any]:
+    def run(value: Any) -> Any:
+        for step in steps:
+            value = step(value)
+        return value
+
+    return run
+
+
+@contextmanager
+def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
+    """Context manager: whether the checkpoints inside stop early, whatever they are told themselves."""
+    token = _early_stop.set(enable)
+    try:
+        yield
+    finally:
+        _early_stop.reset(token)
+
+
+@contextmanager
+def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
+    """Context manager: whether the checkpoints inside are in debug mode; None leaves it to them."""
+    token = _debug.set(enabled)
+    try:
+        yield
+    finally:
+        _debug.reset(token)
+
+
+class _KeptArguments:
+    """The arguments of a checkpoint: tensors are saved in the graph, and so packed by a checkpoint around this one."""
+
+    def __init__(self, args: Sequence[Any]) -> None:
+        self._places = [index for index, value in enumerate(args) if isinstance(value, Tensor)]
+        self._args = [None if isinstance(value, Tensor) else value for value in args]
+        tensors = [args[index] for index in self._places]
+        # It is a node if something requires grad.
+        self._node = _Keep.apply(dovetail.empty(0).requires_grad_(), *tensors).grad_fn
+
+    def open(self) -> list[Any]:
+        args = list(self._args)
+        for index, tensor in zip(self._places, self._node.saved_tensors, strict=True):
+            args[index] = tensor
+        return args
+
+
+class _Keep(autograd.Function):
+    """Saves tensors."""
+
+    @staticmethod
+    def forward(ctx: Any, dummy: Tensor, *tensors: Tensor) -> Tensor:
+        ctx.save_for_backward(*tensors)
+        return dovetail.empty(0)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        raise AssertionError("nobody has the output")
+
+
+class CheckpointFunction(autograd.Function):
+    """A checkpoint with reentrance: ``apply(function, preserve_rng_state, *args)``."""
+
+    @staticmethod
+    def forward(ctx: Any, function: Callable[..., Any], preserve_rng_state: bool, *args: Any) -> Any:
+        if not any(isinstance(value, Tensor) and value.requires_grad for value in args):
+            warnings.warn(
+                "None of the inputs have requires_grad=True. Gradients will be None", UserWarning, stacklevel=4
+            )
+        ctx.run_function = function
+        ctx.states = RngStates(args) if preserve_rng_state else None
+        ctx.places = [index for index, value in enumerate(args) if isinstance(value, Tensor)]
+        ctx.args = [None if isinstance(value, Tensor) else value for value in args]
+        ctx.save_for_backward(*[args[index] for index in ctx.places])
+        with dovetail.no_grad():
+            return function(*args)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        if not runs_whole_graph():
+            raise RuntimeError(
+                "When use_reentrant=True, dovetail.utils.checkpoint is incompatible with .grad() or passing an "
+                "`inputs` parameter to .backward(). To resolve this error, you can either set use_reentrant=False, or "
+                "call .backward() without passing the `inputs` argument."
+            )
+        args = list(ctx.args)
+        for index, tensor in zip(ctx.places, ctx.saved_tensors, strict=True):
+            args[index] = tensor.detach().requires_grad_(tensor.requires_grad)
+        with nullcontext() if ctx.states is None else ctx.states.restored(), dovetail.enable_grad():
+            outputs = ctx.run_function(*args)
+        pairs = [
+            (output, grad)
+            for output, grad in zip(outputs if isinstance(outputs, tuple) else (outputs,), grads, strict=True)
+            if isinstance(output, Tensor) and output.requires_grad
+        ]
+        if not pairs:
+            raise RuntimeError("none of output has requires_grad=True, this checkpoint() is not necessary")
+        autograd.backward([output for output, _ in pairs], [grad for _, grad in pairs])
+        return None, None, *[value.grad if isinstance(value, Tensor) else None for value in args]

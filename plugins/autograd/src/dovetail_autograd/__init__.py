@@ -9,7 +9,13 @@ from .accumulate import AccumulateGrad
 from .anomaly import detect_anomaly, is_anomaly_check_nan_enabled, is_anomaly_enabled, set_detect_anomaly
 from .autograd_meta import AutogradMeta, gradient_edge, requires_grad
 from .backward import backward, grad
-from .engine import current_autograd_node, current_graph_task_id, queue_callback, will_engine_execute_node
+from .engine import (
+    current_autograd_node,
+    current_graph_task_id,
+    queue_callback,
+    runs_whole_graph,
+    will_engine_execute_node,
+)
 from .function import Function, once_differentiable
 from .function_node import FunctionNode
 from .grad_mode import (
@@ -63,6 +69,7 @@ __all__ = [
     "once_differentiable",
     "queue_callback",
     "requires_grad",
+    "runs_whole_graph",
     "set_detect_anomaly",
     "set_grad_enabled",
     "will_engine_execute_node",

@@ -491,6 +491,16 @@ def current_graph_task_id() -> int:
     return -1 if task is None else task.id
 
 
+def runs_whole_graph() -> bool:
+    """Return whether the backward under way, and those it is nested in, were asked for all leaves rather than some."""
+    task = current_task.get()
+    while task is not None:
+        if task.kept is not None:
+            return False
+        task = task.outer
+    return True
+
+
 def current_autograd_node() -> Node | None:
     """Return the node that runs, None outside backward."""
     task = current_task.get()

@@ -14,7 +14,7 @@ from dovetail_kernel.version import share_version
 from . import calls
 from .node import Node
 from .recording import needs_extras, recorded, recording_extras
-from .saved import SECOND_TIME, Packed, current_version, modified, save_input
+from .saved import SECOND_TIME, Packed, current_version, modified, placed, save_input
 from .saved_tensor import pack_tensor
 
 DIFFERENTIABLE = sum(each.bit for each in DTYPES if each.is_floating_point or each.is_complex)
@@ -117,7 +117,8 @@ class FunctionNode(Node):
             return None
         value, version, output_nr = entry
         if type(value) is Packed:
-            return value.open()
+            opened = value.open()
+            return opened if output_nr is None else placed(opened, (self, output_nr))
         if output_nr is None:
             if current_version(value) != version:
                 raise modified(value, current_version(value), version, value._grad_fn, value.output_nr)

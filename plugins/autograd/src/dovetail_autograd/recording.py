@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 TRACEBACK: Final = "traceback_"
 """Key under which a node's `metadata` has the formatted stack of its recording, as in PyTorch."""
 
-Pack = Callable[[TensorBase], Any]
+Pack = Callable[[Any], Any]  # of a tensor, of whatever class the user says it is
 Unpack = Callable[[Any], TensorBase]
 
 

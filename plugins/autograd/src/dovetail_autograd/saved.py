@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from dovetail_kernel.signature import GRAD
+from dovetail_kernel.storage import share_storage
 from dovetail_kernel.tensor_base import TensorBase, wrap
 from dovetail_kernel.version import VersionCounter, share_version
 
 if TYPE_CHECKING:
-    from .node import Node
+    from .node import EdgeTuple, Node
 
 SECOND_TIME: Final = (
     "Trying to backward through the graph a second time (or directly access saved tensors after they have already been "
@@ -42,16 +43,27 @@ RELEASED: Final = Released()
 
 
 class Packed:
-    """A saved tensor in the hands of saved-tensor hooks: what `pack` returned, and how to get the tensor back."""
+    """A saved tensor in the hands of saved-tensor hooks.
 
-    __slots__ = ("unpack", "value")
+    Parameters
+    ----------
+    value
+        What `pack` returned.
+    unpack
+        How to get the tensor back.
+    edge
+        Its place in the graph; None if it has none, or is an output of the node that saved it.
+    """
 
-    def __init__(self, value: Any, unpack: Any) -> None:
+    __slots__ = ("edge", "unpack", "value")
+
+    def __init__(self, value: Any, unpack: Any, edge: EdgeTuple | None) -> None:
         self.value = value
         self.unpack = unpack
+        self.edge = edge
 
     def open(self) -> TensorBase:
-        """Return the tensor, as the unpack hook gives it."""
+        """Return the tensor as the unpack hook gives it, in the place of the graph that it had when it was packed."""
         tensor = self.unpack(self.value)
         if not isinstance(tensor, TensorBase):
             raise TypeError(
@@ -59,7 +71,22 @@ class Packed:
                 f"{type(tensor).__name__}. "
                 f"Return the tensor from {describe_function(self.unpack)}."
             )
+        return placed(tensor, self.edge)
+
+
+def placed(tensor: TensorBase, edge: EdgeTuple | None) -> TensorBase:
+    """Return `tensor`, or a twin of it, whose gradients go to `edge`."""
+    if edge is None and not tensor._signature & GRAD:
         return tensor
+    if edge is not None and (tensor is edge[-1] or (tensor._grad_fn is edge[0] and tensor.output_nr == edge[1])):
+        return tensor
+    twin = wrap(tensor.array, tensor._backend, type(tensor))
+    twin._counter = share_version(tensor)
+    twin._storage = share_storage(tensor)
+    if edge is not None:
+        twin._grad_fn, twin.output_nr = edge[0].presented(), edge[1]
+        twin._signature |= GRAD
+    return twin
 
 
 def describe_function(function: Any) -> str:

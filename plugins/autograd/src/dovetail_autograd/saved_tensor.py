@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from dovetail_dispatcher.formula import Saved
 from dovetail_kernel.tensor_base import TensorBase, wrap
 
+from .autograd_meta import gradient_edge
 from .grad_mode import no_grad
 from .saved import RELEASED, SECOND_TIME, Packed, current_version, rebuild
 
@@ -88,7 +89,7 @@ def pack_tensor(tensor: TensorBase, pack: Callable[[TensorBase], Any], unpack: C
             "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook cannot "
             "be modified by in-place operations as this can lead to unexpected side-effects. Clone the tensor first."
         )
-    return Packed(value, unpack)
+    return Packed(value, unpack, gradient_edge(tensor))
 
 
 def leave_arrays(node: Node) -> None:

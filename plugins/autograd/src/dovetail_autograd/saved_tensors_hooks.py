@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ContextDecorator
 from typing import Any
 
 from dovetail_kernel.tensor_base import TensorBase
@@ -64,7 +65,7 @@ class save_on_cpu(saved_tensors_hooks):
         super().__init__(pack, unpack)
 
 
-class disable_saved_tensors_hooks:
+class disable_saved_tensors_hooks(ContextDecorator):
     """Context manager and decorator: saved-tensor hooks are refused inside.
 
     Parameters

@@ -170,8 +170,8 @@ class CpuArrays(ArrayBackend):
     def generator_state(self, native: np.random.Generator) -> bytes:
         """Return where a source of random numbers stands."""
         found: Any = native.bit_generator.state
-        numbers = found["state"]
-        left = found["uinteger"].to_bytes(4, "little") + bytes([found["has_uint32"]])
+        numbers: dict[str, int] = found["state"]
+        left: bytes = found["uinteger"].to_bytes(4, "little") + bytes([found["has_uint32"]])
         return b"".join([numbers[name].to_bytes(16, "little") for name in ("state", "inc")]) + left
 
     def restored_generator(self, state: bytes) -> np.random.Generator:

@@ -1,0 +1,435 @@
+"""Checkpointing: gradients, calls, warnings and errors are those of PyTorch, with reentrance and without."""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+import weakref
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="needs PyTorch: pip install torch==2.13.0")
+
+import dovetail  # noqa: E402
+from dovetail.utils.checkpoint import (  # noqa: E402
+    CheckpointError,
+    checkpoint,
+    checkpoint_sequential,
+    set_checkpoint_debug_enabled,
+)
+
+
+def tools(lib: Any) -> Any:
+    return import_module(f"{lib.__name__}.utils.checkpoint")
+
+
+def leaf(lib: Any, n: int = 3) -> Any:
+    return lib.ones(n, dtype=lib.float64, requires_grad=True)
+
+
+def run(lib: Any, function: Callable[..., Any], *args: Any, x: Any = None, **options: Any) -> Any:
+    """Return the gradient, the number of calls and the name of the node of a checkpointed call."""
+    x = leaf(lib) if x is None else x
+    calls = []
+
+    def counted(*inner: Any) -> Any:
+        calls.append(1)
+        return function(*inner)
+
+    y = tools(lib).checkpoint(counted, x, *args, **options)
+    name = y.grad_fn.name()
+    y.sum().backward()
+    return [round(value, 3) for value in x.grad.tolist()], len(calls), name
+
+
+def in_turn(*steps: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Return a function that does one step after the other: another one at every call."""
+    rest = list(steps)
+    return lambda y: rest.pop(0)(y)  # noqa: PLW0108 - another function at every call
+
+
+def dropped(lib: Any, reentrant: bool, preserve: bool) -> Any:
+    lib.manual_seed(0)
+    x = leaf(lib, 200)
+    drop = lib.nn.functional.dropout
+    y = tools(lib).checkpoint(
+        lambda v: drop(v.exp(), 0.5).exp() - 1, x, use_reentrant=reentrant, preserve_rng_state=preserve
+    )
+    lib.rand(3)
+    y.sum().backward()
+    return bool(((y != 0) == (x.grad != 0)).all())
+
+
+def the_draws_go_on(lib: Any, reentrant: bool) -> Any:
+    lib.manual_seed(0)
+    first = lib.rand(3).tolist()
+    lib.manual_seed(0)
+    y = tools(lib).checkpoint(lambda v: v.exp(), leaf(lib), use_reentrant=reentrant)
+    y.sum().backward()
+    return lib.rand(3).tolist() == first
+
+
+def nested(lib: Any, reentrant: bool, depth: int = 3) -> Any:
+    calls = [0]
+
+    def level(n: int) -> Callable[[Any], Any]:
+        def step(v: Any) -> Any:
+            calls[0] += 1
+            v = v.sin()
+            if n:
+                v = tools(lib).checkpoint(level(n - 1), v, use_reentrant=reentrant)
+            return v.cos()
+
+        return step
+
+    x = leaf(lib)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        tools(lib).checkpoint(level(depth), x, use_reentrant=reentrant).sum().backward()
+    return [round(value, 5) for value in x.grad.tolist()], calls
+
+
+def second_derivative(lib: Any, reentrant: bool) -> Any:
+    x = leaf(lib)
+    y = tools(lib).checkpoint(lambda v: v.sin().exp(), x, use_reentrant=reentrant)
+    (first,) = lib.autograd.grad(y.sum(), x, create_graph=True)
+    (second,) = lib.autograd.grad(first.sum(), x)
+    return [round(value, 4) for value in second.tolist()]
+
+
+def twice(lib: Any, reentrant: bool, retain: bool) -> Any:
+    x = leaf(lib)
+    y = tools(lib).checkpoint(lambda v: v.exp(), x, use_reentrant=reentrant).sum()
+    y.backward(retain_graph=retain)
+    y.backward()
+    return [round(value, 4) for value in x.grad.tolist()]
+
+
+def closure(lib: Any, reentrant: bool) -> Any:
+    w, x = leaf(lib), leaf(lib)
+    tools(lib).checkpoint(lambda v: v * w.exp(), x, use_reentrant=reentrant).sum().backward()
+    return [[round(value, 4) for value in each.grad.tolist()] for each in (w, x)]
+
+
+def module(lib: Any, reentrant: bool) -> Any:
+    linear = lib.nn.Linear(3, 1).double()
+    tools(lib).checkpoint(linear, lib.ones(2, 3, dtype=lib.float64), use_reentrant=reentrant).sum().backward()
+    return linear.weight.grad.tolist()
+
+
+def early(lib: Any, reentrant: bool, **options: Any) -> Any:
+    ends = []
+
+    def function(v: Any) -> Any:
+        v = v.exp() * 2
+        ends.append(1)
+        return v
+
+    run(lib, function, use_reentrant=reentrant, **options)
+    return len(ends)
+
+
+def early_off_around(lib: Any, reentrant: bool) -> Any:
+    with tools(lib).set_checkpoint_early_stop(False):
+        return early(lib, reentrant)
+
+
+def contexts(lib: Any, reentrant: bool) -> Any:
+    entered = []
+
+    @contextlib.contextmanager
+    def noting(name: str) -> Any:
+        entered.append(name)
+        yield
+
+    run(lib, lambda v: v.exp(), use_reentrant=reentrant, context_fn=lambda: (noting("first"), noting("second")))
+    return entered
+
+
+def arguments(lib: Any, reentrant: bool) -> Any:
+    result = tools(lib).checkpoint(lambda v, n, m: (v * n, v.exp(), m), leaf(lib), 3, None, use_reentrant=reentrant)
+    return [each if each is None else [round(value, 4) for value in each.tolist()] for each in result]
+
+
+def changed_before_backward(lib: Any, reentrant: bool) -> Any:
+    x = leaf(lib) * 1
+    y = tools(lib).checkpoint(lambda v: v.exp(), x, use_reentrant=reentrant)
+    x.mul_(2)
+    y.sum().backward()
+
+
+def without_grad(lib: Any, reentrant: bool) -> Any:
+    with lib.no_grad():
+        return tools(lib).checkpoint(lambda v: v * 2, leaf(lib), use_reentrant=reentrant).requires_grad
+
+
+def function_inside(lib: Any, reentrant: bool) -> Any:
+    class Square(lib.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, v: Any) -> Any:
+            ctx.save_for_backward(v)
+            return v * v
+
+        @staticmethod
+        def backward(ctx: Any, grad: Any) -> Any:
+            (v,) = ctx.saved_tensors
+            return grad * 2 * v
+
+    return run(lib, lambda v: Square.apply(v.exp()), use_reentrant=reentrant)[:2]
+
+
+def backward_inside(lib: Any, reentrant: bool) -> Any:
+    def function(v: Any) -> Any:
+        (grad,) = lib.autograd.grad(v.exp().sum(), v, create_graph=True) if lib.is_grad_enabled() else (v.exp(),)
+        return grad * v
+
+    return run(lib, function, use_reentrant=reentrant)[:1]
+
+
+def disabled(lib: Any, reentrant: bool) -> Any:
+    with lib.autograd.graph.disable_saved_tensors_hooks("not here"):
+        return run(lib, lambda v: v.exp(), use_reentrant=reentrant)
+
+
+def shape_changes(lib: Any) -> Callable[[Any], Any]:
+    return in_turn(lambda v: v.exp(), lambda v: v[:2].exp())
+
+
+def fewer(lib: Any) -> Callable[[Any], Any]:
+    return in_turn(lambda v: v.exp().exp(), lambda v: v.exp())
+
+
+def more(lib: Any) -> Callable[[Any], Any]:
+    return in_turn(lambda v: v.exp(), lambda v: v.exp().exp())
+
+
+def sequential(lib: Any, segments: int, reentrant: bool) -> Any:
+    x = leaf(lib)
+    steps = [lib.nn.Sigmoid(), lib.nn.Tanh(), lib.nn.ReLU(), lib.nn.Softplus(), lib.nn.Sigmoid()]
+    tools(lib).checkpoint_sequential(lib.nn.Sequential(*steps), segments, x, use_reentrant=reentrant).sum().backward()
+    return [round(value, 5) for value in x.grad.tolist()]
+
+
+PROGRAMS: dict[str, Callable[[Any, bool], Any]] = {
+    "a chain": lambda lib, r: run(lib, lambda v: v.exp().sin(), use_reentrant=r),
+    "no input requires grad": lambda lib, r: (
+        tools(lib).checkpoint(lambda v: v * 2, lib.ones(2), use_reentrant=r).requires_grad
+    ),
+    "a list of tensors": lambda lib, r: (
+        tools(lib).checkpoint(lambda v: v[0] * 2, [leaf(lib)], use_reentrant=r).requires_grad
+    ),
+    "a keyword": lambda lib, r: tools(lib).checkpoint(lambda v, k=1: v * k, leaf(lib), k=3, use_reentrant=r).tolist(),
+    "a dict comes out": lambda lib, r: (
+        tools(lib).checkpoint(lambda v: {"a": v * 2}, leaf(lib), use_reentrant=r)["a"].requires_grad
+    ),
+    "contexts": contexts,
+    "debug": lambda lib, r: run(lib, lambda v: v.exp(), use_reentrant=r, debug=True),
+    "an unknown determinism check": lambda lib, r: run(lib, lambda v: v.exp(), use_reentrant=r, determinism_check="x"),
+    "autograd.grad": lambda lib, r: lib.autograd.grad(
+        tools(lib).checkpoint(lambda v: v * 2, x := leaf(lib), use_reentrant=r).sum(), x
+    )[0].tolist(),
+    "inputs": lambda lib, r: (
+        tools(lib).checkpoint(lambda v: v * 2, x := leaf(lib), use_reentrant=r).sum().backward(inputs=[x])
+    ),
+    "backward twice": lambda lib, r: twice(lib, r, False),
+    "backward twice with retain_graph": lambda lib, r: twice(lib, r, True),
+    "dropout": lambda lib, r: dropped(lib, r, True),
+    "dropout without its state": lambda lib, r: dropped(lib, r, False),
+    "the generator goes on": the_draws_go_on,
+    "nested": nested,
+    "create_graph": second_derivative,
+    "more tensors the second time": lambda lib, r: run(lib, more(lib), use_reentrant=r),
+    "more tensors the second time, to the end": lambda lib, r: run(lib, more(lib), use_reentrant=r, early_stop=False),
+    "fewer tensors the second time": lambda lib, r: run(lib, fewer(lib), use_reentrant=r),
+    "another shape the second time": lambda lib, r: run(lib, shape_changes(lib), use_reentrant=r),
+    "another shape without check": lambda lib, r: run(
+        lib, shape_changes(lib), use_reentrant=r, determinism_check="none"
+    ),
+    "several results and other arguments": arguments,
+    "grad mode off": without_grad,
+    "a detached result": lambda lib, r: (
+        tools(lib).checkpoint(lambda v: v.detach() * 2, leaf(lib), use_reentrant=r).sum().backward()
+    ),
+    "closures": closure,
+    "a module": module,
+    "stops early": early,
+    "does not stop early": lambda lib, r: early(lib, r, early_stop=False),
+    "early stopping switched off around": early_off_around,
+    "an argument written before backward": changed_before_backward,
+    "a Function inside": function_inside,
+    "a backward inside": backward_inside,
+    "hooks are disabled": disabled,
+    "sequential in 2": lambda lib, r: sequential(lib, 2, r),
+    "sequential in 1": lambda lib, r: sequential(lib, 1, r),
+    "sequential in 5": lambda lib, r: sequential(lib, 5, r),
+    "sequential with a keyword": lambda lib, r: tools(lib).checkpoint_sequential(
+        [lib.exp], 1, leaf(lib), use_reentrant=r, foo=3
+    ),
+}
+
+
+def outcome(program: Callable[[Any, bool], Any], lib: Any, reentrant: bool) -> Any:
+    """Return the result or error of a program, and the beginnings of its warnings."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            result = program(lib, reentrant)
+        except Exception as error:
+            result = type(error).__name__, str(error).replace("torch.", "dovetail.")
+    return result, [str(each.message).replace("torch.", "dovetail.")[:60] for each in caught]
+
+
+@pytest.mark.parametrize("reentrant", [False, True], ids=["plain", "reentrant"])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_checkpoint_does_what_it_does_in_torch(name: str, reentrant: bool) -> None:
+    ours, our_warnings = outcome(PROGRAMS[name], dovetail, reentrant)
+    theirs, their_warnings = outcome(PROGRAMS[name], torch, reentrant)
+    assert our_warnings == their_warnings
+    if isinstance(theirs, tuple) and theirs[0] in ("RuntimeError", "ValueError", "CheckpointError", "TypeError"):
+        assert ours[0] == theirs[0]
+        assert ours[1].startswith(theirs[1][:30])
+    else:
+        assert ours == theirs
+
+
+@pytest.mark.parametrize("sequence", [False, True])
+def test_not_choosing_reentrance_is_warned_of(sequence: bool) -> None:
+    with pytest.warns(UserWarning, match="the use_reentrant parameter should be passed explicitly"):
+        if sequence:
+            checkpoint_sequential([dovetail.exp, dovetail.sin], 2, leaf(dovetail))
+        else:
+            checkpoint(dovetail.exp, leaf(dovetail))
+
+
+def test_a_number_of_segments_out_of_range_is_refused() -> None:
+    with pytest.raises(ValueError, match="segments must be 1 to 1, the number of functions, but got 5"):
+        checkpoint_sequential([dovetail.exp], 5, leaf(dovetail), use_reentrant=False)
+
+
+@pytest.mark.parametrize("reentrant", [False, True])
+@pytest.mark.parametrize("depth", [0, 2])
+def test_what_the_function_computes_is_freed_after_forward(reentrant: bool, depth: int) -> None:
+    made = []
+
+    def function(v: Any, left: int = depth) -> Any:
+        v = v.sin()
+        made.append(weakref.ref(v.array))
+        if left:
+            v = checkpoint(lambda w: function(w, left - 1), v, use_reentrant=reentrant)
+        return v.cos().exp()
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # reentrance inside has no input that requires grad
+        y = checkpoint(function, leaf(dovetail), use_reentrant=reentrant)
+        assert [reference() for reference in made] == [None] * (depth + 1)
+        y.sum().backward()
+
+
+def test_what_was_computed_again_is_freed_after_backward() -> None:
+    made = []
+
+    def function(v: Any) -> Any:
+        v = v.sin()
+        made.append(weakref.ref(v.array))
+        return v.cos() * v.exp()
+
+    x = leaf(dovetail)
+    y = checkpoint(function, x, use_reentrant=False)
+    dovetail.autograd.grad(y.sum(), x, retain_graph=True)
+    y.sum().backward(inputs=[x], retain_graph=True)
+    assert [reference() for reference in made] == [None, None, None]
+
+
+def test_debug_names_the_places_where_tensors_were_saved() -> None:
+    with set_checkpoint_debug_enabled(True), pytest.raises(CheckpointError) as raised:
+        run(dovetail, fewer(dovetail), use_reentrant=False)
+    first, second = str(raised.value).split("Saved in the second call:")
+    assert (first.count(f"{__file__}:"), second.count(f"{__file__}:")) == (2, 1)
+
+
+def test_saved_tensors_outside_of_a_backward_are_computed() -> None:
+    y = checkpoint(lambda v: v.exp().sin(), leaf(dovetail), use_reentrant=False)
+    assert y.grad_fn._saved_self.tolist() == pytest.approx([2.71828] * 3)
+    assert y.grad_fn._saved_self.tolist() == pytest.approx([2.71828] * 3)
+
+
+def through_hooks(lib: Any, pack: Callable[[Any], Any], unpack: Callable[[Any], Any]) -> Any:
+    """Return first and second derivatives of a program whose saved tensors went through hooks."""
+    x, w = leaf(lib), leaf(lib)
+    with lib.autograd.graph.saved_tensors_hooks(pack, unpack):
+        y = (x.sin() * w.exp()).prod() * x.sum()
+    first = lib.autograd.grad(y, (x, w), create_graph=True)
+    second = lib.autograd.grad(first[0].sum() + first[1].sum(), (x, w))
+    return [[round(value, 4) for value in each.tolist()] for each in (*first, *second)]
+
+
+HOOKS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
+    "as they are": (lambda t: t, lambda t: t),
+    "detached": (lambda t: t.detach().clone(), lambda t: t),
+    "as lists": (lambda t: t.tolist(), None),  # type: ignore[dict-item]
+    "to require grad": (lambda t: t.detach().clone(), lambda t: t.requires_grad_()),
+}
+
+
+@pytest.mark.parametrize("name", HOOKS)
+def test_second_derivatives_pass_through_hooks(name: str) -> None:
+    def result(lib: Any) -> Any:
+        pack, unpack = HOOKS[name]
+        return through_hooks(lib, pack, unpack or (lambda values: lib.tensor(values, dtype=lib.float64)))
+
+    assert result(dovetail) == result(torch)
+
+
+def test_second_derivatives_pass_through_save_on_cpu() -> None:
+    def result(lib: Any) -> Any:
+        x = leaf(lib)
+        with lib.autograd.graph.save_on_cpu():
+            y = x.sin().exp().sum()
+        (first,) = lib.autograd.grad(y, x, create_graph=True)
+        (second,) = lib.autograd.grad(first.sum(), x)
+        return [round(value, 4) for value in second.tolist()]
+
+    assert result(dovetail) == result(torch)
+
+
+def test_hooks_do_not_part_a_function_from_its_graph() -> None:
+    def result(lib: Any) -> Any:
+        class Exp(lib.autograd.Function):
+            @staticmethod
+            def forward(ctx: Any, v: Any) -> Any:
+                y = v.exp()
+                ctx.save_for_backward(v, y)
+                return y
+
+            @staticmethod
+            def backward(ctx: Any, grad: Any) -> Any:
+                v, y = ctx.saved_tensors
+                return grad * y * (v / v)
+
+        x = leaf(lib)
+        with lib.autograd.graph.saved_tensors_hooks(lambda t: t.detach().clone(), lambda t: t):
+            y = Exp.apply(x).sum()
+        (first,) = lib.autograd.grad(y, x, create_graph=True)
+        (second,) = lib.autograd.grad(first.sum(), x)
+        return [round(value, 4) for value in second.tolist()]
+
+    assert result(dovetail) == result(torch)
+
+
+def test_disabling_hooks_decorates_a_function() -> None:
+    def result(lib: Any) -> Any:
+        @lib.autograd.graph.disable_saved_tensors_hooks("not here")
+        def function() -> None:
+            with lib.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t):
+                pass
+
+        try:
+            function()
+        except RuntimeError as error:
+            return str(error)
+        return None
+
+    assert result(dovetail) == result(torch) == "not here"
