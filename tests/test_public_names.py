@@ -41,9 +41,9 @@ true_divide trunc trunc_ uint16 uint32 uint64 uint8 unbind unflatten unsqueeze u
 view_as_complex view_as_real vstack where xlogy xlogy_ zero_ zeros zeros_like
 """.split(),
     "dovetail.autograd": """
-Function GradcheckError Variable backward detect_anomaly enable_grad function grad gradcheck
-gradgradcheck graph inference_mode is_grad_enabled is_inference_mode_enabled no_grad
-set_detect_anomaly set_grad_enabled
+Function GradcheckError Variable backward detect_anomaly enable_grad function grad grad_mode gradcheck
+gradgradcheck graph inference_mode is_grad_enabled is_inference_mode_enabled is_multithreading_enabled no_grad
+set_detect_anomaly set_grad_enabled set_multithreading_enabled
 """.split(),
     "dovetail.cuda": """
 device_count is_available why_unavailable
@@ -130,8 +130,9 @@ AccumulateGrad AutogradMeta Edge Function FunctionNode GradcheckError GradientEd
 RemovableHandle _get_autograd_fallback_mode _set_autograd_fallback_mode backward build_node_class
 current_autograd_node current_graph_task_id detect_anomaly dovetail_load enable_grad grad gradcheck
 gradgradcheck gradient_edge graph inference_mode install is_anomaly_check_nan_enabled
-is_anomaly_enabled is_grad_enabled is_inference_mode_enabled no_grad once_differentiable
-queue_callback requires_grad runs_whole_graph set_detect_anomaly set_grad_enabled will_engine_execute_node
+is_anomaly_enabled is_grad_enabled is_inference_mode_enabled is_multithreading_enabled no_grad once_differentiable
+queue_callback requires_grad runs_whole_graph set_detect_anomaly set_grad_enabled set_multithreading_enabled
+will_engine_execute_node
 """.split(),
     "dovetail_cpu": """
 CpuArrays CpuCapabilities dovetail_backend

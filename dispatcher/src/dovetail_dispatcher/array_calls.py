@@ -15,7 +15,7 @@ from dovetail_kernel import (
     share_storage,
     tensor_class,
 )
-from dovetail_kernel.signature import NORMAL, ZERO_DIM
+from dovetail_kernel.signature import INFERENCE, NORMAL, ZERO_DIM
 from dovetail_kernel.tensor_base import new_tensor
 
 from .array_errors import broadcast_shape, shape_of_output_error
@@ -111,7 +111,7 @@ def on_backend(backend: Backend, value: Any) -> Any:
         moved = value.item() if backend.name != "meta" else 0  # type: ignore[attr-defined]
         arrays = backend.arrays
         array = arrays.scalar(moved, arrays.native_dtypes[value.dtype])
-        return array_wrapper(backend, backend.bit | value._signature & NORMAL)(array, None)
+        return array_wrapper(backend, backend.bit | value._signature & (NORMAL | INFERENCE))(array, None)
     raise RuntimeError(
         f"Expected all tensors to be on the same device: Tensor on device {value.device} is not on the expected device "
         f"{backend.name}! Move it: x.to({backend.name!r})."

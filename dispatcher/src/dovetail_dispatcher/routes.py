@@ -81,19 +81,30 @@ class Composition:
 
     @property
     def views(self) -> bool:
-        """Whether the results are to know whose views they are: always outside inference mode."""
+        """Whether the results are to know whose views they are: not those of inference tensors."""
         return self.op.schema._is_view_op() and DispatchKey.ADInplaceOrView in self.keys
 
 
 AutogradLayer = Callable[[Composition, Kernel], RouteText]
+ViewLayer = Callable[[RouteText, Operator, int], None]
 _autograd_layer: AutogradLayer | None = None
+_view_layer: ViewLayer | None = None
 
 
-def set_autograd_layer(layer: AutogradLayer) -> None:
-    """Install what composes the derived Autograd kernels and the Autograd fallback, where a graph is recorded."""
-    global _autograd_layer
+def set_autograd_layer(layer: AutogradLayer, view_layer: ViewLayer) -> None:
+    """Install what composes the derived Autograd kernels and the Autograd fallback, where a graph is recorded.
+
+    Parameters
+    ----------
+    layer
+        Composes the route of a call.
+    view_layer
+        Lets a route of a call that autograd is excluded from, in inference mode, note whose views its results are.
+    """
+    global _autograd_layer, _view_layer
     with registry.lock:
         _autograd_layer = layer
+        _view_layer = view_layer
         registry.forget_all_routes()
 
 
@@ -156,9 +167,11 @@ def compose(composition: Composition, chosen: DispatchKey | None = None) -> Rout
         raise missing_kernel_error(op, chosen, fallbacks)
     match kernel.convention:
         case "array":
-            return array_route(
-                op, kernel, _backend_of(composition, chosen), composition.key, inference=composition.state.inference
-            )
+            inference = composition.state.inference
+            text = array_route(op, kernel, _backend_of(composition, chosen), composition.key, inference=inference)
+            if inference and composition.views and _view_layer is not None:
+                _view_layer(text, op, composition.key)
+            return text
         case "tensor":
             return tensor_route(op, kernel, without_fallthrough(op, composition.keys, fallbacks))
         case "custom":

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
+    from .dtype import dtype
     from .tensor_base import TensorBase
 
 
@@ -30,6 +31,14 @@ class AutogradInterface:
     def set_grad(self, tensor: TensorBase, grad: TensorBase | None) -> None:
         """Check and set ``tensor.grad``."""
         self._missing("setting .grad")
+
+    def leaf_grad_dtype(self, tensor: TensorBase) -> dtype | None:
+        """Return ``tensor.grad_dtype``."""
+        return tensor.dtype
+
+    def set_grad_dtype(self, tensor: TensorBase, wanted: dtype | None) -> None:
+        """Choose the dtype in which gradients of the leaf `tensor` accumulate."""
+        self._missing("setting .grad_dtype")
 
     def grad_fn(self, tensor: TensorBase) -> Any:
         """Return the node that made `tensor`, up to date also for a view whose base was written in place."""

@@ -9,12 +9,14 @@ from .backends import Backend, backend_of_signature
 from .device import Device
 from .dtype import dtype, dtype_of_signature
 from .layout import Layout, strided
-from .signature import DTYPE_MASK, GRAD, NORMAL, OVERRIDES, VIEW, ZERO_DIM
+from .signature import DTYPE_MASK, GRAD, INFERENCE, NORMAL, OVERRIDES, VIEW, ZERO_DIM
 from .size import Size
 from .state import dispatch_state
 from .storage import Storage, share_storage
+from .version import DETACHED
 
 if TYPE_CHECKING:
+    from .dtype import dtype as Dtype
     from .version import VersionCounter
 
 
@@ -191,7 +193,7 @@ class TensorBase:
             raise RuntimeError(
                 "Inference tensors do not track version counter. Clone the tensor outside inference mode."
             )
-        return 0 if self._counter is None else self._counter.value
+        return 0 if self._counter is None else self._counter.value % DETACHED
 
     # -- gradients -----------------------------------------------------------------------------------------------
 
@@ -253,6 +255,21 @@ class TensorBase:
     @grad.deleter
     def grad(self) -> None:
         autograd_interface.interface.set_grad(self, None)
+
+    @property
+    def grad_dtype(self) -> Dtype | None:
+        """The dtype in which gradients of this leaf accumulate; None for whichever comes.
+
+        Raises
+        ------
+        RuntimeError
+            For a non-leaf; on setting also for a dtype other than that of the gradient that is there.
+        """
+        return autograd_interface.interface.leaf_grad_dtype(self)
+
+    @grad_dtype.setter
+    def grad_dtype(self, value: Dtype | None) -> None:
+        autograd_interface.interface.set_grad_dtype(self, value)
 
     @property
     def retains_grad(self) -> bool:
@@ -398,9 +415,7 @@ def signature_of(array: Any, backend: Backend) -> int:
     signature = backend.bit | backend.arrays.dtype_bits[array.dtype]
     if not array.shape:
         signature |= ZERO_DIM
-    if not dispatch_state().inference:
-        signature |= NORMAL
-    return signature
+    return signature | (INFERENCE if dispatch_state().inference else NORMAL)
 
 
 def replace_array(tensor: TensorBase, array: Any) -> None:

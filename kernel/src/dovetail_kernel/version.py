@@ -20,6 +20,33 @@ class VersionCounter:
         self.value = value
 
 
+class DetachedCounter(VersionCounter):
+    """The counter, still shared, of a tensor that was detached from its graph in place.
+
+    Seen through it, the version is another one than when a graph saved the tensor, whose place in that graph is gone.
+    What is saved from now on compares with the new one.
+    """
+
+    __slots__ = ("_shared", "_times")
+
+    def __init__(self, shared: VersionCounter) -> None:
+        self._shared = shared
+        self._times = DETACHED
+
+    @property
+    def value(self) -> int:
+        """The count of writes, and far above it how often the tensor was detached in place."""
+        return self._shared.value + self._times
+
+    @value.setter
+    def value(self, value: int) -> None:
+        self._shared.value = value - self._times
+
+
+DETACHED = 1 << 48
+"""What one ``detach_()`` adds to a version; no tensor is written so often."""
+
+
 def share_version(tensor: TensorBase) -> VersionCounter:
     """Return the counter of `tensor`, which exists from now on because somebody else is going to hold it."""
     counter = tensor._counter

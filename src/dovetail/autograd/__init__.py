@@ -1,6 +1,5 @@
 """Automatic differentiation, as ``torch.autograd``."""
 
-from dovetail_aten import Tensor
 from dovetail_autograd import (
     Function,
     GradcheckError,
@@ -13,15 +12,15 @@ from dovetail_autograd import (
     inference_mode,
     is_grad_enabled,
     is_inference_mode_enabled,
+    is_multithreading_enabled,
     no_grad,
     set_detect_anomaly,
     set_grad_enabled,
+    set_multithreading_enabled,
 )
 
-from . import function, graph
-
-Variable = Tensor
-"""The old name for a Tensor."""
+from . import function, grad_mode, graph
+from .variable import Variable
 
 __all__ = [
     "Function",
@@ -32,13 +31,16 @@ __all__ = [
     "enable_grad",
     "function",
     "grad",
+    "grad_mode",
     "gradcheck",
     "gradgradcheck",
     "graph",
     "inference_mode",
     "is_grad_enabled",
     "is_inference_mode_enabled",
+    "is_multithreading_enabled",
     "no_grad",
     "set_detect_anomaly",
     "set_grad_enabled",
+    "set_multithreading_enabled",
 ]

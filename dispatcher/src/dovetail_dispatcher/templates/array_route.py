@@ -30,7 +30,7 @@ from dovetail_kernel import (
     tensor_class,
 )
 from dovetail_kernel import bool as bool_
-from dovetail_kernel.signature import DTYPE_MASK, NORMAL, PYTHON_SCALAR, ZERO_DIM
+from dovetail_kernel.signature import DTYPE_MASK, INFERENCE, NORMAL, PYTHON_SCALAR, ZERO_DIM
 
 from ..array_calls import (
     array_wrapper,
@@ -78,7 +78,9 @@ class _ArrayRoute:
         self.op, self.kernel, self.backend, self.key = op, kernel, backend, key
         self.schema = schema
         self.arrays = backend.arrays
-        self.base = backend.bit | (0 if inference else NORMAL)
+        if schema._is_view_op():  # a view is as normal as what it shows, wherever it is made
+            inference = not key & NORMAL
+        self.base = backend.bit | (INFERENCE if inference else NORMAL)
         self.outs = [a for a in schema.arguments if a.is_out]
         self.written = next((a for a in schema.arguments if a.is_write and not a.kwarg_only), None)
         self.inputs = [a for a in schema.arguments if not a.is_out]

@@ -203,7 +203,10 @@ def tensor_text(tensor: Tensor, *, tensor_contents: str | None = None) -> str:
 
 
 def _graph_suffix(tensor: TensorBase) -> list[str]:
-    node = tensor.grad_fn
+    try:
+        node = tensor.grad_fn
+    except RuntimeError:  # of a view whose base was written where its graph could not follow
+        return ["grad_fn=<Invalid>"]
     if node is not None:
         return [f"grad_fn=<{node.name()}>"]
     return ["requires_grad=True"] if tensor.requires_grad else []

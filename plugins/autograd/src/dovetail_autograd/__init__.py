@@ -23,8 +23,10 @@ from .grad_mode import (
     inference_mode,
     is_grad_enabled,
     is_inference_mode_enabled,
+    is_multithreading_enabled,
     no_grad,
     set_grad_enabled,
+    set_multithreading_enabled,
 )
 from .graph import GradientEdge
 from .hooks import RemovableHandle
@@ -65,6 +67,7 @@ __all__ = [
     "is_anomaly_enabled",
     "is_grad_enabled",
     "is_inference_mode_enabled",
+    "is_multithreading_enabled",
     "no_grad",
     "once_differentiable",
     "queue_callback",
@@ -72,6 +75,7 @@ __all__ = [
     "runs_whole_graph",
     "set_detect_anomaly",
     "set_grad_enabled",
+    "set_multithreading_enabled",
     "will_engine_execute_node",
 ]
 

@@ -8,7 +8,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
-from dovetail_kernel.signature import GRAD, NORMAL, OVERRIDES, VIEW
+from dovetail_kernel.signature import DTYPE_MASK, GRAD, INFERENCE, NORMAL, OVERRIDES, VIEW
 from dovetail_kernel.state import is_grad_enabled
 from dovetail_kernel.tensor_base import TensorBase, tensor_class, wrap
 from dovetail_kernel.version import VersionCounter
@@ -18,11 +18,12 @@ from .node import Node
 
 if TYPE_CHECKING:
     from dovetail_kernel.backends import Backend
+    from dovetail_kernel.dtype import dtype
 
     from .autograd_meta import AutogradMeta
     from .hooks import NodeHooks
 
-_PLAIN = ~(GRAD | VIEW | OVERRIDES)
+_PLAIN = ~(GRAD | VIEW | OVERRIDES | INFERENCE)
 
 LAST = 2**64 - 1
 """Sequence number of every AccumulateGrad: it runs as soon as its gradient is complete."""
@@ -193,6 +194,35 @@ class AccumulateGrad(Node):
                 add_in_place(present, grad.array, self.is_mutable)
         if meta.post_accumulate:
             run_post_accumulate_hooks(variable, meta.post_accumulate)
+
+    def give_dtype(self, wanted: dtype | None) -> None:
+        """Accumulate gradients of another dtype than the leaf's; None: of whichever comes."""
+        shape = self.variable.array.shape
+        if wanted is None:
+            self.input_metadata = (shape, None)
+            self.plain_signature = 0
+            self.backend = None
+        else:
+            self.input_metadata = (shape, self.arrays.native_dtypes[wanted])
+            self.plain_signature = self.plain_signature & ~DTYPE_MASK | wanted.bit
+
+    def rest(self, resting: bool) -> None:
+        """Drop gradients, because the leaf does not require any; or accumulate again."""
+        self.__class__ = RestingAccumulateGrad if resting else AccumulateGrad
+
+
+class RestingAccumulateGrad(AccumulateGrad):
+    """The accumulator of a leaf that required grad when its graph was recorded, and does not now."""
+
+    __slots__ = ()
+
+    def accumulate_array(self, grad: Any) -> None:
+        """Drop the gradient."""
+
+    def accumulate_tensor(self, grad: TensorBase) -> None:
+        """Drop the gradient; as in PyTorch, hooks run all the same."""
+        if self.meta.post_accumulate:
+            run_post_accumulate_hooks(self.variable, self.meta.post_accumulate)
 
 
 def add_in_place(present: TensorBase, grad: Any, is_mutable: bool) -> None:

@@ -59,13 +59,19 @@ class AutogradMeta:
     view: ViewInfo | None = None
     grad_dtype: Any = UNSET
 
+    def present_accumulator(self) -> AccumulateGrad | None:
+        """Return the accumulator, if there is one."""
+        if self.accumulator is not None or self.presented is None:
+            return self.accumulator
+        return self.presented()
+
     def forget_accumulator(self) -> None:
         """Let the next call of the leaf make an accumulator anew."""
         self.accumulator = self.presented = None
 
     def array_replaced(self, array: Any) -> None:
         """Note that the tensor has got another array: an accumulator for one of another shape or dtype is no good."""
-        node = self.accumulator if self.presented is None else self.presented()
+        node = self.present_accumulator()
         if node is None:
             return
         if node.input_metadata != (array.shape, array.dtype):
@@ -112,6 +118,8 @@ def _accumulator(tensor: TensorBase) -> AccumulateGrad:
             if meta.hooks is not None:
                 node.backend = None
                 node.hooks = meta.hooks
+            if meta.grad_dtype is not UNSET:
+                node.give_dtype(meta.grad_dtype)
     return node
 
 

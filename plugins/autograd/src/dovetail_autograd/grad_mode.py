@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import functools
 import inspect
+import warnings
 from collections.abc import Callable
+from contextvars import ContextVar
 from typing import Any, TypeVar, cast
 
 from dovetail_kernel.signature import NO_GRAD
@@ -58,8 +60,12 @@ class _StateMode:
 
 def _decorate(function: Callable[..., Any], mode: Callable[[], _StateMode]) -> Callable[..., Any]:
     if inspect.isclass(function):
-        raise TypeError(
-            f"a grad mode cannot decorate the class {function.__qualname__}. Decorate its __init__ or other methods."
+        warnings.warn(
+            "Decorating classes is deprecated and will be disabled in future versions. You should only decorate "
+            "functions or methods. To preserve the current behavior of class decoration, you can directly decorate the "
+            "`__init__` method and nothing else.",
+            FutureWarning,
+            stacklevel=3,
         )
     if inspect.isasyncgenfunction(function):
 
@@ -239,11 +245,44 @@ class inference_mode(_StateMode):
         return inference_mode(self.mode)
 
 
+class set_multithreading_enabled:
+    """Say whether backward may use several threads: at once when called, for a block as a context manager.
+
+    The engine runs every backward on the thread that asks for it, so this is remembered and nothing else.
+
+    Parameters
+    ----------
+    mode
+        Whether it may.
+    """
+
+    __slots__ = ("_before", "mode")
+
+    def __init__(self, mode: bool) -> None:
+        self.mode = mode
+        self._before = _multithreading.get()
+        _multithreading.set(mode)
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *exception: object) -> None:
+        _multithreading.set(self._before)
+
+
+_multithreading: ContextVar[bool] = ContextVar("dovetail_multithreading", default=True)
+
+is_multithreading_enabled = _multithreading.get
+"""Return whether backward may use several threads."""
+
+
 __all__ = [
     "enable_grad",
     "inference_mode",
     "is_grad_enabled",
     "is_inference_mode_enabled",
+    "is_multithreading_enabled",
     "no_grad",
     "set_grad_enabled",
+    "set_multithreading_enabled",
 ]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 from dovetail_kernel.signature import GRAD
 from dovetail_kernel.storage import share_storage
 from dovetail_kernel.tensor_base import TensorBase, wrap
-from dovetail_kernel.version import VersionCounter, share_version
+from dovetail_kernel.version import DETACHED, VersionCounter, share_version
 
 if TYPE_CHECKING:
     from .node import EdgeTuple, Node
@@ -155,6 +155,11 @@ def rebuild(node: Node, array: Any) -> TensorBase:
 
 def modified(tensor: TensorBase, version: int, expected: int, maker: Node | None, output_nr: int) -> RuntimeError:
     """Return the error for a saved tensor that has `version` instead of `expected`."""
+    if version // DETACHED != expected // DETACHED:
+        return RuntimeError(
+            "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_(). This is not "
+            "supported, please use out-of-place `.detach()` instead"
+        )
     origin = ""
     if maker is not None:
         origin = f", which is output {output_nr} of {maker.name().removesuffix('Backward0').removesuffix('Backward')},"

@@ -5,11 +5,12 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from dovetail_kernel import set_autograd_interface
+from dovetail_kernel import dtype, set_autograd_interface
 from dovetail_kernel.autograd_interface import AutogradInterface
 from dovetail_kernel.signature import GRAD, NORMAL, VIEW
 from dovetail_kernel.state import dispatch_state
 from dovetail_kernel.tensor_base import TensorBase
+from dovetail_kernel.version import DetachedCounter, share_version
 
 from .accumulate import watch_leaves
 from .autograd_meta import UNSET, gradient_edge, meta_of, requires_grad, retain_on_node
@@ -57,8 +58,7 @@ class TensorInterface(AutogradInterface):
             tensor._signature |= GRAD
         else:
             tensor._signature &= ~GRAD
-            if tensor._meta is not None:
-                tensor._meta.forget_accumulator()
+        _let_rest(tensor, not value)
 
     def grad(self, tensor: TensorBase) -> TensorBase | None:
         """Return ``tensor.grad``; warn for a non-leaf that does not keep it."""
@@ -123,6 +123,43 @@ class TensorInterface(AutogradInterface):
         meta = tensor._meta
         return tensor.dtype if meta is None or meta.grad_dtype is UNSET else meta.grad_dtype
 
+    def leaf_grad_dtype(self, tensor: TensorBase) -> dtype | None:
+        """Return ``tensor.grad_dtype``.
+
+        Raises
+        ------
+        RuntimeError
+            For a non-leaf.
+        """
+        if not self.is_leaf(tensor):
+            raise RuntimeError("grad_dtype can only be accessed on leaf tensors. Ask the leaves it was computed from.")
+        found: dtype | None = self.grad_dtype(tensor)
+        return found
+
+    def set_grad_dtype(self, tensor: TensorBase, wanted: dtype | None) -> None:
+        """Choose the dtype in which gradients of the leaf `tensor` accumulate; None: whichever comes.
+
+        Raises
+        ------
+        RuntimeError
+            For a non-leaf, something that is no dtype, or a leaf that has a gradient of another dtype.
+        """
+        if not self.is_leaf(tensor):
+            raise RuntimeError("grad_dtype can only be set on leaf tensors. Set it on those it was computed from.")
+        if wanted is not None and not isinstance(wanted, dtype):
+            raise RuntimeError(f"grad_dtype must be a dovetail.dtype or None, but got {type(wanted).__name__}")
+        meta = meta_of(tensor)
+        if wanted is not None and meta.grad is not None and meta.grad.dtype is not wanted:
+            raise RuntimeError(
+                f"Cannot set grad_dtype to '{_scalar_type(wanted)}' because there is already a gradient with dtype "
+                f"'{_scalar_type(meta.grad.dtype).lower()}'. Please clear the gradient (.grad = None) before changing "
+                "grad_dtype, or ensure the new grad_dtype matches the existing gradient's dtype."
+            )
+        meta.grad_dtype = wanted
+        node = meta.present_accumulator()
+        if node is not None:
+            node.give_dtype(wanted)
+
     def grad_fn(self, tensor: TensorBase) -> Node | None:
         """Return the node that made `tensor`, up to date also for a view whose base was written in place."""
         if tensor._signature & VIEW:
@@ -173,11 +210,13 @@ class TensorInterface(AutogradInterface):
         """
         if tensor._signature & VIEW:
             raise RuntimeError("Can't detach views in-place. Use detach() instead.")
+        if tensor._grad_fn is not None:
+            tensor._counter = DetachedCounter(share_version(tensor))
         tensor._grad_fn = None
         tensor.output_nr = 0
         tensor._signature &= ~GRAD
+        _let_rest(tensor, True)
         if tensor._meta is not None:
-            tensor._meta.forget_accumulator()
             tensor._meta.hooks = None
             tensor._meta.retains_grad = False
         return tensor
@@ -259,8 +298,15 @@ def _leaf_hooks(tensor: TensorBase, node: Node) -> NodeHooks:
     return hooks
 
 
-def _scalar_type(dtype: Any) -> str:
-    name = str(dtype).rpartition(".")[2]
+def _let_rest(tensor: TensorBase, resting: bool) -> None:
+    """Let the accumulator in older graphs of the leaf `tensor` drop what comes, or accumulate again."""
+    node = tensor._meta and tensor._meta.present_accumulator()
+    if node is not None:
+        node.rest(resting)
+
+
+def _scalar_type(kind: Any) -> str:
+    name = str(kind).rpartition(".")[2]
     return _SCALAR_TYPES.get(name, name)
 
 

@@ -37,7 +37,7 @@ def conform_array(
             raise _wrong_shape(node, index, found, shape)
         # A backend without the base library's array kernels has no faster way.
         grad = vars(kernels).get("sum_to", calls.sum_array_to_shape)(grad, shape)
-    if grad.dtype != native:
+    if grad.dtype != native and native is not None:
         bits = backend.arrays.dtype_bits
         given, wanted = dtype_of_signature(bits[grad.dtype]), dtype_of_signature(bits[native])
         if _check_category(node, index, given, wanted):
@@ -69,7 +69,7 @@ def conform_tensor(
                 f"{backend.name} but got {grad.device}. Move it to the device of the input."
             )
         grad = calls.move(grad, backend.name)
-    if grad.array.dtype != native:
+    if grad.array.dtype != native and native is not None:
         arrays = (backend or grad._backend).arrays
         if native in arrays.dtype_bits:
             wanted = dtype_of_signature(arrays.dtype_bits[native])

@@ -1,0 +1,49 @@
+"""`Variable`: the old name for a tensor, and where the engine is found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from dovetail_aten import Tensor
+from dovetail_autograd import queue_callback
+
+__all__ = ["Variable"]
+
+
+class _Engine:
+    """What PyTorch shows of its engine."""
+
+    def queue_callback(self, callback: Callable[[], Any]) -> None:
+        """Call `callback` at the end of the backward that is under way.
+
+        Raises
+        ------
+        RuntimeError
+            Outside of any backward.
+        """
+        queue_callback(callback)
+
+
+class _VariableMeta(type):
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, Tensor)
+
+
+class Variable(metaclass=_VariableMeta):
+    """Any tensor is a Variable; ``Variable(data)`` is a leaf that shares the data of a tensor.
+
+    Parameters
+    ----------
+    data
+        A tensor.
+    requires_grad
+        Whether gradients are computed for the leaf. Default: False.
+    """
+
+    _execution_engine: ClassVar[_Engine] = _Engine()
+
+    def __new__(cls, data: Tensor, requires_grad: bool = False) -> Any:
+        if not isinstance(data, Tensor):
+            raise TypeError(f"Variable data has to be a tensor, but got {type(data).__name__}")
+        return data.detach().requires_grad_(requires_grad)
