@@ -263,7 +263,7 @@ PROGRAMS |= {
 
 
 def _asks_for_grad(warning: Any) -> bool:
-    """Whether it is PyTorch's warning of reading ``.grad`` of a non-leaf, which it also gives when it does so itself."""
+    """Whether it is the warning of reading ``.grad`` of a non-leaf, which PyTorch gives of its own reading too."""
     return str(warning.message).startswith("The .grad attribute of a Tensor")
 
 
