@@ -116,3 +116,95 @@ def test_the_backward_of_gelu_agrees_with_pytorch(compare):
     for shape in SHAPES:
         compare("gelu_backward", sample(shape), sample(shape, seed=1))
         compare("gelu_backward", sample(shape).T, np.asarray(sample(shape, seed=1).clip(-1, 1)).T, approximate="tanh")
+
+
+def odd_rows(case: str) -> np.ndarray:
+    """Return rows long enough for topk to look for a bound, with something awkward in them."""
+    x = np.random.default_rng(0).standard_normal((3, 3001)).astype(np.float32)
+    if case == "infinities":
+        x[:, ::500] = np.inf
+        x[:, 1::500] = -np.inf
+    elif case == "NaN":
+        x[1, 7] = np.nan
+    elif case == "equal elements":
+        x = np.round(x)
+    elif case == "sorted":
+        x.sort(-1)
+    elif case == "all equal":
+        x[:] = 1
+    return x
+
+
+@pytest.mark.parametrize("largest", (False, True))
+@pytest.mark.parametrize("case", ("plain", "infinities", "NaN", "equal elements", "sorted", "all equal"))
+def test_topk_of_few_among_many_agrees_with_sorting(case, largest, kernel, generic_table):
+    x = odd_rows(case)
+    for array in (x, x[0], x[:, ::2], x.astype(np.float64), x.reshape(3, 3001, 1)[..., 0]):
+        for k in (1, 7, 90):
+            values, indices = kernel("topk", array, k, -1, largest)
+            np.testing.assert_array_equal(values, generic_table.kernels["topk"].fn(array, k, -1, largest)[0])
+            np.testing.assert_array_equal(values, np.take_along_axis(array, indices, -1))
+            assert all(len(set(row)) == k for row in indices.reshape(-1, k).tolist())
+
+
+@pytest.mark.parametrize("dtype", ("float32", "float64", "float16", "int64", "complex64"))
+@pytest.mark.parametrize("dim", (0, 1, -1))
+def test_adding_scattered_elements_agrees_with_numpy(dim, dtype, kernel):
+    generator = np.random.default_rng(0)
+    target, source = sample((6, 7, 8)).astype(dtype), sample((5, 7, 9), seed=1).astype(dtype)
+    shape = (5, 6, 7)
+    index = generator.integers(0, target.shape[dim], shape)
+    for array in (target, np.asfortranarray(target), target[:, ::-1][:, ::-1]):
+        expected = array.copy()
+        for place in np.ndindex(shape):
+            where = list(place)
+            where[dim] = index[place]
+            expected[tuple(where)] += source[place]
+        np.testing.assert_allclose(kernel("scatter_add", array, dim, index, source), expected, 1e-2)
+
+
+@pytest.mark.parametrize("dtype", ("float32", "int64"))
+def test_adding_at_indices_agrees_with_numpy(dtype, kernel):
+    generator = np.random.default_rng(0)
+    target = sample((5, 6, 20)).astype(dtype)
+    i, j = generator.integers(0, 5, (3, 40)), generator.integers(0, 6, 40)
+    cases = (
+        ((i,), sample((3, 40, 6, 20))),
+        ((i, j), sample((3, 40, 20))),
+        ((i, j), np.ones(20)),
+        ((i, j, j), sample((3, 40))),
+        ((i, j - 6), sample((3, 40, 20))),
+        ((i, None, j), sample((3, 40, 6))),
+        ((target[..., 0] > 0,), sample((int((target[..., 0] > 0).sum()), 20))),
+    )
+    for indices, values in cases:
+        values = values.astype(dtype)
+        key = tuple([slice(None) if each is None else each for each in indices])
+        expected = target.copy()
+        np.add.at(expected, key, values)
+        found = kernel("index_put", target, indices, values, True)
+        np.testing.assert_allclose(found, expected, 1e-5, 1e-5)
+
+
+def test_adding_at_an_index_out_of_range_raises(kernel):
+    with pytest.raises(IndexError):
+        kernel("index_put", sample((5, 6)), (np.array([5]),), np.ones(6, np.float32), True)
+
+
+@pytest.mark.parametrize("dtype", ("float32", "float64"))
+@pytest.mark.parametrize("mask", ((1, 1, 1), (1, 0, 0), (0, 1, 0), (0, 0, 1), (0, 1, 1)))
+@pytest.mark.parametrize("weighted", (True, False))
+def test_the_backward_of_a_large_layer_normalization_agrees_with_the_generic_kernel(
+    weighted, mask, dtype, kernel, generic_table
+):
+    x, grad = sample((333, 150), dtype), sample((333, 150), dtype, 1)
+    weight, bias = (sample((150,), dtype, 2), sample((150,), dtype, 3)) if weighted else (None, None)
+    _, mean, rstd = kernel("native_layer_norm", x, (150,), weight, bias, 1e-5)
+    given = (grad, x, (150,), mean, rstd, weight, bias, mask)
+    expected = generic_table.kernels["native_layer_norm_backward"].fn(*given)
+    tolerance = 1e-3 if dtype == "float32" else 1e-10
+    for ours, theirs in zip(kernel("native_layer_norm_backward", *given), expected, strict=True):
+        assert (ours is None) == (theirs is None)
+        if ours is not None:
+            assert (ours.dtype, ours.shape) == (theirs.dtype, theirs.shape)
+            np.testing.assert_allclose(ours, theirs, tolerance, tolerance)

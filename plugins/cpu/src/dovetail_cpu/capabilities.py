@@ -15,6 +15,7 @@ from dovetail_kernel import backend, bfloat16, dtype
 from . import erf as error_functions
 from .arrays import CpuArrays
 from .dtypes import DTYPES_OF_NATIVE, NATIVE_DTYPES
+from .sums_of_rows import add_rows
 
 Array = np.ndarray[Any, Any]
 
@@ -134,10 +135,10 @@ class CpuCapabilities:
     def index_put(self, array: Any, key: tuple[Any, ...], values: Any, accumulate: bool) -> Array:
         """Return a copy with `values` at ``[key]``, or added there, also at repeated places."""
         made = self.clone(array)
-        if accumulate:
-            np.add.at(made, key, values)
-        else:
+        if not accumulate:
             made[key] = values
+        elif not _add_at_leading(made, key, values):
+            np.add.at(made, key, values)
         return made
 
     def index_add(self, array: Any, dim: int, index: Any, source: Any) -> Array:
@@ -156,6 +157,10 @@ class CpuCapabilities:
     def scatter(self, array: Any, dim: int, index: Any, source: Any, accumulate: bool) -> Array:
         """Return a copy with the elements of `source` at `index` along `dim`, or added there."""
         made = self.clone(array)
+        if accumulate and made.flags.c_contiguous:
+            places = _places(made, dim, index)
+            np.add.at(made.reshape(-1), places.reshape(-1), np.broadcast_to(source, places.shape).reshape(-1))
+            return made
         key: list[Any] = list(np.ix_(*[range(length) for length in index.shape]))
         key[dim] = index
         if accumulate:
@@ -201,6 +206,48 @@ class CpuCapabilities:
     def permutation(self, n: int, generator: Any) -> Any:
         """Return the int64 numbers below `n` in random order."""
         return _source(generator).permutation(n)
+
+
+def _places(array: Array, dim: int, index: Array) -> Array:
+    """Return where in a C-contiguous array, counted in elements, the elements at `index` along `dim` lie.
+
+    One index per element is what `np.add.at` is fast for.
+    """
+    steps = [stride // array.itemsize for stride in array.strides]
+    places: Array = index * np.int64(steps[dim])
+    for each, (length, step) in enumerate(zip(index.shape, steps, strict=True)):
+        if each != dim:
+            shape = [1] * index.ndim
+            shape[each] = length
+            places += np.arange(0, length * step, step, dtype=np.int64).reshape(shape) if step else 0
+    return places
+
+
+def _add_at_leading(array: Array, key: tuple[Any, ...], values: Any) -> bool:
+    """Add `values` to `array` at ``[key]`` if that names places along the leading dimensions; return whether it does.
+
+    Elements are added by one index each, and rows by runs of equal indices.
+    """
+    leading = len(key)
+    arrays = [each for each in key if isinstance(each, np.ndarray) and each.dtype.kind in "iu"]
+    if not leading or len(arrays) != leading or not array.flags.c_contiguous or not array.size:
+        return False
+    places: Any = 0
+    for index, length in zip(arrays, array.shape, strict=False):
+        if not index.size or index.min() < 0 or index.max() >= length:
+            return False
+        places = places * length + index
+    inner = array.shape[leading:]
+    values = np.broadcast_to(values, (*places.shape, *inner))
+    if array.dtype != values.dtype:
+        return False
+    width = prod(inner)
+    target = array.reshape(-1, width)
+    if width == 1:
+        np.add.at(target[:, 0], places.reshape(-1), values.reshape(-1))
+    else:
+        add_rows(target, places.reshape(-1), values.reshape(-1, width))
+    return True
 
 
 def _source(generator: Generator | None) -> np.random.Generator:

@@ -10,6 +10,10 @@ import numpy
 from dovetail_aten.array_kernels import KernelTable, Numbers, wrap_dim
 from dovetail_aten.capabilities import Capabilities
 
+from .sums_of_rows import add_rows
+from .top import top_of_rows
+
+_FLOATS = (numpy.dtype(numpy.float32), numpy.dtype(numpy.float64))
 _LONG = numpy.dtype(numpy.int64)
 _MASKS_UP_TO = 1 << 16
 _FEW_COLUMNS = 16
@@ -76,6 +80,12 @@ def _define_picks(kernel: KernelTable) -> None:
         if length < _PARTITIONED_FROM or k * 4 > length or k == 0:
             indices = order(self, largest)[..., :k].copy()
             return pick(self, indices), indices
+        if self.dtype in _FLOATS:
+            rows = numpy.ascontiguousarray(self).reshape(-1, length)
+            found = top_of_rows(rows, k, largest)
+            if found is not None:
+                shape = (*self.shape[:-1], k)
+                return found[0].reshape(shape), found[1].reshape(shape)
         candidates = self.argpartition(length - k if largest else k - 1, -1)
         candidates = numpy.sort(candidates[..., length - k :] if largest else candidates[..., :k], -1)
         values = pick(self, candidates)
@@ -110,27 +120,6 @@ def _define_triangles(kernel: KernelTable, capabilities: Capabilities) -> None:
 
 def _define_sums(kernel: KernelTable, capabilities: Capabilities) -> None:
     generic = {name: kernel.kernels[name].fn for name in ("index_add", "embedding_dense_backward")}
-    floats = tuple(map(numpy.dtype, (numpy.float32, numpy.float64)))
-
-    def add_rows(target: Any, index: Any, rows: Any) -> None:
-        """Add rows to the rows of `target` that `index` names: first all first occurrences, then the second ones, …"""
-        left = index
-        while left.size:
-            _, first = numpy.unique(left, return_index=True)
-            if first.size * 8 < left.size:
-                # One row is named by many: then its rows are summed where they are.
-                order = left.argsort(kind="stable")
-                places = left[order]
-                starts = numpy.flatnonzero(numpy.concatenate(([True], places[1:] != places[:-1])))
-                for start, end in zip(starts.tolist(), [*starts[1:].tolist(), places.size], strict=True):
-                    target[places[start]] += rows[order[start:end]].sum(0)
-                return
-            target[left[first]] += rows[first]
-            if first.size == left.size:
-                return
-            rest = numpy.ones(left.size, bool)
-            rest[first] = False
-            left, rows = left[rest], rows[rest]
 
     @kernel.named("index_add")
     def index_add(self: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) -> Any:
@@ -138,7 +127,7 @@ def _define_sums(kernel: KernelTable, capabilities: Capabilities) -> None:
             alpha != 1
             or self.ndim < 2
             or wrap_dim(dim, self.ndim)
-            or self.dtype not in floats
+            or self.dtype not in _FLOATS
             or self.dtype != source.dtype
             or index.ndim != 1
             or index.dtype != _LONG
@@ -158,7 +147,7 @@ def _define_sums(kernel: KernelTable, capabilities: Capabilities) -> None:
         grad_output: Any, indices: Any, num_weights: int, padding_idx: int, scale_grad_by_freq: bool
     ) -> Any:
         width = grad_output.shape[-1]
-        if grad_output.dtype not in floats or width < _FEW_COLUMNS or scale_grad_by_freq or padding_idx >= 0:
+        if grad_output.dtype not in _FLOATS or width < _FEW_COLUMNS or scale_grad_by_freq or padding_idx >= 0:
             return generic["embedding_dense_backward"](
                 grad_output, indices, num_weights, padding_idx, scale_grad_by_freq
             )
