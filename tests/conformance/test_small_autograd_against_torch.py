@@ -293,3 +293,64 @@ def test_a_decorated_async_function_has_the_mode_while_it_runs() -> None:
         return await asks(), dovetail.is_grad_enabled()
 
     assert asyncio.run(both()) == (False, True)
+
+
+# -- writing to saved tensors ---------------------------------------------------------------------------------------
+
+
+def written(lib: Any, write: Callable[[Any], object], *, inside: bool = True, clear: bool = False) -> Any:
+    x = leaf(lib)
+    y = x * 2
+    with lib.autograd.graph.allow_mutation_on_saved_tensors() as context:
+        z = (y * y).sum()
+        write(y)
+        if clear:
+            context.clear()
+        if inside:
+            z.backward()
+    if not inside:
+        z.backward()
+    return x.grad.tolist()
+
+
+def written_result(lib: Any) -> Any:
+    x = leaf(lib)
+    with lib.autograd.graph.allow_mutation_on_saved_tensors():
+        y = (x * 2).exp()
+        z = y.sin().sum()
+        y.zero_()
+        z.backward()
+    return [round(value, 3) for value in x.grad.tolist()]
+
+
+def written_and_differentiated_twice(lib: Any) -> Any:
+    x = leaf(lib)
+    y = x * 2
+    with lib.autograd.graph.allow_mutation_on_saved_tensors():
+        z = (y * y).sum()
+        y.mul_(3)
+        (first,) = lib.autograd.grad(z, x, create_graph=True)
+        return first.tolist(), lib.autograd.grad(first.sum(), x)[0].tolist()
+
+
+def allowed_twice(lib: Any) -> None:
+    allow = lib.autograd.graph.allow_mutation_on_saved_tensors
+    with allow(), allow():
+        pass
+
+
+WRITES: dict[str, Callable[[Any], Any]] = {
+    "a write": lambda lib: written(lib, lambda y: y.mul_(3)),
+    "a write to a view": lambda lib: written(lib, lambda y: y[0].mul_(3)),
+    "no write": lambda lib: written(lib, lambda y: None),
+    "backward outside": lambda lib: written(lib, lambda y: y.mul_(3), inside=False),
+    "backward after clear": lambda lib: written(lib, lambda y: y.mul_(3), clear=True),
+    "a saved result": written_result,
+    "two derivatives": written_and_differentiated_twice,
+    "inside another one": allowed_twice,
+}
+
+
+@pytest.mark.parametrize("program", WRITES)
+def test_saved_tensors_may_be_written_where_that_is_allowed(program: str) -> None:
+    assert outcome(WRITES[program], dovetail) == outcome(WRITES[program], torch)

@@ -3,6 +3,7 @@
 from dovetail_autograd.graph import (
     GradientEdge,
     Node,
+    allow_mutation_on_saved_tensors,
     disable_saved_tensors_hooks,
     get_gradient_edge,
     increment_version,
@@ -14,6 +15,7 @@ from dovetail_autograd.graph import (
 __all__ = [
     "GradientEdge",
     "Node",
+    "allow_mutation_on_saved_tensors",
     "disable_saved_tensors_hooks",
     "get_gradient_edge",
     "increment_version",

@@ -13,7 +13,12 @@ from .autograd_meta import gradient_edge, requires_grad
 from .graph_task import current_task
 from .hooks import RemovableHandle
 from .node import Node
-from .saved_tensors_hooks import disable_saved_tensors_hooks, save_on_cpu, saved_tensors_hooks
+from .saved_tensors_hooks import (
+    allow_mutation_on_saved_tensors,
+    disable_saved_tensors_hooks,
+    save_on_cpu,
+    saved_tensors_hooks,
+)
 
 
 class GradientEdge(NamedTuple):
@@ -140,6 +145,7 @@ def register_multi_grad_hook(
 __all__ = [
     "GradientEdge",
     "Node",
+    "allow_mutation_on_saved_tensors",
     "disable_saved_tensors_hooks",
     "get_gradient_edge",
     "increment_version",

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from contextlib import ContextDecorator
+from contextvars import ContextVar
 from typing import Any
+from weakref import WeakSet
 
 from dovetail_kernel.tensor_base import TensorBase
 
@@ -91,3 +93,69 @@ class disable_saved_tensors_hooks(ContextDecorator):
 
     def __exit__(self, *exception: object) -> None:
         restore_extras(self._before.pop())
+
+
+class _Copy:
+    """A saved tensor as it was when it was saved."""
+
+    __slots__ = ("__weakref__", "tensor")
+
+    def __init__(self, tensor: TensorBase) -> None:
+        self.tensor: TensorBase | None = tensor
+
+
+class AllowMutationOnSavedContext:
+    """What `allow_mutation_on_saved_tensors` gives: the copies of saved tensors, as long as graphs need them."""
+
+    def __init__(self) -> None:
+        self._copies: WeakSet[_Copy] = WeakSet()
+
+    def clear(self) -> None:
+        """Free the copies; graphs recorded so far cannot run backward any more."""
+        for copy in self._copies:
+            copy.tensor = None
+        self._copies.clear()
+
+    def _pack(self, tensor: TensorBase) -> _Copy:
+        copy = _Copy(calls.clone(tensor))
+        self._copies.add(copy)
+        return copy
+
+    def _unpack(self, copy: _Copy) -> TensorBase:
+        if copy.tensor is None or _allowing.get() is not self:
+            raise AssertionError(
+                "Trying to backward outside of the 'allow_mutation_on_saved_tensors' context in which the graph was "
+                "originally recorded. Call backward() inside, and before clear()."
+            )
+        return copy.tensor
+
+
+class allow_mutation_on_saved_tensors:
+    """Context manager: tensors that a graph saved may be written in place, and backward uses what they were before.
+
+    Every saved tensor is copied when it is saved, whether or not it is written later. Backward has to run inside.
+
+    Raises
+    ------
+    RuntimeError
+        On entering it inside another one.
+    """
+
+    def __init__(self) -> None:
+        self._context = AllowMutationOnSavedContext()
+        self._hooks = saved_tensors_hooks(self._context._pack, self._context._unpack)
+
+    def __enter__(self) -> AllowMutationOnSavedContext:
+        if _allowing.get() is not None:
+            raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested. Use the outer one.")
+        self._hooks.__enter__()
+        _allowing.set(self._context)
+        return self._context
+
+    def __exit__(self, *exception: object) -> None:
+        _allowing.set(None)
+        self._hooks.__exit__(*exception)
+        self._context.clear()
+
+
+_allowing: ContextVar[AllowMutationOnSavedContext | None] = ContextVar("dovetail_allowing_mutation", default=None)
