@@ -43,6 +43,16 @@ def array_wrapper(backend: Backend, base: int) -> Callable[[Any, TensorBase | No
     return wrap
 
 
+def dtype_of(backend: Backend) -> Callable[[Any], dtype]:
+    """Return the function that tells the dtype of one of the arrays of `backend`."""
+    dtype_bits = backend.arrays.dtype_bits
+
+    def find(array: Any) -> dtype:
+        return dtype_of_signature(dtype_bits[array.dtype])
+
+    return find
+
+
 def write_into(destination: TensorBase, array: Any, computed: dtype | None) -> None:
     """Write `array` into the memory of `destination`.
 

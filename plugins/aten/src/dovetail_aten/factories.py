@@ -184,7 +184,7 @@ def full(
         raise TypeError(
             f"full(): argument 'size' (position 1) must be tuple of ints, not {type(size).__name__}. Give (n,)."
         )
-    shape = shape_of("full", tuple(size), None)
+    shape = shape_of("full", (size,), None)
     value = _number(fill_value)
     if dtype is None and out is None:
         dtype = scalar_dtype(scalar_category(value))

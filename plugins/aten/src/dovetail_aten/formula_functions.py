@@ -201,7 +201,7 @@ def elu_double_backward(
         bend = k.mul(grad_output, input_scale)
     else:
         bend = k.mul(k.mul(k.exp(k.mul(x, input_scale)), input_scale * input_scale * alpha * scale), grad_output)
-    return k.where(k.lt(x, 0) if not is_result else k.le(x, 0), k.mul(grad, bend), 0)
+    return k.where(k.lt(x, 0), k.mul(grad, bend), 0)
 
 
 def softplus_double_backward(k: Any, grad: Any, self: Any, beta: Any, threshold: Any) -> Any:
@@ -256,7 +256,7 @@ def evenly_distribute_backward(k: Any, grad: Any, self: Any, result: Any) -> Any
     """Gradient of max() and min() over everything: ties share it."""
     mask = k.logical_and(k.ne(self, self), k.ne(result, result))
     mask = k.logical_or(k.eq(self, result), mask)
-    return k.div(k.mul(mask, grad), k.sum(mask))
+    return k.where(mask, k.div(grad, k.sum(mask)), 0)
 
 
 def value_selecting_reduction_backward(

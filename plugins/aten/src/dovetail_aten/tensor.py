@@ -311,6 +311,14 @@ class Tensor(TensorMethods):
 
         return from_host(array)
 
+    def where(self, condition: Tensor, other: Any) -> Tensor:  # type: ignore[override]
+        """Return the tensor where `condition`, elsewhere `other`, a tensor or a number.
+
+        The operator has the condition first, so that its function is no method as it is.
+        """
+        made: Tensor = aten.where(condition, self, other)
+        return made
+
     # -- conversion ----------------------------------------------------------------------------------------------
 
     def to(self, *args: Any, **kwargs: Any) -> Any:

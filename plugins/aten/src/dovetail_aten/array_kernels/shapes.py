@@ -66,7 +66,7 @@ def _define_copies(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> 
 
     @kernel.named("fill_.Scalar")
     def fill_number(self: Any, value: Any) -> Any:
-        return numbers.like(self, value)
+        return numbers.fitting(self, value)
 
     @kernel.named("fill_.Tensor")
     def fill(self: Any, value: Any) -> Any:
@@ -220,10 +220,13 @@ def _define_orders(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> 
             shape[dim] = size + low + high
             take[dim] = slice(max(-low, 0), size - max(-high, 0))
             put[dim] = slice(max(low, 0), shape[dim] - max(high, 0))
+        if value:
+            value = numbers.fitting(self, value)
         return capabilities.embed(self[tuple(take)], tuple(shape), tuple(put), value)
 
 
 def _define_triangles(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
+    numbers = Numbers(capabilities)
     numbers = Numbers(capabilities)
 
     def define_triangle(name: str, compare: Any) -> None:
