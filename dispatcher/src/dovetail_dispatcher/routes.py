@@ -86,14 +86,25 @@ class Composition:
 
 
 AutogradLayer = Callable[[Composition, Kernel], RouteText]
+ViewLayer = Callable[[RouteText, Operator, int], None]
 _autograd_layer: AutogradLayer | None = None
+_view_layer: ViewLayer | None = None
 
 
-def set_autograd_layer(layer: AutogradLayer) -> None:
-    """Install what composes the derived Autograd kernels and the Autograd fallback, where a graph is recorded."""
-    global _autograd_layer
+def set_autograd_layer(layer: AutogradLayer, views: ViewLayer) -> None:
+    """Install what composes the derived Autograd kernels and the Autograd fallback, where a graph is recorded.
+
+    Parameters
+    ----------
+    layer
+        Composes them.
+    views
+        Adds to the route of a view operator, called with a key, the lines that note whose view the result is; for
+        inference mode, where normal tensors have normal views though Autograd is left out.
+    """
+    global _autograd_layer, _view_layer
     with registry.lock:
-        _autograd_layer = layer
+        _autograd_layer, _view_layer = layer, views
         registry.forget_all_routes()
 
 
@@ -156,9 +167,12 @@ def compose(composition: Composition, chosen: DispatchKey | None = None) -> Rout
         raise missing_kernel_error(op, chosen, fallbacks)
     match kernel.convention:
         case "array":
-            return array_route(
+            text = array_route(
                 op, kernel, _backend_of(composition, chosen), composition.key, inference=composition.state.inference
             )
+            if composition.state.inference and composition.views and _view_layer is not None:
+                _view_layer(text, op, composition.key)
+            return text
         case "tensor":
             return tensor_route(op, kernel, without_fallthrough(op, composition.keys, fallbacks))
         case "custom":

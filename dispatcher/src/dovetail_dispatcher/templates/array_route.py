@@ -79,7 +79,9 @@ class _ArrayRoute:
         self.op, self.kernel, self.backend, self.key = op, kernel, backend, key
         self.schema = schema
         self.arrays = backend.arrays
-        self.base = backend.bit | (0 if inference else NORMAL)
+        # A view is a normal tensor where its source is one, whatever the mode.
+        normal = key & NORMAL if op.schema._is_view_op() else not inference
+        self.base = backend.bit | (NORMAL if normal else 0)
         self.outs = [a for a in schema.arguments if a.is_out]
         self.written = next((a for a in schema.arguments if a.is_write and not a.kwarg_only), None)
         self.inputs = [a for a in schema.arguments if not a.is_out]

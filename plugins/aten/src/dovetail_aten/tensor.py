@@ -311,6 +311,21 @@ class Tensor(TensorMethods):
 
         return from_host(array)
 
+    def __invert__(self) -> Tensor:
+        """Return the complement of integers, the negation of bools.
+
+        Raises
+        ------
+        TypeError
+            For other dtypes.
+        """
+        if self.dtype.is_floating_point or self.dtype.is_complex:
+            raise TypeError(
+                "~ (operator.invert) is only implemented on integer and Boolean-type tensors. Compare it first: ~(x > 0)."
+            )
+        made: Tensor = aten.bitwise_not(self)
+        return made
+
     def where(self, condition: Tensor, other: Any) -> Tensor:  # type: ignore[override]
         """Return the tensor where `condition`, elsewhere `other`, a tensor or a number.
 

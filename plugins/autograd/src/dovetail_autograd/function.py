@@ -193,6 +193,7 @@ class _Outputs:
                     "Some elements marked as dirty during the forward method were not returned as output. The inputs "
                     "that are modified inplace must all be outputs of the Function."
                 )
+            bump_version(tensor)
             self.check_dirty(tensor)
         tensors = [value for value in values if isinstance(value, TensorBase)]
         metadata = [(tuple(tensor.array.shape), tensor.array.dtype) for tensor in tensors]
@@ -224,7 +225,6 @@ class _Outputs:
         is_input = any([value is given for given in self.inputs])
         skips = any([value is each for each in node.non_differentiable or ()]) or not value._signature & DIFFERENTIABLE
         if is_dirty:
-            bump_version(value)
             if self.recording and not skips:
                 rebase_history(value, node, output_nr)
             return value
@@ -232,7 +232,7 @@ class _Outputs:
             source = value
             value = _alias(source)
             info = view_info(source)
-            if not skips:
+            if not skips and (self.recording or gradient_edge(source) is None):
                 self.attach(value, output_nr)
                 set_view(value, info.base if info is not None else source, CreationMeta.IN_CUSTOM_FUNCTION)
             return value

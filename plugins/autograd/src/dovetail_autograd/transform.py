@@ -103,7 +103,7 @@ def autograd_layer(composition: Composition, kernel: Kernel) -> RouteText:
 
 def install() -> None:
     """Make calls record from now on."""
-    set_autograd_layer(autograd_layer)
+    set_autograd_layer(autograd_layer, _mark_inference_views)
 
 
 def _written(op: Operator) -> Argument | None:
@@ -126,6 +126,13 @@ def _add_view_lines(text: RouteText, op: Operator, key: int) -> None:
         text.lines.append(f"mark_view({text.results[0]}, {parameter(source)})")
     elif len(text.results) == 1:
         text.lines.append(f"mark_views({text.results[0]}, {parameter(source)})")
+
+
+def _mark_inference_views(text: RouteText, op: Operator, key: int) -> None:
+    """Add what notes the views that a view operator makes of normal tensors in inference mode; detach makes none."""
+    formula = op.derivative
+    if not (isinstance(formula, Formula) and formula.output_differentiability == (False,)):
+        _add_view_lines(text, op, key)
 
 
 def run_below_autograd(text: RouteText) -> None:

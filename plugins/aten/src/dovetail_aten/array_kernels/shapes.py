@@ -157,6 +157,8 @@ def cat_error(shapes: Sequence[Sequence[int]], axis: int) -> RuntimeError | None
 
 
 def _define_orders(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
+    numbers = Numbers(capabilities)
+
     @kernel.named("flip")
     def flip(self: Any, dims: Sequence[int]) -> Any:
         axes = wrap_dims(dims, self.ndim) if dims else ()
@@ -226,7 +228,6 @@ def _define_orders(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> 
 
 
 def _define_triangles(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
-    numbers = Numbers(capabilities)
     numbers = Numbers(capabilities)
 
     def define_triangle(name: str, compare: Any) -> None:
