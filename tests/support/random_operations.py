@@ -58,7 +58,7 @@ unary("relu sigmoid tanh exp log sqrt abs neg sin cos square log1p expm1 logical
 unary("isnan clone detach t contiguous flatten squeeze sum mean prod amax amin max min argmax all any var std norm")
 unary("relu_ exp_ sqrt_ neg_ zero_ sigmoid_ tanh_ unbind double half float tril triu atan")
 binary("add sub mul div pow maximum minimum mm dot outer eq lt gt ge ne")
-binary("add_ sub_ mul_ div_ pow_ copy_ view_as __rsub__ __rtruediv__ bmm")
+binary("add_ sub_ mul_ div_ pow_ view_as __rsub__ __rtruediv__ bmm")
 with_scalar("add sub mul div pow eq lt gt ge ne add_ sub_ mul_ div_ pow_ fill_ __rsub__ __rtruediv__")
 with_scalar("__rpow__ clamp clamp_ __radd__ __rmul__ __add__ __iadd__ __imul__")
 with_dim("sum mean prod amax amin max min argmax all any var std logsumexp", keepdim=True)
@@ -222,9 +222,10 @@ OPERATIONS |= {
     "Function double_": lambda lib, a, b, c, n: functions(lib)["double_"].apply(a),
     "Function both": lambda lib, a, b, c, n: functions(lib)["both"].apply(a, b),
     "Function same": lambda lib, a, b, c, n: functions(lib)["same"].apply(a),
-    "index_put_": lambda lib, a, b, c, n: a.index_put_((lib.tensor([0, 1]),), b.to(a.dtype, copy=True), n % 2 == 1),
+    "copy_": lambda lib, a, b, c, n: a.copy_(b.clone()),
+    "index_put_": lambda lib, a, b, c, n: a.index_put_((lib.tensor([0, 1]),), c.sum().to(a.dtype), n % 2 == 1) if a.ndim and a.shape[0] > 1 else None,
     "index_put": lambda lib, a, b, c, n: a.index_put((lib.tensor([0, 0]),), b.to(a.dtype, copy=True), n % 2 == 1),
-    "index_add": lambda lib, a, b, c, n: a.index_add(dim(n), lib.tensor([0, 1]), b) if a.ndim else None,
+    "index_add": lambda lib, a, b, c, n: a.index_add(dim(n), lib.tensor([0, 1]), b) if a.ndim and b.ndim else None,
     "a[i, j]": lambda lib, a, b, c, n: a[n % 2, n % 3],
     "a[i][j] = b": lambda lib, a, b, c, n: write(a[n % 2], n % 2, b),
     "a[:, 0].add_": lambda lib, a, b, c, n: a[:, 0].add_(b),

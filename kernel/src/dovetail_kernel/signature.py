@@ -41,5 +41,8 @@ META_BIT = 1 << 25
 CPU_BIT = 1 << 26
 CUDA_BIT = 1 << 27
 
+INFERENCE = 1 << 28
+"""An inference tensor. Not needed to choose kernels, but a call key with it tells that there may be one to refuse."""
+
 FIRST_FREE_BIT = 30
 """Other backends and combinations of dispatch state get one-hot bits from here on, by `dovetail_kernel.bits`."""

@@ -9,7 +9,7 @@ from .backends import Backend, backend_of_signature
 from .device import Device
 from .dtype import dtype, dtype_of_signature
 from .layout import Layout, strided
-from .signature import DTYPE_MASK, GRAD, NORMAL, OVERRIDES, VIEW, ZERO_DIM
+from .signature import DTYPE_MASK, GRAD, INFERENCE, NORMAL, OVERRIDES, VIEW, ZERO_DIM
 from .size import Size
 from .state import dispatch_state
 from .storage import Storage, share_storage
@@ -398,9 +398,7 @@ def signature_of(array: Any, backend: Backend) -> int:
     signature = backend.bit | backend.arrays.dtype_bits[array.dtype]
     if not array.shape:
         signature |= ZERO_DIM
-    if not dispatch_state().inference:
-        signature |= NORMAL
-    return signature
+    return signature | (INFERENCE if dispatch_state().inference else NORMAL)
 
 
 def replace_array(tensor: TensorBase, array: Any) -> None:

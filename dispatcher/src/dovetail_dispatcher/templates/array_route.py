@@ -30,7 +30,7 @@ from dovetail_kernel import (
     tensor_class,
 )
 from dovetail_kernel import bool as bool_
-from dovetail_kernel.signature import DTYPE_MASK, NORMAL, PYTHON_SCALAR, ZERO_DIM
+from dovetail_kernel.signature import DTYPE_MASK, INFERENCE, NORMAL, PYTHON_SCALAR, ZERO_DIM
 
 from ..array_calls import (
     array_wrapper,
@@ -81,7 +81,7 @@ class _ArrayRoute:
         self.arrays = backend.arrays
         # A view is a normal tensor where its source is one, whatever the mode.
         normal = key & NORMAL if op.schema._is_view_op() else not inference
-        self.base = backend.bit | (NORMAL if normal else 0)
+        self.base = backend.bit | (NORMAL if normal else INFERENCE)
         self.outs = [a for a in schema.arguments if a.is_out]
         self.written = next((a for a in schema.arguments if a.is_write and not a.kwarg_only), None)
         self.inputs = [a for a in schema.arguments if not a.is_out]

@@ -239,6 +239,22 @@ def _is_dense(array: Any, order: list[int]) -> bool:
     return True
 
 
+class RetiredAccumulateGrad(AccumulateGrad):
+    """The accumulator of a leaf that was told after the call not to require grad: it adds nothing while that holds."""
+
+    __slots__ = ()
+
+    def accumulate_array(self, grad: Any) -> None:
+        """Add `grad` if the leaf requires grad again."""
+        if self.variable.requires_grad:
+            super().accumulate_array(grad)
+
+    def accumulate_tensor(self, grad: TensorBase) -> None:
+        """Add `grad` if the leaf requires grad again."""
+        if self.variable.requires_grad:
+            super().accumulate_tensor(grad)
+
+
 def run_post_accumulate_hooks(variable: TensorBase, hooks: Any) -> None:
     """Call every post-accumulate hook with the leaf.
 

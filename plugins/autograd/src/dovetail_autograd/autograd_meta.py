@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from dovetail_kernel.signature import GRAD, VIEW
 from dovetail_kernel.tensor_base import TensorBase
 
-from .accumulate import AccumulateGrad
+from .accumulate import AccumulateGrad, RetiredAccumulateGrad
 
 if TYPE_CHECKING:
     from .hooks import Hooks, NodeHooks
@@ -62,6 +62,13 @@ class AutogradMeta:
     def forget_accumulator(self) -> None:
         """Let the next call of the leaf make an accumulator anew."""
         self.accumulator = self.presented = None
+
+    def retire_accumulator(self) -> None:
+        """Let the accumulator add nothing as long as the leaf does not require grad."""
+        node = self.accumulator if self.presented is None else self.presented()
+        if node is not None:
+            node.__class__ = RetiredAccumulateGrad
+        self.forget_accumulator()
 
     def array_replaced(self, array: Any) -> None:
         """Note that the tensor has got another array: an accumulator for one of another shape or dtype is no good."""

@@ -16,7 +16,7 @@ from .autograd_meta import gradient_edge
 from .function_node import DIFFERENTIABLE, FunctionNode, no_backward
 from .node import next_sequence_nr
 from .recording import needs_extras
-from .views import CreationMeta, rebase_history, set_view, view_info
+from .views import CreationMeta, check_inplace, rebase_history, set_view, view_info
 
 
 class FunctionMeta(type):
@@ -214,8 +214,12 @@ class _Outputs:
         return tuple(made)
 
     def check_dirty(self, tensor: TensorBase) -> None:
+        if not self.recording:
+            return
+        if tensor._signature & VIEW:
+            check_inplace(tensor, True)
         edge = gradient_edge(tensor)
-        if self.recording and edge is not None and edge[0].is_leaf:
+        if edge is not None and edge[0].is_leaf:
             raise RuntimeError(
                 "a leaf Variable that requires grad has been used in an in-place operation. Do it on a clone."
             )
@@ -255,6 +259,7 @@ class _Outputs:
 def _alias(tensor: TensorBase) -> TensorBase:
     """Return a new tensor with the memory and version of `tensor`."""
     twin = wrap(tensor.array, tensor._backend, type(tensor))
+    twin._signature = tensor._signature & ~(GRAD | VIEW)
     twin._storage = tensor.untyped_storage()
     twin._counter = share_version(tensor)
     return twin

@@ -53,12 +53,14 @@ class TensorInterface(AutogradInterface):
             )
         if tensor._signature & VIEW:
             tensor._meta.requires_grad = value
+            if not value:
+                tensor._meta.retire_accumulator()
         elif value:
             tensor._signature |= GRAD
         else:
             tensor._signature &= ~GRAD
             if tensor._meta is not None:
-                tensor._meta.forget_accumulator()
+                tensor._meta.retire_accumulator()
 
     def grad(self, tensor: TensorBase) -> TensorBase | None:
         """Return ``tensor.grad``; warn for a non-leaf that does not keep it."""
@@ -177,7 +179,7 @@ class TensorInterface(AutogradInterface):
         tensor.output_nr = 0
         tensor._signature &= ~GRAD
         if tensor._meta is not None:
-            tensor._meta.forget_accumulator()
+            tensor._meta.retire_accumulator()
             tensor._meta.hooks = None
             tensor._meta.retains_grad = False
         return tensor

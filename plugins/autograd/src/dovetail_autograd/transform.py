@@ -24,7 +24,7 @@ from dovetail_dispatcher.schema import Argument
 from dovetail_dispatcher.templates import RouteText
 from dovetail_dispatcher.templates.arguments import is_tensor_like, parameter, spelling
 from dovetail_kernel import DTYPES, after_autograd_keyset, backends_of_signature
-from dovetail_kernel.signature import DTYPE_MASK, GRAD, PYTHON_COMPLEX, VIEW
+from dovetail_kernel.signature import DTYPE_MASK, GRAD, INFERENCE, PYTHON_COMPLEX, VIEW
 from dovetail_kernel.state import below_ad_inplace_or_view, set_state, state
 from dovetail_kernel.tensor_base import TensorBase
 from dovetail_kernel.version import VersionCounter
@@ -327,7 +327,7 @@ class Recording:
                 local = parameter(argument)
                 if self.written is not None and name == self.written.name:
                     local = f"{local}_overwritten"
-                if spelling(argument) == "Tensor?":
+                if spelling(argument) == "Tensor?" or self.key & INFERENCE:
                     return [f"{slot} = {local}", f"{slot}_version = 0 if {local} is None else save_input({local})"]
                 return [
                     f"{slot} = {local}",

@@ -6057,7 +6057,7 @@ FORMULAS = (
     ),
     Formula(
         operator='aten::floor_divide',
-        name='FloorDivideBackward0',
+        name='NotImplemented',
         inputs=('self', 'other'),
         tensors=floor_divide_tensors,
         arrays=floor_divide_arrays,
@@ -6065,11 +6065,11 @@ FORMULAS = (
     ),
     Formula(
         operator='aten::floor_divide.Scalar',
-        name='FloorDivideBackward1',
+        name='NotImplemented',
         inputs=('self',),
         tensors=floor_divide_Scalar_tensors,
         arrays=floor_divide_Scalar_arrays,
-        where='derivatives.yaml:325',
+        where='derivatives.yaml:326',
     ),
     Formula(
         operator='aten::fmod.Scalar',
@@ -6077,7 +6077,7 @@ FORMULAS = (
         inputs=('self',),
         tensors=fmod_Scalar_tensors,
         arrays=fmod_Scalar_arrays,
-        where='derivatives.yaml:328',
+        where='derivatives.yaml:330',
     ),
     Formula(
         operator='aten::fmod.Tensor',
@@ -6089,7 +6089,7 @@ FORMULAS = (
         ),
         tensors=fmod_Tensor_tensors,
         arrays=fmod_Tensor_arrays,
-        where='derivatives.yaml:332',
+        where='derivatives.yaml:334',
     ),
     Formula(
         operator='aten::frac',
@@ -6097,7 +6097,7 @@ FORMULAS = (
         inputs=('self',),
         tensors=frac_tensors,
         arrays=frac_arrays,
-        where='derivatives.yaml:336',
+        where='derivatives.yaml:338',
     ),
     Formula(
         operator='aten::gather',
@@ -6110,7 +6110,7 @@ FORMULAS = (
         ),
         tensors=gather_tensors,
         arrays=gather_arrays,
-        where='derivatives.yaml:340',
+        where='derivatives.yaml:342',
     ),
     Formula(
         operator='aten::ge_.Scalar',
@@ -6118,7 +6118,7 @@ FORMULAS = (
         inputs=('self',),
         tensors=ge__Scalar_tensors,
         arrays=ge__Scalar_arrays,
-        where='derivatives.yaml:344',
+        where='derivatives.yaml:346',
     ),
     Formula(
         operator='aten::ge_.Tensor',
@@ -6126,7 +6126,7 @@ FORMULAS = (
         inputs=('self', 'other'),
         tensors=ge__Tensor_tensors,
         arrays=ge__Tensor_arrays,
-        where='derivatives.yaml:347',
+        where='derivatives.yaml:349',
     ),
     Formula(
         operator='aten::gelu',
@@ -6138,7 +6138,7 @@ FORMULAS = (
         ),
         tensors=gelu_tensors,
         arrays=gelu_arrays,
-        where='derivatives.yaml:351',
+        where='derivatives.yaml:353',
     ),
     Formula(
         operator='aten::gelu_backward',
@@ -6151,7 +6151,7 @@ FORMULAS = (
         ),
         tensors=gelu_backward_tensors,
         arrays=gelu_backward_arrays,
-        where='derivatives.yaml:355',
+        where='derivatives.yaml:357',
     ),
     Formula(
         operator='aten::gt_.Scalar',
@@ -6159,7 +6159,7 @@ FORMULAS = (
         inputs=('self',),
         tensors=gt__Scalar_tensors,
         arrays=gt__Scalar_arrays,
-        where='derivatives.yaml:359',
+        where='derivatives.yaml:361',
     ),
     Formula(
         operator='aten::gt_.Tensor',
@@ -6167,7 +6167,7 @@ FORMULAS = (
         inputs=('self', 'other'),
         tensors=gt__Tensor_tensors,
         arrays=gt__Tensor_arrays,
-        where='derivatives.yaml:362',
+        where='derivatives.yaml:364',
     ),
     Formula(
         operator='aten::hardtanh',
@@ -6180,7 +6180,7 @@ FORMULAS = (
         ),
         tensors=hardtanh_tensors,
         arrays=hardtanh_arrays,
-        where='derivatives.yaml:366',
+        where='derivatives.yaml:368',
     ),
     Formula(
         operator='aten::hardtanh_backward',
@@ -6193,7 +6193,7 @@ FORMULAS = (
         ),
         tensors=hardtanh_backward_tensors,
         arrays=hardtanh_backward_arrays,
-        where='derivatives.yaml:370',
+        where='derivatives.yaml:372',
     ),
     Formula(
         operator='aten::hypot',
@@ -6206,7 +6206,7 @@ FORMULAS = (
         ),
         tensors=hypot_tensors,
         arrays=hypot_arrays,
-        where='derivatives.yaml:374',
+        where='derivatives.yaml:376',
     ),
     Formula(
         operator='aten::index.Tensor',
@@ -6218,7 +6218,7 @@ FORMULAS = (
         ),
         tensors=index_Tensor_tensors,
         arrays=index_Tensor_arrays,
-        where='derivatives.yaml:378',
+        where='derivatives.yaml:380',
     ),
     Formula(
         operator='aten::index_add',
@@ -6232,7 +6232,7 @@ FORMULAS = (
         ),
         tensors=index_add_tensors,
         arrays=index_add_arrays,
-        where='derivatives.yaml:382',
+        where='derivatives.yaml:384',
     ),
     Formula(
         operator='aten::index_put',
@@ -6244,7 +6244,7 @@ FORMULAS = (
         ),
         tensors=index_put_tensors,
         arrays=index_put_arrays,
-        where='derivatives.yaml:386',
+        where='derivatives.yaml:388',
     ),
     Formula(
         operator='aten::index_select',
@@ -6257,21 +6257,21 @@ FORMULAS = (
         ),
         tensors=index_select_tensors,
         arrays=index_select_arrays,
-        where='derivatives.yaml:390',
+        where='derivatives.yaml:392',
     ),
     Formula(
         operator='aten::isinf',
         name='IsinfBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:394',
+        where='derivatives.yaml:396',
     ),
     Formula(
         operator='aten::isnan',
         name='IsnanBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:397',
+        where='derivatives.yaml:399',
     ),
     Formula(
         operator='aten::le_.Scalar',
@@ -6279,7 +6279,7 @@ FORMULAS = (
         inputs=('self',),
         tensors=le__Scalar_tensors,
         arrays=le__Scalar_arrays,
-        where='derivatives.yaml:400',
+        where='derivatives.yaml:402',
     ),
     Formula(
         operator='aten::le_.Tensor',
@@ -6287,7 +6287,7 @@ FORMULAS = (
         inputs=('self', 'other'),
         tensors=le__Tensor_tensors,
         arrays=le__Tensor_arrays,
-        where='derivatives.yaml:403',
+        where='derivatives.yaml:405',
     ),
     Formula(
         operator='aten::leaky_relu',
@@ -6299,7 +6299,7 @@ FORMULAS = (
         ),
         tensors=leaky_relu_tensors,
         arrays=leaky_relu_arrays,
-        where='derivatives.yaml:407',
+        where='derivatives.yaml:409',
     ),
     Formula(
         operator='aten::leaky_relu_backward',
@@ -6311,7 +6311,7 @@ FORMULAS = (
         ),
         tensors=leaky_relu_backward_tensors,
         arrays=leaky_relu_backward_arrays,
-        where='derivatives.yaml:411',
+        where='derivatives.yaml:413',
     ),
     Formula(
         operator='aten::lerp.Scalar',
@@ -6323,7 +6323,7 @@ FORMULAS = (
         tensors=lerp_Scalar_tensors,
         arrays=lerp_Scalar_arrays,
         real_arrays=lerp_Scalar_real,
-        where='derivatives.yaml:415',
+        where='derivatives.yaml:417',
     ),
     Formula(
         operator='aten::lerp.Tensor',
@@ -6337,7 +6337,7 @@ FORMULAS = (
         tensors=lerp_Tensor_tensors,
         arrays=lerp_Tensor_arrays,
         real_arrays=lerp_Tensor_real,
-        where='derivatives.yaml:419',
+        where='derivatives.yaml:421',
     ),
     Formula(
         operator='aten::linalg_vector_norm',
@@ -6352,7 +6352,7 @@ FORMULAS = (
         ),
         tensors=linalg_vector_norm_tensors,
         arrays=linalg_vector_norm_arrays,
-        where='derivatives.yaml:424',
+        where='derivatives.yaml:426',
     ),
     Formula(
         operator='aten::log',
@@ -6364,7 +6364,7 @@ FORMULAS = (
         tensors=log_tensors,
         arrays=log_arrays,
         real_arrays=log_real,
-        where='derivatives.yaml:427',
+        where='derivatives.yaml:429',
     ),
     Formula(
         operator='aten::log10',
@@ -6376,7 +6376,7 @@ FORMULAS = (
         tensors=log10_tensors,
         arrays=log10_arrays,
         real_arrays=log10_real,
-        where='derivatives.yaml:431',
+        where='derivatives.yaml:433',
     ),
     Formula(
         operator='aten::log1p',
@@ -6388,7 +6388,7 @@ FORMULAS = (
         tensors=log1p_tensors,
         arrays=log1p_arrays,
         real_arrays=log1p_real,
-        where='derivatives.yaml:435',
+        where='derivatives.yaml:437',
     ),
     Formula(
         operator='aten::log2',
@@ -6400,7 +6400,7 @@ FORMULAS = (
         tensors=log2_tensors,
         arrays=log2_arrays,
         real_arrays=log2_real,
-        where='derivatives.yaml:439',
+        where='derivatives.yaml:441',
     ),
     Formula(
         operator='aten::logaddexp',
@@ -6413,35 +6413,35 @@ FORMULAS = (
         tensors=logaddexp_tensors,
         arrays=logaddexp_arrays,
         real_arrays=logaddexp_real,
-        where='derivatives.yaml:443',
+        where='derivatives.yaml:445',
     ),
     Formula(
         operator='aten::logical_and',
         name='LogicalAndBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:447',
+        where='derivatives.yaml:449',
     ),
     Formula(
         operator='aten::logical_or',
         name='LogicalOrBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:450',
+        where='derivatives.yaml:452',
     ),
     Formula(
         operator='aten::logical_xor',
         name='LogicalXorBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:453',
+        where='derivatives.yaml:455',
     ),
     Formula(
         operator='aten::logical_not',
         name='LogicalNotBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:456',
+        where='derivatives.yaml:458',
     ),
     Formula(
         operator='aten::log_sigmoid_forward',
@@ -6454,7 +6454,7 @@ FORMULAS = (
         tensors=log_sigmoid_forward_tensors,
         arrays=log_sigmoid_forward_arrays,
         output_differentiability=(True, False),
-        where='derivatives.yaml:459',
+        where='derivatives.yaml:461',
     ),
     Formula(
         operator='aten::log_sigmoid_backward',
@@ -6467,7 +6467,7 @@ FORMULAS = (
         ),
         tensors=log_sigmoid_backward_tensors,
         arrays=log_sigmoid_backward_arrays,
-        where='derivatives.yaml:463',
+        where='derivatives.yaml:465',
     ),
     Formula(
         operator='aten::_log_softmax',
@@ -6479,7 +6479,7 @@ FORMULAS = (
         ),
         tensors=log_softmax_tensors,
         arrays=log_softmax_arrays,
-        where='derivatives.yaml:467',
+        where='derivatives.yaml:469',
     ),
     Formula(
         operator='aten::_log_softmax_backward_data',
@@ -6492,7 +6492,7 @@ FORMULAS = (
         ),
         tensors=log_softmax_backward_data_tensors,
         arrays=log_softmax_backward_data_arrays,
-        where='derivatives.yaml:470',
+        where='derivatives.yaml:472',
     ),
     Formula(
         operator='aten::logsumexp',
@@ -6506,7 +6506,7 @@ FORMULAS = (
         ),
         tensors=logsumexp_tensors,
         arrays=logsumexp_arrays,
-        where='derivatives.yaml:474',
+        where='derivatives.yaml:476',
     ),
     Formula(
         operator='aten::lt_.Scalar',
@@ -6514,7 +6514,7 @@ FORMULAS = (
         inputs=('self',),
         tensors=lt__Scalar_tensors,
         arrays=lt__Scalar_arrays,
-        where='derivatives.yaml:477',
+        where='derivatives.yaml:479',
     ),
     Formula(
         operator='aten::lt_.Tensor',
@@ -6522,7 +6522,7 @@ FORMULAS = (
         inputs=('self', 'other'),
         tensors=lt__Tensor_tensors,
         arrays=lt__Tensor_arrays,
-        where='derivatives.yaml:480',
+        where='derivatives.yaml:482',
     ),
     Formula(
         operator='aten::masked_fill.Scalar',
@@ -6533,7 +6533,7 @@ FORMULAS = (
         ),
         tensors=masked_fill_Scalar_tensors,
         arrays=masked_fill_Scalar_arrays,
-        where='derivatives.yaml:484',
+        where='derivatives.yaml:486',
     ),
     Formula(
         operator='aten::masked_fill.Tensor',
@@ -6544,7 +6544,7 @@ FORMULAS = (
         ),
         tensors=masked_fill_Tensor_tensors,
         arrays=masked_fill_Tensor_arrays,
-        where='derivatives.yaml:488',
+        where='derivatives.yaml:490',
     ),
     Formula(
         operator='aten::masked_select',
@@ -6556,7 +6556,7 @@ FORMULAS = (
         ),
         tensors=masked_select_tensors,
         arrays=masked_select_arrays,
-        where='derivatives.yaml:492',
+        where='derivatives.yaml:494',
     ),
     Formula(
         operator='aten::max.dim',
@@ -6571,7 +6571,7 @@ FORMULAS = (
         tensors=max_dim_tensors,
         arrays=max_dim_arrays,
         output_differentiability=(True, False),
-        where='derivatives.yaml:496',
+        where='derivatives.yaml:498',
     ),
     Formula(
         operator='aten::max',
@@ -6583,7 +6583,7 @@ FORMULAS = (
         ),
         tensors=max_tensors,
         arrays=max_arrays,
-        where='derivatives.yaml:499',
+        where='derivatives.yaml:501',
     ),
     Formula(
         operator='aten::maximum',
@@ -6595,7 +6595,7 @@ FORMULAS = (
         ),
         tensors=maximum_tensors,
         arrays=maximum_arrays,
-        where='derivatives.yaml:502',
+        where='derivatives.yaml:504',
     ),
     Formula(
         operator='aten::mean',
@@ -6607,7 +6607,7 @@ FORMULAS = (
         ),
         tensors=mean_tensors,
         arrays=mean_arrays,
-        where='derivatives.yaml:506',
+        where='derivatives.yaml:508',
     ),
     Formula(
         operator='aten::mean.dim',
@@ -6620,7 +6620,7 @@ FORMULAS = (
         ),
         tensors=mean_dim_tensors,
         arrays=mean_dim_arrays,
-        where='derivatives.yaml:510',
+        where='derivatives.yaml:512',
     ),
     Formula(
         operator='aten::min.dim',
@@ -6635,7 +6635,7 @@ FORMULAS = (
         tensors=min_dim_tensors,
         arrays=min_dim_arrays,
         output_differentiability=(True, False),
-        where='derivatives.yaml:514',
+        where='derivatives.yaml:516',
     ),
     Formula(
         operator='aten::min',
@@ -6647,7 +6647,7 @@ FORMULAS = (
         ),
         tensors=min_tensors,
         arrays=min_arrays,
-        where='derivatives.yaml:517',
+        where='derivatives.yaml:519',
     ),
     Formula(
         operator='aten::minimum',
@@ -6659,7 +6659,7 @@ FORMULAS = (
         ),
         tensors=minimum_tensors,
         arrays=minimum_arrays,
-        where='derivatives.yaml:520',
+        where='derivatives.yaml:522',
     ),
     Formula(
         operator='aten::mm',
@@ -6673,7 +6673,7 @@ FORMULAS = (
         tensors=mm_tensors,
         arrays=mm_arrays,
         real_arrays=mm_real,
-        where='derivatives.yaml:524',
+        where='derivatives.yaml:526',
     ),
     Formula(
         operator='aten::mse_loss',
@@ -6686,7 +6686,7 @@ FORMULAS = (
         ),
         tensors=mse_loss_tensors,
         arrays=mse_loss_arrays,
-        where='derivatives.yaml:529',
+        where='derivatives.yaml:531',
     ),
     Formula(
         operator='aten::mse_loss_backward',
@@ -6700,7 +6700,7 @@ FORMULAS = (
         ),
         tensors=mse_loss_backward_tensors,
         arrays=mse_loss_backward_arrays,
-        where='derivatives.yaml:533',
+        where='derivatives.yaml:535',
     ),
     Formula(
         operator='aten::mul.Tensor',
@@ -6713,7 +6713,7 @@ FORMULAS = (
         tensors=mul_Tensor_tensors,
         arrays=mul_Tensor_arrays,
         real_arrays=mul_Tensor_real,
-        where='derivatives.yaml:538',
+        where='derivatives.yaml:540',
     ),
     Formula(
         operator='aten::mul.Scalar',
@@ -6725,14 +6725,14 @@ FORMULAS = (
         tensors=mul_Scalar_tensors,
         arrays=mul_Scalar_arrays,
         real_arrays=mul_Scalar_real,
-        where='derivatives.yaml:543',
+        where='derivatives.yaml:545',
     ),
     Formula(
         operator='aten::multinomial',
         name='MultinomialBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:547',
+        where='derivatives.yaml:549',
     ),
     Formula(
         operator='aten::mv',
@@ -6745,7 +6745,7 @@ FORMULAS = (
         tensors=mv_tensors,
         arrays=mv_arrays,
         real_arrays=mv_real,
-        where='derivatives.yaml:550',
+        where='derivatives.yaml:552',
     ),
     Formula(
         operator='aten::nan_to_num',
@@ -6756,7 +6756,7 @@ FORMULAS = (
         ),
         tensors=nan_to_num_tensors,
         arrays=nan_to_num_arrays,
-        where='derivatives.yaml:554',
+        where='derivatives.yaml:556',
     ),
     Formula(
         operator='aten::native_dropout',
@@ -6770,7 +6770,7 @@ FORMULAS = (
         tensors=native_dropout_tensors,
         arrays=native_dropout_arrays,
         output_differentiability=(True, False),
-        where='derivatives.yaml:557',
+        where='derivatives.yaml:559',
     ),
     Formula(
         operator='aten::native_dropout_backward',
@@ -6782,7 +6782,7 @@ FORMULAS = (
         ),
         tensors=native_dropout_backward_tensors,
         arrays=native_dropout_backward_arrays,
-        where='derivatives.yaml:561',
+        where='derivatives.yaml:563',
     ),
     Formula(
         operator='aten::native_layer_norm',
@@ -6799,7 +6799,7 @@ FORMULAS = (
         tensors=native_layer_norm_tensors,
         arrays=native_layer_norm_arrays,
         output_differentiability=(True, False, False),
-        where='derivatives.yaml:565',
+        where='derivatives.yaml:567',
     ),
     Formula(
         operator='aten::native_layer_norm_backward',
@@ -6815,7 +6815,7 @@ FORMULAS = (
         ),
         tensors=native_layer_norm_backward_tensors,
         arrays=native_layer_norm_backward_arrays,
-        where='derivatives.yaml:569',
+        where='derivatives.yaml:571',
     ),
     Formula(
         operator='aten::ne_.Scalar',
@@ -6823,7 +6823,7 @@ FORMULAS = (
         inputs=('self',),
         tensors=ne__Scalar_tensors,
         arrays=ne__Scalar_arrays,
-        where='derivatives.yaml:572',
+        where='derivatives.yaml:574',
     ),
     Formula(
         operator='aten::ne_.Tensor',
@@ -6831,7 +6831,7 @@ FORMULAS = (
         inputs=('self', 'other'),
         tensors=ne__Tensor_tensors,
         arrays=ne__Tensor_arrays,
-        where='derivatives.yaml:575',
+        where='derivatives.yaml:577',
     ),
     Formula(
         operator='aten::neg',
@@ -6839,7 +6839,7 @@ FORMULAS = (
         inputs=('self',),
         tensors=neg_tensors,
         arrays=neg_arrays,
-        where='derivatives.yaml:579',
+        where='derivatives.yaml:581',
     ),
     Formula(
         operator='aten::nll_loss_forward',
@@ -6856,7 +6856,7 @@ FORMULAS = (
         tensors=nll_loss_forward_tensors,
         arrays=nll_loss_forward_arrays,
         output_differentiability=(True, False),
-        where='derivatives.yaml:583',
+        where='derivatives.yaml:585',
     ),
     Formula(
         operator='aten::nll_loss_backward',
@@ -6870,14 +6870,14 @@ FORMULAS = (
         ),
         tensors=nll_loss_backward_tensors,
         arrays=nll_loss_backward_arrays,
-        where='derivatives.yaml:587',
+        where='derivatives.yaml:589',
     ),
     Formula(
         operator='aten::nonzero',
         name='NonzeroBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:591',
+        where='derivatives.yaml:593',
     ),
     Formula(
         operator='aten::norm.Scalar',
@@ -6890,7 +6890,7 @@ FORMULAS = (
         ),
         tensors=norm_Scalar_tensors,
         arrays=norm_Scalar_arrays,
-        where='derivatives.yaml:594',
+        where='derivatives.yaml:596',
     ),
     Formula(
         operator='aten::norm.ScalarOpt_dim',
@@ -6905,7 +6905,7 @@ FORMULAS = (
         ),
         tensors=norm_ScalarOpt_dim_tensors,
         arrays=norm_ScalarOpt_dim_arrays,
-        where='derivatives.yaml:597',
+        where='derivatives.yaml:599',
     ),
     Formula(
         operator='aten::normal_',
@@ -6913,7 +6913,7 @@ FORMULAS = (
         inputs=('self',),
         tensors=normal__tensors,
         arrays=normal__arrays,
-        where='derivatives.yaml:600',
+        where='derivatives.yaml:602',
     ),
     Formula(
         operator='aten::permute',
@@ -6924,7 +6924,7 @@ FORMULAS = (
         ),
         tensors=permute_tensors,
         arrays=permute_arrays,
-        where='derivatives.yaml:603',
+        where='derivatives.yaml:605',
     ),
     Formula(
         operator='aten::pow.Tensor_Scalar',
@@ -6936,7 +6936,7 @@ FORMULAS = (
         ),
         tensors=pow_Tensor_Scalar_tensors,
         arrays=pow_Tensor_Scalar_arrays,
-        where='derivatives.yaml:607',
+        where='derivatives.yaml:609',
     ),
     Formula(
         operator='aten::pow.Tensor_Tensor',
@@ -6949,7 +6949,7 @@ FORMULAS = (
         ),
         tensors=pow_Tensor_Tensor_tensors,
         arrays=pow_Tensor_Tensor_arrays,
-        where='derivatives.yaml:611',
+        where='derivatives.yaml:613',
     ),
     Formula(
         operator='aten::pow.Scalar',
@@ -6962,7 +6962,7 @@ FORMULAS = (
         ),
         tensors=pow_Scalar_tensors,
         arrays=pow_Scalar_arrays,
-        where='derivatives.yaml:615',
+        where='derivatives.yaml:617',
     ),
     Formula(
         operator='aten::_prelu_kernel',
@@ -6974,7 +6974,7 @@ FORMULAS = (
         ),
         tensors=prelu_kernel_tensors,
         arrays=prelu_kernel_arrays,
-        where='derivatives.yaml:619',
+        where='derivatives.yaml:621',
     ),
     Formula(
         operator='aten::_prelu_kernel_backward',
@@ -6987,7 +6987,7 @@ FORMULAS = (
         ),
         tensors=prelu_kernel_backward_tensors,
         arrays=prelu_kernel_backward_arrays,
-        where='derivatives.yaml:622',
+        where='derivatives.yaml:624',
     ),
     Formula(
         operator='aten::prod',
@@ -6999,7 +6999,7 @@ FORMULAS = (
         ),
         tensors=prod_tensors,
         arrays=prod_arrays,
-        where='derivatives.yaml:625',
+        where='derivatives.yaml:627',
     ),
     Formula(
         operator='aten::prod.dim_int',
@@ -7013,7 +7013,7 @@ FORMULAS = (
         ),
         tensors=prod_dim_int_tensors,
         arrays=prod_dim_int_arrays,
-        where='derivatives.yaml:628',
+        where='derivatives.yaml:630',
     ),
     Formula(
         operator='aten::reciprocal',
@@ -7025,7 +7025,7 @@ FORMULAS = (
         tensors=reciprocal_tensors,
         arrays=reciprocal_arrays,
         real_arrays=reciprocal_real,
-        where='derivatives.yaml:631',
+        where='derivatives.yaml:633',
     ),
     Formula(
         operator='aten::relu',
@@ -7036,7 +7036,7 @@ FORMULAS = (
         ),
         tensors=relu_tensors,
         arrays=relu_arrays,
-        where='derivatives.yaml:635',
+        where='derivatives.yaml:637',
     ),
     Formula(
         operator='aten::remainder.Scalar',
@@ -7044,7 +7044,7 @@ FORMULAS = (
         inputs=('self',),
         tensors=remainder_Scalar_tensors,
         arrays=remainder_Scalar_arrays,
-        where='derivatives.yaml:639',
+        where='derivatives.yaml:641',
     ),
     Formula(
         operator='aten::remainder.Tensor',
@@ -7056,7 +7056,7 @@ FORMULAS = (
         ),
         tensors=remainder_Tensor_tensors,
         arrays=remainder_Tensor_arrays,
-        where='derivatives.yaml:643',
+        where='derivatives.yaml:645',
     ),
     Formula(
         operator='aten::repeat',
@@ -7068,7 +7068,7 @@ FORMULAS = (
         ),
         tensors=repeat_tensors,
         arrays=repeat_arrays,
-        where='derivatives.yaml:647',
+        where='derivatives.yaml:649',
     ),
     Formula(
         operator='aten::roll',
@@ -7080,7 +7080,7 @@ FORMULAS = (
         ),
         tensors=roll_tensors,
         arrays=roll_arrays,
-        where='derivatives.yaml:651',
+        where='derivatives.yaml:653',
     ),
     Formula(
         operator='aten::round',
@@ -7088,7 +7088,7 @@ FORMULAS = (
         inputs=('self',),
         tensors=round_tensors,
         arrays=round_arrays,
-        where='derivatives.yaml:655',
+        where='derivatives.yaml:657',
     ),
     Formula(
         operator='aten::rsqrt',
@@ -7100,7 +7100,7 @@ FORMULAS = (
         tensors=rsqrt_tensors,
         arrays=rsqrt_arrays,
         real_arrays=rsqrt_real,
-        where='derivatives.yaml:659',
+        where='derivatives.yaml:661',
     ),
     Formula(
         operator='aten::rsub.Tensor',
@@ -7112,7 +7112,7 @@ FORMULAS = (
         tensors=rsub_Tensor_tensors,
         arrays=rsub_Tensor_arrays,
         real_arrays=rsub_Tensor_real,
-        where='derivatives.yaml:663',
+        where='derivatives.yaml:665',
     ),
     Formula(
         operator='aten::rsub.Scalar',
@@ -7124,7 +7124,7 @@ FORMULAS = (
         tensors=rsub_Scalar_tensors,
         arrays=rsub_Scalar_arrays,
         real_arrays=rsub_Scalar_real,
-        where='derivatives.yaml:667',
+        where='derivatives.yaml:669',
     ),
     Formula(
         operator='aten::scatter.src',
@@ -7136,7 +7136,7 @@ FORMULAS = (
         ),
         tensors=scatter_src_tensors,
         arrays=scatter_src_arrays,
-        where='derivatives.yaml:671',
+        where='derivatives.yaml:673',
     ),
     Formula(
         operator='aten::scatter.value',
@@ -7148,7 +7148,7 @@ FORMULAS = (
         ),
         tensors=scatter_value_tensors,
         arrays=scatter_value_arrays,
-        where='derivatives.yaml:676',
+        where='derivatives.yaml:678',
     ),
     Formula(
         operator='aten::scatter_add',
@@ -7160,7 +7160,7 @@ FORMULAS = (
         ),
         tensors=scatter_add_tensors,
         arrays=scatter_add_arrays,
-        where='derivatives.yaml:680',
+        where='derivatives.yaml:682',
     ),
     Formula(
         operator='aten::select.int',
@@ -7173,7 +7173,7 @@ FORMULAS = (
         ),
         tensors=select_int_tensors,
         arrays=select_int_arrays,
-        where='derivatives.yaml:685',
+        where='derivatives.yaml:687',
     ),
     Formula(
         operator='aten::select_backward',
@@ -7185,7 +7185,7 @@ FORMULAS = (
         ),
         tensors=select_backward_tensors,
         arrays=select_backward_arrays,
-        where='derivatives.yaml:689',
+        where='derivatives.yaml:691',
     ),
     Formula(
         operator='aten::sgn',
@@ -7197,7 +7197,7 @@ FORMULAS = (
         ),
         tensors=sgn_tensors,
         arrays=sgn_arrays,
-        where='derivatives.yaml:693',
+        where='derivatives.yaml:695',
     ),
     Formula(
         operator='aten::sigmoid',
@@ -7208,7 +7208,7 @@ FORMULAS = (
         ),
         tensors=sigmoid_tensors,
         arrays=sigmoid_arrays,
-        where='derivatives.yaml:696',
+        where='derivatives.yaml:698',
     ),
     Formula(
         operator='aten::sigmoid_backward',
@@ -7221,7 +7221,7 @@ FORMULAS = (
         tensors=sigmoid_backward_tensors,
         arrays=sigmoid_backward_arrays,
         real_arrays=sigmoid_backward_real,
-        where='derivatives.yaml:700',
+        where='derivatives.yaml:702',
     ),
     Formula(
         operator='aten::sign',
@@ -7229,7 +7229,7 @@ FORMULAS = (
         inputs=('self',),
         tensors=sign_tensors,
         arrays=sign_arrays,
-        where='derivatives.yaml:704',
+        where='derivatives.yaml:706',
     ),
     Formula(
         operator='aten::silu',
@@ -7240,7 +7240,7 @@ FORMULAS = (
         ),
         tensors=silu_tensors,
         arrays=silu_arrays,
-        where='derivatives.yaml:708',
+        where='derivatives.yaml:710',
     ),
     Formula(
         operator='aten::silu_backward',
@@ -7252,7 +7252,7 @@ FORMULAS = (
         ),
         tensors=silu_backward_tensors,
         arrays=silu_backward_arrays,
-        where='derivatives.yaml:712',
+        where='derivatives.yaml:714',
     ),
     Formula(
         operator='aten::sin',
@@ -7264,7 +7264,7 @@ FORMULAS = (
         tensors=sin_tensors,
         arrays=sin_arrays,
         real_arrays=sin_real,
-        where='derivatives.yaml:716',
+        where='derivatives.yaml:718',
     ),
     Formula(
         operator='aten::sinh',
@@ -7276,7 +7276,7 @@ FORMULAS = (
         tensors=sinh_tensors,
         arrays=sinh_arrays,
         real_arrays=sinh_real,
-        where='derivatives.yaml:720',
+        where='derivatives.yaml:722',
     ),
     Formula(
         operator='aten::slice.Tensor',
@@ -7291,7 +7291,7 @@ FORMULAS = (
         ),
         tensors=slice_Tensor_tensors,
         arrays=slice_Tensor_arrays,
-        where='derivatives.yaml:724',
+        where='derivatives.yaml:726',
     ),
     Formula(
         operator='aten::slice_backward',
@@ -7305,7 +7305,7 @@ FORMULAS = (
         ),
         tensors=slice_backward_tensors,
         arrays=slice_backward_arrays,
-        where='derivatives.yaml:728',
+        where='derivatives.yaml:730',
     ),
     Formula(
         operator='aten::smooth_l1_loss',
@@ -7319,7 +7319,7 @@ FORMULAS = (
         ),
         tensors=smooth_l1_loss_tensors,
         arrays=smooth_l1_loss_arrays,
-        where='derivatives.yaml:732',
+        where='derivatives.yaml:734',
     ),
     Formula(
         operator='aten::smooth_l1_loss_backward',
@@ -7334,7 +7334,7 @@ FORMULAS = (
         ),
         tensors=smooth_l1_loss_backward_tensors,
         arrays=smooth_l1_loss_backward_arrays,
-        where='derivatives.yaml:736',
+        where='derivatives.yaml:738',
     ),
     Formula(
         operator='aten::_softmax',
@@ -7346,7 +7346,7 @@ FORMULAS = (
         ),
         tensors=softmax_tensors,
         arrays=softmax_arrays,
-        where='derivatives.yaml:741',
+        where='derivatives.yaml:743',
     ),
     Formula(
         operator='aten::_softmax_backward_data',
@@ -7359,7 +7359,7 @@ FORMULAS = (
         ),
         tensors=softmax_backward_data_tensors,
         arrays=softmax_backward_data_arrays,
-        where='derivatives.yaml:744',
+        where='derivatives.yaml:746',
     ),
     Formula(
         operator='aten::softplus',
@@ -7372,7 +7372,7 @@ FORMULAS = (
         ),
         tensors=softplus_tensors,
         arrays=softplus_arrays,
-        where='derivatives.yaml:748',
+        where='derivatives.yaml:750',
     ),
     Formula(
         operator='aten::softplus_backward',
@@ -7386,7 +7386,7 @@ FORMULAS = (
         ),
         tensors=softplus_backward_tensors,
         arrays=softplus_backward_arrays,
-        where='derivatives.yaml:752',
+        where='derivatives.yaml:754',
     ),
     Formula(
         operator='aten::sort',
@@ -7400,7 +7400,7 @@ FORMULAS = (
         tensors=sort_tensors,
         arrays=sort_arrays,
         output_differentiability=(True, False),
-        where='derivatives.yaml:756',
+        where='derivatives.yaml:758',
     ),
     Formula(
         operator='aten::split.Tensor',
@@ -7413,7 +7413,7 @@ FORMULAS = (
         ),
         tensors=split_Tensor_tensors,
         arrays=split_Tensor_arrays,
-        where='derivatives.yaml:759',
+        where='derivatives.yaml:761',
     ),
     Formula(
         operator='aten::split_with_sizes',
@@ -7426,7 +7426,7 @@ FORMULAS = (
         ),
         tensors=split_with_sizes_tensors,
         arrays=split_with_sizes_arrays,
-        where='derivatives.yaml:763',
+        where='derivatives.yaml:765',
     ),
     Formula(
         operator='aten::sqrt',
@@ -7438,7 +7438,7 @@ FORMULAS = (
         tensors=sqrt_tensors,
         arrays=sqrt_arrays,
         real_arrays=sqrt_real,
-        where='derivatives.yaml:767',
+        where='derivatives.yaml:769',
     ),
     Formula(
         operator='aten::squeeze',
@@ -7449,7 +7449,7 @@ FORMULAS = (
         ),
         tensors=squeeze_tensors,
         arrays=squeeze_arrays,
-        where='derivatives.yaml:771',
+        where='derivatives.yaml:773',
     ),
     Formula(
         operator='aten::squeeze.dim',
@@ -7460,7 +7460,7 @@ FORMULAS = (
         ),
         tensors=squeeze_dim_tensors,
         arrays=squeeze_dim_arrays,
-        where='derivatives.yaml:775',
+        where='derivatives.yaml:777',
     ),
     Formula(
         operator='aten::squeeze.dims',
@@ -7471,7 +7471,7 @@ FORMULAS = (
         ),
         tensors=squeeze_dims_tensors,
         arrays=squeeze_dims_arrays,
-        where='derivatives.yaml:779',
+        where='derivatives.yaml:781',
     ),
     Formula(
         operator='aten::stack',
@@ -7482,7 +7482,7 @@ FORMULAS = (
         ),
         tensors=stack_tensors,
         arrays=stack_arrays,
-        where='derivatives.yaml:783',
+        where='derivatives.yaml:785',
     ),
     Formula(
         operator='aten::std.correction',
@@ -7497,7 +7497,7 @@ FORMULAS = (
         ),
         tensors=std_correction_tensors,
         arrays=std_correction_arrays,
-        where='derivatives.yaml:786',
+        where='derivatives.yaml:788',
     ),
     Formula(
         operator='aten::sub.Tensor',
@@ -7509,7 +7509,7 @@ FORMULAS = (
         tensors=sub_Tensor_tensors,
         arrays=sub_Tensor_arrays,
         real_arrays=sub_Tensor_real,
-        where='derivatives.yaml:789',
+        where='derivatives.yaml:791',
     ),
     Formula(
         operator='aten::sub.Scalar',
@@ -7517,7 +7517,7 @@ FORMULAS = (
         inputs=('self',),
         tensors=sub_Scalar_tensors,
         arrays=sub_Scalar_arrays,
-        where='derivatives.yaml:794',
+        where='derivatives.yaml:796',
     ),
     Formula(
         operator='aten::sum',
@@ -7528,7 +7528,7 @@ FORMULAS = (
         ),
         tensors=sum_tensors,
         arrays=sum_arrays,
-        where='derivatives.yaml:798',
+        where='derivatives.yaml:800',
     ),
     Formula(
         operator='aten::sum.dim_IntList',
@@ -7541,7 +7541,7 @@ FORMULAS = (
         ),
         tensors=sum_dim_IntList_tensors,
         arrays=sum_dim_IntList_arrays,
-        where='derivatives.yaml:802',
+        where='derivatives.yaml:804',
     ),
     Formula(
         operator='aten::t',
@@ -7549,7 +7549,7 @@ FORMULAS = (
         inputs=('self',),
         tensors=t_tensors,
         arrays=t_arrays,
-        where='derivatives.yaml:806',
+        where='derivatives.yaml:808',
     ),
     Formula(
         operator='aten::take',
@@ -7561,7 +7561,7 @@ FORMULAS = (
         ),
         tensors=take_tensors,
         arrays=take_arrays,
-        where='derivatives.yaml:810',
+        where='derivatives.yaml:812',
     ),
     Formula(
         operator='aten::tan',
@@ -7573,7 +7573,7 @@ FORMULAS = (
         tensors=tan_tensors,
         arrays=tan_arrays,
         real_arrays=tan_real,
-        where='derivatives.yaml:814',
+        where='derivatives.yaml:816',
     ),
     Formula(
         operator='aten::tanh',
@@ -7584,7 +7584,7 @@ FORMULAS = (
         ),
         tensors=tanh_tensors,
         arrays=tanh_arrays,
-        where='derivatives.yaml:818',
+        where='derivatives.yaml:820',
     ),
     Formula(
         operator='aten::tanh_backward',
@@ -7597,7 +7597,7 @@ FORMULAS = (
         tensors=tanh_backward_tensors,
         arrays=tanh_backward_arrays,
         real_arrays=tanh_backward_real,
-        where='derivatives.yaml:822',
+        where='derivatives.yaml:824',
     ),
     Formula(
         operator='aten::threshold',
@@ -7609,7 +7609,7 @@ FORMULAS = (
         ),
         tensors=threshold_tensors,
         arrays=threshold_arrays,
-        where='derivatives.yaml:826',
+        where='derivatives.yaml:828',
     ),
     Formula(
         operator='aten::threshold_backward',
@@ -7621,7 +7621,7 @@ FORMULAS = (
         ),
         tensors=threshold_backward_tensors,
         arrays=threshold_backward_arrays,
-        where='derivatives.yaml:830',
+        where='derivatives.yaml:832',
     ),
     Formula(
         operator='aten::_to_copy',
@@ -7632,7 +7632,7 @@ FORMULAS = (
             Saved('self_scalar_type', 'value', expression='self.dtype'),
         ),
         tensors=to_copy_tensors,
-        where='derivatives.yaml:834',
+        where='derivatives.yaml:836',
     ),
     Formula(
         operator='aten::topk',
@@ -7646,7 +7646,7 @@ FORMULAS = (
         tensors=topk_tensors,
         arrays=topk_arrays,
         output_differentiability=(True, False),
-        where='derivatives.yaml:838',
+        where='derivatives.yaml:840',
     ),
     Formula(
         operator='aten::transpose.int',
@@ -7658,7 +7658,7 @@ FORMULAS = (
         ),
         tensors=transpose_int_tensors,
         arrays=transpose_int_arrays,
-        where='derivatives.yaml:841',
+        where='derivatives.yaml:843',
     ),
     Formula(
         operator='aten::tril',
@@ -7669,7 +7669,7 @@ FORMULAS = (
         ),
         tensors=tril_tensors,
         arrays=tril_arrays,
-        where='derivatives.yaml:845',
+        where='derivatives.yaml:847',
     ),
     Formula(
         operator='aten::triu',
@@ -7680,7 +7680,7 @@ FORMULAS = (
         ),
         tensors=triu_tensors,
         arrays=triu_arrays,
-        where='derivatives.yaml:849',
+        where='derivatives.yaml:851',
     ),
     Formula(
         operator='aten::trunc',
@@ -7688,7 +7688,7 @@ FORMULAS = (
         inputs=('self',),
         tensors=trunc_tensors,
         arrays=trunc_arrays,
-        where='derivatives.yaml:853',
+        where='derivatives.yaml:855',
     ),
     Formula(
         operator='aten::unbind.int',
@@ -7700,7 +7700,7 @@ FORMULAS = (
         ),
         tensors=unbind_int_tensors,
         arrays=unbind_int_arrays,
-        where='derivatives.yaml:857',
+        where='derivatives.yaml:859',
     ),
     Formula(
         operator='aten::uniform_',
@@ -7708,7 +7708,7 @@ FORMULAS = (
         inputs=('self',),
         tensors=uniform__tensors,
         arrays=uniform__arrays,
-        where='derivatives.yaml:861',
+        where='derivatives.yaml:863',
     ),
     Formula(
         operator='aten::_unsafe_view',
@@ -7719,7 +7719,7 @@ FORMULAS = (
         ),
         tensors=unsafe_view_tensors,
         arrays=unsafe_view_arrays,
-        where='derivatives.yaml:864',
+        where='derivatives.yaml:866',
     ),
     Formula(
         operator='aten::unsqueeze',
@@ -7730,7 +7730,7 @@ FORMULAS = (
         ),
         tensors=unsqueeze_tensors,
         arrays=unsqueeze_arrays,
-        where='derivatives.yaml:868',
+        where='derivatives.yaml:870',
     ),
     Formula(
         operator='aten::var.correction',
@@ -7744,7 +7744,7 @@ FORMULAS = (
         ),
         tensors=var_correction_tensors,
         arrays=var_correction_arrays,
-        where='derivatives.yaml:872',
+        where='derivatives.yaml:874',
     ),
     Formula(
         operator='aten::vdot',
@@ -7757,7 +7757,7 @@ FORMULAS = (
         tensors=vdot_tensors,
         arrays=vdot_arrays,
         real_arrays=vdot_real,
-        where='derivatives.yaml:875',
+        where='derivatives.yaml:877',
     ),
     Formula(
         operator='aten::view',
@@ -7768,14 +7768,14 @@ FORMULAS = (
         ),
         tensors=view_tensors,
         arrays=view_arrays,
-        where='derivatives.yaml:879',
+        where='derivatives.yaml:881',
     ),
     Formula(
         operator='aten::view.dtype',
         name='ViewBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:883',
+        where='derivatives.yaml:885',
     ),
     Formula(
         operator='aten::view_as_complex',
@@ -7783,7 +7783,7 @@ FORMULAS = (
         inputs=('self',),
         tensors=view_as_complex_tensors,
         arrays=view_as_complex_arrays,
-        where='derivatives.yaml:886',
+        where='derivatives.yaml:888',
     ),
     Formula(
         operator='aten::view_as_real',
@@ -7791,7 +7791,7 @@ FORMULAS = (
         inputs=('self',),
         tensors=view_as_real_tensors,
         arrays=view_as_real_arrays,
-        where='derivatives.yaml:890',
+        where='derivatives.yaml:892',
     ),
     Formula(
         operator='aten::where.self',
@@ -7802,7 +7802,7 @@ FORMULAS = (
         ),
         tensors=where_self_tensors,
         arrays=where_self_arrays,
-        where='derivatives.yaml:894',
+        where='derivatives.yaml:896',
     ),
     Formula(
         operator='aten::xlogy.Tensor',
@@ -7814,7 +7814,7 @@ FORMULAS = (
         ),
         tensors=xlogy_Tensor_tensors,
         arrays=xlogy_Tensor_arrays,
-        where='derivatives.yaml:900',
+        where='derivatives.yaml:902',
     ),
     Formula(
         operator='aten::zero_',
@@ -7822,161 +7822,161 @@ FORMULAS = (
         inputs=('self',),
         tensors=zero__tensors,
         arrays=zero__arrays,
-        where='derivatives.yaml:904',
+        where='derivatives.yaml:906',
     ),
     Formula(
         operator='aten::eq.Tensor',
         name='EqBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:908',
+        where='derivatives.yaml:910',
     ),
     Formula(
         operator='aten::eq.Scalar',
         name='EqBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:911',
+        where='derivatives.yaml:913',
     ),
     Formula(
         operator='aten::ne.Tensor',
         name='NeBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:914',
+        where='derivatives.yaml:916',
     ),
     Formula(
         operator='aten::ne.Scalar',
         name='NeBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:917',
+        where='derivatives.yaml:919',
     ),
     Formula(
         operator='aten::lt.Tensor',
         name='LtBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:920',
+        where='derivatives.yaml:922',
     ),
     Formula(
         operator='aten::lt.Scalar',
         name='LtBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:923',
+        where='derivatives.yaml:925',
     ),
     Formula(
         operator='aten::le.Tensor',
         name='LeBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:926',
+        where='derivatives.yaml:928',
     ),
     Formula(
         operator='aten::le.Scalar',
         name='LeBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:929',
+        where='derivatives.yaml:931',
     ),
     Formula(
         operator='aten::gt.Tensor',
         name='GtBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:932',
+        where='derivatives.yaml:934',
     ),
     Formula(
         operator='aten::gt.Scalar',
         name='GtBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:935',
+        where='derivatives.yaml:937',
     ),
     Formula(
         operator='aten::ge.Tensor',
         name='GeBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:938',
+        where='derivatives.yaml:940',
     ),
     Formula(
         operator='aten::ge.Scalar',
         name='GeBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:941',
+        where='derivatives.yaml:943',
     ),
     Formula(
         operator='aten::empty_like',
         name='EmptyLikeBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:944',
+        where='derivatives.yaml:946',
     ),
     Formula(
         operator='aten::ones_like',
         name='OnesLikeBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:947',
+        where='derivatives.yaml:949',
     ),
     Formula(
         operator='aten::zeros_like',
         name='ZerosLikeBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:950',
+        where='derivatives.yaml:952',
     ),
     Formula(
         operator='aten::full_like',
         name='FullLikeBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:953',
+        where='derivatives.yaml:955',
     ),
     Formula(
         operator='aten::rand_like',
         name='RandLikeBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:956',
+        where='derivatives.yaml:958',
     ),
     Formula(
         operator='aten::randn_like',
         name='RandnLikeBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:959',
+        where='derivatives.yaml:961',
     ),
     Formula(
         operator='aten::new_zeros',
         name='NewZerosBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:962',
+        where='derivatives.yaml:964',
     ),
     Formula(
         operator='aten::new_ones',
         name='NewOnesBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:965',
+        where='derivatives.yaml:967',
     ),
     Formula(
         operator='aten::new_full',
         name='NewFullBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:968',
+        where='derivatives.yaml:970',
     ),
     Formula(
         operator='aten::new_empty',
         name='NewEmptyBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:971',
+        where='derivatives.yaml:973',
     ),
 )
 """One record per operator; in-place variants use that of their functional operator."""
