@@ -3,8 +3,8 @@
 
 Left out, or guarded, is what differs without mattering here: which of several errors an operator finds first for sizes
 of zero and tensors without dimensions, signs of zeros, composites whose parts PyTorch chooses by size (einsum, products
-of more than two dimensions), the memory order of cumulative sums, partial writes before an error, and values that
-overlap the destination.
+of more than two dimensions), the memory order of reductions and cumulative sums, partial writes before an error, values
+that overlap the destination, and gradients of complex numbers that PyTorch has not got.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def with_scalar(names: str) -> None:
 def with_dim(names: str, *, keepdim: bool) -> None:
     for name in names.split():
         OPERATIONS[f"{name}(dim)"] = lambda lib, a, b, c, n, name=name: (
-            getattr(a, name)(dim(n), keepdim=n % 2 == 1) if keepdim else getattr(a, name)(dim(n))
+            getattr(a.contiguous(), name)(dim(n), keepdim=n % 2 == 1) if keepdim else getattr(a, name)(dim(n))
         )
 
 
@@ -198,6 +198,11 @@ def functions(lib: Any) -> dict[str, Any]:
     return {"square": Square, "double_": Double_, "both": Both, "same": Same}
 
 
+def shares(tensor: Any, *others: Any) -> bool:
+    """Say whether a tensor has its memory in common with others."""
+    return any(tensor.untyped_storage().data_ptr() == each.untyped_storage().data_ptr() for each in others)
+
+
 def quietly(call: Callable[[], Any]) -> None:
     """Run a call whose result is no tensor."""
     call()
@@ -209,7 +214,7 @@ def kept(tensor: Any) -> Any:
 
 
 OPERATIONS |= {
-    "add(out=)": lambda lib, a, b, c, n: lib.add(a, b, out=c),
+    "add(out=)": lambda lib, a, b, c, n: lib.add(a, b, out=c) if c.numel() and not shares(c, a, b) else None,
     "mul(out=new)": lambda lib, a, b, c, n: lib.mul(a, b, out=lib.empty(0, dtype=a.dtype)),
     "exp(out=)": lambda lib, a, b, c, n: lib.exp(a, out=c.detach().clone()),
     "detach_": lambda lib, a, b, c, n: a.detach_(),
@@ -219,7 +224,7 @@ OPERATIONS |= {
     "data.mul_": lambda lib, a, b, c, n: quietly(lambda: a.data.mul_(scalar(n))),
     "no_grad view": lambda lib, a, b, c, n: unrecorded_view(lib, a),
     "Function square": lambda lib, a, b, c, n: functions(lib)["square"].apply(a),
-    "Function double_": lambda lib, a, b, c, n: functions(lib)["double_"].apply(a),
+    "Function double_": lambda lib, a, b, c, n: functions(lib)["double_"].apply(a.clone() if a._is_view() else a),
     "Function both": lambda lib, a, b, c, n: functions(lib)["both"].apply(a, b),
     "Function same": lambda lib, a, b, c, n: functions(lib)["same"].apply(a),
     "copy_": lambda lib, a, b, c, n: a.copy_(b.clone()),
@@ -246,11 +251,11 @@ OPERATIONS |= {
     "a // s": lambda lib, a, b, c, n: a // 2,
     "maximum(s)": lambda lib, a, b, c, n: lib.maximum(a, lib.tensor(0.5)),
     "where(ints)": lambda lib, a, b, c, n: lib.where(a > 0, a, 1),
-    "gelu": lambda lib, a, b, c, n: lib.nn.functional.gelu(a),
-    "silu": lambda lib, a, b, c, n: lib.nn.functional.silu(a),
-    "softplus": lambda lib, a, b, c, n: lib.nn.functional.softplus(a),
-    "leaky_relu": lambda lib, a, b, c, n: lib.nn.functional.leaky_relu(a, 0.1),
-    "elu": lambda lib, a, b, c, n: lib.nn.functional.elu(a),
+    "gelu": lambda lib, a, b, c, n: lib.nn.functional.gelu(a.contiguous()),
+    "silu": lambda lib, a, b, c, n: lib.nn.functional.silu(a.contiguous()) if not a.is_complex() else None,
+    "softplus": lambda lib, a, b, c, n: lib.nn.functional.softplus(a.contiguous()),
+    "leaky_relu": lambda lib, a, b, c, n: lib.nn.functional.leaky_relu(a.contiguous(), 0.1),
+    "elu": lambda lib, a, b, c, n: lib.nn.functional.elu(a.contiguous()),
     "mse_loss": lambda lib, a, b, c, n: lib.nn.functional.mse_loss(a, b, reduction="sum") if a.shape == b.shape else None,
     "l1_loss": lambda lib, a, b, c, n: lib.nn.functional.l1_loss(a, b) if a.shape == b.shape else None,
     "linear": lambda lib, a, b, c, n: lib.nn.functional.linear(a, b) if a.ndim == b.ndim == 2 else None,

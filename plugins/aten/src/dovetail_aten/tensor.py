@@ -33,7 +33,7 @@ from dovetail_kernel import (
 )
 from dovetail_kernel import bool as bool_
 from dovetail_kernel.dtype import DTYPES
-from dovetail_kernel.signature import GRAD, ZERO_DIM
+from dovetail_kernel.signature import GRAD, INFERENCE, NORMAL, ZERO_DIM
 
 from . import indexing, printing
 from ._generated import functions as aten
@@ -45,6 +45,8 @@ from .norms import norm
 from .sizes import shape_of
 
 __all__ = ["Tensor"]
+
+_MODES = NORMAL | INFERENCE
 
 
 class Tensor(TensorMethods):
@@ -115,6 +117,7 @@ class Tensor(TensorMethods):
             On assigning a tensor without gradients to one that requires them.
         """
         made = wrap(self.array, self._backend, type(self) if type(self)._class_bits else tensor_class())
+        made._signature = made._signature & ~_MODES | self._signature & _MODES
         made._storage = share_storage(self)
         return made
 

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, NoReturn
 
-from dovetail_kernel.signature import GRAD, NO_GRAD, VIEW
+from dovetail_kernel.signature import GRAD, NORMAL, NO_GRAD, VIEW
 from dovetail_kernel.state import set_state, state
 from dovetail_kernel.tensor_base import TensorBase, wrap
 from dovetail_kernel.version import bump_version, share_version
@@ -236,7 +236,7 @@ class _Outputs:
             source = value
             value = _alias(source)
             info = view_info(source)
-            if not skips and (self.recording or gradient_edge(source) is None):
+            if not skips and source._signature & NORMAL and (self.recording or gradient_edge(source) is None):
                 self.attach(value, output_nr)
                 set_view(value, info.base if info is not None else source, CreationMeta.IN_CUSTOM_FUNCTION)
             return value
