@@ -46,7 +46,7 @@ def with_scalar(names: str) -> None:
 def with_dim(names: str, *, keepdim: bool) -> None:
     for name in names.split():
         OPERATIONS[f"{name}(dim)"] = lambda lib, a, b, c, n, name=name: (
-            getattr(a.contiguous(), name)(dim(n), keepdim=n % 2 == 1) if keepdim else getattr(a, name)(dim(n))
+            getattr(a.contiguous(), name)(dim(n), keepdim=n % 2 == 1) if keepdim else getattr(a.contiguous(), name)(dim(n))
         )
 
 
@@ -55,7 +55,7 @@ def write(tensor: Any, index: Any, value: Any) -> None:
 
 
 unary("relu sigmoid tanh exp log sqrt abs neg sin cos square log1p expm1 logical_not")
-unary("isnan clone detach t contiguous flatten squeeze sum mean prod amax amin max min argmax all any var std norm")
+unary("isnan clone t contiguous flatten squeeze sum mean prod amax amin max min argmax all any var std norm")
 unary("relu_ exp_ sqrt_ neg_ zero_ sigmoid_ tanh_ unbind double half float tril triu atan")
 binary("add sub mul div pow maximum minimum mm dot outer eq lt gt ge ne")
 binary("add_ sub_ mul_ div_ pow_ view_as __rsub__ __rtruediv__ bmm")
@@ -79,7 +79,7 @@ OPERATIONS |= {
     "add(alpha)": lambda lib, a, b, c, n: lib.add(a, b, alpha=scalar(n)),
     "sub(alpha)": lambda lib, a, b, c, n: a.sub(b, alpha=scalar(n)),
     "clamp(min)": lambda lib, a, b, c, n: a.clamp(min=scalar(n)),
-    "where": lambda lib, a, b, c, n: lib.where(a > scalar(n), b, c),
+    "where": lambda lib, a, b, c, n: lib.where(a > scalar(n), b.contiguous(), c.contiguous()),
     "where(scalar)": lambda lib, a, b, c, n: lib.where(a < b, c, scalar(n)),
     "lerp": lambda lib, a, b, c, n: lib.lerp(a, b.to(a.dtype), c.to(a.dtype)),
     "lerp(scalar)": lambda lib, a, b, c, n: lib.lerp(a, b.to(a.dtype), 0.5),
@@ -118,12 +118,12 @@ OPERATIONS |= {
     "a[mask]": lambda lib, a, b, c, n: a[a > scalar(n)],
     "a[b > s]": lambda lib, a, b, c, n: a[b > scalar(n)],
     "a[i] = s": lambda lib, a, b, c, n: write(a, n % 3, scalar(n)),
-    "a[i] = b": lambda lib, a, b, c, n: write(a, n % 3, b),
-    "a[..., i:] = b": lambda lib, a, b, c, n: write(a, (..., slice(1 + n % 2, None)), b),
+    "a[i] = b": lambda lib, a, b, c, n: write(a, n % 3, b.clone()),
+    "a[..., i:] = b": lambda lib, a, b, c, n: write(a, (..., slice(1 + n % 2, None)), b.clone()),
     "a[mask] = s": lambda lib, a, b, c, n: write(a, a > 0, scalar(n)),
     "a[mask] = c": lambda lib, a, b, c, n: write(a, a > 0, c.sum().to(a.dtype)),
     "a[list] = b": lambda lib, a, b, c, n: write(a, [0, -1], b.to(a.dtype, copy=True)) if a.numel() else None,
-    "a[-2:] = b": lambda lib, a, b, c, n: write(a, slice(-2, None), b),
+    "a[-2:] = b": lambda lib, a, b, c, n: write(a, slice(-2, None), b.clone()),
     "index_select": lambda lib, a, b, c, n: a.index_select(dim(n), lib.tensor([0])) if a.numel() else None,
     "gather": lambda lib, a, b, c, n: a.clone().gather(dim(n), lib.zeros_like(b, dtype=lib.int64)),
     "masked_fill": lambda lib, a, b, c, n: a.masked_fill(b > 0, scalar(n)),
@@ -132,7 +132,8 @@ OPERATIONS |= {
     "scatter": lambda lib, a, b, c, n: a.scatter(dim(n), lib.zeros_like(b, dtype=lib.int64), b.to(a.dtype)),
     "view().mul_": lambda lib, a, b, c, n: a[0].mul_(scalar(n)),
     "t().add_": lambda lib, a, b, c, n: a.t().add_(b),
-    "detach().mul_": lambda lib, a, b, c, n: None if a._is_view() else a.detach().mul_(scalar(n)),
+    "detach": lambda lib, a, b, c, n: a.detach().clone() if a._is_view() else a.detach(),
+    "detach().mul_": lambda lib, a, b, c, n: None if a._is_view() or a.is_inference() else a.detach().mul_(scalar(n)),
     "a.data": lambda lib, a, b, c, n: a.data,
     "rsqrt": lambda lib, a, b, c, n: (a * a + 1).rsqrt(),
     "reciprocal": lambda lib, a, b, c, n: (a * a + 0.5).reciprocal(),
@@ -198,11 +199,6 @@ def functions(lib: Any) -> dict[str, Any]:
     return {"square": Square, "double_": Double_, "both": Both, "same": Same}
 
 
-def shares(tensor: Any, *others: Any) -> bool:
-    """Say whether a tensor has its memory in common with others."""
-    return any(tensor.untyped_storage().data_ptr() == each.untyped_storage().data_ptr() for each in others)
-
-
 def quietly(call: Callable[[], Any]) -> None:
     """Run a call whose result is no tensor."""
     call()
@@ -214,7 +210,7 @@ def kept(tensor: Any) -> Any:
 
 
 OPERATIONS |= {
-    "add(out=)": lambda lib, a, b, c, n: lib.add(a, b, out=c) if c.numel() and not shares(c, a, b) else None,
+    "add(out=)": lambda lib, a, b, c, n: lib.add(a, b, out=c.clone()),
     "mul(out=new)": lambda lib, a, b, c, n: lib.mul(a, b, out=lib.empty(0, dtype=a.dtype)),
     "exp(out=)": lambda lib, a, b, c, n: lib.exp(a, out=c.detach().clone()),
     "detach_": lambda lib, a, b, c, n: a.detach_(),
@@ -232,8 +228,8 @@ OPERATIONS |= {
     "index_put": lambda lib, a, b, c, n: a.index_put((lib.tensor([0, 0]),), b.to(a.dtype, copy=True), n % 2 == 1),
     "index_add": lambda lib, a, b, c, n: a.index_add(dim(n), lib.tensor([0, 1]), b) if a.ndim and b.ndim else None,
     "a[i, j]": lambda lib, a, b, c, n: a[n % 2, n % 3],
-    "a[i][j] = b": lambda lib, a, b, c, n: write(a[n % 2], n % 2, b),
-    "a[:, 0].add_": lambda lib, a, b, c, n: a[:, 0].add_(b),
+    "a[i][j] = b": lambda lib, a, b, c, n: write(a[n % 2], n % 2, b.clone()),
+    "a[:, 0].add_": lambda lib, a, b, c, n: a[:, 0].add_(b.clone()),
     "a.t()[0].mul_": lambda lib, a, b, c, n: a.t()[0].mul_(scalar(n)),
     "a[0].view.exp_": lambda lib, a, b, c, n: a[0].view(-1).exp_(),
     "a[1:].sqrt_": lambda lib, a, b, c, n: a[1:].sqrt_(),
@@ -250,7 +246,7 @@ OPERATIONS |= {
     "a & b": lambda lib, a, b, c, n: a & b,
     "a // s": lambda lib, a, b, c, n: a // 2,
     "maximum(s)": lambda lib, a, b, c, n: lib.maximum(a, lib.tensor(0.5)),
-    "where(ints)": lambda lib, a, b, c, n: lib.where(a > 0, a, 1),
+    "where(ints)": lambda lib, a, b, c, n: lib.where(a.contiguous() > 0, a.contiguous(), 1),
     "gelu": lambda lib, a, b, c, n: lib.nn.functional.gelu(a.contiguous()),
     "silu": lambda lib, a, b, c, n: lib.nn.functional.silu(a.contiguous()) if not a.is_complex() else None,
     "softplus": lambda lib, a, b, c, n: lib.nn.functional.softplus(a.contiguous()),
@@ -266,7 +262,7 @@ OPERATIONS |= {
     "unflatten": lambda lib, a, b, c, n: a.unflatten(-1, (-1, 1)) if a.ndim else None,
     "tensor_split views": lambda lib, a, b, c, n: a.split([1, 2], dim(n)),
     "copy_ from ints": lambda lib, a, b, c, n: a.copy_(lib.ones(a.shape, dtype=lib.int64)),
-    "fill_(tensor)": lambda lib, a, b, c, n: a.fill_(b),
+    "fill_(tensor)": lambda lib, a, b, c, n: a.fill_(b) if a.is_floating_point() else None,
     "swap": lambda lib, a, b, c, n: a.transpose(0, -1).reshape(-1),
 }
 

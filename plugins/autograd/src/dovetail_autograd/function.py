@@ -227,7 +227,8 @@ class _Outputs:
     def wrap_tensor(self, value: TensorBase, output_nr: int, is_dirty: bool) -> TensorBase:
         node = self.node
         is_input = any([value is given for given in self.inputs])
-        skips = any([value is each for each in node.non_differentiable or ()]) or not value._signature & DIFFERENTIABLE
+        is_listed = any([value is each for each in node.non_differentiable or ()])
+        skips = is_listed or not value._signature & DIFFERENTIABLE
         if is_dirty:
             if self.recording and not skips:
                 rebase_history(value, node, output_nr)
@@ -236,8 +237,11 @@ class _Outputs:
             source = value
             value = _alias(source)
             info = view_info(source)
-            if not skips and source._signature & NORMAL and (self.recording or gradient_edge(source) is None):
-                self.attach(value, output_nr)
+            if is_listed:
+                return value
+            if source._signature & NORMAL and (self.recording or gradient_edge(source) is None):
+                if not skips:
+                    self.attach(value, output_nr)
                 set_view(value, info.base if info is not None else source, CreationMeta.IN_CUSTOM_FUNCTION)
             return value
         if skips or not self.recording:
