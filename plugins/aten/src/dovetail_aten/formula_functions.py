@@ -128,6 +128,13 @@ def angle_backward(k: Any, grad: Any, self: Any) -> Any:
     return k.where(k.eq(size, 0), 0, k.mul(k.div(turn, k.mul(size, size)), grad))
 
 
+def acosh_backward(k: Any, grad: Any, self: Any) -> Any:
+    """Gradient of acosh. The root of ``self² - 1`` has another branch cut than acosh; its factors have the same."""
+    if "complex" not in str(self.dtype):
+        return k.mul(grad, k.rsqrt(k.sub(k.mul(self, self), 1)))
+    return k.mul(grad, k.conj(k.mul(k.rsqrt(k.sub(self, 1)), k.rsqrt(k.add(self, 1)))))
+
+
 def clamp_backward(k: Any, grad: Any, self: Any, min: Any, max: Any) -> Any:
     """Gradient of clamp with respect to `self`: one inside and on the bounds."""
     if min is None and max is None:

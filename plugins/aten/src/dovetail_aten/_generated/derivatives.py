@@ -11,6 +11,7 @@ from dovetail_dispatcher.formula import Formula, Saved
 
 from dovetail_aten._generated import functions as k
 from dovetail_aten.formula_functions import (
+    acosh_backward,
     angle_backward,
     as_strided_backward,
     atan2_slope,
@@ -112,7 +113,7 @@ def acos_real(node: Any, k: Any, grad: Any) -> Any:
 
 def acosh_tensors(node: Any, grad: Any) -> Any:
     self = node.unpack_self()
-    return (k.mul(grad, k.conj(k.mul(k.rsqrt(k.sub(self, 1)), k.rsqrt(k.add(self, 1))))),)
+    return (acosh_backward(k, grad, self),)
 
 
 def acosh_arrays(node: Any, k: Any, grad: Any) -> Any:
@@ -121,16 +122,7 @@ def acosh_arrays(node: Any, k: Any, grad: Any) -> Any:
     if version is not None and version.value != node._self_version:
         node.unpack_self()
     self = self.array
-    return (k.mul(grad, k.conj(k.mul(k.rsqrt(k.sub(self, 1)), k.rsqrt(k.add(self, 1))))),)
-
-
-def acosh_real(node: Any, k: Any, grad: Any) -> Any:
-    self = node._self
-    version = self._counter
-    if version is not None and version.value != node._self_version:
-        node.unpack_self()
-    self = self.array
-    return (k.mul(grad, k.mul(k.rsqrt(k.sub(self, 1)), k.rsqrt(k.add(self, 1)))),)
+    return (acosh_backward(k, grad, self),)
 
 
 def add_Tensor_tensors(node: Any, grad: Any) -> Any:
@@ -5216,7 +5208,6 @@ FORMULAS = (
         ),
         tensors=acosh_tensors,
         arrays=acosh_arrays,
-        real_arrays=acosh_real,
         where='derivatives.yaml:24',
     ),
     Formula(
