@@ -38,7 +38,7 @@ class TensorSpec:
         x = lib.tensor(list(self.values), dtype=getattr(lib, self.dtype))
         if self.layout == "transposed":
             x = x.reshape(self.shape[::-1]).permute(tuple(range(len(self.shape)))[::-1])
-        elif self.layout == "expanded" and self.shape:
+        elif self.layout == "expanded" and self.shape and self.shape[0]:
             x = x[: math.prod(self.shape[1:])].reshape((1, *self.shape[1:])).expand(*self.shape)
         else:
             x = x.reshape(self.shape)

@@ -115,6 +115,8 @@ def view_grad_fn(tensor: TensorBase) -> Node | None:
         if requires_grad(info.base):
             if info.creation_meta is not CreationMeta.DEFAULT:
                 raise _forbidden_view(tensor, info, "its base or another view of its base has been")
+            # First, since whoever keeps the gradient of the view asks for its node again.
+            info.attr_version = version
             _regenerate(tensor, info.base)
         info.attr_version = version
     node: Node | None = tensor._grad_fn
