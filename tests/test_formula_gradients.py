@@ -1,6 +1,6 @@
-"""Every derivative formula of the base library against differences of values, once and twice, for shapes made at random.
+"""Every derivative formula of the base library against differences of values, once and twice, for random shapes.
 
-The shapes have zero, one and more dimensions, sizes of zero, operands that broadcast, and layouts that are not contiguous.
+The shapes have zero and more dimensions and sizes of zero, operands broadcast, and layouts are not contiguous.
 `DOVETAIL_FORMULA_EXAMPLES=100` makes more of them.
 """
 

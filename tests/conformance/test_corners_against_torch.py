@@ -1,4 +1,3 @@
-# ruff: noqa: E501 - tables with a row per case read better unbroken
 """Corners in which the two libraries once differed: the same program gives the same result, or the same error."""
 
 from __future__ import annotations
@@ -91,6 +90,46 @@ def same(lib: Any, *, mode: str) -> Any:
     return lib.tensor([result.requires_grad, result._is_view(), result.is_inference(), result.is_leaf])
 
 
+def kept_gradient_of_a_view(lib: Any) -> Any:
+    base = lib.ones(4, requires_grad=True) * 1
+    view = base.view(2, 2)
+    view.retain_grad()
+    view.mul_(3)
+    (base * base).sum().backward()
+    return view.grad
+
+
+def gradient_of_a_written_transposed_tensor(lib: Any) -> Any:
+    x = lib.arange(9, dtype=lib.float64).reshape(3, 3).t().detach().requires_grad_()
+    y = x + 1
+    y.t()[0].mul_(-1)
+    (grad,) = lib.autograd.grad((y * y).sum(), x, create_graph=True)
+    ((grad * grad).sum() + (y * y).sum()).backward()
+    return x.grad.detach()
+
+
+def no_gradient_for_several_results(lib: Any) -> Any:
+    class Nothing(lib.autograd.Function):  # type: ignore[misc]
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x * 2
+
+        @staticmethod
+        def backward(ctx: Any, grad: Any) -> Any:
+            return None
+
+    x = lib.ones(2, 3, requires_grad=True)
+    values, _ = x.min(1)
+    (Nothing.apply(values).sum() + x.sum()).backward()
+    return x.grad
+
+
+def power_of_a_negative_number(lib: Any) -> Any:
+    exponent = lib.tensor([2.0 - 1.5j], requires_grad=True)
+    (lib.tensor([-1.0]) ** exponent).abs().sum().backward()
+    return lib.view_as_real(exponent.grad)
+
+
 def complex_gradient(lib: Any, name: str) -> Any:
     x = lib.tensor([0.3 - 1.2j, -0.7 + 0.4j, 1.5 + 0.2j], requires_grad=True)
     getattr(x, name)().abs().sum().backward()
@@ -111,11 +150,21 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
     "exp_ of a view is differentiated twice": lambda lib: write_to_a_view(lib, "exp_"),
     "sqrt_ of a view is differentiated twice": lambda lib: write_to_a_view(lib, "sqrt_"),
     "a leaf told not to require grad gathers none": leaf_told_not_to_require_grad,
+    "a view keeps its gradient after a write": kept_gradient_of_a_view,
+    "a write to a transposed tensor is differentiated twice": gradient_of_a_written_transposed_tensor,
+    "no gradient for several results": no_gradient_for_several_results,
+    "a negative number to a complex power": power_of_a_negative_number,
     "a saved tensor must not have been detached": saved_and_detached,
     "acosh of complex numbers has its own branch": lambda lib: complex_gradient(lib, "acosh"),
-    "a result of floor_divide requires grad": lambda lib: lib.tensor(lib.floor_divide(lib.ones(2, requires_grad=True), 2).requires_grad),
-    "a comparison written in place may require grad": lambda lib: lib.tensor(lib.ones(2).lt_(lib.ones(2, requires_grad=True)).requires_grad),
-    "copying into integers requires no grad": lambda lib: lib.tensor(lib.zeros(2, dtype=lib.int64).copy_(lib.ones(2, requires_grad=True)).requires_grad),
+    "a result of floor_divide requires grad": lambda lib: lib.tensor(
+        lib.floor_divide(lib.ones(2, requires_grad=True), 2).requires_grad
+    ),
+    "a comparison written in place may require grad": lambda lib: lib.tensor(
+        lib.ones(2).lt_(lib.ones(2, requires_grad=True)).requires_grad
+    ),
+    "copying into integers requires no grad": lambda lib: lib.tensor(
+        lib.zeros(2, dtype=lib.int64).copy_(lib.ones(2, requires_grad=True)).requires_grad
+    ),
     # inference mode
     "a view in inference mode is as normal as its source": view_in_inference_mode,
     "a view of an inference tensor is one": view_of_an_inference_tensor,
@@ -139,7 +188,9 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
     "the complement of floats": lambda lib: ~lib.ones(2),
     "lerp between dtypes": lambda lib: lib.lerp(lib.ones(2), lib.ones(2, dtype=lib.float64), 0.5),
     "lerp between integers": lambda lib: lib.lerp(lib.arange(2), lib.arange(2), 0.5),
-    "scatter of another dtype, even of nothing": lambda lib: lib.zeros(2).scatter(0, lib.zeros(0, dtype=lib.int64), lib.zeros(0, dtype=lib.int64)),
+    "scatter of another dtype, even of nothing": lambda lib: lib.zeros(2).scatter(
+        0, lib.zeros(0, dtype=lib.int64), lib.zeros(0, dtype=lib.int64)
+    ),
     "a sum of integers written in place": lambda lib: lib.arange(3).cumsum_(0, dtype=lib.float32),
     "where chooses by bools": lambda lib: lib.where(lib.ones(2), lib.ones(2), 0),
     "the mean of integers": lambda lib: lib.arange(3).mean(),
@@ -149,14 +200,22 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
     "where as a method": lambda lib: lib.arange(3.0).where(lib.tensor([True, False, True]), 0.5),
     "where of a number without dimensions": lambda lib: lib.where(lib.tensor(True))[0],
     "full of no dimensions": lambda lib: lib.full((), 2),
-    "bytes that are close": lambda lib: lib.isclose(lib.tensor([1, 5], dtype=lib.uint8), lib.tensor([2, 2], dtype=lib.uint8), atol=2.0),
+    "bytes that are close": lambda lib: lib.isclose(
+        lib.tensor([1, 5], dtype=lib.uint8), lib.tensor([2, 2], dtype=lib.uint8), atol=2.0
+    ),
     "inner of nothing": lambda lib: lib.inner(lib.ones(2, 0), lib.ones(3, 0)),
     "linear of nothing": lambda lib: lib.nn.functional.linear(lib.ones(2, 1, 0), lib.ones(3, 0)),
-    "an embedding of width zero": lambda lib: lib.nn.functional.embedding(lib.tensor([0]), lib.ones(2, 0, requires_grad=True)),
-    "a view of clipped fractions": lambda lib: lib.zeros(2, dtype=lib.int32).masked_fill(lib.tensor([True, False]), 2.7),
+    "an embedding of width zero": lambda lib: lib.nn.functional.embedding(
+        lib.tensor([0]), lib.ones(2, 0, requires_grad=True)
+    ),
+    "a view of clipped fractions": lambda lib: lib.zeros(2, dtype=lib.int32).masked_fill(
+        lib.tensor([True, False]), 2.7
+    ),
     # numbers that a dtype cannot hold
     "300 in a byte": lambda lib: lib.zeros(2, dtype=lib.uint8).fill_(300),
-    "a fraction below zero in a byte": lambda lib: lib.zeros(2, dtype=lib.uint8).masked_fill(lib.tensor([True, False]), -0.5),
+    "a fraction below zero in a byte": lambda lib: lib.zeros(2, dtype=lib.uint8).masked_fill(
+        lib.tensor([True, False]), -0.5
+    ),
     "infinity among integers": lambda lib: lib.zeros(2, dtype=lib.int64).scatter(0, lib.tensor([0]), float("inf")),
     # shapes that are refused
     "reductions over nothing: max": lambda lib: lib.zeros(0).max(),
@@ -173,14 +232,18 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
     "vstack of nothing": lambda lib: lib.vstack([]),
     "roll of a number": lambda lib: lib.tensor(1.0).roll(1, 0),
     "cat of numbers": lambda lib: lib.cat([lib.tensor(1.0), lib.tensor(1.0)]),
-    "scatter of fewer dimensions": lambda lib: lib.zeros(2, 2).scatter(0, lib.zeros(1, 2, dtype=lib.int64), lib.tensor(1.0)),
+    "scatter of fewer dimensions": lambda lib: lib.zeros(2, 2).scatter(
+        0, lib.zeros(1, 2, dtype=lib.int64), lib.tensor(1.0)
+    ),
     "arange by less than one": lambda lib: lib.arange(0, 3, 1j),
     "arange of bools": lambda lib: lib.arange(3, dtype=lib.bool),
     # promotion
     "an integer tensor and a float number": lambda lib: lib.arange(2) < 0.5,
     "a number without dimensions does not widen": lambda lib: lib.ones(2) + lib.tensor(1.0, dtype=lib.float64),
     "a number of a higher kind does": lambda lib: lib.arange(2) + lib.tensor(0.5),
-    "a comparison with a number without dimensions": lambda lib: lib.tensor([0.1]) == lib.tensor(0.1, dtype=lib.float64),
+    "a comparison with a number without dimensions": lambda lib: (
+        lib.tensor([0.1]) == lib.tensor(0.1, dtype=lib.float64)
+    ),
 }
 
 

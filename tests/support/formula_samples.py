@@ -1,4 +1,4 @@
-# ruff: noqa: E501 - tables with a row per case read better unbroken
+# ruff: noqa: E501, PLC3002 - a table with a row per case; a lambda called at once gives a drawn value a name
 """Arguments of random shapes and layouts for every operator with a derivative formula, for numeric differentiation."""
 
 from __future__ import annotations
@@ -232,11 +232,19 @@ CASES: dict[str, Callable[[Sampler], Call]] = {
     "cumprod": lambda s: call(*along(s)),
     "sort": lambda s: call(*along(s), s.among(True, False)),
     "topk": lambda s: (lambda x, d: call(x, 1, d, s.among(True, False)))(*along(s, 1)),
-    "var.correction": lambda s: call(s.leaf((*s.shape(0, 2), 3), "plain"), (-1,), correction=s.among(0, 1, None), keepdim=s.among(True, False)),
-    "std.correction": lambda s: call(s.leaf((*s.shape(0, 2), 3), "plain"), (-1,), correction=s.among(0, 1, None), keepdim=s.among(True, False)),
-    "linalg_vector_norm": lambda s: (lambda x, d: call(x, s.among(2, 1, 3, 1.5, 0.5), (d,), s.among(True, False)))(*along(s, 1)),
+    "var.correction": lambda s: call(
+        s.leaf((*s.shape(0, 2), 3), "plain"), (-1,), correction=s.among(0, 1, None), keepdim=s.among(True, False)
+    ),
+    "std.correction": lambda s: call(
+        s.leaf((*s.shape(0, 2), 3), "plain"), (-1,), correction=s.among(0, 1, None), keepdim=s.among(True, False)
+    ),
+    "linalg_vector_norm": lambda s: (lambda x, d: call(x, s.among(2, 1, 3, 1.5, 0.5), (d,), s.among(True, False)))(
+        *along(s, 1)
+    ),
     "norm.Scalar": lambda s: call(s.leaf(nonempty(s)), s.among(2, 1, 3, 1.5)),
-    "norm.ScalarOpt_dim": lambda s: (lambda x, d: call(x, s.among(2, None, 3), (d,), s.among(True, False)))(*along(s, 1)),
+    "norm.ScalarOpt_dim": lambda s: (lambda x, d: call(x, s.among(2, None, 3), (d,), s.among(True, False)))(
+        *along(s, 1)
+    ),
     "_softmax": lambda s: call(*along(s), False),
     "_log_softmax": lambda s: call(*along(s), False),
     "mm": lambda s: call(*product(s, "ij", "jk")),
@@ -250,11 +258,19 @@ CASES: dict[str, Callable[[Sampler], Call]] = {
     "baddbmm": lambda s: call(*product(s, "bij", "bjk", "bik"), beta=s.among(1, 0.5), alpha=s.among(1, 2.0)),
     "view": viewed,
     "_unsafe_view": viewed,
-    "permute": lambda s: (lambda shape: call(s.leaf(shape), tuple(s.draw(st.permutations(range(len(shape)))))))(s.shape()),
+    "permute": lambda s: (lambda shape: call(s.leaf(shape), tuple(s.draw(st.permutations(range(len(shape)))))))(
+        s.shape()
+    ),
     "transpose.int": lambda s: (lambda shape: call(s.leaf(shape), s.dim(shape), s.dim(shape)))(s.shape()),
     "t": lambda s: call(s.leaf(s.shape(0, 2))),
-    "select.int": lambda s: (lambda x, d: call(x, d, s.among(0, -1)))(s.leaf((s.among(1, 2), s.among(1, 3))), s.among(0, 1, -1)),
-    "slice.Tensor": lambda s: (lambda shape: call(s.leaf(shape), s.dim(shape), s.among(None, 0, 1, -2, 5), s.among(None, 1, -1, 9), s.among(1, 2)))(s.shape(1)),
+    "select.int": lambda s: (lambda x, d: call(x, d, s.among(0, -1)))(
+        s.leaf((s.among(1, 2), s.among(1, 3))), s.among(0, 1, -1)
+    ),
+    "slice.Tensor": lambda s: (
+        lambda shape: call(
+            s.leaf(shape), s.dim(shape), s.among(None, 0, 1, -2, 5), s.among(None, 1, -1, 9), s.among(1, 2)
+        )
+    )(s.shape(1)),
     "expand": lambda s: (lambda shape: call(s.leaf(s.broadcast(shape)), shape))(s.shape()),
     "unsqueeze": lambda s: (lambda shape: call(s.leaf(shape), s.dim((*shape, 1))))(s.shape()),
     "squeeze": lambda s: call(s.leaf(s.shape())),
@@ -272,15 +288,24 @@ CASES: dict[str, Callable[[Sampler], Call]] = {
     "_to_copy": lambda s: call(s.leaf(s.shape()), dtype=s.dtype),
     "flip": lambda s: (lambda shape: call(s.leaf(shape), s.dims(shape)))(s.shape()),
     "roll": lambda s: (lambda shape: call(s.leaf(shape), (s.among(1, -1, 2),), (s.dim(shape),)))(s.shape(1)),
-    "repeat": lambda s: (lambda shape: call(s.leaf(shape), tuple([s.among(0, 1, 2) for _ in range(len(shape) + s.among(0, 1))])))(s.shape(0, 2)),
+    "repeat": lambda s: (
+        lambda shape: call(s.leaf(shape), tuple([s.among(0, 1, 2) for _ in range(len(shape) + s.among(0, 1))]))
+    )(s.shape(0, 2)),
     "cat": lambda s: joined(s, along_new=False),
     "stack": lambda s: joined(s, along_new=True),
     "tril": lambda s: call(s.leaf(s.shape(2)), s.among(0, 1, -1)),
     "triu": lambda s: call(s.leaf(s.shape(2)), s.among(0, 1, -1)),
     "diag_embed": lambda s: call(s.leaf(s.shape(1, 2)), s.among(0, 1, -1)),
     "constant_pad_nd": lambda s: call(s.leaf(nonempty(s, 2, 2)), s.among((1, 2), (0, -1), (1, 0, 0, 2), ()), 0.5),
-    "index.Tensor": lambda s: call(s.leaf((3, 2)), s.among([s.index((2,), 3)], [None, s.index((2, 1), 2)], [s.index((2,), 3), s.index((2,), 2)], [s.index((0,), 3)])),
-    "index_put": lambda s: call(s.leaf((3, 2)), [dt.tensor([2, 0])], s.leaf(s.among((2, 2), (2,), (), (1, 2))), s.among(True, False)),
+    "index.Tensor": lambda s: call(
+        s.leaf((3, 2)),
+        s.among(
+            [s.index((2,), 3)], [None, s.index((2, 1), 2)], [s.index((2,), 3), s.index((2,), 2)], [s.index((0,), 3)]
+        ),
+    ),
+    "index_put": lambda s: call(
+        s.leaf((3, 2)), [dt.tensor([2, 0])], s.leaf(s.among((2, 2), (2,), (), (1, 2))), s.among(True, False)
+    ),
     "index_select": lambda s: indexed(s, "index_select"),
     "index_add": lambda s: indexed(s, "index_add"),
     "gather": lambda s: indexed(s, "gather"),
@@ -295,40 +320,178 @@ CASES: dict[str, Callable[[Sampler], Call]] = {
     "nll_loss_forward": classified,
     "mse_loss": loss,
     "smooth_l1_loss": lambda s: loss(s, s.among(1.0, 0.4)),
-    "binary_cross_entropy_with_logits": lambda s: (lambda shape: call(s.leaf(shape), s.leaf(shape), None, None, s.among(0, 2)))(s.shape()),
+    "binary_cross_entropy_with_logits": lambda s: (
+        lambda shape: call(s.leaf(shape), s.leaf(shape), None, None, s.among(0, 2))
+    )(s.shape()),
     "embedding": lambda s: call(s.leaf((3, s.size())), s.index(s.shape(0, 2), 3), -1),
     "native_layer_norm": normalized,
-    "where.self": lambda s: (lambda shape: call(dt.arange(math.prod(shape)).reshape(shape) % 2 == 0, s.leaf(s.broadcast(shape)), s.leaf(s.broadcast(shape))))(s.shape()),
+    "where.self": lambda s: (
+        lambda shape: call(
+            dt.arange(math.prod(shape)).reshape(shape) % 2 == 0, s.leaf(s.broadcast(shape)), s.leaf(s.broadcast(shape))
+        )
+    )(s.shape()),
     "clamp": lambda s: call(s.leaf(s.shape()), s.among(None, -0.5), 0.51),
-    "div.Tensor_mode": lambda s: (lambda shape: call(s.leaf(shape), s.leaf(shape), rounding_mode=s.among(None, "floor", "trunc")))(s.shape()),
+    "div.Tensor_mode": lambda s: (
+        lambda shape: call(s.leaf(shape), s.leaf(shape), rounding_mode=s.among(None, "floor", "trunc"))
+    )(s.shape()),
     "div.Scalar_mode": lambda s: call(s.leaf(s.shape()), 0.7, rounding_mode=s.among(None, "floor", "trunc")),
     "gelu": lambda s: call(s.leaf(s.shape()), approximate=s.among("none", "tanh")),
     "elu": lambda s: call(s.leaf(s.shape()), s.among(1.0, 1.5), s.among(1.0, 2.0), s.among(1.0, 0.5)),
     "softplus": lambda s: call(s.leaf(s.shape()), s.among(1, 2), s.among(20, 1)),
     "threshold": lambda s: call(s.leaf(s.shape()), 0.1, 5.0),
     "_prelu_kernel": lambda s: (lambda shape: call(s.leaf(shape), s.leaf(shape)))(s.shape()),
-    "lerp.Scalar": lambda s: (lambda shape: call(s.leaf(shape), s.leaf(s.broadcast(shape)), s.among(0.3, 0.8)))(s.shape()),
+    "lerp.Scalar": lambda s: (lambda shape: call(s.leaf(shape), s.leaf(s.broadcast(shape)), s.among(0.3, 0.8)))(
+        s.shape()
+    ),
     "pow.Tensor_Scalar": lambda s: call(s.leaf(s.shape()), s.among(0, 1, 2, 3, -1, 0.5, 2.7)),
     "pow.Scalar": lambda s: call(s.among(0.7, 2), s.leaf(s.shape())),
 }
 """What arguments an operator gets; pointwise operators that are not here get operands that broadcast."""
 
 INTERVALS = {
-    **dict.fromkeys("sqrt rsqrt log log2 log10 log1p reciprocal pow.Tensor_Tensor pow.Tensor_Scalar div.Tensor div.Scalar addcdiv div.Tensor_mode div.Scalar_mode xlogy.Tensor atan2 hypot prod prod.dim_int cumprod norm.Scalar norm.ScalarOpt_dim linalg_vector_norm remainder.Tensor fmod.Tensor".split(), (0.3, 2.1)),
-    **dict.fromkeys("asin acos atanh".split(), (-0.8, 0.8)),
+    **dict.fromkeys(
+        [
+            "sqrt",
+            "rsqrt",
+            "log",
+            "log2",
+            "log10",
+            "log1p",
+            "reciprocal",
+            "pow.Tensor_Tensor",
+            "pow.Tensor_Scalar",
+            "div.Tensor",
+            "div.Scalar",
+            "addcdiv",
+            "div.Tensor_mode",
+            "div.Scalar_mode",
+            "xlogy.Tensor",
+            "atan2",
+            "hypot",
+            "prod",
+            "prod.dim_int",
+            "cumprod",
+            "norm.Scalar",
+            "norm.ScalarOpt_dim",
+            "linalg_vector_norm",
+            "remainder.Tensor",
+            "fmod.Tensor",
+        ],
+        (0.3, 2.1),
+    ),
+    **dict.fromkeys(["asin", "acos", "atanh"], (-0.8, 0.8)),
     "acosh": (1.3, 3.0),
 }
 """Where an operator's numbers lie; elsewhere from -1.6 to 1.8."""
 
 COMPLEX = set(
-    "add.Tensor add.Scalar sub.Tensor sub.Scalar rsub.Tensor rsub.Scalar mul.Tensor mul.Scalar div.Tensor div.Scalar neg abs sgn angle"
-    " reciprocal sqrt rsqrt exp log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh sigmoid expm1"
-    " _conj_physical addcmul addcdiv lerp.Tensor lerp.Scalar where.self masked_fill.Scalar masked_fill.Tensor pow.Tensor_Scalar"
-    " pow.Tensor_Tensor sum sum.dim_IntList mean mean.dim prod prod.dim_int cumsum cumprod var.correction std.correction mm bmm mv dot vdot"
-    " addmm addmv addbmm baddbmm view permute transpose.int t select.int slice.Tensor expand unsqueeze squeeze squeeze.dim squeeze.dims"
-    " unbind.int split.Tensor split_with_sizes diagonal as_strided alias clone _to_copy flip roll repeat cat stack tril triu diag_embed"
-    " constant_pad_nd index.Tensor index_put index_select index_add gather scatter.value scatter.src scatter_add masked_select take"
-    " linalg_vector_norm norm.Scalar".split()
+    [
+        "add.Tensor",
+        "add.Scalar",
+        "sub.Tensor",
+        "sub.Scalar",
+        "rsub.Tensor",
+        "rsub.Scalar",
+        "mul.Tensor",
+        "mul.Scalar",
+        "div.Tensor",
+        "div.Scalar",
+        "neg",
+        "abs",
+        "sgn",
+        "angle",
+        "reciprocal",
+        "sqrt",
+        "rsqrt",
+        "exp",
+        "log",
+        "log2",
+        "log10",
+        "log1p",
+        "sin",
+        "cos",
+        "tan",
+        "asin",
+        "acos",
+        "atan",
+        "sinh",
+        "cosh",
+        "tanh",
+        "asinh",
+        "acosh",
+        "atanh",
+        "sigmoid",
+        "expm1",
+        "_conj_physical",
+        "addcmul",
+        "addcdiv",
+        "lerp.Tensor",
+        "lerp.Scalar",
+        "where.self",
+        "masked_fill.Scalar",
+        "masked_fill.Tensor",
+        "pow.Tensor_Scalar",
+        "pow.Tensor_Tensor",
+        "sum",
+        "sum.dim_IntList",
+        "mean",
+        "mean.dim",
+        "prod",
+        "prod.dim_int",
+        "cumsum",
+        "cumprod",
+        "var.correction",
+        "std.correction",
+        "mm",
+        "bmm",
+        "mv",
+        "dot",
+        "vdot",
+        "addmm",
+        "addmv",
+        "addbmm",
+        "baddbmm",
+        "view",
+        "permute",
+        "transpose.int",
+        "t",
+        "select.int",
+        "slice.Tensor",
+        "expand",
+        "unsqueeze",
+        "squeeze",
+        "squeeze.dim",
+        "squeeze.dims",
+        "unbind.int",
+        "split.Tensor",
+        "split_with_sizes",
+        "diagonal",
+        "as_strided",
+        "alias",
+        "clone",
+        "_to_copy",
+        "flip",
+        "roll",
+        "repeat",
+        "cat",
+        "stack",
+        "tril",
+        "triu",
+        "diag_embed",
+        "constant_pad_nd",
+        "index.Tensor",
+        "index_put",
+        "index_select",
+        "index_add",
+        "gather",
+        "scatter.value",
+        "scatter.src",
+        "scatter_add",
+        "masked_select",
+        "take",
+        "linalg_vector_norm",
+        "norm.Scalar",
+    ]
 )
 """Operators that are differentiated with complex numbers too."""
 

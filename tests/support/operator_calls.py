@@ -168,7 +168,14 @@ class Caller:
                 named = {"approximate": ["none", "tanh"], "rounding_mode": ["floor", "trunc"]}
                 return r.choice(named.get(name, ["constant"]))
         if kind in ("int", "SymInt"):
-            is_dim = name.startswith("dim") or name in ("source", "destination", "axis0", "axis1", "start_dim", "end_dim")
+            is_dim = name.startswith("dim") or name in (
+                "source",
+                "destination",
+                "axis0",
+                "axis1",
+                "start_dim",
+                "end_dim",
+            )
             return self.dim() if is_dim else r.choice([0, 1, 2]) if name == "reduction" else r.randrange(-1, 4)
         return self.sizes(name)
 

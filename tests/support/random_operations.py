@@ -1,4 +1,3 @@
-# ruff: noqa: E501 - tables with a row per case read better unbroken
 """What the steps of random programs may be: each a function of the library, three operands and a number.
 
 Left out, or guarded, is what differs without mattering here: which of several errors an operator finds first for sizes
@@ -46,7 +45,9 @@ def with_scalar(names: str) -> None:
 def with_dim(names: str, *, keepdim: bool) -> None:
     for name in names.split():
         OPERATIONS[f"{name}(dim)"] = lambda lib, a, b, c, n, name=name: (
-            getattr(a.contiguous(), name)(dim(n), keepdim=n % 2 == 1) if keepdim else getattr(a.contiguous(), name)(dim(n))
+            getattr(a.contiguous(), name)(dim(n), keepdim=n % 2 == 1)
+            if keepdim
+            else getattr(a.contiguous(), name)(dim(n))
         )
 
 
@@ -63,6 +64,8 @@ with_scalar("add sub mul div pow eq lt gt ge ne add_ sub_ mul_ div_ pow_ fill_ _
 with_scalar("__rpow__ clamp clamp_ __radd__ __rmul__ __add__ __iadd__ __imul__")
 with_dim("sum mean prod amax amin max min argmax all any var std logsumexp", keepdim=True)
 with_dim("softmax log_softmax unsqueeze squeeze unbind flip sort", keepdim=False)
+
+
 def of_leaf(names: str) -> None:
     """Add steps of steps: only leaves are exact, of anything else a rounding error would decide."""
     for name in names.split():
@@ -224,7 +227,9 @@ OPERATIONS |= {
     "Function both": lambda lib, a, b, c, n: functions(lib)["both"].apply(a, b),
     "Function same": lambda lib, a, b, c, n: functions(lib)["same"].apply(a),
     "copy_": lambda lib, a, b, c, n: a.copy_(b.clone()),
-    "index_put_": lambda lib, a, b, c, n: a.index_put_((lib.tensor([0, 1]),), c.sum().to(a.dtype), n % 2 == 1) if a.ndim and a.shape[0] > 1 else None,
+    "index_put_": lambda lib, a, b, c, n: (
+        a.index_put_((lib.tensor([0, 1]),), c.sum().to(a.dtype), n % 2 == 1) if a.ndim and a.shape[0] > 1 else None
+    ),
     "index_put": lambda lib, a, b, c, n: a.index_put((lib.tensor([0, 0]),), b.to(a.dtype, copy=True), n % 2 == 1),
     "index_add": lambda lib, a, b, c, n: a.index_add(dim(n), lib.tensor([0, 1]), b) if a.ndim and b.ndim else None,
     "a[i, j]": lambda lib, a, b, c, n: a[n % 2, n % 3],
@@ -252,11 +257,17 @@ OPERATIONS |= {
     "softplus": lambda lib, a, b, c, n: lib.nn.functional.softplus(a.contiguous()),
     "leaky_relu": lambda lib, a, b, c, n: lib.nn.functional.leaky_relu(a.contiguous(), 0.1),
     "elu": lambda lib, a, b, c, n: lib.nn.functional.elu(a.contiguous()),
-    "mse_loss": lambda lib, a, b, c, n: lib.nn.functional.mse_loss(a, b, reduction="sum") if a.shape == b.shape else None,
+    "mse_loss": lambda lib, a, b, c, n: (
+        lib.nn.functional.mse_loss(a, b, reduction="sum") if a.shape == b.shape else None
+    ),
     "l1_loss": lambda lib, a, b, c, n: lib.nn.functional.l1_loss(a, b) if a.shape == b.shape else None,
     "linear": lambda lib, a, b, c, n: lib.nn.functional.linear(a, b) if a.ndim == b.ndim == 2 else None,
-    "layer_norm": lambda lib, a, b, c, n: lib.nn.functional.layer_norm(a, a.shape[-1:]) if a.ndim and a.shape[-1] > 2 else None,
-    "repeat_interleave by expand": lambda lib, a, b, c, n: a.unsqueeze(-1).expand(*a.shape, 2).reshape(*a.shape[:-1], -1) if a.ndim else None,
+    "layer_norm": lambda lib, a, b, c, n: (
+        lib.nn.functional.layer_norm(a, a.shape[-1:]) if a.ndim and a.shape[-1] > 2 else None
+    ),
+    "repeat_interleave by expand": lambda lib, a, b, c, n: (
+        a.unsqueeze(-1).expand(*a.shape, 2).reshape(*a.shape[:-1], -1) if a.ndim else None
+    ),
     "as_strided": lambda lib, a, b, c, n: a.as_strided((2,), (1,)) if a.is_contiguous() else None,
     "flatten.mul_": lambda lib, a, b, c, n: a.flatten().mul_(2) if a.is_contiguous() else None,
     "unflatten": lambda lib, a, b, c, n: a.unflatten(-1, (-1, 1)) if a.ndim else None,
@@ -270,6 +281,7 @@ OPERATIONS |= {
 def unrecorded_view(lib: Any, a: Any) -> Any:
     with lib.no_grad():
         return a.detach()[...]
+
 
 IN_PLACE = ("_", "_(scalar)", "= s", "= b", "= c", "(alpha)", "_ from ints", "_(tensor)", "(out=)")
 """How the names of operations end that may write to their first operand (or, for ``out=``, to another)."""

@@ -272,9 +272,7 @@ def run(lib: Any, program: Program) -> list[tuple[str, list[Any]]]:
         if SPOILT in outcomes[-1][1]:
             return outcomes
         born += [version(tensor) for tensor in pool[len(born) :]]
-    outcomes.append(
-        ("the pool at the end", [state(tensor, born=at) for tensor, at in zip(pool, born, strict=True)])
-    )
+    outcomes.append(("the pool at the end", [state(tensor, born=at) for tensor, at in zip(pool, born, strict=True)]))
     outcomes.append(("the gradients", differentiate(lib, program, leaves, pool)))
     return outcomes
 

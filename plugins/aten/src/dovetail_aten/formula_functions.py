@@ -101,6 +101,8 @@ def pow_backward_exponent(k: Any, grad: Any, self: Any, exponent: Any, result: A
         logarithm = math.log(self) if not isinstance(self, complex) and self > 0 else _complex_log(self, exponent)
         return k.mul(grad, k.conj(k.mul(result, logarithm)))
     constant = k.logical_and(k.eq(self, 0), k.ge(k.real(exponent), 0))
+    if "complex" in str(exponent.dtype) and "complex" not in str(self.dtype):
+        self = k.add(self, 0j)
     return k.mul(grad, k.conj(k.where(constant, 0, k.mul(result, k.log(self)))))
 
 

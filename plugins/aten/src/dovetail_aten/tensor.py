@@ -324,12 +324,13 @@ class Tensor(TensorMethods):
         """
         if self.dtype.is_floating_point or self.dtype.is_complex:
             raise TypeError(
-                "~ (operator.invert) is only implemented on integer and Boolean-type tensors. Compare it first: ~(x > 0)."
+                "~ (operator.invert) is only implemented on integer and Boolean-type tensors. "
+                "Compare it first: ~(x > 0)."
             )
         made: Tensor = aten.bitwise_not(self)
         return made
 
-    def where(self, condition: Tensor, other: Any) -> Tensor:  # type: ignore[override]
+    def where(self, condition: Tensor, other: Any) -> Tensor:
         """Return the tensor where `condition`, elsewhere `other`, a tensor or a number.
 
         The operator has the condition first, so that its function is no method as it is.

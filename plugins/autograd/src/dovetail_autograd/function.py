@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, NoReturn
 
-from dovetail_kernel.signature import GRAD, NORMAL, NO_GRAD, VIEW
+from dovetail_kernel.signature import GRAD, NO_GRAD, NORMAL, VIEW
 from dovetail_kernel.state import set_state, state
 from dovetail_kernel.tensor_base import TensorBase, wrap
 from dovetail_kernel.version import bump_version, share_version

@@ -158,8 +158,8 @@ def unpack_input(node: Node, name: str, value: Any) -> TensorBase | None:
         raise_modified(node, name)
     if not value._signature & GRAD and _had_history(node, name):
         raise RuntimeError(
-            "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_(). This is not supported, "
-            "please use out-of-place `.detach()` instead."
+            "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_(). This is not "
+            "supported, please use out-of-place `.detach()` instead."
         )
     tensor: TensorBase = value
     return tensor

@@ -307,5 +307,5 @@ class CopySlices(Node):
         return [result if self.next_edges[0] is not None else None, *others]
 
     def release(self) -> None:
-        """Let go of `fn`, which keeps what it saved: a result saved by it leads to it when it is differentiated again."""
+        """Let go of `fn`, which keeps what it saved: a saved result leads to it when that is differentiated again."""
         self.fn = None

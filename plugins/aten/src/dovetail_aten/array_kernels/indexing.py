@@ -148,8 +148,8 @@ def _define_along(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> N
         axis = wrap_dim(dim, self.ndim)
         if not self.ndim and index.size != 1:
             raise RuntimeError(
-                f"index_select(): Index to scalar can have only 1 value, got {index.size} value(s). Give it a dimension: "
-                "x.reshape(1)."
+                f"index_select(): Index to scalar can have only 1 value, got {index.size} value(s). Give it a "
+                "dimension: x.reshape(1)."
             )
         check_range(index, self.shape[axis] if self.ndim else 1)
         if not self.ndim:
