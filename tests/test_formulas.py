@@ -26,6 +26,9 @@ BODIES_ONLY = {
 }
 """Operators that are not compared with numeric differentiation, and why."""
 
+NO_DERIVATIVE = ("floor_divide", "floor_divide.Scalar")
+"""Operators whose formula says that there is none."""
+
 DOMAIN = {"asin": 0.3, "acos": 0.3, "atanh": 0.3, "acosh": 4.0}
 """Factors that bring the samples into the domain of an operator."""
 
@@ -42,7 +45,12 @@ def differentiable() -> list[str]:
     found = []
     for name in operators():
         formula = formula_of(name)
-        if formula is not None and formula.inputs and not name.startswith(RANDOM) and name.split(".")[0][-1] != "_":
+        if (
+            formula is not None
+            and formula.inputs
+            and not name.startswith((*RANDOM, *NO_DERIVATIVE))
+            and name.split(".")[0][-1] != "_"
+        ):
             found.append(name)
     return found
 

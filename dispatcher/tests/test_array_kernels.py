@@ -29,9 +29,17 @@ def pointwise(lib: Library) -> Iterator[Any]:
     promote = ("self", "other")
     registry.define_many(
         [
-            ("aa::add(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", "pointwise", "same", promote, (), None),
+            (
+                "aa::add(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
+                "pointwise",
+                "same",
+                promote,
+                (),
+                (),
+                None,
+            ),
             *[
-                (f"aa::{text}", "pointwise", "same", promote, (), "aa::add")
+                (f"aa::{text}", "pointwise", "same", promote, (), (), "aa::add")
                 for text in (
                     "add_(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)",
                     "add.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(b!) out) -> Tensor(b!)",

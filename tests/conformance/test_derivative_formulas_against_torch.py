@@ -241,6 +241,7 @@ SAMPLES = samples(torch)
 RANDOM_OR_SPECIAL = {
     "bernoulli", "bernoulli_.float", "normal_", "uniform_", "native_dropout", "copy_", "_to_copy", "expand", "zero_",
     "fill_.Scalar", "fill_.Tensor", "cat", "stack", "silu_backward", "log_sigmoid_backward",
+    "floor_divide", "floor_divide.Scalar",
 }  # fmt: skip
 """Checked end to end elsewhere: random, in place, on lists, broadcasting, or without a derivative in PyTorch."""
 

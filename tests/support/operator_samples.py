@@ -141,6 +141,8 @@ NO_INTEGERS = (
     "hardtanh",
     "_prelu",
     "lerp",
+    "hypot",
+    "logaddexp",
     "addcdiv",
 )
 

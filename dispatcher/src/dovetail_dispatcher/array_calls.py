@@ -16,6 +16,7 @@ from dovetail_kernel import (
     tensor_class,
 )
 from dovetail_kernel.signature import INFERENCE, NORMAL, ZERO_DIM
+from dovetail_kernel.state import dispatch_state
 from dovetail_kernel.tensor_base import new_tensor
 
 from .array_errors import broadcast_shape, shape_of_output_error
@@ -41,6 +42,16 @@ def array_wrapper(backend: Backend, base: int) -> Callable[[Any, TensorBase | No
         return tensor
 
     return wrap
+
+
+def dtype_of(backend: Backend) -> Callable[[Any], dtype]:
+    """Return the function that tells the dtype of one of the arrays of `backend`."""
+    dtype_bits = backend.arrays.dtype_bits
+
+    def find(array: Any) -> dtype:
+        return dtype_of_signature(dtype_bits[array.dtype])
+
+    return find
 
 
 def write_into(destination: TensorBase, array: Any, computed: dtype | None) -> None:
@@ -79,8 +90,10 @@ def write_out(out: TensorBase, array: Any) -> None:
     Raises
     ------
     RuntimeError
-        If the result cannot be cast to the dtype of `out`.
+        If the result cannot be cast to the dtype of `out`, or `out` is an inference tensor outside inference mode.
     """
+    if not out._signature & NORMAL and not dispatch_state().inference:
+        refuse_inference_write(out)
     arrays = out._backend.arrays
     if not isinstance(array, arrays.array_types):
         array = arrays.asarray(array)

@@ -66,14 +66,36 @@ def shape_of_output_error(own: tuple[int, ...], result: tuple[int, ...]) -> Runt
     )
 
 
+_INVERT = "If you are trying to invert a mask, use the `~` or `logical_not()` operator instead."
+_TWO_BOOLS = (
+    "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator "
+    "instead."
+)
 _REFUSED = {
-    "sub": "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` "
-    "operator instead.",
-    "rsub": "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` "
-    "operator instead.",
-    "neg": "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the "
-    "`~` or `logical_not()` operator instead.",
+    ("sub", "Bool"): _TWO_BOOLS,
+    ("rsub", "Bool"): _TWO_BOOLS,
+    ("neg", "Bool"): f"Negation, the `-` operator, on a bool tensor is not supported. {_INVERT}",
+    ("hardtanh", "Bool"): "Bool inputs not supported for hardtanh. Convert the tensor first.",
+    ("topk", "Bool"): "topk does not support bool dtypes. Convert it: x.to(dovetail.uint8).",
+    ("argmax", "Bool"): "argmax(): does not support bool input. Convert it: x.to(dovetail.uint8).",
+    ("argmin", "Bool"): "argmin(): does not support bool input. Convert it: x.to(dovetail.uint8).",
 }
+_NO_ORDER = {
+    "argmax": "argmax(): does not support complex input",
+    "argmin": "argmin(): does not support complex input",
+    "max": "max(): does not support complex input",
+    "min": "min(): does not support complex input",
+    "maximum": "maximum not implemented for complex tensors",
+    "minimum": "minimum not implemented for complex tensors",
+    "sort": "Sort does not support complex dtypes",
+    "topk": "topk does not support complex dtypes",
+}
+"""What PyTorch refuses complex numbers for with a RuntimeError."""
+
+
+def any_bool_error() -> RuntimeError:
+    """Return the error for an operator none of whose operands may be bool."""
+    return RuntimeError(f"Subtraction, the `-` operator, with a bool tensor is not supported. {_INVERT}")
 
 
 def unsupported_error(operator: str, dtypes: Sequence[str]) -> Exception:
@@ -91,9 +113,11 @@ def unsupported_error(operator: str, dtypes: Sequence[str]) -> Exception:
     Exception
         RuntimeError for what has no meaning (bool minus bool), NotImplementedError for what has no implementation.
     """
-    if operator in _REFUSED and "Bool" in dtypes:
-        return RuntimeError(_REFUSED[operator])
     named = dtypes[0] if dtypes else "?"
+    if (operator, named) in _REFUSED:
+        return RuntimeError(_REFUSED[operator, named])
+    if operator in _NO_ORDER and named.startswith("Complex"):
+        return RuntimeError(f"{_NO_ORDER[operator]}: they have no order. Compare real parts or absolute values.")
     return NotImplementedError(
         f"\"{operator}\" not implemented for '{named}'. Convert the operands to a dtype that it is defined for."
     )

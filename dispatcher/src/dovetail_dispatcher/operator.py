@@ -36,6 +36,9 @@ class Operator:
     kind, promotion, promote
         Shape and dtype rules: what kind of operator it is, the dtype that a pointwise one computes in, and the names of
         the arguments that take part in finding it.
+    refuses
+        Kinds of dtypes that no kernel of it computes in: ``"bool"``, ``"int"``, ``"float"``, ``"complex"``; or
+        ``"any_bool"``, if not even one of its operands may be bool.
     tags
         Tags of the definition.
     variant_of, variants
@@ -62,6 +65,7 @@ class Operator:
         "promotion",
         "redispatch_entries",
         "redispatch_routes",
+        "refuses",
         "routes",
         "tags",
         "variant_of",
@@ -79,6 +83,7 @@ class Operator:
         self.kind = "other"
         self.promotion = "none"
         self.promote: tuple[str, ...] = ()
+        self.refuses: tuple[str, ...] = ()
         self.tags: Sequence[Any] = ()
         self.defined_at: str | None = None
         self.definition: object = None
@@ -107,7 +112,7 @@ class Operator:
         self.redispatch_entries = {}
         self._schema = self._schema_text = self.defined_at = self._handle = None
         self.definition = self.formula = None
-        self.kind, self.promotion, self.promote, self.tags = "other", "none", (), ()
+        self.kind, self.promotion, self.promote, self.refuses, self.tags = "other", "none", (), (), ()
 
     @property
     def is_defined(self) -> bool:

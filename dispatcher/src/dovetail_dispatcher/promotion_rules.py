@@ -6,9 +6,15 @@ from collections.abc import Callable
 from typing import Any
 
 from dovetail_kernel import Backend, TensorBase, dtype, dtype_of_signature, get_default_dtype, result_dtype
+from dovetail_kernel import bool as bool_
 from dovetail_kernel.signature import DTYPE_MASK, PYTHON_SCALAR, ZERO_DIM
 
+from .array_errors import any_bool_error, unsupported_error
 from .numbers import category_of_number
+from .operator import Operator
+
+KINDS = ("bool", "int", "float", "complex")
+"""Promotion categories in words."""
 
 INT_TO_FLOAT = ("int_to_float",)
 """Promotion rules by which integers and bools compute in the default floating-point dtype."""
@@ -49,22 +55,69 @@ def common_dtype(tensors: tuple[TensorBase, ...], category: int = -1) -> dtype:
     )
 
 
-def promoter(backend: Backend, rule: str, category: int) -> Callable[..., tuple[list[Any], dtype]]:
-    """Return the function that casts the operands of a call to the dtype they compute in.
+def check_computes(op: Operator, computed: dtype) -> None:
+    """Refuse a dtype that no kernel of `op` computes in.
+
+    Raises
+    ------
+    NotImplementedError
+        Or the RuntimeError of PyTorch, where what is asked for has no meaning.
+    """
+    if op.refuses and KINDS[computed.category] in op.refuses:
+        raise unsupported_error(op.base_name.rstrip("_"), [computed.scalar_name])
+
+
+def check_operands(op: Operator, key: int) -> None:
+    """Refuse a call with `key` whose operands are of dtypes that `op` is not defined for.
+
+    Raises
+    ------
+    NotImplementedError, RuntimeError
+        As `check_computes`.
+    """
+    common = static_dtype(key)
+    if "any_bool" in op.refuses and (key & bool_.bit or category_of_number(key & PYTHON_SCALAR) == 0):
+        raise unsupported_error(op.base_name.rstrip("_"), ["Bool"]) if common is bool_ else any_bool_error()
+    if common is not None:
+        check_computes(op, computing_dtype(common, op.promotion))
+
+
+def promoter(backend: Backend, op: Operator, category: int) -> Callable[..., tuple[list[Any], dtype]]:
+    """Return the function that casts the operands of a call of `op` to the dtype they compute in.
 
     `category` is that of a Python number among the operands, -1 if there is none.
 
     It takes tensors and returns their arrays, in order, and that dtype.
     """
-    arrays = backend.arrays
+    arrays, rule = backend.arrays, op.promotion
 
     def promote(*tensors: TensorBase) -> tuple[list[Any], dtype]:
+        if rule == "exact":
+            check_exact(op, tensors)
         wanted = computing_dtype(common_dtype(tensors, category), rule)
+        check_computes(op, wanted)
         native = arrays.native_dtypes[wanted]
         bit = wanted.bit
         return [t.array if t._signature & bit else arrays.cast(t.array, native) for t in tensors], wanted
 
     return promote
+
+
+def check_exact(op: Operator, tensors: tuple[TensorBase, ...]) -> None:
+    """Refuse operands of different dtypes.
+
+    Raises
+    ------
+    RuntimeError
+        Naming the first two that differ.
+    """
+    first = tensors[0].dtype
+    for name, tensor in zip(op.promote[1:], tensors[1:], strict=False):
+        if tensor.dtype is not first:
+            raise RuntimeError(
+                f"{op.base_name.rstrip('_')}: expected dtype {first.name} for `{name}` but got dtype "
+                f"{tensor.dtype.name}. Convert it first: {name}.to(dovetail.{first.name})."
+            )
 
 
 def check_writable_as(result: dtype, destination: dtype) -> None:
@@ -83,6 +136,7 @@ def check_writable_as(result: dtype, destination: dtype) -> None:
 
 
 __all__ = [
+    "check_operands",
     "check_writable_as",
     "common_dtype",
     "computing_dtype",

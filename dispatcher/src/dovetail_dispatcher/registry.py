@@ -144,9 +144,9 @@ def define(
 
 
 def define_many(
-    rows: Iterable[tuple[str, str, str, tuple[str, ...], tuple[Any, ...], str | None]], location: str
+    rows: Iterable[tuple[str, str, str, tuple[str, ...], tuple[str, ...], tuple[Any, ...], str | None]], location: str
 ) -> None:
-    """Define a generated table: rows of schema text, kind, promotion, promote, tags and functional operator.
+    """Define a generated table: rows of schema text, kind, promotion, promote, refuses, tags, functional operator.
 
     The texts (with namespace) were checked when they were generated, and are parsed when first looked at. An in-place
     or ``out=`` variant names its functional operator (``"aten::add.Tensor"``), which stands before it in the table.
@@ -159,7 +159,7 @@ def define_many(
     undos: list[Undo] = []
     with lock:
         try:
-            for text, kind, promotion, promote, tags, functional in rows:
+            for text, kind, promotion, promote, refuses, tags, functional in rows:
                 name, _, overload = text[: text.index("(")].partition(".")
                 op = _operator(name, overload)
                 if op.is_defined:
@@ -167,7 +167,7 @@ def define_many(
                 token = object()
                 keep(_undo_definition(op, token), undos)
                 op.forget_routes()
-                op.kind, op.promotion, op.promote, op.tags = kind, promotion, promote, tags
+                op.kind, op.promotion, op.promote, op.refuses, op.tags = kind, promotion, promote, refuses, tags
                 op.define(text, location, token)
                 if functional is not None:
                     op.variant_of = find_or_throw(*functional.split(".", 1))

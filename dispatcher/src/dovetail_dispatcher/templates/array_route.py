@@ -35,6 +35,7 @@ from dovetail_kernel.signature import DTYPE_MASK, INFERENCE, NORMAL, PYTHON_SCAL
 from ..array_calls import (
     array_wrapper,
     check_overlap,
+    dtype_of,
     on_backend,
     refuse_inference_write,
     write_into,
@@ -44,7 +45,7 @@ from ..array_errors import call_error
 from ..kernels import Kernel
 from ..numbers import category_of_number, number_cache
 from ..operator import Operator
-from ..promotion_rules import check_writable_as, computing_dtype, promoter, static_dtype
+from ..promotion_rules import check_operands, check_writable_as, computing_dtype, promoter, static_dtype
 from .arguments import OPTIONAL_TENSOR, TENSOR, TENSOR_LIST, array_expression, is_tensor_like, parameter, spelling
 from .entry import numbers_allowed, symbol
 from .source import RouteText
@@ -116,6 +117,8 @@ class _ArrayRoute:
             for argument in self.inputs:
                 if is_tensor_like(argument):
                     self.add(f"{parameter(argument)} = on_backend({parameter(argument)})")
+        if self.op.refuses:
+            check_operands(self.op, self.key)
         if self.op.promote and self.tensors:
             self.promote()
 
@@ -125,7 +128,7 @@ class _ArrayRoute:
         if common is None:
             names = [parameter(a) for a in operands]
             category = category_of_number(self.key & PYTHON_SCALAR)
-            self.bind(promote=promoter(self.backend, self.op.promotion, category))
+            self.bind(promote=promoter(self.backend, self.op, category))
             self.add(f"({''.join(f'{name}_array, ' for name in names)}), computed = promote({', '.join(names)})")
             self.expressions.update({a.name: f"{parameter(a)}_array" for a in operands})
             self.text.promoted = True
@@ -260,7 +263,7 @@ class _ArrayRoute:
 
     def signature(self, array: str) -> str:
         """Return the text of the signature of a tensor around `array`."""
-        wanted = self.wanted
+        wanted = None if self.op.promotion == "operands" else self.wanted
         if wanted is not None and self.op.promotion == "bool_result":
             wanted = bool_
         if wanted is not None and not (self.op.promotion == "complex_to_real" and wanted.is_complex):
@@ -297,8 +300,9 @@ class _ArrayRoute:
                 self.add(f"if {local}._storage is not None and {local}._storage is {name}._storage:")
                 self.add(f"    check_overlap({name}, {local})")
         into = self.kernel.into
-        own_dtype = self.wanted is not None and not self.text.promoted and self.op.promotion != "bool_result"
-        if self.wanted is not None and self.op.promotion != "bool_result":
+        settled = self.wanted is not None and self.op.promotion not in ("bool_result", "operands")
+        own_dtype = settled and not self.text.promoted
+        if settled:
             self.check_cast()
         self.bind(write_into=write_into)
         if into is not None and own_dtype:
@@ -316,11 +320,12 @@ class _ArrayRoute:
             self.guarded(self.chosen(direct, self.quiet(call, into_any or self.kernel.fn)))
         else:
             self.call("array")
-            computed = (
-                "computed"
-                if self.text.promoted and self.wanted is None and self.op.promotion != "bool_result"
-                else "None"
-            )
+            computed = "None"
+            if self.op.promotion in ("none", "operands") and self.op.variant_of is not None:
+                self.bind(dtype_of=dtype_of(self.backend))
+                computed = "dtype_of(array)"
+            elif self.text.promoted and self.wanted is None and self.op.promotion != "bool_result":
+                computed = "computed"
             self.guarded([f"write_into({name}, array, {computed})"])
         self.count_write(name)
         self.text.results = [name] if self.schema.returns else []
@@ -329,8 +334,12 @@ class _ArrayRoute:
         """Refuse at once what the key alone shows to be uncastable."""
         assert self.wanted is not None
         bits = self.key & DTYPE_MASK
-        if not bits & (bits - 1):
-            check_writable_as(self.wanted, dtype_of_signature(bits))
+        if bits & (bits - 1):
+            return
+        if self.op.promotion == "complex_to_real" and self.wanted.is_complex:
+            name = self.op.base_name.rstrip("_")
+            raise RuntimeError(f"In-place {name} is not supported for complex tensors. Use the out-of-place operator.")
+        check_writable_as(self.wanted, dtype_of_signature(bits))
 
     def count_write(self, name: str) -> None:
         self.bind(VersionCounter=VersionCounter)

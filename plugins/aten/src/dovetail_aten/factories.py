@@ -184,7 +184,7 @@ def full(
         raise TypeError(
             f"full(): argument 'size' (position 1) must be tuple of ints, not {type(size).__name__}. Give (n,)."
         )
-    shape = shape_of("full", tuple(size), None)
+    shape = shape_of("full", (size,), None)
     value = _number(fill_value)
     if dtype is None and out is None:
         dtype = scalar_dtype(scalar_category(value))
@@ -424,6 +424,11 @@ def check_range(start: Any, end: Any, step: Any) -> None:
     RuntimeError
         In PyTorch's words.
     """
+    for number in (start, end, step):
+        if isinstance(number, complex):
+            raise RuntimeError(
+                f"value cannot be converted to type double without overflow: {number!r}. Give real bounds."
+            )
     if step == 0:
         raise RuntimeError(f"step must be nonzero: the range {start} -> {end} would never end")
     if not all(-_INFINITY < bound < _INFINITY for bound in (start, end)):

@@ -101,6 +101,8 @@ def pow_backward_exponent(k: Any, grad: Any, self: Any, exponent: Any, result: A
         logarithm = math.log(self) if not isinstance(self, complex) and self > 0 else _complex_log(self, exponent)
         return k.mul(grad, k.conj(k.mul(result, logarithm)))
     constant = k.logical_and(k.eq(self, 0), k.ge(k.real(exponent), 0))
+    if "complex" in str(exponent.dtype) and "complex" not in str(self.dtype):
+        self = k.add(self, 0j)
     return k.mul(grad, k.conj(k.where(constant, 0, k.mul(result, k.log(self)))))
 
 
@@ -126,6 +128,13 @@ def angle_backward(k: Any, grad: Any, self: Any) -> Any:
     size = k.abs(self)
     turn = k.mul(self, 1j)
     return k.where(k.eq(size, 0), 0, k.mul(k.div(turn, k.mul(size, size)), grad))
+
+
+def acosh_backward(k: Any, grad: Any, self: Any) -> Any:
+    """Gradient of acosh. The root of ``self² - 1`` has another branch cut than acosh; its factors have the same."""
+    if "complex" not in str(self.dtype):
+        return k.mul(grad, k.rsqrt(k.sub(k.mul(self, self), 1)))
+    return k.mul(grad, k.conj(k.mul(k.rsqrt(k.sub(self, 1)), k.rsqrt(k.add(self, 1)))))
 
 
 def clamp_backward(k: Any, grad: Any, self: Any, min: Any, max: Any) -> Any:
@@ -201,7 +210,7 @@ def elu_double_backward(
         bend = k.mul(grad_output, input_scale)
     else:
         bend = k.mul(k.mul(k.exp(k.mul(x, input_scale)), input_scale * input_scale * alpha * scale), grad_output)
-    return k.where(k.lt(x, 0) if not is_result else k.le(x, 0), k.mul(grad, bend), 0)
+    return k.where(k.lt(x, 0), k.mul(grad, bend), 0)
 
 
 def softplus_double_backward(k: Any, grad: Any, self: Any, beta: Any, threshold: Any) -> Any:
@@ -256,7 +265,7 @@ def evenly_distribute_backward(k: Any, grad: Any, self: Any, result: Any) -> Any
     """Gradient of max() and min() over everything: ties share it."""
     mask = k.logical_and(k.ne(self, self), k.ne(result, result))
     mask = k.logical_or(k.eq(self, result), mask)
-    return k.div(k.mul(mask, grad), k.sum(mask))
+    return k.where(mask, k.div(grad, k.sum(mask)), 0)
 
 
 def value_selecting_reduction_backward(

@@ -371,6 +371,32 @@ class Tensor(TensorMethods):
             )
         return self.array.__cuda_array_interface__
 
+    # -- operators whose methods are not their functions ---------------------------------------------------------
+
+    def __invert__(self) -> Tensor:
+        """Return the complement of integers, the negation of bools.
+
+        Raises
+        ------
+        TypeError
+            For other dtypes.
+        """
+        if self.dtype.is_floating_point or self.dtype.is_complex:
+            raise TypeError(
+                "~ (operator.invert) is only implemented on integer and Boolean-type tensors. "
+                "Compare it first: ~(x > 0)."
+            )
+        made: Tensor = aten.bitwise_not(self)
+        return made
+
+    def where(self, condition: Tensor, other: Any) -> Tensor:
+        """Return the tensor where `condition`, elsewhere `other`, a tensor or a number.
+
+        The operator has the condition first, so that its function is no method as it is.
+        """
+        made: Tensor = aten.where(condition, self, other)
+        return made
+
     # -- conversion ----------------------------------------------------------------------------------------------
 
     def to(self, *args: Any, **kwargs: Any) -> Any:

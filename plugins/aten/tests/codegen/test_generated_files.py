@@ -107,8 +107,8 @@ def test_rows_carry_schema_rules_and_the_functional_operator(library: codegen.Li
     exec(codegen.generate(library)["registrations.py"], namespace)
     rows = namespace["OPERATORS"]
     assert isinstance(rows, tuple)
-    assert rows[1] == ("vision::dim(Tensor self) -> Tensor", "other", "none", (), (), None)
-    assert rows[2][5] == "vision::dim"
+    assert rows[1] == ("vision::dim(Tensor self) -> Tensor", "other", "none", (), (), (), None)
+    assert rows[2][6] == "vision::dim"
     assert namespace["COMPOSITES"] == (("vision::dim", "CompositeImplicitAutograd", "vision.composites.tone", "dim"),)
 
 

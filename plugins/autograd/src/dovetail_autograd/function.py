@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, NoReturn
 
-from dovetail_kernel.signature import GRAD, NO_GRAD, VIEW
+from dovetail_kernel.signature import GRAD, NO_GRAD, NORMAL, VIEW
 from dovetail_kernel.state import set_state, state
 from dovetail_kernel.tensor_base import TensorBase, wrap
 from dovetail_kernel.version import bump_version, share_version
@@ -16,7 +16,7 @@ from .autograd_meta import gradient_edge
 from .function_node import DIFFERENTIABLE, FunctionNode, no_backward
 from .node import next_sequence_nr
 from .recording import needs_extras
-from .views import CreationMeta, rebase_history, set_view, view_info
+from .views import CreationMeta, check_inplace, rebase_history, set_view, view_info
 
 
 class FunctionMeta(type):
@@ -193,6 +193,7 @@ class _Outputs:
                     "Some elements marked as dirty during the forward method were not returned as output. The inputs "
                     "that are modified inplace must all be outputs of the Function."
                 )
+            bump_version(tensor)
             self.check_dirty(tensor)
         tensors = [value for value in values if isinstance(value, TensorBase)]
         metadata = [(tuple(tensor.array.shape), tensor.array.dtype) for tensor in tensors]
@@ -213,8 +214,12 @@ class _Outputs:
         return tuple(made)
 
     def check_dirty(self, tensor: TensorBase) -> None:
+        if not self.recording:
+            return
+        if tensor._signature & VIEW:
+            check_inplace(tensor, True)
         edge = gradient_edge(tensor)
-        if self.recording and edge is not None and edge[0].is_leaf:
+        if edge is not None and edge[0].is_leaf:
             raise RuntimeError(
                 "a leaf Variable that requires grad has been used in an in-place operation. Do it on a clone."
             )
@@ -222,9 +227,9 @@ class _Outputs:
     def wrap_tensor(self, value: TensorBase, output_nr: int, is_dirty: bool) -> TensorBase:
         node = self.node
         is_input = any([value is given for given in self.inputs])
-        skips = any([value is each for each in node.non_differentiable or ()]) or not value._signature & DIFFERENTIABLE
+        is_listed = any([value is each for each in node.non_differentiable or ()])
+        skips = is_listed or not value._signature & DIFFERENTIABLE
         if is_dirty:
-            bump_version(value)
             if self.recording and not skips:
                 rebase_history(value, node, output_nr)
             return value
@@ -232,8 +237,11 @@ class _Outputs:
             source = value
             value = _alias(source)
             info = view_info(source)
-            if not skips:
-                self.attach(value, output_nr)
+            if is_listed:
+                return value
+            if source._signature & NORMAL and (self.recording or gradient_edge(source) is None):
+                if not skips:
+                    self.attach(value, output_nr)
                 set_view(value, info.base if info is not None else source, CreationMeta.IN_CUSTOM_FUNCTION)
             return value
         if skips or not self.recording:
@@ -255,6 +263,7 @@ class _Outputs:
 def _alias(tensor: TensorBase) -> TensorBase:
     """Return a new tensor with the memory and version of `tensor`."""
     twin = wrap(tensor.array, tensor._backend, type(tensor))
+    twin._signature = tensor._signature & ~(GRAD | VIEW)
     twin._storage = tensor.untyped_storage()
     twin._counter = share_version(tensor)
     return twin

@@ -198,6 +198,10 @@ class Recording:
             run_below_autograd(below)
         before = self.before()
         after = self.after()
+        if self.written is not None and self.key & DTYPE_MASK & ~DIFFERENTIABLE:
+            # What is written to may be of integers, which have no gradient.
+            tensor = parameter(self.written)
+            after = [f"if {tensor}._signature & DIFFERENTIABLE:", *[f"    {line}" for line in after]]
         if self.is_sure:
             below.lines[:] = [*before, *below.lines, *after]
         else:

@@ -14,7 +14,7 @@ from . import calls
 from .autograd_meta import AutogradMeta, gradient_edge, requires_grad, retain_on_node
 from .flatten import flatten
 from .node import Node, next_sequence_nr
-from .saved import current_version
+from .saved import SECOND_TIME, current_version
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -115,6 +115,8 @@ def view_grad_fn(tensor: TensorBase) -> Node | None:
         if requires_grad(info.base):
             if info.creation_meta is not CreationMeta.DEFAULT:
                 raise _forbidden_view(tensor, info, "its base or another view of its base has been")
+            # First, since whoever keeps the gradient of the view asks for its node again.
+            info.attr_version = version
             _regenerate(tensor, info.base)
         info.attr_version = version
     node: Node | None = tensor._grad_fn
@@ -263,10 +265,11 @@ class CopySlices(Node):
     """Node of a base whose view was written in place by `fn`: the gradient of the viewed part goes through `fn`."""
 
     __slots__ = ("base_stride", "fn", "offset", "size", "stride")
+    is_formula = True
 
     def __init__(self, base: TensorBase, view: TensorBase, fn: Node) -> None:
         edge = gradient_edge(base)
-        self.fn = fn
+        self.fn: Node | None = fn
         self.base_stride = list(base.stride())
         self.size = list(view.array.shape)
         self.stride = list(view.stride())
@@ -286,14 +289,17 @@ class CopySlices(Node):
         grad = grads[0]
         if grad is None:
             return [None] * len(self.next_edges)
+        fn = self.fn
+        if fn is None:
+            raise RuntimeError(SECOND_TIME)
         # In the layout of the base, so that the view's strides find its elements in the gradient too.
         result = calls.operator("empty_strided", "default")(
             list(grad.array.shape), self.base_stride, dtype=grad.dtype, device=grad.device
         )
         result = calls.operator("copy_", "default")(result, grad)
         part = calls.operator("as_strided", "default")(result, self.size, self.stride, self.offset)
-        returned: Any = self.fn.apply_tensors(calls.clone(part))
-        own, *others = flatten(self.fn, returned)
+        returned: Any = fn.apply_tensors(calls.clone(part))
+        own, *others = flatten(fn, returned)
         if own is None:
             calls.operator("zero_", "default")(part)
         else:
@@ -301,5 +307,5 @@ class CopySlices(Node):
         return [result if self.next_edges[0] is not None else None, *others]
 
     def release(self) -> None:
-        """Free what `fn` saved."""
-        self.fn.release()
+        """Let go of `fn`, which keeps what it saved: a saved result leads to it when that is differentiated again."""
+        self.fn = None

@@ -129,6 +129,9 @@ class CpuArrays(ArrayBackend):
         """Return a copy of `array` with another dtype; of complex numbers, the real part in a real one."""
         # NumPy makes numbers, not arrays, of reductions over everything.
         found = np.asarray(array)
+        if found.base is not None and 0 in found.strides:
+            # Expanded: NumPy would put the dimensions that share memory innermost.
+            return np.array(_without_imaginary(found, native_dtype), native_dtype, order="C")
         made: np.ndarray[Any, Any] = _astype(_without_imaginary(found, native_dtype), native_dtype)
         return made
 

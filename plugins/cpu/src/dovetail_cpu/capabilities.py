@@ -65,8 +65,8 @@ class CpuCapabilities:
         return np.empty(tuple(shape), native_dtype)
 
     def clone(self, array: Any) -> Array:
-        """Return a new array with the same elements, in the same order of strides."""
-        return np.array(array, order="K")
+        """Return a new array with the same elements, in the same order of strides; of an expanded one, in C order."""
+        return np.array(array, order="C" if array.base is not None and 0 in array.strides else "K")
 
     def contiguous(self, array: Any) -> Array:
         """Return `array`, or a copy of it in C order."""

@@ -89,7 +89,9 @@ def _define_rectifiers(xp: Any, kernel: KernelTable, capabilities: Capabilities,
 
     def own_number(array: Any, value: Any) -> Any:
         """Return `value` in the dtype of `array`; an integer array cuts fractions off."""
-        return numbers.like(array, int(value) if array.dtype in precision.integral else value)
+        if array.dtype in precision.integral:
+            return numbers.like(array, int(value) if math.isfinite(value) else value)
+        return numbers.like(array, value)
 
     @kernel.named("relu")
     def relu(self: Any) -> Any:
@@ -97,7 +99,7 @@ def _define_rectifiers(xp: Any, kernel: KernelTable, capabilities: Capabilities,
 
     @kernel.named("threshold")
     def threshold(self: Any, threshold: Any, value: Any) -> Any:
-        return xp.where(xp.less_equal(self, own_number(self, threshold)), own_number(self, value), self)
+        return xp.where(xp.less_equal(self, numbers.fitting(self, threshold)), numbers.fitting(self, value), self)
 
     @kernel.named("threshold_backward")
     def threshold_backward(grad_output: Any, self: Any, threshold: Any) -> Any:
@@ -366,6 +368,7 @@ def _define_softmax(xp: Any, kernel: KernelTable, capabilities: Capabilities) ->
             own = self.dtype
             if own in full and not half_to_float:
                 return function(self, dim)
+            axis_of(self, dim)
             refuse(name, own, half_to_float)
             result = function(self.astype(single), dim)
             return result if half_to_float else result.astype(own)

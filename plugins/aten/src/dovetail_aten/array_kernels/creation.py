@@ -11,7 +11,7 @@ from dovetail_kernel import channels_last, get_default_dtype, preserve_format, s
 from dovetail_kernel.dtype import COMPLEX, FLOAT
 
 from ..capabilities import Capabilities
-from .operands import Numbers
+from .operands import Numbers, check_representable
 from .table import KernelTable
 
 
@@ -67,18 +67,8 @@ def _define_filled(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> 
     def ones(size: Sequence[int], *, dtype: Any = None, **options: Any) -> Any:
         return xp.ones(check_size(size), dtype or default_float(capabilities))
 
-    def check_representable(value: Any, dtype: Any) -> None:
-        kind = dtypes[dtype]
-        fits = kind.category == COMPLEX or not isinstance(value, complex)
-        if fits and kind.category < FLOAT and kind is not bool_ and isinstance(value, (int, float)):
-            bits = 8 * kind.itemsize - kind.is_signed
-            # A negative number fits an unsigned dtype, as in C.
-            fits = -(1 << bits) <= value < 1 << bits if math.isfinite(value) else False
-        if not fits:
-            raise RuntimeError(f"value cannot be converted to type {kind.name} without overflow: {value!r}")
-
     def filled(shape: tuple[int, ...], value: Any, dtype: Any) -> Any:
-        check_representable(value, dtype)
+        check_representable(value, dtypes[dtype])
         return xp.full(shape, capabilities.number(value, dtype), dtype)
 
     @kernel.named("full")
@@ -151,7 +141,16 @@ def _define_ranges(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> 
         return places.astype(dtype, copy=False)
 
     def arange(start: Any, end: Any, step: Any, dtype: Any) -> Any:
-        if step == 0:
+        for number in (start, end, step):
+            if isinstance(number, complex):
+                raise RuntimeError(
+                    f"value cannot be converted to type double without overflow: {number!r}. Give a real number."
+                )
+        if dtype is not None and (dtypes[dtype].category == COMPLEX or dtypes[dtype] is bool_):
+            raise NotImplementedError(
+                f"\"arange\" not implemented for '{dtypes[dtype].scalar_name}'. Ask for a real number dtype."
+            )
+        if not abs(step) > 0:
             raise RuntimeError("step must be nonzero")
         if not (math.isfinite(start) and math.isfinite(end)):
             raise RuntimeError(f"unsupported range: {start} -> {end}")
@@ -161,7 +160,9 @@ def _define_ranges(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> 
             dtype = native_dtypes[scalar_dtype(max(1, *map(scalar_category, (start, end, step))))]
         if dtypes[dtype].category < FLOAT:
             start, end, step = int(start), int(end), int(step)
-            length = -((start - end) // step)
+            if step == 0 and start != end:
+                raise RuntimeError("step must be nonzero, but is less than 1 for an integer dtype")
+            length = -((start - end) // (step or 1))
         else:
             length = math.ceil((end - start) / step)
         return progression(start, step, length, dtype)

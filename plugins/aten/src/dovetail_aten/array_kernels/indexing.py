@@ -130,12 +130,12 @@ def _define_along(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> N
     numbers, dtypes = Numbers(capabilities), capabilities.dtypes
 
     def check_vector(name: str, index: Any) -> None:
+        if index.ndim > 1:
+            raise IndexError(f"{name}(): Index is supposed to be a vector, but has {index.ndim} dimensions")
         if dtypes[index.dtype] not in (int32, int64):
             raise RuntimeError(
                 f"{name}(): Expected dtype int32 or int64 for index, but got {dtypes[index.dtype].scalar_name}"
             )
-        if index.ndim > 1:
-            raise IndexError(f"{name}(): Index is supposed to be a vector, but has {index.ndim} dimensions")
 
     def check_range(index: Any, size: int) -> None:
         if index.size and (bool(xp.amin(index) < 0) or bool(xp.amax(index) >= size)):
@@ -146,6 +146,11 @@ def _define_along(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> N
     def index_select(self: Any, dim: int, index: Any) -> Any:
         check_vector("index_select", index)
         axis = wrap_dim(dim, self.ndim)
+        if not self.ndim and index.size != 1:
+            raise RuntimeError(
+                f"index_select(): Index to scalar can have only 1 value, got {index.size} value(s). Give it a "
+                "dimension: x.reshape(1)."
+            )
         check_range(index, self.shape[axis] if self.ndim else 1)
         if not self.ndim:
             return capabilities.clone(self)
@@ -162,6 +167,10 @@ def _define_along(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> N
                 "have the same scalar type"
             )
         index = index.reshape(-1)
+        if source.ndim and axis >= source.ndim:
+            raise RuntimeError(
+                f"index_add_(): Indexing dim {axis} is out of bounds of the source tensor with dim {source.ndim}"
+            )
         along = source.shape[axis] if source.ndim else 1
         expected = list(self.shape)
         if self.ndim:
@@ -181,7 +190,7 @@ def _define_along(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> N
             source = source * numbers.like(source, alpha)
         if not self.ndim:
             return xp.add(self, source)
-        return capabilities.index_add(self, axis, index, source)
+        return capabilities.index_add(capabilities.contiguous(self), axis, index, source)
 
     @kernel.named("embedding")
     def embedding(
@@ -203,7 +212,7 @@ def _define_along(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> N
         grad_output: Any, indices: Any, num_weights: int, padding_idx: int, scale_grad_by_freq: bool
     ) -> Any:
         width = grad_output.shape[-1]
-        flat, rows = indices.reshape(-1), grad_output.reshape(-1, width)
+        flat, rows = indices.reshape(-1), grad_output.reshape(indices.size, width)
         if padding_idx >= 0:
             kept = flat != padding_idx
             flat, rows = flat[kept], rows[kept]
@@ -245,16 +254,21 @@ def _define_scatter(xp: Any, kernel: KernelTable, capabilities: Capabilities) ->
                         f"self {list(self.shape)} apart from dimension {axis}"
                     )
             self = self[tuple([_ALL if each == axis else slice(n) for each, n in enumerate(index.shape)])]
-        return xp.take_along_axis(self, index, axis)
+        return capabilities.contiguous(xp.take_along_axis(self, index, axis))
 
     def scattered(name: str, self: Any, dim: int, index: Any, source: Any, accumulate: bool) -> Any:
         axis = wrap_dim(dim, self.ndim)
+        is_array = hasattr(source, "dtype")
+        if is_array and source.dtype != self.dtype:
+            raise RuntimeError(f"{name}(): Expected self.dtype to be equal to src.dtype. Convert one of them.")
+        self = capabilities.contiguous(self)
         if not index.size:
             return capabilities.clone(self)
         check_index(name, self, index, axis)
-        is_array = hasattr(source, "dtype")
-        if is_array and source.dtype != self.dtype:
-            raise RuntimeError(f"{name}(): Expected self.dtype to be equal to src.dtype")
+        if is_array and max(source.ndim, 1) != max(index.ndim, 1):
+            raise RuntimeError(
+                "Index tensor must have the same number of dimensions as src tensor. Reshape one of them."
+            )
         fits = all([n <= size for d, (n, size) in enumerate(zip(index.shape, self.shape, strict=False)) if d != axis])
         if is_array and max(source.ndim, 1) == max(index.ndim, 1):
             fits = fits and all([n <= size for n, size in zip(index.shape, source.shape, strict=False)])
@@ -270,7 +284,7 @@ def _define_scatter(xp: Any, kernel: KernelTable, capabilities: Capabilities) ->
             source = source.reshape(-1) if not source.ndim else source
             source = source[tuple([slice(n) for n in index.shape])]
         else:
-            source = numbers.like(self, source)
+            source = numbers.fitting(self, source)
         return capabilities.scatter(self, axis, index, source, accumulate).reshape(shape)
 
     @kernel.named("scatter.src", "scatter.value")

@@ -2,17 +2,41 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
 from dovetail_kernel import bfloat16, float16, float32, get_default_dtype, int64, result_dtype
-from dovetail_kernel.dtype import COMPLEX, FLOAT
+from dovetail_kernel import bool as bool_
+from dovetail_kernel.dtype import COMPLEX, FLOAT, dtype
 
 from ..capabilities import Capabilities
 
 _CACHED_NUMBERS = 1024
 _CATEGORIES: dict[type, int] = {bool: 0, int: 1, float: 2, complex: 3}
+
+
+def check_representable(value: Any, kind: dtype) -> None:
+    """Refuse a number that a dtype cannot hold.
+
+    Raises
+    ------
+    RuntimeError
+        In PyTorch's words.
+    """
+    if kind is bool_ or kind.category == COMPLEX:
+        return
+    fits = not isinstance(value, complex)
+    if fits and kind.category < FLOAT:
+        limit = 1 << 8 * kind.itemsize - kind.is_signed
+        # A negative int fits an unsigned dtype, as in C.
+        least = 0 if isinstance(value, float) and not kind.is_signed else -limit
+        fits = math.isfinite(value) and least <= value <= limit - 1
+    if not fits:
+        raise RuntimeError(
+            f"value cannot be converted to type {kind.name} without overflow: {value!r}. Convert the tensor first."
+        )
 
 
 class Numbers:
@@ -29,7 +53,13 @@ class Numbers:
         key = (value, value.__class__, native_dtype)
         known = self._known.get(key)
         if known is None:
-            known = self._number(value, native_dtype)
+            try:
+                known = self._number(value, native_dtype)
+            except (OverflowError, ValueError) as error:
+                raise RuntimeError(
+                    f"value cannot be converted to type {self._dtypes[native_dtype].name} without overflow: {value!r}. "
+                    "Convert the tensor first."
+                ) from error
             # -0.0 == 0.0, and a NaN is never found again.
             if value == value and (value or not isinstance(value, (float, complex))):
                 if len(self._known) >= _CACHED_NUMBERS:
@@ -40,6 +70,17 @@ class Numbers:
     def like(self, array: Any, value: Any) -> Any:
         """Return `value` as an operand of the dtype of `array`."""
         return self.of_dtype(value, array.dtype)
+
+    def fitting(self, array: Any, value: Any) -> Any:
+        """Return `value`, which is to be stored in it, as an operand of the dtype of `array`.
+
+        Raises
+        ------
+        RuntimeError
+            If the dtype cannot hold it.
+        """
+        check_representable(value, self._dtypes[array.dtype])
+        return self.like(array, value)
 
     def pair(self, array: Any, value: Any) -> tuple[Any, Any]:
         """Return an array and a number, or another array, with one dtype.

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from dovetail_kernel import result_dtype
+from dovetail_kernel import bool as bool_
+from dovetail_kernel import result_dtype, uint8
 from dovetail_kernel.dtype import COMPLEX
 
 from ..capabilities import Capabilities
@@ -70,35 +71,56 @@ def _define_sums(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> No
     numbers, precision = Numbers(capabilities), Precision(capabilities)
     add, subtract, multiply = xp.add, xp.subtract, xp.multiply
 
-    def scaled(array: Any, alpha: Any) -> Any:
-        if alpha == 1 and alpha is not True:
-            return array
-        if isinstance(alpha, float) and getattr(array, "dtype", None) in precision.integral:
+    def check_alpha(alpha: Any, dtype: Any) -> None:
+        if isinstance(alpha, bool) and dtype != xp.bool_:
+            raise RuntimeError("Boolean alpha only supported for Boolean results. Give an int.")
+        if isinstance(alpha, float | complex) and dtype in precision.integral:
             raise RuntimeError(
                 "For integral input tensors, argument alpha must not be a floating point number. "
                 "Give an int, or convert the tensor first."
             )
-        return multiply(*numbers.pair(array, alpha)) if hasattr(array, "dtype") else array * alpha
+        if isinstance(alpha, complex) and dtype not in precision.complex:
+            raise RuntimeError(
+                "For non-complex input tensors, argument alpha must not be a complex number. Convert the tensor first."
+            )
+
+    def scaled(array: Any, alpha: Any) -> Any:
+        if alpha == 1 and alpha is not True:
+            return array
+        if not hasattr(array, "dtype"):
+            return array * alpha
+        check_alpha(alpha, array.dtype)
+        return multiply(array, numbers.like(array, alpha))
+
+    def times(array: Any, value: Any) -> Any:
+        return array if value == 1 else multiply(array, numbers.fitting(array, value))
+
+    def scaled_number(array: Any, number: Any, alpha: Any) -> Any:
+        if alpha == 1 and alpha is not True:
+            return number
+        own = numbers.pair(array, number)[0].dtype
+        check_alpha(alpha, own)
+        return number * alpha
 
     @kernel.named("add.Tensor", plain=add, into=add)
     def add_(self: Any, other: Any, *, alpha: Any = 1) -> Any:
-        return add(self, other if alpha == 1 else scaled(other, alpha))
+        return add(self, scaled(other, alpha))
 
     @kernel.named("sub.Tensor", plain=subtract, into=subtract)
     def sub(self: Any, other: Any, *, alpha: Any = 1) -> Any:
-        return subtract(self, other if alpha == 1 else scaled(other, alpha))
+        return subtract(self, scaled(other, alpha))
 
     @kernel.named("rsub.Tensor")
     def rsub(self: Any, other: Any, *, alpha: Any = 1) -> Any:
-        return subtract(other, self if alpha == 1 else scaled(self, alpha))
+        return subtract(other, scaled(self, alpha))
 
     @kernel.named("add.Scalar")
     def add_number(self: Any, other: Any, alpha: Any = 1) -> Any:
-        return add(*numbers.pair(self, other if alpha == 1 else other * alpha))
+        return add(*numbers.pair(self, scaled_number(self, other, alpha)))
 
     @kernel.named("sub.Scalar")
     def sub_number(self: Any, other: Any, alpha: Any = 1) -> Any:
-        return subtract(*numbers.pair(self, other if alpha == 1 else other * alpha))
+        return subtract(*numbers.pair(self, scaled_number(self, other, alpha)))
 
     @kernel.named("rsub.Scalar")
     def rsub_number(self: Any, other: Any, alpha: Any = 1) -> Any:
@@ -111,7 +133,7 @@ def _define_sums(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> No
 
     @kernel.named("addcmul")
     def addcmul(self: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
-        return add(self, scaled(multiply(tensor1, tensor2), value))
+        return add(self, times(multiply(tensor1, tensor2), value))
 
     @kernel.named("addcdiv")
     def addcdiv(self: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
@@ -120,7 +142,7 @@ def _define_sums(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> No
                 "Integer division with addcdiv is no longer supported. Use "
                 "self + value * trunc(tensor1 / tensor2), or convert to a floating-point dtype."
             )
-        return add(self, scaled(xp.true_divide(tensor1, tensor2), value))
+        return add(self, times(xp.true_divide(tensor1, tensor2), value))
 
     @kernel.named("lerp.Tensor")
     @precision.widened
@@ -145,10 +167,12 @@ def _define_quotients(xp: Any, kernel: KernelTable, capabilities: Capabilities) 
     divide, floor_divide, multiply, trunc = xp.true_divide, xp.floor_divide, xp.multiply, xp.trunc
 
     def check_divisor(array: Any, divisor: Any) -> None:
-        if array.dtype in precision.integral and bool(xp.any(divisor == 0)):
+        if array.size and array.dtype in precision.integral and bool(xp.any(divisor == 0)):
             raise RuntimeError("ZeroDivisionError: division of an integer by zero. Convert to a floating-point dtype.")
 
     def divide_mode(self: Any, other: Any, rounding_mode: str | None) -> Any:
+        if rounding_mode is not None and self.dtype == xp.bool_ and other.dtype == xp.bool_:
+            raise NotImplementedError(f"\"div_{rounding_mode}\" not implemented for 'Bool'. Convert to a number dtype.")
         if rounding_mode is None:
             return divide(numbers.as_float(self), numbers.as_float(other))
         if rounding_mode == "trunc":
@@ -335,7 +359,7 @@ def _define_complex(xp: Any, kernel: KernelTable, capabilities: Capabilities) ->
 
 
 def _define_choices(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
-    numbers, precision = Numbers(capabilities), Precision(capabilities)
+    numbers = Numbers(capabilities)
     maximum, minimum, where = xp.maximum, xp.minimum, xp.where
 
     def promoted(*operands: Any) -> list[Any]:
@@ -371,7 +395,17 @@ def _define_choices(xp: Any, kernel: KernelTable, capabilities: Capabilities) ->
     def clamp_max(self: Any, max: Any) -> Any:
         return minimum(*numbers.pair(self, max))
 
-    kernel("where.self", where)
+    @kernel.named("where.self")
+    def where_(condition: Any, self: Any, other: Any) -> Any:
+        kind = capabilities.dtypes[condition.dtype]
+        if kind is uint8:
+            condition = condition != 0
+        elif kind is not bool_:
+            raise RuntimeError(
+                f"where expected condition to be a boolean tensor, but got a tensor with dtype {kind.scalar_name}. "
+                "Convert it: condition != 0."
+            )
+        return where(condition, self, other)
 
     def check_mask(mask: Any) -> None:
         if mask.dtype != xp.bool_:
@@ -383,13 +417,7 @@ def _define_choices(xp: Any, kernel: KernelTable, capabilities: Capabilities) ->
     @kernel.named("masked_fill.Scalar")
     def masked_fill(self: Any, mask: Any, value: Any) -> Any:
         check_mask(mask)
-        if isinstance(value, complex) and self.dtype not in precision.complex:
-            raise RuntimeError(
-                f"value cannot be converted to type {capabilities.dtypes[self.dtype].name} without "
-                f"overflow: {value!r}. "
-                "Convert the tensor first."
-            )
-        return where(mask, numbers.like(self, value), self)
+        return where(mask, numbers.fitting(self, value), self)
 
     @kernel.named("masked_fill.Tensor")
     def masked_fill_array(self: Any, mask: Any, value: Any) -> Any:

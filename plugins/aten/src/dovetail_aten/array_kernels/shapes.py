@@ -66,7 +66,7 @@ def _define_copies(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> 
 
     @kernel.named("fill_.Scalar")
     def fill_number(self: Any, value: Any) -> Any:
-        return numbers.like(self, value)
+        return numbers.fitting(self, value)
 
     @kernel.named("fill_.Tensor")
     def fill(self: Any, value: Any) -> Any:
@@ -119,7 +119,7 @@ def _define_joins(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> N
         taking_part = [array for array in tensors if array.shape != (0,)] or tensors
         axis = wrap_dim(dim, taking_part[0].ndim)
         try:
-            return xp.concatenate(taking_part, axis)
+            return capabilities.contiguous(xp.concatenate(taking_part, axis))
         except ValueError as error:
             raise cat_error([array.shape for array in taking_part], axis) or error from None
 
@@ -157,6 +157,8 @@ def cat_error(shapes: Sequence[Sequence[int]], axis: int) -> RuntimeError | None
 
 
 def _define_orders(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
+    numbers = Numbers(capabilities)
+
     @kernel.named("flip")
     def flip(self: Any, dims: Sequence[int]) -> Any:
         axes = wrap_dims(dims, self.ndim) if dims else ()
@@ -168,12 +170,18 @@ def _define_orders(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> 
     def roll(self: Any, shifts: int | Sequence[int], dims: int | Sequence[int] = ()) -> Any:
         shifts = (shifts,) if isinstance(shifts, int) else shifts
         dims = (dims,) if isinstance(dims, int) else dims
+        if not shifts:
+            raise RuntimeError("`shifts` required: give at least one.")
+        if dims and not self.ndim:
+            raise IndexError(f"Dimension specified as {dims[0]} but tensor has no dimensions. Leave out dims.")
         if not dims and len(shifts) == 1:
             flat = self.reshape(-1)
             return roll(flat, shifts, (0,)).reshape(self.shape)
         if len(shifts) != len(dims):
             raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
         result = self
+        if not self.size:
+            return capabilities.clone(self)
         for shift, dim in zip(shifts, dims, strict=True):
             axis = wrap_dim(dim, self.ndim)
             size = self.shape[axis] if self.ndim else 0
@@ -220,6 +228,8 @@ def _define_orders(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> 
             shape[dim] = size + low + high
             take[dim] = slice(max(-low, 0), size - max(-high, 0))
             put[dim] = slice(max(low, 0), shape[dim] - max(high, 0))
+        if value:
+            value = numbers.fitting(self, value)
         return capabilities.embed(self[tuple(take)], tuple(shape), tuple(put), value)
 
 

@@ -238,6 +238,8 @@ def _define_pieces(kernel: KernelTable) -> None:
 
     @kernel.named("split_with_sizes")
     def split_with_sizes(self: Any, split_sizes: Sequence[int], dim: int = 0) -> list[Any]:
+        if not self.ndim:
+            raise RuntimeError("split expects at least a 1-dimensional tensor. Give it a dimension: x.reshape(1).")
         axis = wrap_dim(dim, self.ndim)
         size = self.shape[axis]
         if any(length < 0 for length in split_sizes):

@@ -88,7 +88,7 @@ class Derivative:
         """Whether there is an array body that can be simpler where all arguments, and hence the results, are real."""
         function = self.function
         keeps_real = function.kind == "matmul" or (
-            function.kind == "pointwise" and function.promotion in ("same", "int_to_float")
+            function.kind == "pointwise" and function.promotion in ("same", "exact", "operands", "int_to_float")
         )
         conjugates = any([formula.rewritten.real_text != formula.rewritten.text for formula in self.formulas])
         return self.has_array_body and keeps_real and conjugates

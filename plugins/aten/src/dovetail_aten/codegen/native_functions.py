@@ -13,7 +13,8 @@ from .errors import DeclarationError, Location
 from .variants import SchemaKind, derive_variant, schema_kind
 
 KINDS = ("pointwise", "reduction", "view", "matmul", "factory", "random", "inplace_only", "composite", "other")
-PROMOTIONS = ("none", "same", "int_to_float", "bool_result", "complex_to_real")
+PROMOTIONS = ("none", "same", "exact", "operands", "int_to_float", "bool_result", "complex_to_real")
+REFUSED_KINDS = ("bool", "int", "float", "complex", "any_bool")
 VARIANTS = ("function", "method")
 PYTHON_MODULES = ("nn", "linalg", "fft", "special")
 TAGS = (
@@ -24,7 +25,8 @@ TAGS = (
 )  # fmt: skip
 COMPOSITE_KEYS = {"implicit": "CompositeImplicitAutograd", "explicit": "CompositeExplicitAutograd"}
 _KEYS = {
-    "func", "variants", "python_module", "kind", "promotion", "promote", "autogen", "composite", "derived_from", "tags",
+    "func", "variants", "python_module", "kind", "promotion", "promote", "refuses", "autogen", "composite",
+    "derived_from", "tags",
 }  # fmt: skip
 _PROMOTED_SCALARS = ("self", "other", "exponent", "min", "max")
 
@@ -45,6 +47,8 @@ class NativeFunction:
         Submodule in which the function is public; ``""``: at the top.
     kind, promotion, promote
         Rules of shapes and dtypes; `promote` are the arguments that take part in promotion.
+    refuses
+        Kinds of dtypes that it is not defined for.
     composite
         ``(dispatch key, function name)`` of a composite kernel, or None.
     derived_from
@@ -62,6 +66,7 @@ class NativeFunction:
     kind: str
     promotion: str
     promote: tuple[str, ...]
+    refuses: tuple[str, ...]
     composite: tuple[str, str] | None
     derived_from: str | None
     tags: tuple[str, ...]
@@ -176,6 +181,7 @@ def _read(entry: Entry) -> list[NativeFunction]:
         kind=kind,
         promotion=promotion,
         promote=_promote(entry, schema, kind, promotion),
+        refuses=_refuses(entry),
         composite=composite,
         derived_from=entry.text("derived_from") or None,
         tags=_tags(entry, schema),
@@ -258,6 +264,15 @@ def _promote(entry: Entry, schema: FunctionSchema, kind: str, promotion: str) ->
     return tuple(promoted)
 
 
+def _refuses(entry: Entry) -> tuple[str, ...]:
+    given = entry.names("refuses")
+    if unknown := [name for name in given if name not in REFUSED_KINDS]:
+        raise DeclarationError(
+            entry.lines["refuses"], f"illegal dtypes '{', '.join(unknown)}'.", f"They are: {', '.join(REFUSED_KINDS)}."
+        )
+    return given
+
+
 def _tags(entry: Entry, schema: FunctionSchema) -> tuple[str, ...]:
     tags = set(entry.names("tags"))
     if unknown := sorted(tags - set(TAGS)):
@@ -303,6 +318,7 @@ def _derive(function: NativeFunction, name: str, entry: Entry) -> NativeFunction
         kind=function.kind,
         promotion=function.promotion,
         promote=function.promote,
+        refuses=function.refuses,
         composite=composite,
         derived_from=function.name,
         tags=_with_automatic_tags(set(function.tags) - {"core", "pt2_compliant_tag"} | {"generated"}, schema),

@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from dovetail_aten._generated import functions as F
 
-subtract = F.sub
-subtract_ = F.sub_
+
+def subtract(self: Any, other: Any, alpha: Any = 1) -> Any:
+    """Return ``self - alpha * other``; of two tensors and of a tensor and a number, whose `alpha` is positional."""
+    return F.sub(self, other, alpha=alpha)
+
+
+def subtract_(self: Any, other: Any, alpha: Any = 1) -> Any:
+    """Subtract ``alpha * other`` from `self` in place."""
+    return F.sub_(self, other, alpha=alpha)
+
+
 multiply = F.mul
 multiply_ = F.mul_
 divide = F.div

@@ -10,12 +10,16 @@ from dovetail_aten._generated import functions as F
 
 def hstack(tensors: Sequence[Any]) -> Any:
     """Return `tensors` side by side: along dimension 1, vectors along 0."""
+    if not tensors:
+        raise RuntimeError("hstack expects a non-empty TensorList: give at least one tensor.")
     each = [F.reshape(tensor, (1,)) if tensor.ndim == 0 else tensor for tensor in tensors]
     return F.cat(each, 0 if each[0].ndim == 1 else 1)
 
 
 def vstack(tensors: Sequence[Any]) -> Any:
     """Return `tensors` on top of each other, vectors as rows."""
+    if not tensors:
+        raise RuntimeError("vstack expects a non-empty TensorList: give at least one tensor.")
     return F.cat([_rows(tensor) for tensor in tensors], 0)
 
 

@@ -22,7 +22,7 @@ def linear(input: Any, weight: Any, bias: Any = None) -> Any:
         )
     if len(shape) <= 2 and bias is None:
         return matmul(input, F.t(weight))
-    flat = F.reshape(input, (-1, shape[-1])) if len(shape) > 1 else F.unsqueeze(input, 0)
+    flat = F.reshape(input, (math.prod(shape[:-1]), shape[-1])) if len(shape) > 1 else F.unsqueeze(input, 0)
     if bias is not None and bias.ndim == 1:
         product = F.addmm(bias, flat, F.t(weight))
         return F.view(product, (*shape[:-1], weight.shape[0]))
@@ -104,5 +104,6 @@ def inner(self: Any, other: Any) -> Any:
             f"{list(self.shape)} and {list(other.shape)}. Transpose one of them."
         )
     size = self.shape[-1]
-    product = F.mm(F.reshape(self, (-1, size)), F.t(F.reshape(other, (-1, size))))
+    rows, columns = math.prod(self.shape[:-1]), math.prod(other.shape[:-1])
+    product = F.mm(F.reshape(self, (rows, size)), F.t(F.reshape(other, (columns, size))))
     return F.reshape(product, (*self.shape[:-1], *other.shape[:-1]))

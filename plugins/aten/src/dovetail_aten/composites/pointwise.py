@@ -33,6 +33,12 @@ def _bool() -> Any:
     return dovetail_kernel.bool
 
 
+def _int64() -> Any:
+    import dovetail_kernel
+
+    return dovetail_kernel.int64
+
+
 def conj(self: Any) -> Any:
     """Return the complex conjugate; a real tensor itself."""
     return F._conj_physical(self) if self.dtype.is_complex else self
@@ -85,7 +91,7 @@ def where_scalar_scalar(condition: Any, self: Any, other: Any) -> Any:
 
 def where_condition(condition: Any) -> Any:
     """Return the indices of the true elements, one tensor per dimension."""
-    return F.unbind(F.nonzero(condition), 1)
+    return F.unbind(F.nonzero(condition if condition.ndim else F.unsqueeze(condition, 0)), 1)
 
 
 def _number(value: Any, tensors: Iterable[Any]) -> Any:
@@ -110,6 +116,8 @@ def isclose(self: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equ
         return close
     if not is_float and str(self.dtype).endswith("bool"):
         return close
+    if not self.dtype.is_signed:
+        self, other = F.to(self, dtype=_int64()), F.to(other, dtype=_int64())
     error = F.abs(F.sub(self, other))
     within = F.logical_and(isfinite(error), F.le(error, F.add(F.abs(F.mul(other, rtol)), atol)))
     return F.logical_or(close, within)

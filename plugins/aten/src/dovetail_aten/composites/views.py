@@ -210,31 +210,29 @@ def sum_to_size(self: Any, size: Sequence[int]) -> Any:
         )
     dims = [d for d in range(len(shape)) if d < extra or (size[d - extra] == 1 and shape[d] != 1)]
     if not dims:
-        return F.alias(self)
+        return self
     summed = F.sum(self, tuple(dims), True)
     return F.view(summed, size) if extra else summed
 
 
 def numpy_T(self: Any) -> Any:
     """Return `self` with its dimensions in the opposite order."""
-    if self.ndim == 2:
-        return F.t(self)
     return F.permute(self, list(range(self.ndim - 1, -1, -1)))
 
 
 def mT(self: Any) -> Any:
     """Return the transposes of the matrices in the last two dimensions."""
-    return F.transpose(_matrices(self, "tensor.mT"), -2, -1)
+    return F.transpose(_matrices(self, "tensor.mT"), -2, -1) if self.ndim else self
 
 
 def mH(self: Any) -> Any:
     """Return the adjoints of the matrices in the last two dimensions."""
-    return F.conj(F.transpose(_matrices(self, "tensor.mH"), -2, -1))
+    return adjoint(self, "tensor.mH")
 
 
-def adjoint(self: Any) -> Any:
-    """Return the adjoints of the matrices in the last two dimensions."""
-    return F.conj(F.transpose(_matrices(self, "tensor.adjoint()"), -2, -1))
+def adjoint(self: Any, called: str = "tensor.adjoint()") -> Any:
+    """Return the adjoints of the matrices in the last two dimensions; a tensor without dimensions is its own."""
+    return F.conj(F.transpose(_matrices(self, called), -2, -1) if self.ndim else self)
 
 
 def matrix_H(self: Any) -> Any:
@@ -243,7 +241,7 @@ def matrix_H(self: Any) -> Any:
         raise RuntimeError(
             f"tensor.H is only supported on matrices (2-D tensors). Got {self.ndim}-D tensor. Consider using mH."
         )
-    return F.conj(F.t(self))
+    return F.conj(F.transpose(self, 0, 1) if self.ndim else self)
 
 
 def _matrices(tensor: Any, what: str) -> Any:

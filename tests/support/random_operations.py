@@ -1,0 +1,287 @@
+"""What the steps of random programs may be: each a function of the library, three operands and a number.
+
+Left out, or guarded, is what differs without mattering here: which of several errors an operator finds first for sizes
+of zero and tensors without dimensions, signs of zeros, composites whose parts PyTorch chooses by size (einsum, products
+of more than two dimensions), the memory order of reductions and cumulative sums, partial writes before an error, values
+that overlap the destination, and gradients of complex numbers that PyTorch has not got.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+SCALARS = [2, 0.5, -1, 1.5, 3, -0.5, 0, 1]
+DIMS = [0, -1, 1, 0, -2, 2]
+
+Operation = Callable[[Any, Any, Any, Any, int], Any]
+OPERATIONS: dict[str, Operation] = {}
+
+
+def scalar(number: int) -> Any:
+    return SCALARS[number % len(SCALARS)]
+
+
+def dim(number: int) -> int:
+    return DIMS[number % len(DIMS)]
+
+
+def unary(names: str) -> None:
+    for name in names.split():
+        OPERATIONS[name] = lambda lib, a, b, c, n, name=name: getattr(a, name)()
+
+
+def binary(names: str) -> None:
+    for name in names.split():
+        OPERATIONS[name] = lambda lib, a, b, c, n, name=name: getattr(a, name)(b)
+
+
+def with_scalar(names: str) -> None:
+    for name in names.split():
+        OPERATIONS[f"{name}(scalar)"] = lambda lib, a, b, c, n, name=name: getattr(a, name)(scalar(n))
+
+
+def with_dim(names: str, *, keepdim: bool) -> None:
+    for name in names.split():
+        OPERATIONS[f"{name}(dim)"] = lambda lib, a, b, c, n, name=name: (
+            getattr(a.contiguous(), name)(dim(n), keepdim=n % 2 == 1)
+            if keepdim
+            else getattr(a.contiguous(), name)(dim(n))
+        )
+
+
+def write(tensor: Any, index: Any, value: Any) -> None:
+    tensor[index] = value
+
+
+unary("relu sigmoid tanh exp log sqrt abs neg sin cos square log1p expm1 logical_not")
+unary("isnan clone t contiguous flatten squeeze sum mean prod amax amin max min argmax all any var std norm")
+unary("relu_ exp_ sqrt_ neg_ zero_ sigmoid_ tanh_ unbind double half float tril triu atan")
+binary("add sub mul div pow maximum minimum mm dot outer eq lt gt ge ne")
+binary("add_ sub_ mul_ div_ pow_ view_as __rsub__ __rtruediv__ bmm")
+with_scalar("add sub mul div pow eq lt gt ge ne add_ sub_ mul_ div_ pow_ fill_ __rsub__ __rtruediv__")
+with_scalar("__rpow__ clamp clamp_ __radd__ __rmul__ __add__ __iadd__ __imul__")
+with_dim("sum mean prod amax amin max min argmax all any var std logsumexp", keepdim=True)
+with_dim("softmax log_softmax unsqueeze squeeze unbind flip sort", keepdim=False)
+
+
+def of_leaf(names: str) -> None:
+    """Add steps of steps: only leaves are exact, of anything else a rounding error would decide."""
+    for name in names.split():
+        OPERATIONS[name] = lambda lib, a, b, c, n, name=name: getattr(a, name)() if a.is_leaf else None
+
+
+of_leaf("sign floor trunc round ceil")
+OPERATIONS |= {
+    "erf": lambda lib, a, b, c, n: a.contiguous().erf(),
+    "cumsum": lambda lib, a, b, c, n: a.contiguous().cumsum(dim(n)),
+    "cumprod": lambda lib, a, b, c, n: a.contiguous().cumprod(dim(n)),
+    "remainder": lambda lib, a, b, c, n: a.remainder(b) + 0.0,
+    "fmod": lambda lib, a, b, c, n: a.fmod(scalar(n)) + 0.0,
+    "add(alpha)": lambda lib, a, b, c, n: lib.add(a, b, alpha=scalar(n)),
+    "sub(alpha)": lambda lib, a, b, c, n: a.sub(b, alpha=scalar(n)),
+    "clamp(min)": lambda lib, a, b, c, n: a.clamp(min=scalar(n)),
+    "where": lambda lib, a, b, c, n: lib.where(a > scalar(n), b.contiguous(), c.contiguous()),
+    "where(scalar)": lambda lib, a, b, c, n: lib.where(a < b, c, scalar(n)),
+    "lerp": lambda lib, a, b, c, n: lib.lerp(a, b.to(a.dtype), c.to(a.dtype)),
+    "lerp(scalar)": lambda lib, a, b, c, n: lib.lerp(a, b.to(a.dtype), 0.5),
+    "addmm": lambda lib, a, b, c, n: lib.addmm(a, b, c, beta=scalar(n)),
+    "addcmul": lambda lib, a, b, c, n: lib.addcmul(a, b, c, value=scalar(n)),
+    "addcdiv": lambda lib, a, b, c, n: lib.addcdiv(a, b, c, value=scalar(n)),
+    "cat": lambda lib, a, b, c, n: (
+        lib.cat([a, b, c], dim(n)) if a.ndim == b.ndim == c.ndim > 0 and min(a.numel(), b.numel(), c.numel()) else None
+    ),
+    "stack": lambda lib, a, b, c, n: lib.stack([a, b, c][: 2 + n % 2], dim(n)),
+    "sum(dims)": lambda lib, a, b, c, n: a.sum((0, dim(n))),
+    "mean(dims)": lambda lib, a, b, c, n: a.mean((-1, -2), keepdim=n % 2 == 0),
+    "sum(dtype)": lambda lib, a, b, c, n: a.sum(dtype=lib.float64),
+    "view": lambda lib, a, b, c, n: a.contiguous().view(-1),
+    "view(shape)": lambda lib, a, b, c, n: a.contiguous().view(3, -1),
+    "reshape": lambda lib, a, b, c, n: a.reshape(-1, [1, 2, 3][n % 3]),
+    "select": lambda lib, a, b, c, n: a.select(dim(n), n % 3),
+    "narrow": lambda lib, a, b, c, n: a.narrow(dim(n), n % 2, 1 + n % 2),
+    "expand": lambda lib, a, b, c, n: a.expand(2, -1, 3).mul(1) if n % 2 else a.expand(2, 3).mul(1),
+    "transpose": lambda lib, a, b, c, n: a.transpose(0, dim(n)),
+    "permute": lambda lib, a, b, c, n: a.permute(*[(1, 0), (2, 0, 1), (0,), (-1, 0)][n % 4]),
+    "movedim": lambda lib, a, b, c, n: a.movedim(0, dim(n)),
+    "diagonal": lambda lib, a, b, c, n: a.diagonal(n % 3 - 1),
+    "split": lambda lib, a, b, c, n: a.split(1 + n % 3, dim(n)),
+    "chunk": lambda lib, a, b, c, n: a.chunk(1 + n % 3, dim(n)),
+    "repeat": lambda lib, a, b, c, n: a.repeat(2, 1 + n % 2),
+    "roll": lambda lib, a, b, c, n: a.roll(1, dim(n)) if a.ndim and a.numel() else None,
+    "topk": lambda lib, a, b, c, n: a.topk(1 + n % 2, dim(n)),
+    "to": lambda lib, a, b, c, n: a.to([lib.float64, lib.float32, lib.float16, lib.int64][n % 4]),
+    "a[i]": lambda lib, a, b, c, n: a[n % 3],
+    "a[i:]": lambda lib, a, b, c, n: a[n % 3 :: 1 + n % 2],
+    "a[..., i]": lambda lib, a, b, c, n: a[..., n % 3],
+    "a[None]": lambda lib, a, b, c, n: a[None],
+    "a[:, i:]": lambda lib, a, b, c, n: a[:, 1 + n % 2 :],
+    "a[list]": lambda lib, a, b, c, n: a[[0, n % 3, 0]],
+    "a[mask]": lambda lib, a, b, c, n: a[a > scalar(n)],
+    "a[b > s]": lambda lib, a, b, c, n: a[b > scalar(n)],
+    "a[i] = s": lambda lib, a, b, c, n: write(a, n % 3, scalar(n)),
+    "a[i] = b": lambda lib, a, b, c, n: write(a, n % 3, b.clone()),
+    "a[..., i:] = b": lambda lib, a, b, c, n: write(a, (..., slice(1 + n % 2, None)), b.clone()),
+    "a[mask] = s": lambda lib, a, b, c, n: write(a, a > 0, scalar(n)),
+    "a[mask] = c": lambda lib, a, b, c, n: write(a, a > 0, c.sum().to(a.dtype)),
+    "a[list] = b": lambda lib, a, b, c, n: write(a, [0, -1], b.to(a.dtype, copy=True)) if a.numel() else None,
+    "a[-2:] = b": lambda lib, a, b, c, n: write(a, slice(-2, None), b.clone()),
+    "index_select": lambda lib, a, b, c, n: a.index_select(dim(n), lib.tensor([0])) if a.numel() else None,
+    "gather": lambda lib, a, b, c, n: a.clone().gather(dim(n), lib.zeros_like(b, dtype=lib.int64)),
+    "masked_fill": lambda lib, a, b, c, n: a.masked_fill(b > 0, scalar(n)),
+    "masked_fill_": lambda lib, a, b, c, n: a.masked_fill_(b > 0, scalar(n)),
+    "masked_select": lambda lib, a, b, c, n: a.masked_select(b > 0),
+    "scatter": lambda lib, a, b, c, n: a.scatter(dim(n), lib.zeros_like(b, dtype=lib.int64), b.to(a.dtype)),
+    "view().mul_": lambda lib, a, b, c, n: a[0].mul_(scalar(n)),
+    "t().add_": lambda lib, a, b, c, n: a.t().add_(b),
+    "detach": lambda lib, a, b, c, n: a.detach().clone() if a._is_view() else a.detach(),
+    "detach().mul_": lambda lib, a, b, c, n: None if a._is_view() or a.is_inference() else a.detach().mul_(scalar(n)),
+    "a.data": lambda lib, a, b, c, n: a.data,
+    "rsqrt": lambda lib, a, b, c, n: (a * a + 1).rsqrt(),
+    "reciprocal": lambda lib, a, b, c, n: (a * a + 0.5).reciprocal(),
+    "matmul": lambda lib, a, b, c, n: a @ b if max(a.ndim, b.ndim) < 3 and a.numel() and b.numel() else None,
+    "mv": lambda lib, a, b, c, n: a.mv(b) if a.ndim == 2 and b.ndim == 1 else None,
+    "atan2": lambda lib, a, b, c, n: a.atan2(b * b + 1),
+    "reuse": lambda lib, a, b, c, n: a * a + a,
+    "grad mode inside": lambda lib, a, b, c, n: enabled(lib, a, b),
+}
+
+
+def enabled(lib: Any, a: Any, b: Any) -> Any:
+    with lib.enable_grad():
+        return a * b
+
+
+@cache
+def functions(lib: Any) -> dict[str, Any]:
+    """Return custom Functions of a library."""
+
+    class Square(lib.autograd.Function):  # type: ignore[misc]
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.save_for_backward(x)
+            return x * x
+
+        @staticmethod
+        def backward(ctx: Any, grad: Any) -> Any:
+            return 2 * ctx.saved_tensors[0] * grad
+
+    class Double_(lib.autograd.Function):  # type: ignore[misc]
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.mark_dirty(x)
+            return x.mul_(2)
+
+        @staticmethod
+        def backward(ctx: Any, grad: Any) -> Any:
+            return grad * 2
+
+    class Both(lib.autograd.Function):  # type: ignore[misc]
+        @staticmethod
+        def forward(ctx: Any, x: Any, y: Any) -> Any:
+            product, mask = x * y, x > y
+            ctx.mark_non_differentiable(mask)
+            ctx.save_for_backward(x, y)
+            return product, mask
+
+        @staticmethod
+        def backward(ctx: Any, grad: Any, _: Any) -> Any:
+            x, y = ctx.saved_tensors
+            return grad * y if x.shape == grad.shape else None, grad * x if y.shape == grad.shape else None
+
+    class Same(lib.autograd.Function):  # type: ignore[misc]
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x
+
+        @staticmethod
+        def backward(ctx: Any, grad: Any) -> Any:
+            return grad
+
+    return {"square": Square, "double_": Double_, "both": Both, "same": Same}
+
+
+def quietly(call: Callable[[], Any]) -> None:
+    """Run a call whose result is no tensor."""
+    call()
+
+
+def kept(tensor: Any) -> Any:
+    """Return a tensor whose gradient is kept from now on."""
+    tensor.retain_grad()
+
+
+OPERATIONS |= {
+    "add(out=)": lambda lib, a, b, c, n: lib.add(a, b, out=c.clone()),
+    "mul(out=new)": lambda lib, a, b, c, n: lib.mul(a, b, out=lib.empty(0, dtype=a.dtype)),
+    "exp(out=)": lambda lib, a, b, c, n: lib.exp(a, out=c.detach().clone()),
+    "detach_": lambda lib, a, b, c, n: a.detach_(),
+    "requires_grad_": lambda lib, a, b, c, n: a.requires_grad_(n % 3 != 0),
+    "retain_grad": lambda lib, a, b, c, n: kept(a),
+    "register_hook": lambda lib, a, b, c, n: quietly(lambda: a.register_hook(lambda grad: grad * 2)),
+    "data.mul_": lambda lib, a, b, c, n: quietly(lambda: a.data.mul_(scalar(n))),
+    "no_grad view": lambda lib, a, b, c, n: unrecorded_view(lib, a),
+    "Function square": lambda lib, a, b, c, n: functions(lib)["square"].apply(a),
+    "Function double_": lambda lib, a, b, c, n: functions(lib)["double_"].apply(a.clone() if a._is_view() else a),
+    "Function both": lambda lib, a, b, c, n: functions(lib)["both"].apply(a, b),
+    "Function same": lambda lib, a, b, c, n: functions(lib)["same"].apply(a),
+    "copy_": lambda lib, a, b, c, n: a.copy_(b.clone()),
+    "index_put_": lambda lib, a, b, c, n: (
+        a.index_put_((lib.tensor([0, 1]),), c.sum().to(a.dtype), n % 2 == 1) if a.ndim and a.shape[0] > 1 else None
+    ),
+    "index_put": lambda lib, a, b, c, n: a.index_put((lib.tensor([0, 0]),), b.to(a.dtype, copy=True), n % 2 == 1),
+    "index_add": lambda lib, a, b, c, n: a.index_add(dim(n), lib.tensor([0, 1]), b) if a.ndim and b.ndim else None,
+    "a[i, j]": lambda lib, a, b, c, n: a[n % 2, n % 3],
+    "a[i][j] = b": lambda lib, a, b, c, n: write(a[n % 2], n % 2, b.clone()),
+    "a[:, 0].add_": lambda lib, a, b, c, n: a[:, 0].add_(b.clone()),
+    "a.t()[0].mul_": lambda lib, a, b, c, n: a.t()[0].mul_(scalar(n)),
+    "a[0].view.exp_": lambda lib, a, b, c, n: a[0].view(-1).exp_(),
+    "a[1:].sqrt_": lambda lib, a, b, c, n: a[1:].sqrt_(),
+    "a[1:].sigmoid_": lambda lib, a, b, c, n: a[1:].sigmoid_(),
+    "unbind[0].mul_": lambda lib, a, b, c, n: a.unbind()[0].mul_(2),
+    "view_as_real": lambda lib, a, b, c, n: lib.view_as_real(a),
+    "view_as_complex": lambda lib, a, b, c, n: lib.view_as_complex(a) if a.dtype != lib.float16 else None,
+    "real": lambda lib, a, b, c, n: a.real.clone(),
+    "imag": lambda lib, a, b, c, n: a.imag,
+    "to(complex)": lambda lib, a, b, c, n: a.to(lib.complex128),
+    "a == b": lambda lib, a, b, c, n: a == b,
+    "a < b": lambda lib, a, b, c, n: a < b,
+    "~a": lambda lib, a, b, c, n: ~a,
+    "a & b": lambda lib, a, b, c, n: a & b,
+    "a // s": lambda lib, a, b, c, n: a // 2,
+    "maximum(s)": lambda lib, a, b, c, n: lib.maximum(a, lib.tensor(0.5)),
+    "where(ints)": lambda lib, a, b, c, n: lib.where(a.contiguous() > 0, a.contiguous(), 1),
+    "gelu": lambda lib, a, b, c, n: lib.nn.functional.gelu(a.contiguous()),
+    "silu": lambda lib, a, b, c, n: lib.nn.functional.silu(a.contiguous()) if not a.is_complex() else None,
+    "softplus": lambda lib, a, b, c, n: lib.nn.functional.softplus(a.contiguous()),
+    "leaky_relu": lambda lib, a, b, c, n: lib.nn.functional.leaky_relu(a.contiguous(), 0.1),
+    "elu": lambda lib, a, b, c, n: lib.nn.functional.elu(a.contiguous()),
+    "mse_loss": lambda lib, a, b, c, n: (
+        lib.nn.functional.mse_loss(a, b, reduction="sum") if a.shape == b.shape else None
+    ),
+    "l1_loss": lambda lib, a, b, c, n: lib.nn.functional.l1_loss(a, b) if a.shape == b.shape else None,
+    "linear": lambda lib, a, b, c, n: lib.nn.functional.linear(a, b) if a.ndim == b.ndim == 2 else None,
+    "layer_norm": lambda lib, a, b, c, n: (
+        lib.nn.functional.layer_norm(a, a.shape[-1:]) if a.ndim and a.shape[-1] > 2 else None
+    ),
+    "repeat_interleave by expand": lambda lib, a, b, c, n: (
+        a.unsqueeze(-1).expand(*a.shape, 2).reshape(*a.shape[:-1], -1) if a.ndim else None
+    ),
+    "as_strided": lambda lib, a, b, c, n: a.as_strided((2,), (1,)) if a.is_contiguous() else None,
+    "flatten.mul_": lambda lib, a, b, c, n: a.flatten().mul_(2) if a.is_contiguous() else None,
+    "unflatten": lambda lib, a, b, c, n: a.unflatten(-1, (-1, 1)) if a.ndim else None,
+    "tensor_split views": lambda lib, a, b, c, n: a.split([1, 2], dim(n)),
+    "copy_ from ints": lambda lib, a, b, c, n: a.copy_(lib.ones(a.shape, dtype=lib.int64)),
+    "fill_(tensor)": lambda lib, a, b, c, n: a.fill_(b) if a.is_floating_point() else None,
+    "swap": lambda lib, a, b, c, n: a.transpose(0, -1).reshape(-1),
+}
+
+
+def unrecorded_view(lib: Any, a: Any) -> Any:
+    with lib.no_grad():
+        return a.detach()[...]
+
+
+IN_PLACE = ("_", "_(scalar)", "= s", "= b", "= c", "(alpha)", "_ from ints", "_(tensor)", "(out=)")
+"""How the names of operations end that may write to their first operand (or, for ``out=``, to another)."""

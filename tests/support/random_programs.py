@@ -1,0 +1,315 @@
+"""Random programs: made from a seed, run on any library with PyTorch's names, compared, and made smaller.
+
+A program is a list of small records, interpreted by one interpreter that has the library as its parameter. Operands
+are picked from a pool, to which every step adds its results; a step that raises leaves the pool as it was, and the
+program goes on.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import itertools
+import random
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from random_operations import IN_PLACE, OPERATIONS
+
+# Most pairs broadcast or multiply; some do not, for the errors.
+SHAPES = [(3,), (2, 3), (3, 3), (1, 3), (2, 1), (), (1,), (0, 3), (0,), (2, 1, 3), (2, 3, 3), (2,), (3, 2)]
+DTYPES = ["float32"] * 6 + ["float64"] * 4 + ["float16", "complex64", "complex128", "int64", "bool"]
+# Exact in every dtype and with many ties, so that kernels that round differently do not change what a comparison says.
+NUMBERS = np.array([1.0, -0.5, 2.0, 0.25, -1.0, 0.5, 1.5, 0.0, -2.0, 0.75, 1.0, 3.0, 0.5, -0.25, 1.25, -1.5, 2.5, 1.75])
+TOLERANCE = {"float64": 1e-9, "complex128": 1e-9, "float32": 2e-4, "complex64": 2e-4, "float16": 2e-2}
+NAMES = sorted(OPERATIONS)
+MODES = ("grad",) * 14 + ("no_grad", "no_grad", "inference")
+MODIFIED = "a saved tensor was modified"
+_MODIFIED_TEXTS = ("modified by an inplace operation", "has been detached in-place")
+SAVED = "an inference tensor would be saved"
+SPOILT = "an inference tensor may have been written to"
+REFUSED = ("RuntimeError", "NotImplementedError", "IndexError")
+"""Which of them it is for two faults at once, in shapes and dtypes, is the affair of each operator."""
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """A tensor that the program starts with."""
+
+    shape: tuple[int, ...]
+    dtype: str
+    requires_grad: bool
+    transposed: bool
+    start: int
+
+
+@dataclass(frozen=True)
+class Step:
+    """One call: its operation, three operands as places in the pool, a number for its other arguments, the grad mode.
+
+    With `of_any_dtype` the operands may be integers, bools and complex numbers, else floats alone.
+    """
+
+    name: str
+    operands: tuple[int, int, int]
+    number: int
+    mode: str
+    of_any_dtype: bool
+
+
+@dataclass(frozen=True)
+class Program:
+    """The leaves, the steps, which tensors the loss is made of, and whether the gradient is differentiated again."""
+
+    leaves: tuple[Leaf, ...]
+    steps: tuple[Step, ...]
+    losses: tuple[int, int]
+    twice: bool
+
+
+def random_program(seed: int) -> Program:
+    """Return the program of a seed: the same one on every machine."""
+    r = random.Random(f"program {seed}")
+    leaves = [
+        Leaf(r.choice(SHAPES), r.choice(DTYPES), r.random() < 0.7, r.random() < 0.4, r.randrange(len(NUMBERS)))
+        for _ in range(r.randint(2, 4))
+    ]
+    steps = [
+        Step(
+            r.choice(NAMES),
+            (r.randrange(24), r.randrange(24), r.randrange(24)),
+            r.randrange(12),
+            r.choice(MODES),
+            r.random() < 0.15,
+        )
+        for _ in range(r.randint(3, 9))
+    ]
+    return Program(tuple(leaves), tuple(steps), (r.randrange(20), r.randrange(20)), r.random() < 0.4)
+
+
+def smaller(program: Program, fails: Callable[[Program], bool]) -> Program:
+    """Return the program without the steps and leaves that are not needed for it to fail."""
+    for field in ("steps", "leaves"):
+        position = 0
+        while position < len(getattr(program, field)):
+            parts = getattr(program, field)
+            without = parts[:position] + parts[position + 1 :]
+            candidate = dataclasses.replace(program, **{field: without})
+            if without and fails(candidate):
+                program = candidate
+            else:
+                position += 1
+    return program
+
+
+def make(lib: Any, leaf: Leaf) -> Any:
+    """Return a leaf; a transposed one is not contiguous."""
+    values = np.resize(np.roll(NUMBERS, leaf.start), leaf.shape)
+    if leaf.dtype in ("int64", "bool"):
+        values = values.astype(leaf.dtype)
+    elif leaf.dtype.startswith("complex"):
+        values = values + 1j * np.resize(np.roll(NUMBERS, leaf.start + 5), leaf.shape)
+    dtype, requires_grad = getattr(lib, leaf.dtype), leaf.requires_grad and leaf.dtype in TOLERANCE
+    if leaf.transposed:
+        tensor = lib.tensor(values.T.tolist(), dtype=dtype).reshape(leaf.shape[::-1])
+        return tensor.permute(tuple(range(values.ndim)[::-1])).detach().requires_grad_(requires_grad)
+    return lib.tensor(values.tolist(), dtype=dtype).reshape(leaf.shape).requires_grad_(requires_grad)
+
+
+@dataclass(frozen=True)
+class State:
+    """What is compared of a tensor; of a node, its name and those of the nodes before it."""
+
+    dtype: str
+    shape: tuple[int, ...]
+    requires_grad: bool
+    is_leaf: bool
+    is_inference: bool
+    version: int
+    output_nr: int
+    nodes: tuple[str, ...]
+    is_view: bool
+    values: Any
+
+
+def node_name(node: Any) -> str:
+    """Return the name of a node without its namespace, which is the library's."""
+    name = node.name().rpartition(":")[2] if node else ""
+    return "ViewBackward0" if name == "ReshapeAliasBackward0" else name
+
+
+def node_names(node: Any) -> tuple[str, ...]:
+    """Return the names of a node and of those before it; what a write goes through differs within its node."""
+    name = node_name(node)
+    if name in ("", "CopySlices", "IndexPutBackward0", "CumprodBackward0", "NotImplemented"):
+        return (name,)
+    return (name, *(node_name(before) for before, _ in node.next_functions))
+
+
+def state(tensor: Any, *, values_only: bool = False, born: int | None = None) -> State | str:
+    """Return what is compared of a tensor, or the type of the error for a view that a write spoilt.
+
+    Versions count from `born`, that at birth: how often a composite writes to its own result before it returns it is
+    its own affair.
+    """
+    found, error = attempt(lambda: read(tensor, values_only, version(tensor) if born is None else born))
+    return found or error
+
+
+def version(tensor: Any) -> int:
+    """Return how often a tensor was written to; an inference tensor does not count."""
+    return 0 if tensor.is_inference() else tensor._version
+
+
+def read(tensor: Any, values_only: bool, born: int) -> State:
+    dtype, shape, values = str(tensor.dtype).rpartition(".")[2], tuple(tensor.shape), np.array(tensor.detach().tolist())
+    if values_only:
+        return State(dtype, shape, tensor.requires_grad, tensor.is_leaf, False, 0, 0, (), False, values)
+    return State(
+        dtype,
+        shape,
+        tensor.requires_grad,
+        tensor.is_leaf,
+        tensor.is_inference(),
+        version(tensor) - born,
+        tensor.output_nr,
+        node_names(tensor.grad_fn),
+        tensor._is_view(),
+        values,
+    )
+
+
+def attempt(call: Callable[[], Any]) -> tuple[Any, Any]:
+    """Return what a call gives and "", or None and the name of the type of its error."""
+    try:
+        return call(), ""
+    except Exception as error:
+        return None, SAVED if "cannot be saved for backward" in str(error) else type(error).__name__
+
+
+def mode_of(lib: Any, step: Step) -> Any:
+    match step.mode:
+        case "grad":
+            return contextlib.nullcontext()
+        case "no_grad":
+            return lib.no_grad()
+        case _:
+            return lib.inference_mode()
+
+
+def run_step(lib: Any, step: Step, pool: list[Any]) -> list[Any]:
+    """Run a step, add its results to the pool and return what is compared of it."""
+    candidates = pool if step.of_any_dtype else [tensor for tensor in pool if tensor.is_floating_point()]
+    if not candidates:
+        return []
+    a, b, c = (candidates[place % len(candidates)] for place in step.operands)
+
+    def call() -> Any:
+        with mode_of(lib, step):
+            return OPERATIONS[step.name](lib, a, b, c, step.number)
+
+    recorded = step.mode == "grad"
+    # After it, PyTorch makes the node of a view anew, without a way to the leaf.
+    if not recorded and step.name.endswith(IN_PLACE) and (a.requires_grad or c.requires_grad):
+        return []
+    result, error = attempt(call)
+    found = [result] if isinstance(result, lib.Tensor) else list(() if result is None else result)
+    if step.mode != "inference" and error == "RuntimeError" and (a.is_inference() or c.is_inference()):
+        # PyTorch has written to an inference tensor when it refuses to.
+        return [error, SPOILT]
+    if error in REFUSED and step.of_any_dtype:
+        return [REFUSED[0]]
+    # A view made in no_grad mode of what requires grad has no node: PyTorch records what is made of it, in vain.
+    pool.extend([tensor for tensor in found if recorded or not tensor._is_view()])
+    return [error, *(state(tensor) for tensor in found)]
+
+
+def total(tensors: list[Any]) -> Any:
+    """Return a real number that depends on all elements of some tensors."""
+    squares = [(each * each.conj()).real if each.is_complex() else each * each for each in tensors]
+    return sum(square.sum().double() for square in squares)
+
+
+def differentiate(lib: Any, program: Program, leaves: list[Any], pool: list[Any]) -> list[Any]:
+    """Run backward from a loss made of two tensors of the pool; return the error, or the gradients."""
+    candidates = [tensor for tensor in pool if tensor.requires_grad]
+    if not candidates:
+        return []
+    chosen = [candidates[-1 - place % len(candidates)] for place in program.losses]
+
+    def backward() -> None:
+        wanted = [leaf for leaf in leaves if leaf.requires_grad and leaf.is_leaf]
+        if program.twice and wanted:
+            grads = lib.autograd.grad(total(chosen), wanted, create_graph=True, allow_unused=True)
+            total([grad for grad in grads if grad is not None] + chosen).backward()
+        else:
+            total(chosen).backward()
+
+    try:
+        backward()
+        error = ""
+    except Exception as found:
+        # One kind of formula that is not there raises the RuntimeError that a NotImplementedError is, too.
+        error = "RuntimeError" if isinstance(found, RuntimeError) else type(found).__name__
+        error = MODIFIED if any(text in str(found) for text in _MODIFIED_TEXTS) else error
+    if error:
+        # How many of the gradients were added before the error is the engine's own affair.
+        return [error]
+    # The version of .grad is left out: how often a gradient is added in place is the engine's own affair.
+    holders = [leaf for leaf in leaves if leaf.is_leaf] + [tensor for tensor in pool if tensor.retains_grad]
+    return [error, *(holder.grad is not None and state(holder.grad, values_only=True) for holder in holders)]
+
+
+def run(lib: Any, program: Program) -> list[tuple[str, list[Any]]]:
+    """Run a program and return what is compared: of every step, of every tensor at the end, of the gradients."""
+    leaves = [make(lib, leaf) for leaf in program.leaves]
+    pool, born, outcomes = list(leaves), [0] * len(leaves), []
+    for step in program.steps:
+        outcomes.append((step.name, run_step(lib, step, pool)))
+        if SPOILT in outcomes[-1][1]:
+            return outcomes
+        born += [version(tensor) for tensor in pool[len(born) :]]
+    outcomes.append(("the pool at the end", [state(tensor, born=at) for tensor, at in zip(pool, born, strict=True)]))
+    outcomes.append(("the gradients", differentiate(lib, program, leaves, pool)))
+    return outcomes
+
+
+def difference(ours: Any, theirs: Any, tolerance: float) -> str:
+    """Return how two outcomes differ, values by more than the tolerance, or than that of their dtype."""
+    if not isinstance(ours, State) or not isinstance(theirs, State):
+        return "" if ours == theirs else f"{ours!r} instead of {theirs!r}"
+    for field in dataclasses.fields(State)[:-1]:
+        mine, other = getattr(ours, field.name), getattr(theirs, field.name)
+        if mine != other:
+            return f"{field.name} {mine!r} instead of {other!r}"
+    tolerance = max(tolerance, TOLERANCE.get(ours.dtype, 0.0))
+    mine, other = ours.values, theirs.values
+    with np.errstate(all="ignore"):
+        scale = max(1.0, *np.abs(other[np.isfinite(other)]).ravel(), 1.0)
+        if np.allclose(mine, other, rtol=tolerance, atol=tolerance * scale, equal_nan=True):
+            return ""
+    return f"{ours.dtype} {mine.tolist()} instead of {other.tolist()}"
+
+
+def disagreement(ours: Any, theirs: Any, program: Program) -> str:
+    """Return where and how two libraries first disagree on a program, or the empty string."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        mine, other = run(ours, program), run(theirs, program)
+    tolerance = max(TOLERANCE.get(leaf.dtype, 2e-4) for leaf in program.leaves)
+    names = {step.name for step in program.steps}
+    if names & {"half", "float", "to"}:
+        tolerance = TOLERANCE["float16"]
+    if other[-1][1] == [MODIFIED]:
+        # Dovetail saves less in some nodes (gather keeps sizes), and so may go on where PyTorch cannot.
+        mine, other = mine[:-1], other[:-1]
+    for (where, first), (_, second) in zip(mine, other, strict=False):
+        if second == [SAVED] != first:
+            return ""
+        for one, another in itertools.zip_longest(first, second):
+            if found := difference(one, another, tolerance):
+                return f"{where}: {found}"
+    return ""
