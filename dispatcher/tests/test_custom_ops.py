@@ -440,3 +440,28 @@ def test_a_derivative_goes_with_the_library_that_registered_it(library: Librarie
     assert isinstance(operator.formula, PythonFormula)
     other._destroy()
     assert operator.formula is None
+
+
+# -- tags that promise something of the result --------------------------------------------------------------------
+
+
+def test_an_operator_tagged_inplace_returns_its_first_argument(
+    make: Callable[..., CustomOpDef], tensor: Tensors
+) -> None:
+    x = tensor()
+    form = {"schema": "(Tensor(a!) x) -> Tensor(a!)", "mutates_args": ("x",), "tags": Tag.inplace}
+    assert make(lambda x: x, **form)(x) is x
+    with pytest.raises(RuntimeError, match=r"An operator tagged with torch\.Tag\.inplace must return its first argument"):
+        make(like, **form)(x)
+
+
+def test_an_operator_tagged_out_returns_its_out_arguments(make: Callable[..., CustomOpDef], tensor: Tensors) -> None:
+    x, a, b = tensor(), tensor(), tensor()
+    form = {
+        "schema": "(Tensor x, *, Tensor(a!) a, Tensor(b!) b) -> (Tensor(a!), Tensor(b!))",
+        "mutates_args": ("a", "b"),
+        "tags": Tag.out,
+    }
+    assert make(lambda x, a, b: (a, b), **form)(x, a=a, b=b) == (a, b)
+    with pytest.raises(RuntimeError, match=r"torch\.Tag\.out must return its mutable keyword-only arguments"):
+        make(lambda x, a, b: (b, a), **form)(x, a=a, b=b)

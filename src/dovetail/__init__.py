@@ -63,10 +63,17 @@ from .questions import broadcast_shapes, is_inference, is_tensor, numel, result_
 if _typing.TYPE_CHECKING:
     from dovetail_aten import Generator
     from dovetail_aten._generated.functions import *  # noqa: F403 - mypy does not see what is added to an __all__
+    from dovetail_aten.autocast import (
+        autocast,
+        get_autocast_dtype,
+        is_autocast_enabled,
+        set_autocast_dtype,
+        set_autocast_enabled,
+    )
     from dovetail_dispatcher import explain
 
     from . import _C as _C
-    from . import autograd, cuda, library, nn, optim
+    from . import amp, autograd, cuda, library, nn, optim
     from .serialization import load, save
 
     default_generator: Generator
@@ -85,22 +92,23 @@ _plugin_manager.use_requested_overlays()
 __all__ = [
     "DispatchKey", "DispatchKeySet", "Generator", "PluginError", "Size", "Tag", "Tensor", "abs", "abs_", "absolute",
     "acos", "acos_", "acosh", "acosh_", "add", "addbmm", "addcdiv", "addcmul", "addmm", "addmv", "addmv_", "adjoint",
-    "all", "allclose", "amax", "amin", "angle", "any", "arange", "arccos", "arccos_", "arccosh", "arccosh_", "arcsin",
-    "arcsin_", "arcsinh", "arcsinh_", "arctan", "arctan2", "arctan_", "arctanh", "arctanh_", "argmax", "argmin",
-    "argsort", "as_strided", "as_tensor", "asarray", "asin", "asin_", "asinh", "asinh_", "atan", "atan2", "atan_",
-    "atanh", "atanh_", "autograd", "baddbmm", "bernoulli", "bfloat16", "binary_cross_entropy_with_logits",
-    "bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor", "bmm", "bool", "broadcast_shapes", "broadcast_to",
-    "can_cast", "cat", "cdouble", "ceil", "ceil_", "cfloat", "channels_last", "channels_last_3d", "chunk", "clamp",
-    "clamp_", "clamp_max", "clamp_max_", "clamp_min", "clamp_min_", "clip", "clip_", "clone", "complex64", "complex128",
-    "concat", "concatenate", "conj", "constant_pad_nd", "contiguous_format", "cos", "cos_", "cosh", "cosh_",
-    "count_nonzero", "cuda", "cumprod", "cumsum", "default_generator", "detach", "device", "diag", "diag_embed",
-    "diagonal", "div", "divide", "dot", "double", "dropout", "dtype", "e", "einsum", "embedding", "empty", "empty_like",
-    "empty_strided", "enable_grad", "eq", "equal", "erf", "erf_", "erfc", "erfc_", "exp", "exp2", "exp2_", "exp_",
-    "explain", "expm1", "expm1_", "eye", "fill_", "finfo", "fix", "fix_", "flatten", "flip", "float", "float16",
-    "float32", "float64", "floor", "floor_", "floor_divide", "fmod", "frac", "frac_", "from_numpy", "full", "full_like",
-    "gather", "ge", "get_default_device", "get_default_dtype", "get_printoptions", "greater", "greater_equal", "gt",
-    "half", "hstack", "hypot", "iinfo", "imag", "index_add", "index_put", "index_put_", "index_select", "inf",
-    "inference_mode", "initial_seed", "inner", "int", "int8", "int16", "int32", "int64", "is_complex",
+    "all", "allclose", "amax", "amin", "amp", "angle", "any", "arange", "arccos", "arccos_", "arccosh", "arccosh_",
+    "arcsin", "arcsin_", "arcsinh", "arcsinh_", "arctan", "arctan2", "arctan_", "arctanh", "arctanh_", "argmax",
+    "argmin", "argsort", "as_strided", "as_tensor", "asarray", "asin", "asin_", "asinh", "asinh_", "atan", "atan2",
+    "atan_", "atanh", "atanh_", "autocast", "autograd", "baddbmm", "bernoulli", "bfloat16",
+    "binary_cross_entropy_with_logits", "bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor", "bmm", "bool",
+    "broadcast_shapes", "broadcast_to", "can_cast", "cat", "cdouble", "ceil", "ceil_", "cfloat", "channels_last",
+    "channels_last_3d", "chunk", "clamp", "clamp_", "clamp_max", "clamp_max_", "clamp_min", "clamp_min_", "clip",
+    "clip_", "clone", "complex64", "complex128", "concat", "concatenate", "conj", "constant_pad_nd",
+    "contiguous_format", "cos", "cos_", "cosh", "cosh_", "count_nonzero", "cuda", "cumprod", "cumsum",
+    "default_generator", "detach", "device", "diag", "diag_embed", "diagonal", "div", "divide", "dot", "double",
+    "dropout", "dtype", "e", "einsum", "embedding", "empty", "empty_like", "empty_strided", "enable_grad", "eq",
+    "equal", "erf", "erf_", "erfc", "erfc_", "exp", "exp2", "exp2_", "exp_", "explain", "expm1", "expm1_", "eye",
+    "fill_", "finfo", "fix", "fix_", "flatten", "flip", "float", "float16", "float32", "float64", "floor", "floor_",
+    "floor_divide", "fmod", "frac", "frac_", "from_numpy", "full", "full_like", "gather", "ge", "get_autocast_dtype",
+    "get_default_device", "get_default_dtype", "get_printoptions", "greater", "greater_equal", "gt", "half", "hstack",
+    "hypot", "iinfo", "imag", "index_add", "index_put", "index_put_", "index_select", "inf", "inference_mode",
+    "initial_seed", "inner", "int", "int8", "int16", "int32", "int64", "is_autocast_enabled", "is_complex",
     "is_floating_point", "is_grad_enabled", "is_inference", "is_inference_mode_enabled", "is_nonzero", "is_tensor",
     "isclose", "isfinite", "isinf", "isnan", "layer_norm", "layout", "le", "lerp", "less", "less_equal", "library",
     "linspace", "load", "log", "log1p", "log1p_", "log2", "log2_", "log10", "log10_", "log_", "log_softmax",
@@ -112,21 +120,31 @@ __all__ = [
     "pow", "prelu", "preserve_format", "printoptions", "prod", "promote_types", "rand", "rand_like", "randint",
     "randint_like", "randn", "randn_like", "randperm", "real", "reciprocal", "reciprocal_", "relu", "relu_",
     "remainder", "reshape", "resolve_conj", "result_type", "roll", "round", "round_", "rsqrt", "rsqrt_", "rsub", "save",
-    "scalar_tensor", "scatter", "scatter_add", "seed", "select", "set_default_device", "set_default_dtype",
-    "set_grad_enabled", "set_printoptions", "sgn", "short", "sigmoid", "sigmoid_", "sign", "sin", "sin_", "sinh",
-    "sinh_", "softmax", "sort", "split", "split_with_sizes", "sqrt", "sqrt_", "square", "square_", "squeeze", "stack",
-    "std", "strided", "sub", "subtract", "sum", "swapaxes", "swapdims", "t", "take", "tan", "tan_", "tanh", "tanh_",
-    "tensor", "threshold", "threshold_", "tile", "topk", "transpose", "tril", "triu", "true_divide", "trunc", "trunc_",
-    "uint8", "uint16", "uint32", "uint64", "unbind", "unflatten", "unsqueeze", "use_overlay", "var", "vdot",
-    "view_as_complex", "view_as_real", "vstack", "where", "xlogy", "xlogy_", "zero_", "zeros", "zeros_like",
+    "scalar_tensor", "scatter", "scatter_add", "seed", "select", "set_autocast_dtype", "set_autocast_enabled",
+    "set_default_device", "set_default_dtype", "set_grad_enabled", "set_printoptions", "sgn", "short", "sigmoid",
+    "sigmoid_", "sign", "sin", "sin_", "sinh", "sinh_", "softmax", "sort", "split", "split_with_sizes", "sqrt", "sqrt_",
+    "square", "square_", "squeeze", "stack", "std", "strided", "sub", "subtract", "sum", "swapaxes", "swapdims", "t",
+    "take", "tan", "tan_", "tanh", "tanh_", "tensor", "threshold", "threshold_", "tile", "topk", "transpose", "tril",
+    "triu", "true_divide", "trunc", "trunc_", "uint8", "uint16", "uint32", "uint64", "unbind", "unflatten", "unsqueeze",
+    "use_overlay", "var", "vdot", "view_as_complex", "view_as_real", "vstack", "where", "xlogy", "xlogy_", "zero_",
+    "zeros", "zeros_like",
 ]
 # fmt: on
 
 for _method in set(_aten.__all__).difference(__all__):  # in place, and in PyTorch methods only
     del globals()[_method]
 
-_MODULES = ("_C", "_nn", "autograd", "cuda", "library", "nn", "optim")
-_ELSEWHERE = {"explain": "dovetail_dispatcher", "load": "dovetail.serialization", "save": "dovetail.serialization"}
+_MODULES = ("_C", "_nn", "amp", "autograd", "cuda", "library", "nn", "optim")
+_ELSEWHERE = {
+    "autocast": "dovetail_aten.autocast",
+    "explain": "dovetail_dispatcher",
+    "get_autocast_dtype": "dovetail_aten.autocast",
+    "is_autocast_enabled": "dovetail_aten.autocast",
+    "load": "dovetail.serialization",
+    "save": "dovetail.serialization",
+    "set_autocast_dtype": "dovetail_aten.autocast",
+    "set_autocast_enabled": "dovetail_aten.autocast",
+}
 """Modules, and names and their modules, that are imported when first asked for."""
 
 

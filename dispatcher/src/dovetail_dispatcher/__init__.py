@@ -16,7 +16,10 @@ if TYPE_CHECKING:
     from .custom_ops import CustomOpDef, custom_op
     from .dumps import DispatchTable, dispatch_table
     from .explanation import Explanation, explain
-    from .functional import define, impl, register_autograd, register_fake, register_kernel
+    from .fake_context import get_ctx
+    from .functional import define, impl, register_autocast, register_autograd, register_fake, register_kernel
+    from .kernel_handles import get_kernel
+    from .operator_checks import OpCheckError, opcheck
 
 _fallback_kernels.install()
 _transactions.install()
@@ -29,7 +32,12 @@ _ON_DEMAND = {
     "define": "functional",
     "dispatch_table": "dumps",
     "explain": "explanation",
+    "OpCheckError": "operator_checks",
+    "get_ctx": "fake_context",
+    "get_kernel": "kernel_handles",
     "impl": "functional",
+    "opcheck": "operator_checks",
+    "register_autocast": "functional",
     "register_autograd": "functional",
     "register_fake": "functional",
     "register_kernel": "functional",
@@ -44,6 +52,7 @@ __all__ = [
     "Kernel",
     "Library",
     "NoArrayKernelError",
+    "OpCheckError",
     "OpOverload",
     "OpOverloadPacket",
     "Operator",
@@ -56,10 +65,14 @@ __all__ = [
     "dispatch_table",
     "explain",
     "fallthrough_kernel",
+    "get_ctx",
+    "get_kernel",
     "impl",
     "infer_schema",
+    "opcheck",
     "ops",
     "parse_schema",
+    "register_autocast",
     "register_autograd",
     "register_fake",
     "register_kernel",

@@ -7,13 +7,13 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any, Final, NoReturn, Self, overload
 
-from dovetail_kernel import DispatchKey, DispatchKeySet, dispatch_key_for_device
+from dovetail_kernel import DispatchKey, DispatchKeySet, dispatch_key_for_device, dtype
 from dovetail_kernel.device import Device
 from dovetail_kernel.errors import where
 
 from . import registry
 from .formula import PythonFormula
-from .kernels import COUNT_WRITES, CUSTOM, TENSOR, Kernel
+from .kernels import COUNT_WRITES, CUSTOM, FAKE, TENSOR, Kernel
 from .library import Library
 from .ops import OpOverload
 from .schema import FunctionSchema, bind, infer_schema, parse_schema
@@ -59,7 +59,8 @@ class CustomOpDef:
             setattr(type(self), "__call__", staticmethod(type(self._opoverload).__call__))  # noqa: B010
             self.register_kernel(device_types)(fn)
             self._register("Meta", _trivial_fake(schema) or self._missing_fake, TENSOR)
-            self._set_formula(partial(_missing_formula, self._opoverload), None)
+            if Tag.out not in self._tags:  # the Autograd fallback refuses what has out= arguments
+                self._set_formula(partial(_missing_formula, self._opoverload), None)
             if schema.is_mutable:
                 self._register("ADInplaceOrView", _count_writes, COUNT_WRITES)
         except BaseException:
@@ -136,7 +137,7 @@ class CustomOpDef:
     def register_fake(self, fn: Callable[..., Any], /) -> Callable[..., Any]:
         """Register what gives results of the right shape and dtype without data: it runs for meta tensors."""
         _check_callable(fn)
-        self._register("Meta", fn, TENSOR)
+        self._register("Meta", fn, FAKE)
         self._abstract_fn = fn
         return fn
 
@@ -201,6 +202,12 @@ class CustomOpDef:
             undos = self._undos_of("formula")
             registry.take_back(undos)
             registry.set_formula(op.name, op.overload, formula, undos)
+
+    def register_autocast(self, device_type: str, cast_inputs: dtype, /) -> None:
+        """Register what autocast does with the operator; see `dovetail.library.register_autocast`."""
+        from .functional import register_autocast
+
+        register_autocast(self, device_type, cast_inputs)
 
     # -- registering ---------------------------------------------------------------------------------------------
 

@@ -7,13 +7,14 @@ from collections.abc import Callable, Sequence
 from functools import singledispatch
 from typing import Any, Final
 
-from dovetail_kernel import DispatchKey, dispatch_key_for_device, plugin_manager
+from dovetail_kernel import DispatchKey, dispatch_key_for_device, dtype, plugin_manager
 from dovetail_kernel.errors import did_you_mean, where
 from dovetail_kernel.plugin_entries import LIBRARIES
 
 from . import registry
 from .custom_ops import CustomOpDef, DeviceTypes, check_differentiable, find_custom_op
 from .formula import PythonFormula
+from .kernels import FAKE, TENSOR
 from .library import Library
 from .operator import Operator
 from .ops import OpOverload
@@ -176,7 +177,7 @@ def register_fake(
             _check_no_fake(operator, target)
         if isinstance(target, CustomOpDef):
             return target.register_fake(fn)
-        _library(operator.namespace, lib).impl(operator.qualified_name, fn, "Meta")
+        _library(operator.namespace, lib)._impl(operator.qualified_name, fn, "Meta", FAKE)
         return fn
 
     return register if func is None else register(func)
@@ -221,6 +222,42 @@ def register_autograd(
     name = f"{target.name}.{target.overload or 'default'}"
     formula = PythonFormula(name, backward, setup_context, where())
     registry.set_formula(target.name, target.overload, formula, None if lib is None else lib._undo)
+
+
+def register_autocast(op: OpName, device_type: str, cast_inputs: dtype, /, *, lib: Library | None = None) -> None:
+    """Register what autocast does with `op`: cast its floating-point tensors, then call it.
+
+    Parameters
+    ----------
+    op
+        A defined operator: name, `OpOverload` or `CustomOpDef`.
+    device_type
+        "cpu" or "cuda": inside ``autocast(device_type)``, the tensors on that device are cast.
+    cast_inputs
+        The dtype to cast to. Tensors of float64 and of integers stay as they are.
+    lib
+        Library that owns the registration; default: it stays as long as the operator.
+
+    Raises
+    ------
+    ValueError
+        If the device type has no autocast, or `op` is of another type.
+    RuntimeError
+        For an unknown operator or device type.
+    """
+    from .autocast import autocast_key, casting_kernel, is_autocast_available
+
+    target = _target(op, "register_autocast")
+    if not is_autocast_available(device_type):
+        raise ValueError(f"Device type '{device_type}' does not support autocast. Choose 'cpu' or 'cuda'.")
+    if not isinstance(cast_inputs, dtype):
+        raise TypeError(f"register_autocast: cast_inputs must be a dtype, but got {type(cast_inputs).__name__}.")
+    key = autocast_key(device_type).name
+    if isinstance(target, CustomOpDef):
+        target._register(key, casting_kernel(target._operator, device_type, cast_inputs), TENSOR)
+        return
+    kernel = casting_kernel(target, device_type, cast_inputs)
+    _library(target.namespace, lib).impl(target.qualified_name, kernel, key)
 
 
 def _library(namespace: str, lib: Library | None) -> Library:

@@ -22,6 +22,8 @@ FORMULA: Final = "formula"
 """The derived Autograd kernel: the operator's formula record stands for it."""
 CUSTOM: Final = "custom"
 """A tensor kernel of a `custom_op`: its results may not share memory with its arguments."""
+FAKE: Final = "fake"
+"""A tensor kernel for meta tensors that `register_fake` was given: it may call `get_ctx`."""
 COUNT_WRITES: Final = "count writes"
 """Stands at ADInplaceOrView for a mutable `custom_op`: versions of the written arguments are bumped before the call."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from types import ModuleType, NoneType
-from typing import Any
+from typing import Any, Final
 
 from dovetail_kernel import DispatchKey, DispatchKeySet, TensorBase, plugin_manager
 from dovetail_kernel.errors import did_you_mean
@@ -291,25 +291,49 @@ class OpOverloadPacket:
 def resolve_overload(name: str, operators: list[Operator], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Operator:
     """Return the first of `operators` whose schema the arguments fit.
 
+    A Python number stands for a Tensor only in the arithmetic operators, so that ``pow(x, 2)`` finds the overload for
+    numbers; in the others of the base library it does where no overload fits otherwise.
+
     Raises
     ------
     RuntimeError
         If none fits, with the reason of each.
     """
-    reasons = []
+    if not operators:
+        raise RuntimeError(f"operator {name} has no overloads any more: its library was destroyed. Look it up again.")
+    reasons: list[str] = []
+    chosen = _first_fitting(operators, args, kwargs, _takes_numbers(operators[0]), reasons)
+    if chosen is None and operators[0].namespace == "aten":
+        chosen = _first_fitting(operators, args, kwargs, True, [])
+    if chosen is None:
+        failures = "\n\n".join(reasons)
+        raise RuntimeError(f"Overloaded torch operator invoked from Python failed to match any schema:\n{failures}")
+    return chosen
+
+
+def _first_fitting(
+    operators: list[Operator], args: tuple[Any, ...], kwargs: dict[str, Any], numbers: bool, reasons: list[str]
+) -> Operator | None:
     for op in operators:
         try:
-            bind(op.schema, args, kwargs, number_argument if op.namespace == "aten" else None)
+            bind(op.schema, args, kwargs, number_argument if numbers else None)
         except RecursionError:
             raise
         except RuntimeError as reason:
             reasons.append(str(reason))
         else:
             return op
-    if not operators:
-        raise RuntimeError(f"operator {name} has no overloads any more: its library was destroyed. Look it up again.")
-    failures = "\n\n".join(reasons)
-    raise RuntimeError(f"Overloaded torch operator invoked from Python failed to match any schema:\n{failures}")
+    return None
+
+
+_NUMBERS_AS_TENSORS: Final = frozenset(
+    ("add", "sub", "mul", "div", "floor_divide", "subtract", "multiply", "divide", "true_divide", "copy", "to")
+)
+"""Base operators in whose packets a Python number may stand for a Tensor; others have overloads for numbers."""
+
+
+def _takes_numbers(op: Operator) -> bool:
+    return op.namespace == "aten" and op.base_name.removesuffix("_") in _NUMBERS_AS_TENSORS
 
 
 def _decided_by_class(op: Operator, args: tuple[Any, ...]) -> bool:

@@ -39,6 +39,7 @@ from .templates import (
     boxed_route,
     counting_route,
     custom_route,
+    fake_route,
     tensor_route,
 )
 
@@ -154,6 +155,13 @@ def compose(composition: Composition, chosen: DispatchKey | None = None) -> Rout
         if entry.tag.startswith("ambiguous"):
             raise ambiguous_error(op)
         raise missing_kernel_error(op, chosen, fallbacks)
+    return compose_through(composition, chosen, kernel)
+
+
+def compose_through(composition: Composition, chosen: DispatchKey, kernel: Kernel) -> RouteText:
+    """Return the text of the route for a composition through `kernel`, which stands at the key `chosen`."""
+    op = composition.op
+    fallbacks = registry.fallbacks
     match kernel.convention:
         case "array":
             return array_route(
@@ -161,6 +169,8 @@ def compose(composition: Composition, chosen: DispatchKey | None = None) -> Rout
             )
         case "tensor":
             return tensor_route(op, kernel, without_fallthrough(op, composition.keys, fallbacks))
+        case "fake":
+            return fake_route(op, kernel, without_fallthrough(op, composition.keys, fallbacks))
         case "custom":
             return custom_route(op, kernel, without_fallthrough(op, composition.keys, fallbacks))
         case "count writes":
@@ -217,6 +227,7 @@ __all__ = [
     "call_keys",
     "compose",
     "compose_call",
+    "compose_through",
     "redispatch_route",
     "route_of",
     "set_autograd_layer",

@@ -68,6 +68,10 @@ class MetaArray:
         """Bytes of all elements."""
         return prod(self.shape) * self.dtype.itemsize
 
+    def copy(self) -> MetaArray:
+        """Return a contiguous array of the same shape and dtype: what autograd accumulates gradients in."""
+        return MetaArray(self.shape, self.dtype)
+
     @property
     def T(self) -> MetaArray:
         """The array with its dimensions reversed."""
