@@ -54,9 +54,9 @@ set_detect_anomaly set_grad_enabled
 device_count is_available why_unavailable
 """.split(),
     "dovetail.library": """
-BackendSpec CustomOpDef Library SchemaError Tag _scoped_library custom_op define dispatch_table
-fallthrough_kernel get_ctx get_kernel hookimpl impl infer_schema load opcheck OpCheckError
-register_autocast register_autograd register_fake register_kernel
+BackendSpec CustomOpDef Library OpCheckError PendingKernel SchemaError Tag _scoped_library
+check_pending custom_op define dispatch_table fallthrough_kernel get_ctx get_kernel hookimpl impl
+infer_schema load opcheck register_autocast register_autograd register_fake register_kernel
 """.split(),
     "dovetail.nn": """
 BCEWithLogitsLoss Buffer CrossEntropyLoss Dropout ELU Embedding Flatten GELU Identity L1Loss
@@ -130,10 +130,11 @@ CpuArrays CpuCapabilities dovetail_backend
 device_count dovetail_backend unavailable_because
 """.split(),
     "dovetail_dispatcher": """
-CustomOpDef DispatchTable Explanation FunctionSchema Kernel Library NoArrayKernelError OpCheckError OpOverload
-OpOverloadPacket Operator SchemaError Tag _scoped_library array_kernels custom_op define
-dispatch_table explain fallthrough_kernel get_ctx get_kernel impl infer_schema opcheck ops parse_schema
-register_autocast register_autograd register_fake register_kernel
+CustomOpDef DispatchTable Explanation FunctionSchema Kernel Library NoArrayKernelError OpCheckError
+OpOverload OpOverloadPacket Operator PendingKernel SchemaError Tag _scoped_library array_kernels
+check_pending custom_op define dispatch_table explain fallthrough_kernel get_ctx get_kernel impl
+infer_schema opcheck ops parse_schema register_autocast register_autograd register_fake
+register_kernel
 """.split(),
     "dovetail_kernel": """
 ALIASES ArrayBackend AutoDispatchBelowADInplaceOrView AutoDispatchBelowAutograd AutogradInterface

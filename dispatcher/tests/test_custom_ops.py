@@ -91,9 +91,11 @@ def test_the_decorator_form_gives_the_same() -> None:
     g._lib._destroy()
 
 
-def test_defining_it_again_destroys_the_first(make: Callable[..., CustomOpDef], tensor: Tensors) -> None:
+def test_defining_it_again_from_the_same_function_destroys_the_first(
+    make: Callable[..., CustomOpDef], tensor: Tensors
+) -> None:
     first = make(double)
-    second = make(lambda x: new(x.array + 1), schema="(Tensor x) -> Tensor")
+    second = make(double, schema="(Tensor x) -> Tensor")
     assert second(tensor([1.0])).array.tolist() == [2.0]
     with pytest.raises(RuntimeError, match="cust::f is not defined any more"):
         first(tensor([1.0]))
@@ -452,7 +454,7 @@ def test_an_operator_tagged_inplace_returns_its_first_argument(
     form = {"schema": "(Tensor(a!) x) -> Tensor(a!)", "mutates_args": ("x",), "tags": Tag.inplace}
     assert make(lambda x: x, **form)(x) is x
     with pytest.raises(RuntimeError, match=r"tagged with torch\.Tag\.inplace must return its first argument"):
-        make(like, **form)(x)
+        make(like, "cust::g", **form)(x)
 
 
 def test_an_operator_tagged_out_returns_its_out_arguments(make: Callable[..., CustomOpDef], tensor: Tensors) -> None:
@@ -464,4 +466,4 @@ def test_an_operator_tagged_out_returns_its_out_arguments(make: Callable[..., Cu
     }
     assert make(lambda x, a, b: (a, b), **form)(x, a=a, b=b) == (a, b)
     with pytest.raises(RuntimeError, match=r"torch\.Tag\.out must return its mutable keyword-only arguments"):
-        make(lambda x, a, b: (b, a), **form)(x, a=a, b=b)
+        make(lambda x, a, b: (b, a), "cust::g", **form)(x, a=a, b=b)

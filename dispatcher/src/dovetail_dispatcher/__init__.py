@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .functional import define, impl, register_autocast, register_autograd, register_fake, register_kernel
     from .kernel_handles import get_kernel
     from .operator_checks import OpCheckError, opcheck
+    from .pending import PendingKernel, check_pending
 
 _fallback_kernels.install()
 _transactions.install()
@@ -28,6 +29,8 @@ _ON_DEMAND = {
     "CustomOpDef": "custom_ops",
     "DispatchTable": "dumps",
     "Explanation": "explanation",
+    "PendingKernel": "pending",
+    "check_pending": "pending",
     "custom_op": "custom_ops",
     "define": "functional",
     "dispatch_table": "dumps",
@@ -56,10 +59,12 @@ __all__ = [
     "OpOverload",
     "OpOverloadPacket",
     "Operator",
+    "PendingKernel",
     "SchemaError",
     "Tag",
     "_scoped_library",
     "array_kernels",
+    "check_pending",
     "custom_op",
     "define",
     "dispatch_table",

@@ -13,9 +13,11 @@ from dovetail_kernel.errors import where
 
 from . import registry
 from .formula import PythonFormula
+from .kernel_signatures import check_backward, check_kernel, check_setup_context
 from .kernels import COUNT_WRITES, CUSTOM, FAKE, TENSOR, Kernel
 from .library import Library
 from .ops import OpOverload
+from .providers import provider_name
 from .schema import FunctionSchema, bind, infer_schema, parse_schema
 from .tags import Tag, checked_tags
 from .templates.arguments import is_tensor_like
@@ -24,8 +26,8 @@ from .user_warning import warn_user
 MutatesArgs = str | Iterable[str]
 DeviceTypes = str | Sequence[str] | None
 
-_definitions: Final[dict[str, CustomOpDef]] = {}
-"""The live custom ops by qualified name: defining one again replaces it."""
+_definitions: Final[dict[str, list[CustomOpDef]]] = {}
+"""The custom ops by qualified name, those last that cover others."""
 
 
 class CustomOpDef:
@@ -40,7 +42,12 @@ class CustomOpDef:
         return super().__new__(type("CustomOpDef", (cls,), {"__module__": cls.__module__}))
 
     def __init__(
-        self, schema: FunctionSchema, fn: Callable[..., Any], tags: Sequence[Tag], device_types: DeviceTypes
+        self,
+        schema: FunctionSchema,
+        fn: Callable[..., Any],
+        tags: Sequence[Tag],
+        device_types: DeviceTypes,
+        override: bool = False,
     ) -> None:
         self._namespace, _, self._name = schema.name.partition("::")
         self._schema = str(schema)
@@ -52,7 +59,7 @@ class CustomOpDef:
         self._undos: dict[str, list[registry.Undo]] = {}
         self._lib = Library(self._namespace, "FRAGMENT")
         try:
-            self._lib.define(str(schema), tags=self._tags)
+            self._lib.define(str(schema), tags=self._tags, override=override)
             operator = registry.find_or_throw(schema.name, schema.overload_name)
             self._operator = operator
             self._opoverload = operator.handle
@@ -193,6 +200,7 @@ class CustomOpDef:
             If the schema has keyword-only tensors.
         """
         check_differentiable(self._operator.schema, repr(self), views=True)
+        check_formula(self._operator.schema, repr(self), backward, setup_context)
         self._set_formula(backward, setup_context)
 
     def _set_formula(self, backward: Callable[..., Any], setup_context: Callable[..., None] | None) -> None:
@@ -215,7 +223,17 @@ class CustomOpDef:
         """Put a kernel in the place of the one that this operator had at `key`."""
         self._lib._check_alive()
         op = self._operator
-        kernel = Kernel(fn, DispatchKey[key], convention, where(), with_keyset=with_keyset, plugin=self._lib._plugin)
+        kernel = Kernel(
+            fn,
+            DispatchKey[key],
+            convention,
+            where(),
+            with_keyset=with_keyset,
+            plugin=self._lib._plugin,
+            registrar=self._lib._registrar,
+        )
+        if convention != COUNT_WRITES:
+            check_kernel(kernel, op.schema, op.qualified_name)
         with registry.lock:
             undos = self._undos_of(key)
             registry.take_back(undos)
@@ -239,6 +257,7 @@ def custom_op(
     device_types: DeviceTypes = None,
     schema: str | None = None,
     tags: Tag | Sequence[Tag] | None = None,
+    override: bool = False,
 ) -> Callable[[Callable[..., Any]], CustomOpDef]: ...
 
 
@@ -252,6 +271,7 @@ def custom_op(
     device_types: DeviceTypes = None,
     schema: str | None = None,
     tags: Tag | Sequence[Tag] | None = None,
+    override: bool = False,
 ) -> CustomOpDef: ...
 
 
@@ -264,6 +284,7 @@ def custom_op(
     device_types: DeviceTypes = None,
     schema: str | None = None,
     tags: Tag | Sequence[Tag] | None = None,
+    override: bool = False,
 ) -> Any:
     """Make an operator of a function; usable as a decorator.
 
@@ -281,11 +302,14 @@ def custom_op(
         ``"(Tensor x) -> Tensor"``; default: read off the annotations of `fn`.
     tags
         Facts about the operator.
+    override
+        Cover an operator of the same name that other code has defined, until this one is destroyed.
 
     Returns
     -------
     CustomOpDef
-        The operator. An earlier one of the same name made by `custom_op` is destroyed.
+        The operator. An earlier one that was made of the same function (``module:qualname``) is destroyed: so a module
+        can be reloaded, and a notebook cell run again.
 
     Raises
     ------
@@ -295,7 +319,7 @@ def custom_op(
     NotImplementedError
         For keyword-only tensors (without ``Tag.out``).
     RuntimeError
-        If a library has defined the operator.
+        If other code has defined the operator.
     """
     namespace, separator, op_name = name.partition("::")
     if not separator or not namespace or not op_name:
@@ -311,11 +335,12 @@ def custom_op(
         if schema is not None:
             _check_mutated(parsed, schema, mutates_args)
         _check_keyword_tensors(parsed, given)
-        old = _definitions.pop(name, None)
-        if old is not None:
-            old._lib._destroy()
-        made = CustomOpDef(parsed, fn, (Tag.pt2_compliant_tag, *given), device_types)
-        _definitions[name] = made
+        with registry.lock:
+            old = find_custom_op(name)
+            if old is not None and provider_name(old._init_fn) == provider_name(fn):
+                old._lib._destroy()
+            made = CustomOpDef(parsed, fn, (Tag.pt2_compliant_tag, *given), device_types, override)
+            _definitions[name] = [*(each for each in _definitions.get(name, ()) if not each._lib._destroyed), made]
         return made
 
     return make if fn is None else make(fn)
@@ -323,7 +348,8 @@ def custom_op(
 
 def find_custom_op(qualified: str) -> CustomOpDef | None:
     """Return the live custom op called `qualified` (``ns::name``), or None."""
-    return _definitions.get(qualified.removesuffix(".default"))
+    live = [each for each in _definitions.get(qualified.removesuffix(".default"), ()) if not each._lib._destroyed]
+    return live[-1] if live and live[-1]._operator.definition is live[-1]._lib._registrar else None
 
 
 def check_differentiable(schema: FunctionSchema, printed: str, *, views: bool) -> None:
@@ -347,6 +373,23 @@ def check_differentiable(schema: FunctionSchema, printed: str, *, views: bool) -
             "register_autograd with kwarg-only Tensor args. In the original definition of the op, please make your "
             f"tensors not kwarg-only. Got: {schema}"
         )
+
+
+def check_formula(
+    schema: FunctionSchema, printed: str, backward: Callable[..., Any], setup_context: Callable[..., None] | None
+) -> None:
+    """Refuse a derivative whose functions cannot be called as they will be.
+
+    Raises
+    ------
+    TypeError
+        Naming the function and its parameters.
+    """
+    _check_callable(backward)
+    check_backward(backward, schema, printed)
+    if setup_context is not None:
+        _check_callable(setup_context)
+        check_setup_context(setup_context, schema, printed)
 
 
 def _check_callable(fn: object) -> None:

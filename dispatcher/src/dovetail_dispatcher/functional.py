@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from functools import singledispatch
-from typing import Any, Final
+from typing import Any
 
 from dovetail_kernel import DispatchKey, dispatch_key_for_device, dtype, plugin_manager
 from dovetail_kernel.errors import did_you_mean, where
 from dovetail_kernel.plugin_entries import LIBRARIES
 
 from . import registry
-from .custom_ops import CustomOpDef, DeviceTypes, check_differentiable, find_custom_op
+from .custom_ops import CustomOpDef, DeviceTypes, check_differentiable, check_formula, find_custom_op
 from .formula import PythonFormula
 from .kernels import FAKE, TENSOR
 from .library import Library
@@ -22,12 +22,16 @@ from .tags import Tag
 
 OpName = str | OpOverload | CustomOpDef
 
-_keep_alive: Final[list[Library]] = []
-"""Libraries made here: what is registered without one stays for good."""
-
 
 @singledispatch
-def define(qualname: Any, schema: str, *, lib: Library | None = None, tags: Tag | Sequence[Tag] = ()) -> Any:
+def define(
+    qualname: Any,
+    schema: str,
+    *,
+    lib: Library | None = None,
+    tags: Tag | Sequence[Tag] = (),
+    override: bool = False,
+) -> Any:
     """Define an operator.
 
     Parameters
@@ -40,6 +44,8 @@ def define(qualname: Any, schema: str, *, lib: Library | None = None, tags: Tag 
         Library that owns the definition; default: it stays for good.
     tags
         Facts about the operator.
+    override
+        Cover a definition by other code.
 
     Raises
     ------
@@ -60,7 +66,7 @@ def define(qualname: Any, schema: str, *, lib: Library | None = None, tags: Tag 
             'define(qualname, schema, ...): expected schema to look like e.g. "(Tensor x) -> Tensor" but got '
             f'"{schema}". Leave the name out of it.'
         )
-    _library(namespace, lib).define(f"{name}{schema}", tags=tags)
+    _library(namespace, lib).define(f"{name}{schema}", tags=tags, override=override)
 
 
 @define.register
@@ -219,6 +225,7 @@ def register_autograd(
         target.register_autograd(backward, setup_context=setup_context)
         return
     check_differentiable(target.schema, target.qualified_name, views=False)
+    check_formula(target.schema, target.qualified_name, backward, setup_context)
     name = f"{target.name}.{target.overload or 'default'}"
     formula = PythonFormula(name, backward, setup_context, where())
     registry.set_formula(target.name, target.overload, formula, None if lib is None else lib._undo)
@@ -263,9 +270,7 @@ def register_autocast(op: OpName, device_type: str, cast_inputs: dtype, /, *, li
 def _library(namespace: str, lib: Library | None) -> Library:
     if lib is not None:
         return lib
-    made = Library(namespace, "FRAGMENT")
-    _keep_alive.append(made)
-    return made
+    return Library(namespace, "FRAGMENT")
 
 
 def _split(qualname: str) -> tuple[str, str]:

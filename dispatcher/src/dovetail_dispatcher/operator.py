@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from dovetail_kernel import DispatchKey
 
@@ -43,7 +43,10 @@ class Operator:
     defined_at
         Where it was defined, for messages; None before it.
     definition
-        Identity of the definition in force: a library takes back only its own.
+        Identity of the definition in force: a library takes back only its own. It is the library's `Registrar`, or
+        made for a generated table.
+    covered
+        What an overriding definition has put aside, the latest last: all that was registered until then.
     """
 
     __slots__ = (
@@ -51,6 +54,7 @@ class Operator:
         "_handle",
         "_schema",
         "_schema_text",
+        "covered",
         "defined_at",
         "definition",
         "formula",
@@ -84,6 +88,7 @@ class Operator:
         self.definition: object = None
         self.variant_of: Operator | None = None
         self.variants: list[Operator] = []
+        self.covered: list[CoveredDefinition] = []
         self._handle: Any = None
         self._schema: FunctionSchema | None = None
         self._schema_text: str | None = None
@@ -108,6 +113,26 @@ class Operator:
         self._schema = self._schema_text = self.defined_at = self._handle = None
         self.definition = self.formula = None
         self.kind, self.promotion, self.promote, self.tags = "other", "none", (), ()
+
+    def cover(self) -> None:
+        """Put aside the definition and all that is registered, so that another definition can take its place."""
+        self.forget_routes()
+        self.covered.append(CoveredDefinition(self))
+        self.kernels = {}
+        self.undefine()
+
+    def uncover(self) -> None:
+        """Bring back what was put aside last, beneath the kernels that others have registered since."""
+        self.forget_routes()
+        beneath = self.covered.pop()
+        for key, stack in beneath.kernels.items():
+            self.kernels.setdefault(key, []).extend(stack)
+        for name in CoveredDefinition.RESTORED:
+            setattr(self, name, beneath.values[name])
+
+    def stacks(self) -> list[dict[DispatchKey, list[Kernel]]]:
+        """Return the live kernels, and those of covered definitions."""
+        return [self.kernels, *[each.kernels for each in self.covered]]
 
     @property
     def is_defined(self) -> bool:
@@ -161,7 +186,7 @@ class Operator:
     @property
     def is_empty(self) -> bool:
         """Whether nothing keeps the operator in the table."""
-        return self.defined_at is None and not self.kernels
+        return self.defined_at is None and not self.kernels and not self.covered
 
     @property
     def derivative(self) -> Formula | PythonFormula | None:
@@ -191,6 +216,19 @@ class Operator:
 
     def __repr__(self) -> str:
         return f"<operator {self.qualified_name}>"
+
+
+class CoveredDefinition:
+    """A definition that another one stands over, with its kernels, its derivative and its routes."""
+
+    RESTORED: ClassVar = (
+        *("_handle", "_schema", "_schema_text", "defined_at", "definition", "formula", "kind", "promote", "promotion"),
+        *("redispatch_entries", "redispatch_routes", "routes", "tags"),
+    )
+
+    def __init__(self, op: Operator) -> None:
+        self.kernels = op.kernels
+        self.values: dict[str, Any] = {name: getattr(op, name) for name in self.RESTORED}
 
 
 def destroyed_error(op: Operator) -> RuntimeError:

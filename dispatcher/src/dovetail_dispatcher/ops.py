@@ -255,7 +255,12 @@ class OpOverloadPacket:
             overload = None if kwargs else self._known.get(tuple(map(type, args)))
             if overload is None:
                 overload = self._resolve(args, kwargs)
-        return overload(*args, **kwargs)
+        try:
+            return overload(*args, **kwargs)
+        except TypeError as error:
+            if kwargs and error.__traceback__ is not None and error.__traceback__.tb_next is None:
+                bind(overload._schema, args, kwargs)  # an argument was given twice: says so in PyTorch's words
+            raise
 
     def _forget(self) -> None:
         """Look at the overloads anew: the table has changed."""
@@ -359,22 +364,30 @@ class _OpNamespace(ModuleType):
         if name.startswith("__") and not registry.is_defined(qualified):
             raise AttributeError(name)  # the interpreter asks for all sorts of names, which should load no library
         if not registry.is_defined(qualified):
-            registry.settle()
             _load_library(self._name)
         if not registry.is_defined(qualified):
-            known = [n.partition("::")[2] for n in list(registry.operators) if n.startswith(f"{self._name}::")]
-            raise AttributeError(
-                f"'_OpNamespace' '{self._name}' object has no attribute '{name}'.{did_you_mean(name, known)}"
-            )
+            raise AttributeError(f"'_OpNamespace' '{self._name}' object has no attribute '{name}'.{self._hint(name)}")
         packet = packet_of(qualified)
         with registry.lock:
             if registry.is_defined(qualified):
                 self.__dict__[name] = packet  # found there from now on, until `_forget_packet`
         return packet
 
+    def _hint(self, name: str) -> str:
+        """Return what may have been meant: another operator, or where there is none at all, another namespace."""
+        known = self._names()
+        if known:
+            return did_you_mean(name, known)
+        namespaces = {each.partition("::")[0] for each in list(registry.operators)} | {*plugin_manager.namespaces()}
+        others = did_you_mean(self._name, sorted(namespaces))
+        return f" Nothing is registered in the namespace {self._name!r}.{others} Import the library that defines it."
+
+    def _names(self) -> list[str]:
+        return [n.partition("::")[2] for n in list(registry.operators) if n.startswith(f"{self._name}::")]
+
     def __dir__(self) -> list[str]:
         _load_library(self._name)
-        return [n.partition("::")[2] for n in list(registry.operators) if n.startswith(f"{self._name}::")]
+        return self._names()
 
 
 def _load_library(namespace: str) -> None:

@@ -19,7 +19,6 @@ Key = DispatchKey | str
 
 def _dispatch_has_kernel(name: str) -> bool:
     """Return whether anything is registered for an operator: a kernel, or its definition."""
-    registry.settle()
     return registry.find_qualified(name) is not None
 
 
@@ -71,7 +70,6 @@ def _dispatch_find_schema_or_throw(name: str, overload_name: str = "") -> OpOver
     RuntimeError
         If there is none.
     """
-    registry.settle()
     handle: OpOverload = registry.find_or_throw(name, overload_name).handle
     return handle
 

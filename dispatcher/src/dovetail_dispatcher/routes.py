@@ -21,6 +21,7 @@ from dovetail_kernel import (
     backend_key,
     backends_of_signature,
     dispatch_state,
+    plugin_manager,
     state,
 )
 from dovetail_kernel.signature import GRAD, NO_GRAD, NORMAL, OVERRIDES
@@ -103,6 +104,15 @@ def route_of(op: Operator, key: int) -> Callable[..., Any]:
     route = op.routes.get(key)
     if route is not None:
         return route
+    try:
+        return _new_route(op, key)
+    except NotImplementedError:
+        if not _load_kernels(op, key):
+            raise
+        return _new_route(op, key)
+
+
+def _new_route(op: Operator, key: int) -> Callable[..., Any]:
     with registry.lock:
         route = op.routes.get(key)
         if route is None:
@@ -110,6 +120,15 @@ def route_of(op: Operator, key: int) -> Callable[..., Any]:
                 op.routes.clear()
             route = op.routes[key] = compose_call(op, key)
     return route
+
+
+def _load_kernels(op: Operator, key: int) -> bool:
+    """Load what plugins offer as kernels of the operator's namespace on the backends of a call without kernel.
+
+    This must not hold the lock of the table: plugins that are being loaded by another thread wait for it.
+    """
+    loaded = [plugin_manager.load_kernels(op.namespace, each.name) for each in backends_of_signature(key)]
+    return any(loaded)
 
 
 def redispatch_route(op: Operator, keys: DispatchKeySet, key: int) -> Callable[..., Any]:
