@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Collection
+from types import FunctionType
 from typing import Any, NamedTuple
 
 from .kernels import ARRAY, BOXED, Kernel
@@ -124,9 +125,9 @@ def takes(parameters: Parameters, name: str) -> bool:
 
 def parameters_of(function: Callable[..., Any]) -> Parameters | None:
     """Return what a callable takes; None if it does not tell."""
-    code = getattr(function, "__code__", None)
-    if code is None or not inspect.isfunction(function):
+    if not isinstance(function, FunctionType):
         return _inspected(function)
+    code = function.__code__
     count = code.co_argcount
     names = code.co_varnames[code.co_posonlyargcount : count + code.co_kwonlyargcount]
     only = code.co_varnames[count : count + code.co_kwonlyargcount]

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import re
+from typing import Final
+
 from . import lexer
 from .default_parser import DefaultParser
 from .errors import SchemaError, schema_error
 from .function_schema import NO_DEFAULT, Argument, FunctionSchema, OperatorName
 from .type_parser import TypeParser
 from .types import ListType
+
+
+_KEPT: Final = 4096
+_signatures: Final[dict[str, tuple[tuple[Argument, ...], tuple[Argument, ...], bool, bool]]] = {}
+"""What was parsed, by the text from the arguments on: many operators of a library differ in nothing but the name."""
+
+_PLAIN_NAME: Final = re.compile(r"((?:[A-Za-z_]\w*::)?[A-Za-z_]\w*)(?:\.(?!default$|__)([A-Za-z_]\w*))?", re.ASCII)
 
 
 def parse_schema(text: str) -> FunctionSchema:
@@ -27,6 +37,10 @@ def parse_schema(text: str) -> FunctionSchema:
     SchemaError
         A `RuntimeError`: the text does not follow the schema language, or is only a name.
     """
+    head, paren, rest = text.partition("(")
+    known = _signatures.get(rest) if paren else None
+    if known is not None and (plain := _PLAIN_NAME.fullmatch(head)) and lexer.KEYWORDS.isdisjoint(plain.groups()):
+        return FunctionSchema(plain[1], plain[2] or "", *known)
     parser = _Parser(text)
     name = parser.operator_name()
     if parser.tokens[parser.index] == lexer.END:
@@ -36,7 +50,12 @@ def parse_schema(text: str) -> FunctionSchema:
             None,
             f"Add arguments and returns, such as '{name}(Tensor self) -> Tensor'.",
         )
-    return parser.schema(name)
+    schema = parser.schema(name)
+    if "__torch__" not in rest:  # what a class stands for may change
+        if len(_signatures) >= _KEPT:
+            _signatures.clear()
+        _signatures[rest] = (schema.arguments, schema.returns, schema.is_vararg, schema.is_varret)
+    return schema
 
 
 def parse_name(text: str) -> OperatorName:
