@@ -120,6 +120,12 @@ class MetaArray:
         shape, strides = elementwise_layout(layouts)
         return MetaArray(shape, promote_types(self.dtype, other.dtype), strides)
 
+    def sum(self, axis: Sequence[int], keepdims: bool, dtype: dtype) -> MetaArray:
+        """Return the sum over `axis`, which is what gradients of broadcast operands are made into."""
+        dims = {dim % self.ndim for dim in axis}
+        sizes = [1 if dim in dims else n for dim, n in enumerate(self.shape) if keepdims or dim not in dims]
+        return MetaArray(sizes, dtype)
+
     def __getitem__(self, key: Any) -> MetaArray:
         """Return the view that integers, slices, ``...`` and None select."""
         items = list(key) if isinstance(key, tuple) else [key]
