@@ -55,7 +55,7 @@ device_count is_available why_unavailable
 """.split(),
     "dovetail.library": """
 BackendSpec CustomOpDef Library OpCheckError PendingKernel SchemaError Tag _scoped_library
-check_pending custom_op define dispatch_table fallthrough_kernel get_ctx get_kernel hookimpl impl
+check_pending custom_op define dispatch_table fallthrough_kernel get_ctx get_kernel hookimpl impl impl_abstract
 infer_schema load opcheck register_autocast register_autograd register_fake register_kernel
 """.split(),
     "dovetail.nn": """
@@ -132,7 +132,7 @@ device_count dovetail_backend unavailable_because
     "dovetail_dispatcher": """
 CustomOpDef DispatchTable Explanation FunctionSchema Kernel Library NoArrayKernelError OpCheckError
 OpOverload OpOverloadPacket Operator PendingKernel SchemaError Tag _scoped_library array_kernels
-check_pending custom_op define dispatch_table explain fallthrough_kernel get_ctx get_kernel impl
+check_pending custom_op define dispatch_table explain fallthrough_kernel get_ctx get_kernel impl impl_abstract
 infer_schema opcheck ops parse_schema register_autocast register_autograd register_fake
 register_kernel
 """.split(),

@@ -17,7 +17,15 @@ if TYPE_CHECKING:
     from .dumps import DispatchTable, dispatch_table
     from .explanation import Explanation, explain
     from .fake_context import get_ctx
-    from .functional import define, impl, register_autocast, register_autograd, register_fake, register_kernel
+    from .functional import (
+        define,
+        impl,
+        impl_abstract,
+        register_autocast,
+        register_autograd,
+        register_fake,
+        register_kernel,
+    )
     from .kernel_handles import get_kernel
     from .operator_checks import OpCheckError, opcheck
     from .pending import PendingKernel, check_pending
@@ -39,6 +47,7 @@ _ON_DEMAND = {
     "get_ctx": "fake_context",
     "get_kernel": "kernel_handles",
     "impl": "functional",
+    "impl_abstract": "functional",
     "opcheck": "operator_checks",
     "register_autocast": "functional",
     "register_autograd": "functional",
@@ -73,6 +82,7 @@ __all__ = [
     "get_ctx",
     "get_kernel",
     "impl",
+    "impl_abstract",
     "infer_schema",
     "opcheck",
     "ops",

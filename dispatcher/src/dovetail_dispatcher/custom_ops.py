@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any, Final, NoReturn, Self, overload
 
-from dovetail_kernel import DispatchKey, DispatchKeySet, dispatch_key_for_device, dtype
+from dovetail_kernel import DispatchKey, DispatchKeySet, dispatch_key_for_device, dtype, get_default_device
 from dovetail_kernel.device import Device
 from dovetail_kernel.errors import where
 
@@ -155,7 +155,7 @@ class CustomOpDef:
         )
 
     def _select_by_device(self) -> None:
-        """Give an operator without tensors a kernel that goes by its ``device`` argument."""
+        """Give an operator without tensors a kernel that goes by its ``device``; None is the default device."""
         schema = self._operator.schema
         if any(is_tensor_like(a) for a in schema.arguments) or "BackendSelect" in self._undos:
             return
@@ -167,7 +167,8 @@ class CustomOpDef:
             )
 
         def select(_keys: DispatchKeySet, *args: Any, **kwargs: Any) -> Any:
-            device_type = Device(bind(schema, args, kwargs)[position]).type
+            device = bind(schema, args, kwargs)[position]
+            device_type = (get_default_device() if device is None else Device(device)).type
             if device_type not in self._backend_fns:
                 raise RuntimeError(
                     f"{self._name} does not have a kernel registered for {device_type}. Please use register_kernel to "

@@ -19,6 +19,7 @@ from .library import Library
 from .operator import Operator
 from .ops import OpOverload
 from .tags import Tag
+from .user_warning import warn_user
 
 OpName = str | OpOverload | CustomOpDef
 
@@ -187,6 +188,17 @@ def register_fake(
         return fn
 
     return register if func is None else register(func)
+
+
+def impl_abstract(
+    qualname: str, func: Callable[..., Any] | None = None, *, lib: Library | None = None, _stacklevel: int = 1
+) -> Any:
+    """Register a fake kernel: the name that `register_fake` had in PyTorch before 2.4. Warns that it is deprecated."""
+    warn_user(
+        "impl_abstract was renamed to register_fake. Please use that instead; impl_abstract will be removed.",
+        FutureWarning,
+    )
+    return register_fake(qualname, lib=lib) if func is None else register_fake(qualname, func, lib=lib)
 
 
 def register_autograd(

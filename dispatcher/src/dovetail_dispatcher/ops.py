@@ -90,10 +90,6 @@ class OpOverload:
     def _defined_in_python(self) -> bool:
         return self.namespace != "aten"
 
-    @property
-    def __module__(self) -> str:  # type: ignore[override]
-        return f"dovetail.ops.{self.namespace}"
-
     def name(self) -> str:
         """Return ``"aten::add.Tensor"``; no suffix for the default overload."""
         return self._operator.qualified_name
@@ -180,7 +176,14 @@ class OpOverload:
 def _make_overload(operator: Operator) -> OpOverload:
     entry = make_entry(operator)
     cls = type(
-        "OpOverload", (OpOverload,), {"__slots__": (), "__call__": staticmethod(entry), "__doc__": str(operator.schema)}
+        "OpOverload",
+        (OpOverload,),
+        {
+            "__slots__": (),
+            "__call__": staticmethod(entry),
+            "__doc__": str(operator.schema),
+            "__module__": f"dovetail.ops.{operator.namespace}",
+        },
     )
     overload: OpOverload = cls(operator)
     return overload
@@ -422,6 +425,7 @@ class _Ops(ModuleType):
 
     def __init__(self) -> None:
         super().__init__("dovetail.ops")
+        self.loaded_libraries: set[str] = set()
 
     def __getattr__(self, name: str) -> _OpNamespace:
         if name.startswith("__"):
@@ -429,6 +433,28 @@ class _Ops(ModuleType):
         namespace = _OpNamespace(name)
         self.__dict__[name] = namespace
         return namespace
+
+    def load_library(self, path: str) -> None:
+        """Load a shared library, whose initialisers may register operators through this Python interpreter.
+
+        Raises
+        ------
+        OSError
+            If it cannot be loaded. Libraries built against PyTorch need PyTorch.
+        """
+        from ctypes import CDLL
+
+        try:
+            CDLL(str(path))
+        except OSError as reason:
+            raise OSError(f"Could not load this library: {path}. {reason}") from reason
+        self.loaded_libraries.add(str(path))
+
+    def import_module(self, module: str) -> None:
+        """Import a module that registers operators."""
+        from importlib import import_module
+
+        import_module(module)
 
 
 ops = _Ops()

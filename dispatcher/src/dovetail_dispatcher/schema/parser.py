@@ -12,7 +12,6 @@ from .function_schema import NO_DEFAULT, Argument, FunctionSchema, OperatorName
 from .type_parser import TypeParser
 from .types import ListType
 
-
 _KEPT: Final = 4096
 _signatures: Final[dict[str, tuple[tuple[Argument, ...], tuple[Argument, ...], bool, bool]]] = {}
 """What was parsed, by the text from the arguments on: many operators of a library differ in nothing but the name."""

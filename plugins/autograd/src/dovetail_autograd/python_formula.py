@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache, partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from dovetail_dispatcher.formula import PythonFormula
 from dovetail_dispatcher.routes import Composition
@@ -23,6 +23,9 @@ from .node import next_sequence_nr
 from .recorded_calls import edge_of
 from .recording import needs_extras
 
+NO_TENSOR: Final = -1
+"""Stands for the number of tensors in a result that is none, such as an int: backward gets None for it."""
+
 
 class GeneratedNode(FunctionNode):
     """One call of an operator with a `PythonFormula`; the context of its `setup_context` and `backward`."""
@@ -31,7 +34,9 @@ class GeneratedNode(FunctionNode):
 
     formula_record: ClassVar[PythonFormula]
     takes_gradient: ClassVar[tuple[bool, ...]]
-    """Per argument of the operator whether it can have gradients at all."""
+    """Per positional argument of the operator whether it can have gradients at all."""
+    optional_inputs: ClassVar[int]
+    """How many of the last positional arguments backward may return nothing for: values with a default."""
     is_list: list[tuple[int | None, bool]] | None
     """Per argument the number of tensors in a ``Tensor[]`` (else None), and whether it can have gradients at all. None
     for an operator without lists and with a single result."""
@@ -67,6 +72,8 @@ class GeneratedNode(FunctionNode):
             if length is None:
                 given.append(grads[position])
                 position += 1
+            elif length == NO_TENSOR:
+                given.append(None)
             else:
                 given.append(list(grads[position : position + length]))
                 position += length
@@ -78,12 +85,13 @@ class GeneratedNode(FunctionNode):
         expected = len(is_list)
         if len(returned) > expected and all([each is None for each in returned[expected:]]):
             returned = returned[:expected]
-        if len(returned) != expected:
+        if not expected - self.optional_inputs <= len(returned) <= expected:
             raise RuntimeError(
                 f"function {self.name()} returned an incorrect number of gradients (expected {expected}, got "
-                f"{len(returned)}). Return one per argument of {self.formula_record.operator}, None where there "
-                "is none."
+                f"{len(returned)}). Return one per positional argument of {self.formula_record.operator}, None where "
+                "there is none."
             )
+        returned += (None,) * (expected - len(returned))
         flat: list[Any] = []
         for each, (length, is_tensor) in zip(returned, is_list, strict=True):
             if length is None:
@@ -120,7 +128,9 @@ def node_class(formula: PythonFormula, schema: FunctionSchema) -> type[Generated
     """Return the node class of `formula` for an operator of `schema`."""
     members = {
         "formula_record": formula,
-        "takes_gradient": tuple([is_tensor_like(argument) for argument in schema.arguments]),
+        "takes_gradient": tuple([is_tensor_like(a) for a in schema.arguments if not a.kwarg_only]),
+        "optional_inputs": len([a for a in schema.arguments if not a.kwarg_only])
+        - max([i for i, a in enumerate(schema.arguments, 1) if is_tensor_like(a) or not a.has_default_value()] or [0]),
         "__slots__": (),
     }
     return type(formula.name + "Backward", (GeneratedNode,), members)
@@ -217,6 +227,8 @@ def _record(
     is_list: list[tuple[int | None, bool]] = []
     needs: list[Any] = []
     for argument, value in zip(schema.arguments, values, strict=True):
+        if argument.kwarg_only:
+            break
         if _is_list(argument):
             items = list(value or ())
             found = [edge_of(item) for item in items]
@@ -244,9 +256,11 @@ def _record(
         if isinstance(each, (tuple, list)):
             tensors.extend(each)
             lengths.append(len(each))
-        else:
+        elif isinstance(each, TensorBase):
             tensors.append(each)
             lengths.append(None)
+        else:
+            lengths.append(NO_TENSOR)
     node.__dict__["_result_lengths"] = lengths
     metadata = [(tuple(tensor.array.shape), tensor.array.dtype) for tensor in tensors]
     node.input_metadata = metadata if len(metadata) != 1 else metadata[0]
