@@ -15,7 +15,8 @@ from ..operator import Operator
 from ..returns import check_aliases, checked_return, checked_tensor, wrong_identity
 from ..schema import Argument, FunctionSchema, default_of
 from ..tags import Tag
-from .arguments import OPTIONAL_TENSOR, TENSOR, is_tensor_like, parameter, spelling
+from .arguments import OPTIONAL_TENSOR, TENSOR, is_tensor_like, spelling
+from .arguments import route_parameter as parameter
 from .entry import symbol
 from .source import RouteText
 
@@ -93,7 +94,7 @@ def counting_route(op: Operator, below: RouteText) -> RouteText:
                 case "Tensor?":
                     lines += [f"if {name} is not None:", f"    bump_version({name})"]
                 case _:
-                    lines += [f"for tensor in {name}:", "    if tensor is not None:", "        bump_version(tensor)"]
+                    lines += [f"for each in {name}:", "    if each is not None:", "        bump_version(each)"]
     below.bindings["bump_version"] = bump_version
     below.lines[:0] = lines
     return below

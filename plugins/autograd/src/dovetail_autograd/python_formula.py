@@ -10,7 +10,8 @@ from dovetail_dispatcher.formula import PythonFormula
 from dovetail_dispatcher.routes import Composition
 from dovetail_dispatcher.schema import Argument, FunctionSchema
 from dovetail_dispatcher.templates import RouteText
-from dovetail_dispatcher.templates.arguments import is_tensor_like, parameter, spelling
+from dovetail_dispatcher.templates.arguments import is_tensor_like, spelling
+from dovetail_dispatcher.templates.arguments import route_parameter as parameter
 from dovetail_kernel.signature import DTYPE_MASK, GRAD, NO_GRAD, VIEW
 from dovetail_kernel.state import set_state, state
 from dovetail_kernel.tensor_base import TensorBase
@@ -177,7 +178,6 @@ def _record_one_result(
         VIEW=VIEW,
         Node=cls,
         edge_of=edge_of,
-        finish=partial(_finish, formula, schema),
         gradient_edge=gradient_edge,
         leaf_edge=leaf_edge,
         next_sequence_nr=next_sequence_nr,
@@ -199,24 +199,38 @@ def _record_one_result(
         f"        {result}.output_nr = 0",
         f"        {result}._signature |= GRAD",
     ]
-    if formula.setup_context is not None or needs_extras():
-        names = ", ".join(parameter(a) for a in schema.arguments)
-        after.append(f"    finish(node, ({names},), {result})")
+    after += [f"    {line}" for line in _set_up_lines(formula, schema, text, result)]
     text.lines[:] = [*before, *text.lines, *after]
 
 
-def _finish(
-    formula: PythonFormula, schema: FunctionSchema, node: GeneratedNode, values: tuple[Any, ...], output: Any
-) -> None:
-    """Let the user set up the context, and keep what was saved there."""
-    if formula.setup_context is not None:
-        _set_up(formula, schema, node, values, output)
-        for each in node.non_differentiable or ():
-            if each is output:
-                output._grad_fn = None
-                output._signature &= ~GRAD
-    if node.to_save or needs_extras():
-        node.keep(output)
+def _set_up_lines(formula: PythonFormula, schema: FunctionSchema, text: RouteText, result: str) -> list[str]:
+    """Return the lines that let the user set up the context of `node`, and keep what was saved there."""
+    if formula.setup_context is None:
+        return [f"node.keep({result})"] if needs_extras() else []
+    text.bindings.update(
+        NO_GRAD=NO_GRAD, setup_context=formula.setup_context, state=state, set_state=set_state, unmark=_unmark
+    )
+    inputs = "".join(f"{parameter(a)}, " for a in schema.arguments if not a.kwarg_only)
+    keyword = ", ".join(f"{a.name!r}: {parameter(a)}" for a in schema.arguments if a.kwarg_only)
+    extra = f", keyword_only_inputs={{{keyword}}}" if keyword else ""
+    return [
+        "outer = state()",
+        "set_state(outer | NO_GRAD)",
+        "try:",
+        f"    setup_context(ctx=node, inputs=({inputs}), output={result}{extra})",
+        "finally:",
+        "    set_state(outer)",
+        "if node.non_differentiable is not None:",
+        f"    unmark(node, {result})",
+        f"node.keep({result})" if needs_extras() else f"if node.to_save: node.keep({result})",
+    ]
+
+
+def _unmark(node: GeneratedNode, output: TensorBase) -> None:
+    """Take the result out of the graph, if the user marked it as not differentiable."""
+    if any([each is output for each in node.non_differentiable or ()]):
+        output._grad_fn = None
+        output._signature &= ~GRAD
 
 
 def _record(
