@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -111,12 +112,46 @@ def test_kernels_of_others_survive_a_reload(module: Module, library: Libraries) 
     assert {k.name for k in ops.again.f.default._operator.kernels} == {"CPU", "Meta"}
 
 
-def test_a_cell_that_defines_and_another_that_implements_can_be_run_again_in_any_order(module: Module) -> None:
-    definition, kernel = source(1).split("def kernel")
-    for cell in (definition, "def kernel" + kernel, "def kernel" + kernel.replace("1", "2"), definition):
-        module.run(cell, f"<cell {hash(cell)}>")
-    module.run("def kernel" + kernel.replace("1", "3"))
-    assert module.result() == "3"
+CELLS = {
+    "make": 'from dovetail_dispatcher import Library\nlib = Library("again", "DEF")',
+    "define": 'lib.define("f(Tensor x) -> int")',
+    "implement": 'def kernel(x):\n    return 1\nlib.impl("f", kernel, "CPU")',
+}
+
+
+@pytest.mark.parametrize("again", [["define"], ["implement"], ["make"], ["make", "define"], ["define", "implement"]])
+def test_cells_of_a_notebook_can_be_run_again(again: list[str], module: Module) -> None:
+    for name in CELLS:
+        module.run(CELLS[name], f"<cell {name}>")
+    for name in [*again, *again]:
+        module.run(CELLS[name], f"<cell {name}>")
+        assert module.result() == "1"
+
+
+def test_an_edited_cell_replaces_what_it_registered_before(module: Module) -> None:
+    for name, source in CELLS.items():
+        module.run(source, f"<cell {name}>")
+    module.run(CELLS["implement"].replace("1", "2"), "<cell edited>")
+    assert module.result() == "2"
+
+
+def test_an_edited_schema_drops_the_kernels_of_the_notebook_that_do_not_fit(module: Module) -> None:
+    for name, source in CELLS.items():
+        module.run(source, f"<cell {name}>")
+    module.run(CELLS["define"].replace("Tensor x", "Tensor x, Tensor y"), "<cell edited>")
+    assert ops.again.f.default._operator.kernels == {}
+    module.run(CELLS["implement"].replace("(x)", "(x, y)"), "<cell edited too>")
+    x = module.namespace["x"]
+    assert ops.again.f(x, x) == 1
+
+
+def test_an_edited_schema_that_others_kernels_do_not_fit_is_an_error(module: Module, library: Libraries) -> None:
+    for name, source in CELLS.items():
+        module.run(source, f"<cell {name}>")
+    library("again", "IMPL").impl("f", annotated, "CUDA")
+    with pytest.raises(TypeError, match=r"annotated .* cannot be a kernel of again::f at CUDA"):
+        module.run(CELLS["define"].replace("Tensor x", "Tensor x, Tensor y"), "<cell edited>")
+    assert module.result() == "1"
 
 
 def test_a_lambda_in_the_same_place_replaces_the_one_before(library: Libraries, tensor: Tensors) -> None:
@@ -132,6 +167,19 @@ def test_the_same_statement_twice_in_one_run_is_an_error(module: Module) -> None
         module.run(
             'from dovetail_dispatcher import Library\nlib = Library("again", "DEF")\n' + 'lib.define("f() -> ()")\n' * 2
         )
+
+
+def test_a_functional_definition_made_twice_is_an_error(library: Libraries) -> None:
+    undos: list[Any] = []
+    before = registry.transaction_undos.get()
+    registry.transaction_undos.set(undos)
+    try:
+        for words in ("", "Tried to register an operator"):
+            with pytest.raises(RuntimeError, match=words) if words else nullcontext():
+                define("again::twice", "(Tensor x) -> int")
+    finally:
+        registry.transaction_undos.set(before)
+        registry.take_back(undos)
 
 
 def test_a_function_that_makes_a_library_can_be_called_again_once_the_first_is_dropped(tensor: Tensors) -> None:

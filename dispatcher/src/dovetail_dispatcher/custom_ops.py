@@ -62,6 +62,7 @@ class CustomOpDef:
             self._lib.define(str(schema), tags=self._tags, override=override)
             operator = registry.find_or_throw(schema.name, schema.overload_name)
             self._operator = operator
+            self._definition = operator.definition
             self._opoverload = operator.handle
             setattr(type(self), "__call__", staticmethod(type(self._opoverload).__call__))  # noqa: B010
             self.register_kernel(device_types)(fn)
@@ -350,7 +351,7 @@ def custom_op(
 def find_custom_op(qualified: str) -> CustomOpDef | None:
     """Return the live custom op called `qualified` (``ns::name``), or None."""
     live = [each for each in _definitions.get(qualified.removesuffix(".default"), ()) if not each._lib._destroyed]
-    return live[-1] if live and live[-1]._operator.definition is live[-1]._lib._registrar else None
+    return live[-1] if live and live[-1]._operator.definition is live[-1]._definition else None
 
 
 def check_differentiable(schema: FunctionSchema, printed: str, *, views: bool) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from functools import singledispatch
-from typing import Any
+from typing import Any, Final
 
 from dovetail_kernel import DispatchKey, dispatch_key_for_device, dtype, plugin_manager
 from dovetail_kernel.errors import did_you_mean, where
@@ -20,6 +20,9 @@ from .operator import Operator
 from .ops import OpOverload
 from .tags import Tag
 from .user_warning import warn_user
+
+_keep_alive: Final[list[Library]] = []
+"""Libraries made here. While a library is held, the same code run again is a mistake, unless it was compiled anew."""
 
 OpName = str | OpOverload | CustomOpDef
 
@@ -282,7 +285,9 @@ def register_autocast(op: OpName, device_type: str, cast_inputs: dtype, /, *, li
 def _library(namespace: str, lib: Library | None) -> Library:
     if lib is not None:
         return lib
-    return Library(namespace, "FRAGMENT")
+    made = Library(namespace, "FRAGMENT")
+    _keep_alive.append(made)
+    return made
 
 
 def _split(qualname: str) -> tuple[str, str]:

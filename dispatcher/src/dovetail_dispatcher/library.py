@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
@@ -80,7 +81,8 @@ class Library:
         self._made_at = made_at
         self._plugin = plugin
         self._key = parse_dispatch_key(dispatch_key) if dispatch_key else None
-        self._registrar = Registrar(frame, self)
+        self._weak = weakref.ref(self)
+        self._registrar = Registrar(frame, self._weak)
         self._undo: list[registry.Undo] = []
         if kind == "DEF":
             _own(ns, made_at, self._registrar, self._undo)
@@ -136,7 +138,8 @@ class Library:
                     f"Explicitly provided namespace ({namespace}) in schema string does not match namespace of "
                     f"enclosing library ({self.ns}), made at {self._made_at}. Leave the namespace out."
                 )
-        registry.define(parsed, self._made_at, self._undo, tags=checked, registrar=self._registrar, override=override)
+        registrar = Registrar(calling_frame(), self._weak)
+        registry.define(parsed, self._made_at, self._undo, tags=checked, registrar=registrar, override=override)
         if self.ns not in _used_namespaces and self._plugin is None:
             _used_namespaces.add(self.ns)
             plugin_manager.mark_in_use(LIBRARIES, self.ns)

@@ -14,28 +14,35 @@ from weakref import ref
 
 
 class Registrar:
-    """The code that made a library.
+    """The code that made a library, or defined an operator with it.
 
     Attributes
     ----------
-    name
-        ``"module:qualname"`` of the running function; ``"module:<module>"`` at the top level.
     code
-        Its code object.
+        The code object of the running function or module.
     """
 
-    __slots__ = ("_library", "code", "name")
+    __slots__ = ("_library", "_module", "code")
 
-    def __init__(self, frame: FrameType, library: object) -> None:
+    def __init__(self, frame: FrameType, library: ref[Any]) -> None:
         self.code: CodeType = frame.f_code
-        self.name = f"{frame.f_globals.get('__name__')}:{self.code.co_qualname}"
-        self._library = ref(library)
+        self._module = frame.f_globals.get("__name__")
+        self._library = library
+
+    @property
+    def name(self) -> str:
+        """``"module:qualname"`` of the running function; ``"module:<module>"`` at the top level."""
+        return f"{self._module}:{self.code.co_qualname}"
 
     def replaces(self, earlier: Registrar | None) -> bool:
         """Return whether this is the code of `earlier` run again: compiled anew, or its library is held no more."""
         if earlier is None or earlier is self or self.name != earlier.name:
             return False
         return self.code is not earlier.code or earlier._library() is None
+
+    def repeats(self, earlier: Registrar | None) -> bool:
+        """Return whether this is a whole file or cell run again: it registers all that it still has to register."""
+        return earlier is not None and self.replaces(earlier) and self.code.co_filename == earlier.code.co_filename
 
 
 def provider_name(function: Callable[..., Any]) -> str:

@@ -147,16 +147,15 @@ def define(
                     f"at {location}. Override its kernels: Library.impl."
                 )
         covers = op is not None and op.is_defined and not again
+        stale: list[Kernel] = []
         if op is not None and not covers:
-            for stack in op.kernels.values():
-                if not _of_earlier_run(stack[0], registrar):
-                    check_kernel(stack[0], parsed, op.qualified_name)
+            stale = _stale_kernels(op, parsed, registrar if again else None)
         op = _operator(parsed.name, parsed.overload_name)
         token = registrar if registrar is not None else object()
         keep(_undo_definition(op, token), undos)
         with _changing(op):
             if again:
-                _take_out(op, [k for stack in op.kernels.values() for k in stack if _of_earlier_run(k, registrar)])
+                _take_out(op, stale)
                 op.undefine()
             elif covers:
                 op.cover()
@@ -170,8 +169,29 @@ def _registrar_of(op: Operator) -> Registrar | None:
     return op.definition if isinstance(op.definition, Registrar) else None
 
 
-def _of_earlier_run(kernel: Kernel, registrar: Registrar | None) -> bool:
-    return registrar is not None and registrar.replaces(kernel.registrar)
+def _stale_kernels(op: Operator, schema: FunctionSchema, again: Registrar | None) -> list[Kernel]:
+    """Return the kernels that go with the definition that the code `again`, run again, replaces.
+
+    These are what the same file registered the last time, and what the same module registered for another schema.
+
+    Raises
+    ------
+    TypeError
+        If another kernel cannot have this schema.
+    """
+    stale = []
+    for kernel in [kernel for stack in op.kernels.values() for kernel in stack]:
+        own = kernel.registrar
+        if again is not None and again.repeats(own):
+            stale.append(kernel)
+            continue
+        try:
+            check_kernel(kernel, schema, op.qualified_name)
+        except TypeError:
+            if again is None or own is None or own.name != again.name:
+                raise
+            stale.append(kernel)
+    return stale
 
 
 def _take_out(op: Operator, kernels: Iterable[Kernel]) -> None:
