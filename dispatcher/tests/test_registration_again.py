@@ -121,8 +121,8 @@ CELLS = {
 
 @pytest.mark.parametrize("again", [["define"], ["implement"], ["make"], ["make", "define"], ["define", "implement"]])
 def test_cells_of_a_notebook_can_be_run_again(again: list[str], module: Module) -> None:
-    for name in CELLS:
-        module.run(CELLS[name], f"<cell {name}>")
+    for name, source in CELLS.items():
+        module.run(source, f"<cell {name}>")
     for name in [*again, *again]:
         module.run(CELLS[name], f"<cell {name}>")
         assert module.result() == "1"

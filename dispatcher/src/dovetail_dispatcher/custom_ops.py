@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any, Final, NoReturn, Self, overload
@@ -12,8 +12,16 @@ from dovetail_kernel.device import Device
 from dovetail_kernel.errors import where
 
 from . import registry
+from .custom_op_checks import (
+    MutatesArgs,
+    check_callable,
+    check_differentiable,
+    check_formula,
+    check_keyword_tensors,
+    check_mutated,
+)
 from .formula import PythonFormula
-from .kernel_signatures import check_backward, check_kernel, check_setup_context
+from .kernel_signatures import check_kernel
 from .kernels import COUNT_WRITES, CUSTOM, FAKE, TENSOR, Kernel
 from .library import Library
 from .ops import OpOverload
@@ -23,7 +31,6 @@ from .tags import Tag, checked_tags
 from .templates.arguments import is_tensor_like
 from .user_warning import warn_user
 
-MutatesArgs = str | Iterable[str]
 DeviceTypes = str | Sequence[str] | None
 
 _definitions: Final[dict[str, list[CustomOpDef]]] = {}
@@ -107,7 +114,7 @@ class CustomOpDef:
         types = [device_types] if device_types is None or isinstance(device_types, str) else list(device_types)
 
         def register(fn: Callable[..., Any]) -> Callable[..., Any]:
-            _check_callable(fn)
+            check_callable(fn)
             for device_type in types:
                 if device_type is None:
                     self._register("CompositeExplicitAutograd", fn, CUSTOM)
@@ -144,7 +151,7 @@ class CustomOpDef:
 
     def register_fake(self, fn: Callable[..., Any], /) -> Callable[..., Any]:
         """Register what gives results of the right shape and dtype without data: it runs for meta tensors."""
-        _check_callable(fn)
+        check_callable(fn)
         self._register("Meta", fn, FAKE)
         self._abstract_fn = fn
         return fn
@@ -330,13 +337,13 @@ def custom_op(
         )
 
     def make(fn: Callable[..., Any]) -> CustomOpDef:
-        _check_callable(fn)
+        check_callable(fn)
         given = checked_tags(() if tags is None else tags)
         text = infer_schema(fn, mutates_args=mutates_args, tags=given) if schema is None else schema
         parsed = parse_schema(f"{name}{text}")
         if schema is not None:
-            _check_mutated(parsed, schema, mutates_args)
-        _check_keyword_tensors(parsed, given)
+            check_mutated(parsed, schema, mutates_args)
+        check_keyword_tensors(parsed, given)
         with registry.lock:
             old = find_custom_op(name)
             if old is not None and provider_name(old._init_fn) == provider_name(fn):
@@ -352,68 +359,6 @@ def find_custom_op(qualified: str) -> CustomOpDef | None:
     """Return the live custom op called `qualified` (``ns::name``), or None."""
     live = [each for each in _definitions.get(qualified.removesuffix(".default"), ()) if not each._lib._destroyed]
     return live[-1] if live and live[-1]._operator.definition is live[-1]._definition else None
-
-
-def check_differentiable(schema: FunctionSchema, printed: str, *, views: bool) -> None:
-    """Refuse a derivative for an operator that cannot have one of its own.
-
-    Raises
-    ------
-    RuntimeError
-        If the operator writes to its arguments, returns nothing, or (without `views`) returns views.
-    NotImplementedError
-        If it has keyword-only tensors.
-    """
-    aliased = any(r.alias_info is not None for r in schema.returns)
-    if schema.is_mutable or not schema.returns or (aliased and not views):
-        raise RuntimeError(
-            f"Cannot register autograd formula for non-functional operator {printed} with schema {schema}. Please "
-            "create a functional operator and register an autograd formula for that."
-        )
-    if any(a.kwarg_only and is_tensor_like(a) for a in schema.arguments):
-        raise NotImplementedError(
-            "register_autograd with kwarg-only Tensor args. In the original definition of the op, please make your "
-            f"tensors not kwarg-only. Got: {schema}"
-        )
-
-
-def check_formula(
-    schema: FunctionSchema, printed: str, backward: Callable[..., Any], setup_context: Callable[..., None] | None
-) -> None:
-    """Refuse a derivative whose functions cannot be called as they will be.
-
-    Raises
-    ------
-    TypeError
-        Naming the function and its parameters.
-    """
-    _check_callable(backward)
-    check_backward(backward, schema, printed)
-    if setup_context is not None:
-        _check_callable(setup_context)
-        check_setup_context(setup_context, schema, printed)
-
-
-def _check_callable(fn: object) -> None:
-    if not callable(fn):
-        raise TypeError(f"Input function is required to be a callable but found type {type(fn).__name__}.")
-
-
-def _check_mutated(parsed: FunctionSchema, schema: str, mutates_args: MutatesArgs) -> None:
-    written = {a.name for a in parsed.arguments if a.is_write}
-    if mutates_args != "unknown" and written != set(mutates_args):
-        raise ValueError(
-            f"Attempted to create a custom op with `mutates_args={mutates_args}` and `schema={schema}`. The schema "
-            f"suggests that the op mutates {written or '{}'} which is different from what was provided to us in "
-            "`mutates_args`. Please make these consistent."
-        )
-
-
-def _check_keyword_tensors(parsed: FunctionSchema, tags: Sequence[Tag]) -> None:
-    if Tag.out not in tags and any(a.kwarg_only and is_tensor_like(a) for a in parsed.arguments):
-        raise NotImplementedError(
-            f"custom_op with kwarg-only Tensor args. Please make your tensors not kwarg-only. Got: {parsed}"
-        )
 
 
 def _trivial_fake(schema: FunctionSchema) -> Callable[..., Any] | None:

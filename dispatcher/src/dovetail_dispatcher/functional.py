@@ -12,7 +12,8 @@ from dovetail_kernel.errors import did_you_mean, where
 from dovetail_kernel.plugin_entries import LIBRARIES
 
 from . import registry
-from .custom_ops import CustomOpDef, DeviceTypes, check_differentiable, check_formula, find_custom_op
+from .custom_op_checks import check_differentiable, check_formula
+from .custom_ops import CustomOpDef, DeviceTypes, find_custom_op
 from .formula import PythonFormula
 from .kernels import FAKE, TENSOR
 from .library import Library

@@ -9,14 +9,13 @@ from typing import Any, Final
 
 from dovetail_kernel import DispatchKey, parse_dispatch_key, plugin_manager
 from dovetail_kernel.errors import calling_frame, did_you_mean
-from dovetail_kernel.plugin_entries import KNOWN, LIBRARIES
+from dovetail_kernel.plugin_entries import LIBRARIES
 
 from . import registry
-from .kernel_signatures import check_kernel
 from .kernels import ARRAY, BOXED, FALLTHROUGH, TENSOR, Kernel, fallthrough_kernel, origin
-from .operator import Operator
 from .ops import OpOverload
 from .providers import Registrar
+from .registration_checks import check_registration
 from .schema import parse_schema
 from .tags import Tag, checked_tags
 
@@ -282,7 +281,7 @@ class Library:
                 plugin=self._plugin,
                 registrar=self._registrar,
             )
-            self._check(kernel, registry.find(name, overload), qualified, allow_override)
+            check_registration(kernel, registry.find(name, overload), qualified, allow_override=allow_override)
             registry.add_kernel(name, overload, kernel, undos)
 
         if backend is None:
@@ -296,46 +295,6 @@ class Library:
         from .pending import register_when_there
 
         register_when_there(backend, qualified, self._made_at, register, self._undo)
-
-    def _check(self, kernel: Kernel, op: Operator | None, qualified: str, allow_override: bool) -> None:
-        """Refuse a kernel that may not stand where it is to stand, or that does not fit the schema."""
-        if kernel.key is DispatchKey.Meta:
-            if op is None or not op.is_defined:
-                raise RuntimeError(
-                    f"operator {qualified} does not exist.{did_you_mean(qualified, registry.operators)} Define it "
-                    "before its Meta kernel."
-                )
-            if op.newest(DispatchKey.CompositeImplicitAutograd):
-                raise RuntimeError(
-                    f"We should not register a meta kernel directly to the operator '{qualified}', because it has a "
-                    "CompositeImplicitAutograd kernel in core. Instead we should let the operator decompose, and "
-                    "ensure that we have meta kernels for the base ops that it decomposes into."
-                )
-        if op is None:
-            return
-        if op.is_defined and not self._is_our_own:
-            check_kernel(kernel, op.schema, qualified)
-        if not allow_override:
-            self._check_first(op, kernel)
-
-    @property
-    def _is_our_own(self) -> bool:
-        """Whether the library is part of one of Dovetail's own plugins, whose tests check its kernels."""
-        return self._plugin is not None and self._plugin in KNOWN.values()
-
-    @staticmethod
-    def _check_first(op: Operator, kernel: Kernel) -> None:
-        """Refuse to override a library's kernel; those of Dovetail's own plugins may be overridden."""
-        key = kernel.key
-        for old in op.kernels.get(key, []):
-            if old.is_run_again_as(kernel):
-                continue
-            if old.plugin is None or old.plugin not in KNOWN.values():
-                raise RuntimeError(
-                    f"This is not allowed since there's already a kernel registered from python overriding "
-                    f"{op.base_name}'s behavior for {key.name} dispatch key and {op.namespace} namespace: registered "
-                    f"at {old.origin}. Destroy that library first, or give allow_override=True."
-                )
 
     def fallback(self, fn: Callable[..., Any], dispatch_key: str = "", *, with_keyset: bool = False) -> None:
         """Register `fn` for every operator without a kernel at a key: ``fn(op, *args, **kwargs)``.

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from types import ModuleType, NoneType
-from typing import Any, Final
+from types import ModuleType
+from typing import Any
 
-from dovetail_kernel import DispatchKey, DispatchKeySet, TensorBase, plugin_manager
+from dovetail_kernel import DispatchKey, DispatchKeySet, plugin_manager
 from dovetail_kernel.errors import did_you_mean
 from dovetail_kernel.plugin_entries import LIBRARIES
 
 from . import operator as operator_module
 from . import registry
-from .entry_support import make_entry, miss, number_argument, redispatch_entry
+from .entry_support import make_entry, miss, redispatch_entry
 from .operator import Operator
+from .overload_resolution import decided_by_class, resolve_overload
 from .schema import FunctionSchema, bind
 
 
@@ -279,7 +280,7 @@ class OpOverloadPacket:
         operators = self._operators
         chosen = resolve_overload(self._qualified_op_name, operators, args, kwargs)
         overload: OpOverload = chosen.handle
-        if not kwargs and chosen is operators[0] and _decided_by_class(chosen, args):
+        if not kwargs and chosen is operators[0] and decided_by_class(chosen, args):
             self._known[tuple(map(type, args))] = overload
         return overload
 
@@ -294,65 +295,6 @@ class OpOverloadPacket:
 
     def __deepcopy__(self, memo: Any) -> OpOverloadPacket:
         return self
-
-
-def resolve_overload(name: str, operators: list[Operator], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Operator:
-    """Return the first of `operators` whose schema the arguments fit.
-
-    A Python number stands for a Tensor only in the arithmetic operators, so that ``pow(x, 2)`` finds the overload for
-    numbers; in the others of the base library it does where no overload fits otherwise.
-
-    Raises
-    ------
-    RuntimeError
-        If none fits, with the reason of each.
-    """
-    if not operators:
-        raise RuntimeError(f"operator {name} has no overloads any more: its library was destroyed. Look it up again.")
-    reasons: list[str] = []
-    chosen = _first_fitting(operators, args, kwargs, _takes_numbers(operators[0]), reasons)
-    if chosen is None and operators[0].namespace == "aten":
-        chosen = _first_fitting(operators, args, kwargs, True, [])
-    if chosen is None:
-        failures = "\n\n".join(reasons)
-        raise RuntimeError(f"Overloaded torch operator invoked from Python failed to match any schema:\n{failures}")
-    return chosen
-
-
-def _first_fitting(
-    operators: list[Operator], args: tuple[Any, ...], kwargs: dict[str, Any], numbers: bool, reasons: list[str]
-) -> Operator | None:
-    for op in operators:
-        try:
-            bind(op.schema, args, kwargs, number_argument if numbers else None)
-        except RecursionError:
-            raise
-        except RuntimeError as reason:
-            reasons.append(str(reason))
-        else:
-            return op
-    return None
-
-
-_NUMBERS_AS_TENSORS: Final = frozenset(
-    ("add", "sub", "mul", "div", "floor_divide", "subtract", "multiply", "divide", "true_divide", "copy", "to")
-)
-"""Base operators in whose packets a Python number may stand for a Tensor; others have overloads for numbers."""
-
-
-def _takes_numbers(op: Operator) -> bool:
-    return op.namespace == "aten" and op.base_name.removesuffix("_") in _NUMBERS_AS_TENSORS
-
-
-def _decided_by_class(op: Operator, args: tuple[Any, ...]) -> bool:
-    """Return whether every call with arguments of these classes fits `op`: nothing is cast, so no value can matter."""
-    for argument, value in zip(op.schema.arguments, args, strict=False):
-        if isinstance(value, TensorBase):
-            if argument.real_type.schema_str not in ("Tensor", "Tensor?"):
-                return False
-        elif type(value) not in (int, float, bool, NoneType):
-            return False
-    return True
 
 
 class _OpNamespace(ModuleType):

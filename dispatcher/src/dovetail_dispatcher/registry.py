@@ -18,10 +18,10 @@ from typing import Any, Final
 from dovetail_kernel import Backend, DispatchKey, on_default_dtype_change, runtime_keys
 from dovetail_kernel.errors import did_you_mean
 
-from .kernel_signatures import check_kernel
 from .kernels import Kernel
 from .operator import Operator
 from .providers import Registrar
+from .redefinition import registrar_of, stale_kernels, take_out
 from .schema import FunctionSchema, parse_schema
 from .user_warning import warn_user
 
@@ -138,7 +138,7 @@ def define(
         op = find(parsed.name, parsed.overload_name)
         again = False
         if op is not None and op.is_defined:
-            again = registrar is not None and registrar.replaces(_registrar_of(op))
+            again = registrar is not None and registrar.replaces(registrar_of(op))
             if not again and not override:
                 raise _defined_twice(str(parsed), op, location)
             if not again and op.variants:
@@ -149,13 +149,13 @@ def define(
         covers = op is not None and op.is_defined and not again
         stale: list[Kernel] = []
         if op is not None and not covers:
-            stale = _stale_kernels(op, parsed, registrar if again else None)
+            stale = stale_kernels(op, parsed, registrar if again else None)
         op = _operator(parsed.name, parsed.overload_name)
         token = registrar if registrar is not None else object()
         keep(_undo_definition(op, token), undos)
         with _changing(op):
             if again:
-                _take_out(op, stale)
+                take_out(op, stale)
                 op.undefine()
             elif covers:
                 op.cover()
@@ -163,45 +163,6 @@ def define(
             op.tags, op.kind, op.promotion = tuple(tags), kind, promotion
             op.define(parsed, location, token)
     return op
-
-
-def _registrar_of(op: Operator) -> Registrar | None:
-    return op.definition if isinstance(op.definition, Registrar) else None
-
-
-def _stale_kernels(op: Operator, schema: FunctionSchema, again: Registrar | None) -> list[Kernel]:
-    """Return the kernels that go with the definition that the code `again`, run again, replaces.
-
-    These are what the same file registered the last time, and what the same module registered for another schema.
-
-    Raises
-    ------
-    TypeError
-        If another kernel cannot have this schema.
-    """
-    stale = []
-    for kernel in [kernel for stack in op.kernels.values() for kernel in stack]:
-        own = kernel.registrar
-        if again is not None and again.repeats(own):
-            stale.append(kernel)
-            continue
-        try:
-            check_kernel(kernel, schema, op.qualified_name)
-        except TypeError:
-            if again is None or own is None or own.name != again.name:
-                raise
-            stale.append(kernel)
-    return stale
-
-
-def _take_out(op: Operator, kernels: Iterable[Kernel]) -> None:
-    for kernel in kernels:
-        for stacks in op.stacks():
-            stack = stacks.get(kernel.key, [])
-            if kernel in stack:
-                stack.remove(kernel)
-                if not stack:
-                    del stacks[kernel.key]
 
 
 def define_many(
@@ -256,7 +217,7 @@ def add_kernel(name: str, overload: str, kernel: Kernel, undos: list[Undo]) -> N
             with lock:
                 if any(kernel in stacks.get(kernel.key, ()) for stacks in op.stacks()):
                     with _changing(op):
-                        _take_out(op, [kernel])
+                        take_out(op, [kernel])
                 _drop_if_empty(op)
 
         keep(undo, undos)
