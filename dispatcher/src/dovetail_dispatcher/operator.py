@@ -118,17 +118,19 @@ class Operator:
         """Put aside the definition and all that is registered, so that another definition can take its place."""
         self.forget_routes()
         self.covered.append(CoveredDefinition(self))
-        self.kernels = {}
-        self.undefine()
+        fresh = Operator(self.name, self.overload)
+        for name in CoveredDefinition.SLOTS:
+            setattr(self, name, getattr(fresh, name))
 
     def uncover(self) -> None:
         """Bring back what was put aside last, beneath the kernels that others have registered since."""
         self.forget_routes()
         beneath = self.covered.pop()
-        for key, stack in beneath.kernels.items():
-            self.kernels.setdefault(key, []).extend(stack)
-        for name in CoveredDefinition.RESTORED:
-            setattr(self, name, beneath.values[name])
+        kernels = self.kernels
+        for name, value in beneath.values.items():
+            setattr(self, name, value)
+        for key, stack in kernels.items():
+            self.kernels[key] = [*stack, *self.kernels.get(key, ())]
 
     def stacks(self) -> list[dict[DispatchKey, list[Kernel]]]:
         """Return the live kernels, and those of covered definitions."""
@@ -221,14 +223,18 @@ class Operator:
 class CoveredDefinition:
     """A definition that another one stands over, with its kernels, its derivative and its routes."""
 
-    RESTORED: ClassVar = (
-        *("_handle", "_schema", "_schema_text", "defined_at", "definition", "formula", "kind", "promote", "promotion"),
-        *("redispatch_entries", "redispatch_routes", "routes", "tags"),
+    SLOTS: ClassVar = tuple(
+        set(Operator.__slots__) - {"__weakref__", "covered", "name", "overload", "variant_of", "variants"}
     )
 
     def __init__(self, op: Operator) -> None:
-        self.kernels = op.kernels
-        self.values: dict[str, Any] = {name: getattr(op, name) for name in self.RESTORED}
+        self.values: dict[str, Any] = {name: getattr(op, name) for name in self.SLOTS}
+
+    @property
+    def kernels(self) -> dict[DispatchKey, list[Kernel]]:
+        """The kernels that were live when the definition was covered, less those taken back since."""
+        kernels: dict[DispatchKey, list[Kernel]] = self.values["kernels"]
+        return kernels
 
 
 def destroyed_error(op: Operator) -> RuntimeError:
