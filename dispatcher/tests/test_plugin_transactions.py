@@ -169,6 +169,19 @@ def test_kernels_of_a_plugin_are_loaded_where_a_call_finds_none(
         ops.lk.g(tensor())
 
 
+def test_kernels_of_a_blocked_plugin_are_missing(
+    kernels_of_others: PluginManager,
+    library: Callable[..., object],
+    tensor: Tensors,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("DOVETAIL_BLOCK", "lk-cpu")
+    lib: Any = library("lk", "DEF")
+    lib.define("f(Tensor x) -> int")
+    with pytest.raises(NotImplementedError, match="Could not run 'lk::f'"):
+        ops.lk.f(tensor())
+
+
 def test_a_namespace_that_a_script_defines_counts_as_in_use(
     kernels_of_others: PluginManager, library: Callable[..., object]
 ) -> None:

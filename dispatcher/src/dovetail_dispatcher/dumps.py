@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from dovetail_kernel import DispatchKey
+from dovetail_kernel import DispatchKey, plugin_manager
 from dovetail_kernel.errors import did_you_mean
+from dovetail_kernel.plugin_entries import LIBRARIES
 
 from . import registry
 from .computed_table import compute, formula_kernel
@@ -101,7 +102,7 @@ def table_of(op: Operator) -> DispatchTable:
 
 
 def existing_operator(op: object) -> Operator:
-    """Return the operator that `op` names, defined or not.
+    """Return the operator that `op` names, defined or not; the installed library of its namespace is loaded.
 
     Raises
     ------
@@ -110,6 +111,10 @@ def existing_operator(op: object) -> Operator:
     """
     name = op if isinstance(op, str) else op.name() if hasattr(op, "name") else str(op).replace(".", "::", 1)
     found = registry.find_qualified(name)
+    namespace = name.partition("::")[0]
+    if found is None and plugin_manager.provides(LIBRARIES, namespace):
+        plugin_manager.load_library(namespace)
+        found = registry.find_qualified(name)
     if found is None:
         names = [each.qualified_name for each in registry.all_operators()]
         raise RuntimeError(

@@ -24,6 +24,7 @@ from dovetail_kernel import (
     plugin_manager,
     state,
 )
+from dovetail_kernel.plugin_entries import KERNELS
 from dovetail_kernel.signature import GRAD, NO_GRAD, NORMAL, OVERRIDES
 
 from . import registry
@@ -127,7 +128,11 @@ def _load_kernels(op: Operator, key: int) -> bool:
 
     This must not hold the lock of the table: plugins that are being loaded by another thread wait for it.
     """
-    loaded = [plugin_manager.load_kernels(op.namespace, each.name) for each in backends_of_signature(key)]
+    loaded = [
+        plugin_manager.load_kernels(op.namespace, each.name)
+        for each in backends_of_signature(key)
+        if plugin_manager.provides(KERNELS, f"{op.namespace}.{each.name}")
+    ]
     return any(loaded)
 
 

@@ -1,5 +1,8 @@
 """The activations as their users see them."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from dovetail_activations import Snake, Squareplus
@@ -65,6 +68,12 @@ def test_a_custom_op_without_its_cpu_kernel_gives_the_same():
 
     with custom_operators.snake.set_kernel_enabled("cpu", enabled=False):
         np.testing.assert_allclose(custom_operators.snake(x, a).numpy(), expected.numpy(), rtol=1e-6)
+
+
+def test_asking_for_a_kernel_loads_the_library():
+    program = "import dovetail; print(dovetail.library.get_kernel('activations::snake', 'CPU'))"
+    printed = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    assert "activations" in printed
 
 
 @pytest.mark.parametrize("module", [Squareplus, Snake])
