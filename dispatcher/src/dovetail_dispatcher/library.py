@@ -81,7 +81,7 @@ class Library:
         self._plugin = plugin
         self._key = parse_dispatch_key(dispatch_key) if dispatch_key else None
         self._weak = weakref.ref(self)
-        self._registrar = Registrar(frame, self._weak)
+        self._registrar = self._definer = Registrar(frame, self._weak)
         self._undo: list[registry.Undo] = []
         if kind == "DEF":
             _own(ns, made_at, self._registrar, self._undo)
@@ -137,7 +137,10 @@ class Library:
                     f"Explicitly provided namespace ({namespace}) in schema string does not match namespace of "
                     f"enclosing library ({self.ns}), made at {self._made_at}. Leave the namespace out."
                 )
-        registrar = Registrar(calling_frame(), self._weak)
+        frame = calling_frame()
+        registrar = self._definer
+        if registrar.code is not frame.f_code:
+            registrar = self._definer = Registrar(frame, self._weak)
         registry.define(parsed, self._made_at, self._undo, tags=checked, registrar=registrar, override=override)
         if self.ns not in _used_namespaces and self._plugin is None:
             _used_namespaces.add(self.ns)

@@ -87,8 +87,8 @@ class Operator:
         self.defined_at: str | None = None
         self.definition: object = None
         self.variant_of: Operator | None = None
-        self.variants: list[Operator] = []
-        self.covered: list[CoveredDefinition] = []
+        self.variants: tuple[Operator, ...] = ()
+        self.covered: tuple[CoveredDefinition, ...] = ()
         self._handle: Any = None
         self._schema: FunctionSchema | None = None
         self._schema_text: str | None = None
@@ -117,7 +117,7 @@ class Operator:
     def cover(self) -> None:
         """Put aside the definition and all that is registered, so that another definition can take its place."""
         self.forget_routes()
-        self.covered.append(CoveredDefinition(self))
+        self.covered = (*self.covered, CoveredDefinition(self))
         fresh = Operator(self.name, self.overload)
         for name in CoveredDefinition.SLOTS:
             setattr(self, name, getattr(fresh, name))
@@ -125,7 +125,8 @@ class Operator:
     def uncover(self) -> None:
         """Bring back what was put aside last, beneath the kernels that others have registered since."""
         self.forget_routes()
-        beneath = self.covered.pop()
+        *others, beneath = self.covered
+        self.covered = tuple(others)
         kernels = self.kernels
         for name, value in beneath.values.items():
             setattr(self, name, value)

@@ -193,7 +193,7 @@ def define_many(
                 op.define(text, location, token)
                 if functional is not None:
                     op.variant_of = find_or_throw(*functional.split(".", 1))
-                    op.variant_of.variants.append(op)
+                    op.variant_of.variants += (op,)
             _next_epoch()
         except BaseException:
             take_back(undos)
@@ -347,7 +347,7 @@ def _undo_definition(op: Operator, token: object) -> Undo:
                 with _changing(op):
                     op.undefine()
                     if op.variant_of is not None:
-                        op.variant_of.variants.remove(op)
+                        op.variant_of.variants = tuple(each for each in op.variant_of.variants if each is not op)
                         op.variant_of = None
                     if op.covered:
                         op.uncover()
@@ -356,7 +356,7 @@ def _undo_definition(op: Operator, token: object) -> Undo:
                         observer(op.name)
             elif beneath is not None:
                 with _changing(op):
-                    op.covered.remove(beneath)
+                    op.covered = tuple(each for each in op.covered if each is not beneath)
                     for key, stack in beneath.kernels.items():
                         op.kernels.setdefault(key, []).extend(stack)
             _drop_if_empty(op)
