@@ -10,20 +10,21 @@ import pytest
 PUBLIC_NAMES = {
     "dovetail": """
 DispatchKey DispatchKeySet Generator PluginError Size Tag Tensor abs abs_ absolute acos acos_ acosh
-acosh_ add addbmm addcdiv addcmul addmm addmv addmv_ adjoint all allclose amax amin angle any arange
-arccos arccos_ arccosh arccosh_ arcsin arcsin_ arcsinh arcsinh_ arctan arctan2 arctan_ arctanh
-arctanh_ argmax argmin argsort as_strided as_tensor asarray asin asin_ asinh asinh_ atan atan2 atan_
-atanh atanh_ autograd baddbmm bernoulli bfloat16 binary_cross_entropy_with_logits bitwise_and
-bitwise_not bitwise_or bitwise_xor bmm bool broadcast_shapes broadcast_to can_cast cat cdouble ceil
-ceil_ cfloat channels_last channels_last_3d chunk clamp clamp_ clamp_max clamp_max_ clamp_min
-clamp_min_ clip clip_ clone complex128 complex64 concat concatenate conj constant_pad_nd
-contiguous_format cos cos_ cosh cosh_ count_nonzero cuda cumprod cumsum default_generator detach
-device diag diag_embed diagonal div divide dot double dropout dtype e einsum embedding empty
-empty_like empty_strided enable_grad eq equal erf erf_ erfc erfc_ exp exp2 exp2_ exp_ explain expm1
-expm1_ eye fill_ finfo fix fix_ flatten flip float float16 float32 float64 floor floor_ floor_divide
-fmod frac frac_ from_dlpack from_numpy full full_like gather ge get_default_device get_default_dtype
-get_printoptions get_rng_state greater greater_equal gt half hstack hypot iinfo imag index_add index_put
-index_put_ index_select inf inference_mode initial_seed inner int int16 int32 int64 int8 is_complex
+acosh_ add addbmm addcdiv addcmul addmm addmv addmv_ adjoint all allclose amax amin amp angle any
+arange arccos arccos_ arccosh arccosh_ arcsin arcsin_ arcsinh arcsinh_ arctan arctan2 arctan_
+arctanh arctanh_ argmax argmin argsort as_strided as_tensor asarray asin asin_ asinh asinh_ atan
+atan2 atan_ atanh atanh_ autocast autograd baddbmm bernoulli bfloat16
+binary_cross_entropy_with_logits bitwise_and bitwise_not bitwise_or bitwise_xor bmm bool
+broadcast_shapes broadcast_to can_cast cat cdouble ceil ceil_ cfloat channels_last channels_last_3d
+chunk clamp clamp_ clamp_max clamp_max_ clamp_min clamp_min_ clip clip_ clone complex128 complex64
+concat concatenate conj constant_pad_nd contiguous_format cos cos_ cosh cosh_ count_nonzero cuda
+cumprod cumsum default_generator detach device diag diag_embed diagonal div divide dot double
+dropout dtype e einsum embedding empty empty_like empty_strided enable_grad eq equal erf erf_ erfc
+erfc_ exp exp2 exp2_ exp_ explain expm1 expm1_ eye fill_ finfo fix fix_ flatten flip float float16
+float32 float64 floor floor_ floor_divide fmod frac frac_ from_dlpack from_numpy full full_like
+gather ge get_autocast_dtype get_default_device get_default_dtype get_printoptions get_rng_state
+greater greater_equal gt half hstack hypot iinfo imag index_add index_put index_put_ index_select
+inf inference_mode initial_seed inner int int16 int32 int64 int8 is_autocast_enabled is_complex
 is_floating_point is_grad_enabled is_inference is_inference_mode_enabled is_nonzero is_tensor
 isclose isfinite isinf isnan layer_norm layout le lerp less less_equal library linspace load log
 log10 log10_ log1p log1p_ log2 log2_ log_ log_softmax logaddexp logical_and logical_not logical_or
@@ -31,26 +32,32 @@ logical_xor logsumexp long lt manual_seed masked_fill masked_select matmul max m
 memory_format min minimum mm moveaxis movedim mul multinomial multiply mv nan nan_to_num nan_to_num_
 narrow native_dropout native_layer_norm ne neg neg_ negative negative_ newaxis nn no_grad nonzero
 norm not_equal numel ones ones_like ops optim outer permute pi positive pow prelu preserve_format
-printoptions prod promote_types rand rand_like randint randint_like randn randn_like random randperm real
-reciprocal reciprocal_ relu relu_ remainder reshape resolve_conj result_type roll round round_ rsqrt
-rsqrt_ rsub save scalar_tensor scatter scatter_add seed select set_default_device set_default_dtype
-set_grad_enabled set_printoptions set_rng_state sgn short sigmoid sigmoid_ sign sin sin_ sinh sinh_ softmax sort
-split split_with_sizes sqrt sqrt_ square square_ squeeze stack std strided sub subtract sum swapaxes
+printoptions prod promote_types rand rand_like randint randint_like randn randn_like random randperm
+real reciprocal reciprocal_ relu relu_ remainder reshape resolve_conj result_type roll round round_
+rsqrt rsqrt_ rsub save scalar_tensor scatter scatter_add seed select set_autocast_dtype
+set_autocast_enabled set_default_device set_default_dtype set_grad_enabled set_printoptions
+set_rng_state sgn short sigmoid sigmoid_ sign sin sin_ sinh sinh_ softmax sort split
+split_with_sizes sqrt sqrt_ square square_ squeeze stack std strided sub subtract sum swapaxes
 swapdims t take tan tan_ tanh tanh_ tensor threshold threshold_ tile topk transpose tril triu
-true_divide trunc trunc_ uint16 uint32 uint64 uint8 unbind unflatten unsqueeze use_overlay utils var vdot
-view_as_complex view_as_real vstack where xlogy xlogy_ zero_ zeros zeros_like
+true_divide trunc trunc_ uint16 uint32 uint64 uint8 unbind unflatten unsqueeze use_overlay utils var
+vdot view_as_complex view_as_real vstack where xlogy xlogy_ zero_ zeros zeros_like
+""".split(),
+    "dovetail.amp": """
+autocast is_autocast_available
 """.split(),
     "dovetail.autograd": """
-Function GradcheckError Variable backward detect_anomaly enable_grad function grad grad_mode gradcheck
-gradgradcheck graph inference_mode is_grad_enabled is_inference_mode_enabled is_multithreading_enabled no_grad
-set_detect_anomaly set_grad_enabled set_multithreading_enabled
+Function GradcheckError Variable backward detect_anomaly enable_grad function grad grad_mode
+gradcheck gradgradcheck graph inference_mode is_grad_enabled is_inference_mode_enabled
+is_multithreading_enabled no_grad set_detect_anomaly set_grad_enabled set_multithreading_enabled
 """.split(),
     "dovetail.cuda": """
 device_count is_available why_unavailable
 """.split(),
     "dovetail.library": """
-BackendSpec CustomOpDef Library SchemaError Tag _scoped_library custom_op define dispatch_table
-fallthrough_kernel hookimpl impl infer_schema load register_autograd register_fake register_kernel
+BackendSpec CustomOpDef Library OpCheckError PendingKernel SchemaError Tag _scoped_library
+check_pending custom_op define dispatch_table fallthrough_kernel get_ctx get_kernel hookimpl impl
+impl_abstract infer_schema load opcheck register_autocast register_autograd register_fake
+register_kernel
 """.split(),
     "dovetail.nn": """
 BCEWithLogitsLoss Buffer CrossEntropyLoss Dropout ELU Embedding Flatten GELU Identity L1Loss
@@ -85,15 +92,15 @@ fork_rng generator_of get_rng_state initial_seed manual_seed seed set_rng_state
     "dovetail.utils": """
 checkpoint dlpack hooks
 """.split(),
-    "dovetail.utils.hooks": """
-RemovableHandle unserializable_hook
-""".split(),
     "dovetail.utils.checkpoint": """
 CheckpointError CheckpointFunction checkpoint checkpoint_sequential noop_context_fn
 set_checkpoint_debug_enabled set_checkpoint_early_stop
 """.split(),
     "dovetail.utils.dlpack": """
 DLDeviceType from_dlpack to_dlpack
+""".split(),
+    "dovetail.utils.hooks": """
+RemovableHandle unserializable_hook
 """.split(),
     "dovetail_aten": """
 Generator Tensor abs abs_ absolute absolute_ acos acos_ acosh acosh_ add add_ addbmm addbmm_ addcdiv
@@ -107,11 +114,11 @@ clip_ clone concat concatenate conj constant_pad_nd cos cos_ cosh cosh_ count_no
 cumprod_ cumsum cumsum_ detach diag diag_embed diagonal div div_ divide divide_ dot dropout einsum
 embedding empty empty_like empty_strided eq eq_ equal erf erf_ erfc erfc_ exp exp2 exp2_ exp_ expm1
 expm1_ eye fill_ fix fix_ flatten flip floor floor_ floor_divide floor_divide_ fmod fmod_ frac frac_
-from_dlpack from_numpy full full_like gather ge ge_ get_printoptions get_rng_state greater greater_ greater_equal
-greater_equal_ gt gt_ hstack hypot hypot_ imag index_add index_add_ index_put index_put_
-index_select initial_seed inner is_complex is_floating_point is_nonzero isclose isfinite isinf isnan
-layer_norm le le_ lerp lerp_ less less_ less_equal less_equal_ linspace log log10 log10_ log1p
-log1p_ log2 log2_ log_ log_softmax logaddexp logical_and logical_and_ logical_not logical_not_
+from_dlpack from_numpy full full_like gather ge ge_ get_printoptions get_rng_state greater greater_
+greater_equal greater_equal_ gt gt_ hstack hypot hypot_ imag index_add index_add_ index_put
+index_put_ index_select initial_seed inner is_complex is_floating_point is_nonzero isclose isfinite
+isinf isnan layer_norm le le_ lerp lerp_ less less_ less_equal less_equal_ linspace log log10 log10_
+log1p log1p_ log2 log2_ log_ log_softmax logaddexp logical_and logical_and_ logical_not logical_not_
 logical_or logical_or_ logical_xor logical_xor_ logsumexp lt lt_ manual_seed masked_fill
 masked_fill_ masked_select matmul max maximum mean min minimum mm moveaxis movedim mul mul_
 multinomial multiply multiply_ mv nan_to_num nan_to_num_ narrow native_dropout native_layer_norm ne
@@ -119,8 +126,8 @@ ne_ neg neg_ negative negative_ nonzero norm not_equal not_equal_ ones ones_like
 positive pow pow_ prelu printoptions prod rand rand_like randint randint_like randn randn_like
 randperm real reciprocal reciprocal_ relu relu_ remainder remainder_ reshape resolve_conj roll round
 round_ rsqrt rsqrt_ rsub scalar_tensor scatter scatter_ scatter_add scatter_add_ seed select
-set_printoptions set_rng_state sgn sgn_ sigmoid sigmoid_ sign sign_ sin sin_ sinh sinh_ softmax sort split
-split_with_sizes sqrt sqrt_ square square_ squeeze stack std sub sub_ subtract subtract_ sum
+set_printoptions set_rng_state sgn sgn_ sigmoid sigmoid_ sign sign_ sin sin_ sinh sinh_ softmax sort
+split split_with_sizes sqrt sqrt_ square square_ squeeze stack std sub sub_ subtract subtract_ sum
 swapaxes swapdims t take tan tan_ tanh tanh_ tensor threshold threshold_ tile topk transpose tril
 tril_ triu triu_ true_divide true_divide_ trunc trunc_ unbind unflatten unsqueeze var vdot
 view_as_complex view_as_real vstack where xlogy xlogy_ zero_ zeros zeros_like
@@ -130,9 +137,9 @@ AccumulateGrad AutogradMeta Edge Function FunctionNode GradcheckError GradientEd
 RemovableHandle _get_autograd_fallback_mode _set_autograd_fallback_mode backward build_node_class
 current_autograd_node current_graph_task_id detect_anomaly dovetail_load enable_grad grad gradcheck
 gradgradcheck gradient_edge graph inference_mode install is_anomaly_check_nan_enabled
-is_anomaly_enabled is_grad_enabled is_inference_mode_enabled is_multithreading_enabled no_grad once_differentiable
-queue_callback requires_grad runs_whole_graph set_detect_anomaly set_grad_enabled set_multithreading_enabled
-will_engine_execute_node
+is_anomaly_enabled is_grad_enabled is_inference_mode_enabled is_multithreading_enabled no_grad
+once_differentiable queue_callback requires_grad runs_whole_graph set_detect_anomaly
+set_grad_enabled set_multithreading_enabled will_engine_execute_node
 """.split(),
     "dovetail_cpu": """
 CpuArrays CpuCapabilities dovetail_backend
@@ -141,9 +148,10 @@ CpuArrays CpuCapabilities dovetail_backend
 device_count dovetail_backend unavailable_because
 """.split(),
     "dovetail_dispatcher": """
-CustomOpDef DispatchTable Explanation FunctionSchema Kernel Library NoArrayKernelError OpOverload
-OpOverloadPacket Operator SchemaError Tag _scoped_library array_kernels custom_op define
-dispatch_table explain fallthrough_kernel impl infer_schema ops parse_schema register_autograd
+CustomOpDef DispatchTable Explanation FunctionSchema Kernel Library NoArrayKernelError OpCheckError
+OpOverload OpOverloadPacket Operator PendingKernel SchemaError Tag _scoped_library array_kernels
+check_pending custom_op define dispatch_table explain fallthrough_kernel get_ctx get_kernel impl
+impl_abstract infer_schema opcheck ops parse_schema register_autocast register_autograd
 register_fake register_kernel
 """.split(),
     "dovetail_kernel": """

@@ -29,7 +29,7 @@ from dovetail_dispatcher._C import (
     _dispatch_tls_is_dispatch_key_excluded,
 )
 from dovetail_dispatcher.formula import PythonFormula
-from dovetail_kernel import TensorBase, backend, wrap
+from dovetail_kernel import Device, TensorBase, backend, wrap
 from dovetail_kernel.signature import GRAD
 
 Tensor = TensorBase
@@ -91,9 +91,11 @@ def test_the_decorator_form_gives_the_same() -> None:
     g._lib._destroy()
 
 
-def test_defining_it_again_destroys_the_first(make: Callable[..., CustomOpDef], tensor: Tensors) -> None:
+def test_defining_it_again_from_the_same_function_destroys_the_first(
+    make: Callable[..., CustomOpDef], tensor: Tensors
+) -> None:
     first = make(double)
-    second = make(lambda x: new(x.array + 1), schema="(Tensor x) -> Tensor")
+    second = make(double, schema="(Tensor x) -> Tensor")
     assert second(tensor([1.0])).array.tolist() == [2.0]
     with pytest.raises(RuntimeError, match="cust::f is not defined any more"):
         first(tensor([1.0]))
@@ -440,3 +442,57 @@ def test_a_derivative_goes_with_the_library_that_registered_it(library: Librarie
     assert isinstance(operator.formula, PythonFormula)
     other._destroy()
     assert operator.formula is None
+
+
+# -- tags that promise something of the result --------------------------------------------------------------------
+
+
+def test_an_operator_tagged_inplace_returns_its_first_argument(
+    make: Callable[..., CustomOpDef], tensor: Tensors
+) -> None:
+    x = tensor()
+    form = {"schema": "(Tensor(a!) x) -> Tensor(a!)", "mutates_args": ("x",), "tags": Tag.inplace}
+    assert make(lambda x: x, **form)(x) is x
+    with pytest.raises(RuntimeError, match=r"tagged with torch\.Tag\.inplace must return its first argument"):
+        make(like, "cust::g", **form)(x)
+
+
+def test_an_operator_tagged_out_returns_its_out_arguments(make: Callable[..., CustomOpDef], tensor: Tensors) -> None:
+    x, a, b = tensor(), tensor(), tensor()
+    form = {
+        "schema": "(Tensor x, *, Tensor(a!) a, Tensor(b!) b) -> (Tensor(a!), Tensor(b!))",
+        "mutates_args": ("a", "b"),
+        "tags": Tag.out,
+    }
+    assert make(lambda x, a, b: (a, b), **form)(x, a=a, b=b) == (a, b)
+    with pytest.raises(RuntimeError, match=r"torch\.Tag\.out must return its mutable keyword-only arguments"):
+        make(lambda x, a, b: (b, a), "cust::g", **form)(x, a=a, b=b)
+
+
+# -- devices ------------------------------------------------------------------------------------------------------
+
+
+def test_without_tensors_and_device_given_the_default_device_chooses(make: Callable[..., CustomOpDef]) -> None:
+    op = make(lambda n, device=None: 1, schema="(int n, Device? device=None) -> int", device_types="cpu")
+    op.register_kernel("meta", lambda n, device=None: 2)
+    assert (op(1), op(1, "meta"), op(1, device="cpu")) == (1, 2, 1)
+    with Device("meta"):
+        assert (op(1), op(1, "cpu")) == (2, 1)
+
+
+def test_each_device_keeps_its_own_switch(make: Callable[..., CustomOpDef], tensor: Tensors) -> None:
+    op = make(lambda x: 0, schema="(Tensor x) -> int")
+    op.register_kernel("cpu", lambda x: 1)
+    op.register_kernel("meta", lambda x: 2)
+
+    def both() -> tuple[int, int]:
+        return op(tensor()), op(tensor(device="meta"))
+
+    with op.set_kernel_enabled("cpu", enabled=False):
+        assert both() == (0, 2)
+        with op.set_kernel_enabled("meta", enabled=False), op.set_kernel_enabled("cpu", enabled=True):
+            assert both() == (1, 0)
+        assert both() == (0, 2)
+    with pytest.raises(KeyError), op.set_kernel_enabled("meta", enabled=False):
+        raise KeyError
+    assert both() == (1, 2)

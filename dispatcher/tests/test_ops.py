@@ -5,7 +5,9 @@ from __future__ import annotations
 import copy
 import pickle
 import re
+import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -229,3 +231,13 @@ def test_redispatch_finds_a_kernel_registered_after_its_first_call(lib: Library,
     assert ops.oo.f.default.redispatch(keys, x=x).array.tolist() == [7.0]
     with pytest.raises(RuntimeError, match="missing value for argument 'x'"):
         ops.oo.f.default.redispatch(keys)
+
+
+def test_modules_and_shared_libraries_can_be_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "module_with_operators.py").write_text("loaded = True")
+    ops.import_module("module_with_operators")
+    assert sys.modules.pop("module_with_operators").loaded
+    with pytest.raises(OSError, match=r"Could not load this library: /nonexist\.so"):
+        ops.load_library("/nonexist.so")
+    assert ops.loaded_libraries == set()

@@ -5,15 +5,17 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from dovetail_dispatcher import ops, registry
+from dovetail_dispatcher import library as library_module
+from dovetail_dispatcher import ops, registry, routes
 from dovetail_dispatcher._C import _dispatch_dump, _dispatch_get_all_op_names
 from dovetail_dispatcher.transactions import count_kernels, transaction
 from dovetail_kernel import PluginError, PluginManager, TensorBase
 from dovetail_kernel import plugins as kernel_plugins
-from dovetail_kernel.plugin_entries import LIBRARIES, PluginEntry
+from dovetail_kernel.plugin_entries import BACKENDS, KERNELS, LIBRARIES, PluginEntry
 
 Tensors = Callable[..., TensorBase]
 Installer = Callable[..., PluginManager]
@@ -124,3 +126,67 @@ def test_what_a_failed_plugin_still_holds_takes_nothing_from_its_successor(
     library("halfway", "DEF").define("f(Tensor x) -> Tensor")  # type: ignore[attr-defined]
     left_over._destroy()
     assert _dispatch_dump("halfway::f") != ""
+
+
+KERNELS_OF_OTHERS = """
+from dovetail_kernel import hookimpl
+from dovetail_dispatcher import Library
+
+@hookimpl
+def dovetail_load(group, name):
+    global lib
+    lib = Library("lk", "IMPL", "CPU")
+    lib.impl("f", lambda x: 5)
+"""
+
+
+@pytest.fixture
+def kernels_of_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[PluginManager]:
+    """A manager that knows a plugin with kernels of namespace lk on cpu, and that the dispatcher asks."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "lk_cpu.py").write_text(KERNELS_OF_OTHERS)
+    entry = PluginEntry(KERNELS, "lk.cpu", "lk_cpu", "lk-cpu", "1.0")
+    monkeypatch.setattr(kernel_plugins, "scan_entry_points", lambda: [entry])
+    manager = PluginManager()
+    monkeypatch.setattr(routes, "plugin_manager", manager)
+    monkeypatch.setattr(library_module, "plugin_manager", manager)
+    monkeypatch.setattr(library_module, "_used_namespaces", set())
+    yield manager
+    module = sys.modules.pop("lk_cpu", None)
+    if module is not None:
+        module.lib._destroy()
+
+
+def test_kernels_of_a_plugin_are_loaded_where_a_call_finds_none(
+    kernels_of_others: PluginManager, library: Callable[..., object], tensor: Tensors
+) -> None:
+    lib: Any = library("lk", "DEF")
+    lib.define("f(Tensor x) -> int")
+    lib.define("g(Tensor x) -> int")
+    assert "lk_cpu" not in sys.modules
+    assert ops.lk.f(tensor()) == 5
+    with pytest.raises(NotImplementedError, match="Could not run 'lk::g'"):
+        ops.lk.g(tensor())
+
+
+def test_kernels_of_a_blocked_plugin_are_missing(
+    kernels_of_others: PluginManager,
+    library: Callable[..., object],
+    tensor: Tensors,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("DOVETAIL_BLOCK", "lk-cpu")
+    lib: Any = library("lk", "DEF")
+    lib.define("f(Tensor x) -> int")
+    with pytest.raises(NotImplementedError, match="Could not run 'lk::f'"):
+        ops.lk.f(tensor())
+
+
+def test_a_namespace_that_a_script_defines_counts_as_in_use(
+    kernels_of_others: PluginManager, library: Callable[..., object]
+) -> None:
+    kernels_of_others.list_plugins()
+    kernels_of_others.mark_in_use(BACKENDS, "cpu")
+    lib: Any = library("lk", "DEF")
+    lib.define("f(Tensor x) -> int")
+    assert "lk_cpu" in sys.modules

@@ -16,7 +16,19 @@ if TYPE_CHECKING:
     from .custom_ops import CustomOpDef, custom_op
     from .dumps import DispatchTable, dispatch_table
     from .explanation import Explanation, explain
-    from .functional import define, impl, register_autograd, register_fake, register_kernel
+    from .fake_context import get_ctx
+    from .functional import (
+        define,
+        impl,
+        impl_abstract,
+        register_autocast,
+        register_autograd,
+        register_fake,
+        register_kernel,
+    )
+    from .kernel_handles import get_kernel
+    from .operator_checks import OpCheckError, opcheck
+    from .pending import PendingKernel, check_pending
 
 _fallback_kernels.install()
 _transactions.install()
@@ -25,11 +37,19 @@ _ON_DEMAND = {
     "CustomOpDef": "custom_ops",
     "DispatchTable": "dumps",
     "Explanation": "explanation",
+    "PendingKernel": "pending",
+    "check_pending": "pending",
     "custom_op": "custom_ops",
     "define": "functional",
     "dispatch_table": "dumps",
     "explain": "explanation",
+    "OpCheckError": "operator_checks",
+    "get_ctx": "fake_context",
+    "get_kernel": "kernel_handles",
     "impl": "functional",
+    "impl_abstract": "functional",
+    "opcheck": "operator_checks",
+    "register_autocast": "functional",
     "register_autograd": "functional",
     "register_fake": "functional",
     "register_kernel": "functional",
@@ -44,22 +64,30 @@ __all__ = [
     "Kernel",
     "Library",
     "NoArrayKernelError",
+    "OpCheckError",
     "OpOverload",
     "OpOverloadPacket",
     "Operator",
+    "PendingKernel",
     "SchemaError",
     "Tag",
     "_scoped_library",
     "array_kernels",
+    "check_pending",
     "custom_op",
     "define",
     "dispatch_table",
     "explain",
     "fallthrough_kernel",
+    "get_ctx",
+    "get_kernel",
     "impl",
+    "impl_abstract",
     "infer_schema",
+    "opcheck",
     "ops",
     "parse_schema",
+    "register_autocast",
     "register_autograd",
     "register_fake",
     "register_kernel",

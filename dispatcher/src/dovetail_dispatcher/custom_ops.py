@@ -2,30 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any, Final, NoReturn, Self, overload
 
-from dovetail_kernel import DispatchKey, DispatchKeySet, dispatch_key_for_device
+from dovetail_kernel import DispatchKey, DispatchKeySet, dispatch_key_for_device, dtype, get_default_device
 from dovetail_kernel.device import Device
 from dovetail_kernel.errors import where
 
 from . import registry
+from .custom_op_checks import (
+    MutatesArgs,
+    check_callable,
+    check_differentiable,
+    check_formula,
+    check_keyword_tensors,
+    check_mutated,
+)
 from .formula import PythonFormula
-from .kernels import COUNT_WRITES, CUSTOM, TENSOR, Kernel
+from .kernel_signatures import check_kernel
+from .kernels import COUNT_WRITES, CUSTOM, FAKE, TENSOR, Kernel
 from .library import Library
 from .ops import OpOverload
+from .providers import provider_name
 from .schema import FunctionSchema, bind, infer_schema, parse_schema
 from .tags import Tag, checked_tags
 from .templates.arguments import is_tensor_like
 from .user_warning import warn_user
 
-MutatesArgs = str | Iterable[str]
 DeviceTypes = str | Sequence[str] | None
 
-_definitions: Final[dict[str, CustomOpDef]] = {}
-"""The live custom ops by qualified name: defining one again replaces it."""
+_definitions: Final[dict[str, list[CustomOpDef]]] = {}
+"""The custom ops by qualified name, those last that cover others."""
 
 
 class CustomOpDef:
@@ -40,7 +49,12 @@ class CustomOpDef:
         return super().__new__(type("CustomOpDef", (cls,), {"__module__": cls.__module__}))
 
     def __init__(
-        self, schema: FunctionSchema, fn: Callable[..., Any], tags: Sequence[Tag], device_types: DeviceTypes
+        self,
+        schema: FunctionSchema,
+        fn: Callable[..., Any],
+        tags: Sequence[Tag],
+        device_types: DeviceTypes,
+        override: bool = False,
     ) -> None:
         self._namespace, _, self._name = schema.name.partition("::")
         self._schema = str(schema)
@@ -52,14 +66,16 @@ class CustomOpDef:
         self._undos: dict[str, list[registry.Undo]] = {}
         self._lib = Library(self._namespace, "FRAGMENT")
         try:
-            self._lib.define(str(schema), tags=self._tags)
+            self._lib.define(str(schema), tags=self._tags, override=override)
             operator = registry.find_or_throw(schema.name, schema.overload_name)
             self._operator = operator
+            self._definition = operator.definition
             self._opoverload = operator.handle
             setattr(type(self), "__call__", staticmethod(type(self._opoverload).__call__))  # noqa: B010
             self.register_kernel(device_types)(fn)
             self._register("Meta", _trivial_fake(schema) or self._missing_fake, TENSOR)
-            self._set_formula(partial(_missing_formula, self._opoverload), None)
+            if Tag.out not in self._tags:  # the Autograd fallback refuses what has out= arguments
+                self._set_formula(partial(_missing_formula, self._opoverload), None)
             if schema.is_mutable:
                 self._register("ADInplaceOrView", _count_writes, COUNT_WRITES)
         except BaseException:
@@ -98,7 +114,7 @@ class CustomOpDef:
         types = [device_types] if device_types is None or isinstance(device_types, str) else list(device_types)
 
         def register(fn: Callable[..., Any]) -> Callable[..., Any]:
-            _check_callable(fn)
+            check_callable(fn)
             for device_type in types:
                 if device_type is None:
                     self._register("CompositeExplicitAutograd", fn, CUSTOM)
@@ -135,8 +151,8 @@ class CustomOpDef:
 
     def register_fake(self, fn: Callable[..., Any], /) -> Callable[..., Any]:
         """Register what gives results of the right shape and dtype without data: it runs for meta tensors."""
-        _check_callable(fn)
-        self._register("Meta", fn, TENSOR)
+        check_callable(fn)
+        self._register("Meta", fn, FAKE)
         self._abstract_fn = fn
         return fn
 
@@ -147,7 +163,7 @@ class CustomOpDef:
         )
 
     def _select_by_device(self) -> None:
-        """Give an operator without tensors a kernel that goes by its ``device`` argument."""
+        """Give an operator without tensors a kernel that goes by its ``device``; None is the default device."""
         schema = self._operator.schema
         if any(is_tensor_like(a) for a in schema.arguments) or "BackendSelect" in self._undos:
             return
@@ -159,7 +175,8 @@ class CustomOpDef:
             )
 
         def select(_keys: DispatchKeySet, *args: Any, **kwargs: Any) -> Any:
-            device_type = Device(bind(schema, args, kwargs)[position]).type
+            device = bind(schema, args, kwargs)[position]
+            device_type = (get_default_device() if device is None else Device(device)).type
             if device_type not in self._backend_fns:
                 raise RuntimeError(
                     f"{self._name} does not have a kernel registered for {device_type}. Please use register_kernel to "
@@ -192,6 +209,7 @@ class CustomOpDef:
             If the schema has keyword-only tensors.
         """
         check_differentiable(self._operator.schema, repr(self), views=True)
+        check_formula(self._operator.schema, repr(self), backward, setup_context)
         self._set_formula(backward, setup_context)
 
     def _set_formula(self, backward: Callable[..., Any], setup_context: Callable[..., None] | None) -> None:
@@ -202,13 +220,29 @@ class CustomOpDef:
             registry.take_back(undos)
             registry.set_formula(op.name, op.overload, formula, undos)
 
+    def register_autocast(self, device_type: str, cast_inputs: dtype, /) -> None:
+        """Register what autocast does with the operator; see `dovetail.library.register_autocast`."""
+        from .functional import register_autocast
+
+        register_autocast(self, device_type, cast_inputs)
+
     # -- registering ---------------------------------------------------------------------------------------------
 
     def _register(self, key: str, fn: Callable[..., Any], convention: str, *, with_keyset: bool = False) -> None:
         """Put a kernel in the place of the one that this operator had at `key`."""
         self._lib._check_alive()
         op = self._operator
-        kernel = Kernel(fn, DispatchKey[key], convention, where(), with_keyset=with_keyset, plugin=self._lib._plugin)
+        kernel = Kernel(
+            fn,
+            DispatchKey[key],
+            convention,
+            where(),
+            with_keyset=with_keyset,
+            plugin=self._lib._plugin,
+            registrar=self._lib._registrar,
+        )
+        if convention != COUNT_WRITES:
+            check_kernel(kernel, op.schema, op.qualified_name)
         with registry.lock:
             undos = self._undos_of(key)
             registry.take_back(undos)
@@ -232,6 +266,7 @@ def custom_op(
     device_types: DeviceTypes = None,
     schema: str | None = None,
     tags: Tag | Sequence[Tag] | None = None,
+    override: bool = False,
 ) -> Callable[[Callable[..., Any]], CustomOpDef]: ...
 
 
@@ -245,6 +280,7 @@ def custom_op(
     device_types: DeviceTypes = None,
     schema: str | None = None,
     tags: Tag | Sequence[Tag] | None = None,
+    override: bool = False,
 ) -> CustomOpDef: ...
 
 
@@ -257,6 +293,7 @@ def custom_op(
     device_types: DeviceTypes = None,
     schema: str | None = None,
     tags: Tag | Sequence[Tag] | None = None,
+    override: bool = False,
 ) -> Any:
     """Make an operator of a function; usable as a decorator.
 
@@ -274,11 +311,14 @@ def custom_op(
         ``"(Tensor x) -> Tensor"``; default: read off the annotations of `fn`.
     tags
         Facts about the operator.
+    override
+        Cover an operator of the same name that other code has defined, until this one is destroyed.
 
     Returns
     -------
     CustomOpDef
-        The operator. An earlier one of the same name made by `custom_op` is destroyed.
+        The operator. An earlier one that was made of the same function (``module:qualname``) is destroyed: so a module
+        can be reloaded, and a notebook cell run again.
 
     Raises
     ------
@@ -288,7 +328,7 @@ def custom_op(
     NotImplementedError
         For keyword-only tensors (without ``Tag.out``).
     RuntimeError
-        If a library has defined the operator.
+        If other code has defined the operator.
     """
     namespace, separator, op_name = name.partition("::")
     if not separator or not namespace or not op_name:
@@ -297,18 +337,19 @@ def custom_op(
         )
 
     def make(fn: Callable[..., Any]) -> CustomOpDef:
-        _check_callable(fn)
+        check_callable(fn)
         given = checked_tags(() if tags is None else tags)
         text = infer_schema(fn, mutates_args=mutates_args, tags=given) if schema is None else schema
         parsed = parse_schema(f"{name}{text}")
         if schema is not None:
-            _check_mutated(parsed, schema, mutates_args)
-        _check_keyword_tensors(parsed, given)
-        old = _definitions.pop(name, None)
-        if old is not None:
-            old._lib._destroy()
-        made = CustomOpDef(parsed, fn, (Tag.pt2_compliant_tag, *given), device_types)
-        _definitions[name] = made
+            check_mutated(parsed, schema, mutates_args)
+        check_keyword_tensors(parsed, given)
+        with registry.lock:
+            old = find_custom_op(name)
+            if old is not None and provider_name(old._init_fn) == provider_name(fn):
+                old._lib._destroy()
+            made = CustomOpDef(parsed, fn, (Tag.pt2_compliant_tag, *given), device_types, override)
+            _definitions[name] = [*(each for each in _definitions.get(name, ()) if not each._lib._destroyed), made]
         return made
 
     return make if fn is None else make(fn)
@@ -316,52 +357,8 @@ def custom_op(
 
 def find_custom_op(qualified: str) -> CustomOpDef | None:
     """Return the live custom op called `qualified` (``ns::name``), or None."""
-    return _definitions.get(qualified.removesuffix(".default"))
-
-
-def check_differentiable(schema: FunctionSchema, printed: str, *, views: bool) -> None:
-    """Refuse a derivative for an operator that cannot have one of its own.
-
-    Raises
-    ------
-    RuntimeError
-        If the operator writes to its arguments, returns nothing, or (without `views`) returns views.
-    NotImplementedError
-        If it has keyword-only tensors.
-    """
-    aliased = any(r.alias_info is not None for r in schema.returns)
-    if schema.is_mutable or not schema.returns or (aliased and not views):
-        raise RuntimeError(
-            f"Cannot register autograd formula for non-functional operator {printed} with schema {schema}. Please "
-            "create a functional operator and register an autograd formula for that."
-        )
-    if any(a.kwarg_only and is_tensor_like(a) for a in schema.arguments):
-        raise NotImplementedError(
-            "register_autograd with kwarg-only Tensor args. In the original definition of the op, please make your "
-            f"tensors not kwarg-only. Got: {schema}"
-        )
-
-
-def _check_callable(fn: object) -> None:
-    if not callable(fn):
-        raise TypeError(f"Input function is required to be a callable but found type {type(fn).__name__}.")
-
-
-def _check_mutated(parsed: FunctionSchema, schema: str, mutates_args: MutatesArgs) -> None:
-    written = {a.name for a in parsed.arguments if a.is_write}
-    if mutates_args != "unknown" and written != set(mutates_args):
-        raise ValueError(
-            f"Attempted to create a custom op with `mutates_args={mutates_args}` and `schema={schema}`. The schema "
-            f"suggests that the op mutates {written or '{}'} which is different from what was provided to us in "
-            "`mutates_args`. Please make these consistent."
-        )
-
-
-def _check_keyword_tensors(parsed: FunctionSchema, tags: Sequence[Tag]) -> None:
-    if Tag.out not in tags and any(a.kwarg_only and is_tensor_like(a) for a in parsed.arguments):
-        raise NotImplementedError(
-            f"custom_op with kwarg-only Tensor args. Please make your tensors not kwarg-only. Got: {parsed}"
-        )
+    live = [each for each in _definitions.get(qualified.removesuffix(".default"), ()) if not each._lib._destroyed]
+    return live[-1] if live and live[-1]._operator.definition is live[-1]._definition else None
 
 
 def _trivial_fake(schema: FunctionSchema) -> Callable[..., Any] | None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from dovetail_kernel import DispatchKey
+from dovetail_kernel import DispatchKey, plugin_manager
 from dovetail_kernel.errors import did_you_mean
+from dovetail_kernel.plugin_entries import LIBRARIES
 
 from . import registry
 from .computed_table import compute, formula_kernel
@@ -101,16 +102,19 @@ def table_of(op: Operator) -> DispatchTable:
 
 
 def existing_operator(op: object) -> Operator:
-    """Return the operator that `op` names, defined or not.
+    """Return the operator that `op` names, defined or not; the installed library of its namespace is loaded.
 
     Raises
     ------
     RuntimeError
         If there is none in the table.
     """
-    registry.settle()
     name = op if isinstance(op, str) else op.name() if hasattr(op, "name") else str(op).replace(".", "::", 1)
     found = registry.find_qualified(name)
+    namespace = name.partition("::")[0]
+    if found is None and plugin_manager.provides(LIBRARIES, namespace):
+        plugin_manager.load_library(namespace)
+        found = registry.find_qualified(name)
     if found is None:
         names = [each.qualified_name for each in registry.all_operators()]
         raise RuntimeError(
@@ -121,7 +125,6 @@ def existing_operator(op: object) -> Operator:
 
 def _dispatch_dump(name: str) -> str:
     """Return what is registered for an operator, one line per kernel; an empty string for an unknown one."""
-    registry.settle()
     op = registry.find_qualified(name)
     return "" if op is None else dump_of(op)
 
@@ -146,7 +149,6 @@ def dump_of(op: Operator) -> str:
 
 def _dispatch_dump_table(name: str) -> str:
     """Return the computed table of an operator, missing entries left out; an empty string for an unknown one."""
-    registry.settle()
     op = registry.find_qualified(name)
     return "" if op is None else str(table_of(op))
 
@@ -174,13 +176,11 @@ def _dispatch_check_all_invariants() -> None:
 
 def _dispatch_find_dangling_impls() -> list[str]:
     """Return the dump of every operator that has kernels but no definition."""
-    registry.settle()
     return [dump_of(op) for op in registry.all_operators() if op.kernels and not op.is_defined]
 
 
 def _dispatch_get_all_op_names() -> list[str]:
     """Return the qualified names of all operators in the table."""
-    registry.settle()
     return [op.qualified_name for op in registry.all_operators()]
 
 

@@ -22,7 +22,8 @@ from .dumps import existing_operator
 from .entry_support import bound_call, call_key
 from .kernels import FORMULA, Kernel
 from .operator import Operator
-from .ops import OpOverload, OpOverloadPacket, resolve_overload
+from .ops import OpOverload, OpOverloadPacket
+from .overload_resolution import resolve_overload
 from .routes import AUTOGRAD_FALLBACK, Composition, argument_keys, call_keys, compose
 from .templates.arguments import is_tensor_like
 

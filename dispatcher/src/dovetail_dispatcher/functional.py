@@ -7,26 +7,36 @@ from collections.abc import Callable, Sequence
 from functools import singledispatch
 from typing import Any, Final
 
-from dovetail_kernel import DispatchKey, dispatch_key_for_device, plugin_manager
+from dovetail_kernel import DispatchKey, dispatch_key_for_device, dtype, plugin_manager
 from dovetail_kernel.errors import did_you_mean, where
 from dovetail_kernel.plugin_entries import LIBRARIES
 
 from . import registry
-from .custom_ops import CustomOpDef, DeviceTypes, check_differentiable, find_custom_op
+from .custom_op_checks import check_differentiable, check_formula
+from .custom_ops import CustomOpDef, DeviceTypes, find_custom_op
 from .formula import PythonFormula
+from .kernels import FAKE, TENSOR
 from .library import Library
 from .operator import Operator
 from .ops import OpOverload
 from .tags import Tag
+from .user_warning import warn_user
+
+_keep_alive: Final[list[Library]] = []
+"""Libraries made here. While a library is held, the same code run again is a mistake, unless it was compiled anew."""
 
 OpName = str | OpOverload | CustomOpDef
 
-_keep_alive: Final[list[Library]] = []
-"""Libraries made here: what is registered without one stays for good."""
-
 
 @singledispatch
-def define(qualname: Any, schema: str, *, lib: Library | None = None, tags: Tag | Sequence[Tag] = ()) -> Any:
+def define(
+    qualname: Any,
+    schema: str,
+    *,
+    lib: Library | None = None,
+    tags: Tag | Sequence[Tag] = (),
+    override: bool = False,
+) -> Any:
     """Define an operator.
 
     Parameters
@@ -39,6 +49,8 @@ def define(qualname: Any, schema: str, *, lib: Library | None = None, tags: Tag 
         Library that owns the definition; default: it stays for good.
     tags
         Facts about the operator.
+    override
+        Cover a definition by other code.
 
     Raises
     ------
@@ -59,7 +71,7 @@ def define(qualname: Any, schema: str, *, lib: Library | None = None, tags: Tag 
             'define(qualname, schema, ...): expected schema to look like e.g. "(Tensor x) -> Tensor" but got '
             f'"{schema}". Leave the name out of it.'
         )
-    _library(namespace, lib).define(f"{name}{schema}", tags=tags)
+    _library(namespace, lib).define(f"{name}{schema}", tags=tags, override=override)
 
 
 @define.register
@@ -176,10 +188,21 @@ def register_fake(
             _check_no_fake(operator, target)
         if isinstance(target, CustomOpDef):
             return target.register_fake(fn)
-        _library(operator.namespace, lib).impl(operator.qualified_name, fn, "Meta")
+        _library(operator.namespace, lib)._impl(operator.qualified_name, fn, "Meta", FAKE)
         return fn
 
     return register if func is None else register(func)
+
+
+def impl_abstract(
+    qualname: str, func: Callable[..., Any] | None = None, *, lib: Library | None = None, _stacklevel: int = 1
+) -> Any:
+    """Register a fake kernel: the name that `register_fake` had in PyTorch before 2.4. Warns that it is deprecated."""
+    warn_user(
+        "impl_abstract was renamed to register_fake. Please use that instead; impl_abstract will be removed.",
+        FutureWarning,
+    )
+    return register_fake(qualname, lib=lib) if func is None else register_fake(qualname, func, lib=lib)
 
 
 def register_autograd(
@@ -218,9 +241,46 @@ def register_autograd(
         target.register_autograd(backward, setup_context=setup_context)
         return
     check_differentiable(target.schema, target.qualified_name, views=False)
+    check_formula(target.schema, target.qualified_name, backward, setup_context)
     name = f"{target.name}.{target.overload or 'default'}"
     formula = PythonFormula(name, backward, setup_context, where())
     registry.set_formula(target.name, target.overload, formula, None if lib is None else lib._undo)
+
+
+def register_autocast(op: OpName, device_type: str, cast_inputs: dtype, /, *, lib: Library | None = None) -> None:
+    """Register what autocast does with `op`: cast its floating-point tensors, then call it.
+
+    Parameters
+    ----------
+    op
+        A defined operator: name, `OpOverload` or `CustomOpDef`.
+    device_type
+        "cpu" or "cuda": inside ``autocast(device_type)``, the tensors on that device are cast.
+    cast_inputs
+        The dtype to cast to. Tensors of float64 and of integers stay as they are.
+    lib
+        Library that owns the registration; default: it stays as long as the operator.
+
+    Raises
+    ------
+    ValueError
+        If the device type has no autocast, or `op` is of another type.
+    RuntimeError
+        For an unknown operator or device type.
+    """
+    from .autocast import autocast_key, casting_kernel, is_autocast_available
+
+    target = _target(op, "register_autocast")
+    if not is_autocast_available(device_type):
+        raise ValueError(f"Device type '{device_type}' does not support autocast. Choose 'cpu' or 'cuda'.")
+    if not isinstance(cast_inputs, dtype):
+        raise TypeError(f"register_autocast: cast_inputs must be a dtype, but got {type(cast_inputs).__name__}.")
+    key = autocast_key(device_type).name
+    if isinstance(target, CustomOpDef):
+        target._register(key, casting_kernel(target._operator, device_type, cast_inputs), TENSOR)
+        return
+    kernel = casting_kernel(target, device_type, cast_inputs)
+    _library(target.namespace, lib).impl(target.qualified_name, kernel, key)
 
 
 def _library(namespace: str, lib: Library | None) -> Library:

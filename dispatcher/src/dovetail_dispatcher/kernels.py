@@ -10,6 +10,8 @@ from dovetail_kernel import DispatchKey
 from dovetail_kernel.errors import distribution_of
 from dovetail_kernel.plugin_entries import PluginEntry
 
+from .providers import Registrar, is_written_anew, provider_name
+
 TENSOR: Final = "tensor"
 """The kernel takes and returns tensors."""
 ARRAY: Final = "array"
@@ -22,6 +24,8 @@ FORMULA: Final = "formula"
 """The derived Autograd kernel: the operator's formula record stands for it."""
 CUSTOM: Final = "custom"
 """A tensor kernel of a `custom_op`: its results may not share memory with its arguments."""
+FAKE: Final = "fake"
+"""A tensor kernel for meta tensors that `register_fake` was given: it may call `get_ctx`."""
 COUNT_WRITES: Final = "count writes"
 """Stands at ADInplaceOrView for a mutable `custom_op`: versions of the written arguments are bumped before the call."""
 
@@ -51,6 +55,8 @@ class Kernel:
         Array kernels only: the same with all parameters of the kernel, used when one has another value.
     plugin
         The plugin that was being loaded when the kernel's library was made, if one was.
+    registrar
+        The code that made the kernel's library; None for kernels that come with Dovetail.
 
     Attributes
     ----------
@@ -58,7 +64,9 @@ class Kernel:
         Tensor kernels only: what it returns need not be checked, so that a route may be the function itself.
     """
 
-    __slots__ = ("convention", "fn", "into", "into_any", "key", "location", "plain", "plugin", "with_keyset")
+    __slots__ = (
+        *("convention", "fn", "into", "into_any", "key", "location", "plain", "plugin", "registrar", "with_keyset"),
+    )
 
     returns_by_schema: ClassVar[bool] = False
 
@@ -74,6 +82,7 @@ class Kernel:
         into: Callable[..., Any] | None = None,
         into_any: Callable[..., Any] | None = None,
         plugin: PluginEntry | None = None,
+        registrar: Registrar | None = None,
     ) -> None:
         self.fn = fn
         self.key = key
@@ -84,6 +93,7 @@ class Kernel:
         self.into = into
         self.into_any = into_any
         self.plugin = plugin
+        self.registrar = registrar
 
     @property
     def is_fallthrough(self) -> bool:
@@ -115,6 +125,14 @@ class Kernel:
     def origin(self) -> str:
         """Where the kernel was registered, for messages: ``file:line``, and the distribution of a plugin."""
         return origin(self.location, self.plugin)
+
+    def is_run_again_as(self, new: Kernel) -> bool:
+        """Return whether `new` is this implementation, registered by the same code run again."""
+        if new.registrar is None or self.registrar is None:
+            return False
+        if is_written_anew(new.fn, self.fn):
+            return True
+        return new.registrar.replaces(self.registrar) and provider_name(new.fn) == provider_name(self.fn)
 
     def __repr__(self) -> str:
         return f"<{self.convention} kernel {self.name} at {self.key.name}, registered at {self.origin}>"

@@ -8,25 +8,32 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 from dovetail_kernel import DispatchKey, parse_dispatch_key, plugin_manager
-from dovetail_kernel.errors import did_you_mean, where
-from dovetail_kernel.plugin_entries import KNOWN
+from dovetail_kernel.errors import calling_frame, did_you_mean
+from dovetail_kernel.plugin_entries import LIBRARIES
 
 from . import registry
 from .kernels import ARRAY, BOXED, FALLTHROUGH, TENSOR, Kernel, fallthrough_kernel, origin
-from .operator import Operator
 from .ops import OpOverload
+from .providers import Registrar
+from .registration_checks import check_registration
 from .schema import parse_schema
 from .tags import Tag, checked_tags
 
 RESERVED_NAMESPACES: Final = ("prim",)
 KINDS: Final = ("DEF", "IMPL", "FRAGMENT")
 
-_owners: dict[str, tuple[object, str]] = {}
-"""The DEF library of each namespace, as what identifies it and where it was made."""
+_owners: dict[str, tuple[Registrar, str]] = {}
+"""The DEF library of each namespace, as the code that made it and where that is."""
+
+_used_namespaces: set[str] = set()
+"""Namespaces that plugins with kernels for them have been told of."""
 
 
 class Library:
     """A handle on registrations in one namespace.
+
+    What is registered stays when nobody holds the library any more; `_destroy` and `_scoped_library` take it back. Code
+    that is run again (a reloaded module, a notebook cell) replaces what it registered before.
 
     Parameters
     ----------
@@ -42,13 +49,14 @@ class Library:
     ValueError
         For an unknown kind, or a reserved namespace.
     RuntimeError
-        For a second DEF of a namespace, an unknown key, a key with DEF or FRAGMENT, or ``"_"`` without IMPL.
+        For a second DEF of a namespace by other code, an unknown key, a key with DEF or FRAGMENT, or ``"_"`` without
+        IMPL.
     """
 
     def __init__(self, ns: str, kind: str, dispatch_key: str = "") -> None:
-        registry.settle()
         plugin = plugin_manager.loading()
-        location = where()
+        frame = calling_frame()
+        location = f"{frame.f_code.co_filename}:{frame.f_lineno}"
         made_at = origin(location, plugin)
         if kind not in KINDS:
             raise ValueError(
@@ -72,11 +80,11 @@ class Library:
         self._made_at = made_at
         self._plugin = plugin
         self._key = parse_dispatch_key(dispatch_key) if dispatch_key else None
+        self._weak = weakref.ref(self)
+        self._registrar = self._definer = Registrar(frame, self._weak)
         self._undo: list[registry.Undo] = []
         if kind == "DEF":
-            _own(ns, made_at, self._undo)
-        self._finalizer = weakref.finalize(self, registry.abandon, self._undo)
-        self._finalizer.atexit = False
+            _own(ns, made_at, self._registrar, self._undo)
         self._destroyed = False
 
     def __repr__(self) -> str:
@@ -84,7 +92,9 @@ class Library:
 
     # -- definitions ---------------------------------------------------------------------------------------------
 
-    def define(self, schema: str, alias_analysis: str = "", *, tags: Tag | Sequence[Tag] = ()) -> str:
+    def define(
+        self, schema: str, alias_analysis: str = "", *, tags: Tag | Sequence[Tag] = (), override: bool = False
+    ) -> str:
         """Define an operator and return its name as written, without overload.
 
         Parameters
@@ -95,13 +105,15 @@ class Library:
             "", "FROM_SCHEMA" or "CONSERVATIVE"; accepted, and without effect here.
         tags
             Facts about the operator.
+        override
+            Cover a definition by other code, and what is registered for it, until this library is destroyed.
 
         Raises
         ------
         RuntimeError
             For a malformed schema, a duplicate, another namespace, an IMPL library, or an unknown `alias_analysis`.
         TypeError
-            For a tag that is no Tag.
+            For a tag that is no Tag, or if a kernel registered before cannot have this schema.
         """
         self._check_alive()
         if alias_analysis not in ("", "FROM_SCHEMA", "CONSERVATIVE"):
@@ -125,7 +137,14 @@ class Library:
                     f"Explicitly provided namespace ({namespace}) in schema string does not match namespace of "
                     f"enclosing library ({self.ns}), made at {self._made_at}. Leave the namespace out."
                 )
-        registry.define(parsed, self._made_at, self._undo, tags=checked)
+        frame = calling_frame()
+        registrar = self._definer
+        if registrar.code is not frame.f_code:
+            registrar = self._definer = Registrar(frame, self._weak)
+        registry.define(parsed, self._made_at, self._undo, tags=checked, registrar=registrar, override=override)
+        if self.ns not in _used_namespaces and self._plugin is None:
+            _used_namespaces.add(self.ns)
+            plugin_manager.mark_in_use(LIBRARIES, self.ns)
         return head.strip().partition(".")[0]
 
     # -- kernels -------------------------------------------------------------------------------------------------
@@ -138,6 +157,7 @@ class Library:
         *,
         with_keyset: bool = False,
         allow_override: bool = True,
+        backend: str | None = None,
     ) -> None:
         """Register a kernel that takes and returns tensors.
 
@@ -153,17 +173,33 @@ class Library:
             `fn` gets the call's DispatchKeySet first.
         allow_override
             False: refuse if a library has registered a kernel at the same operator and key.
+        backend
+            Instead of a key: a device type, which may come to be only later. Until then the kernel waits, and is
+            listed by `check_pending`.
 
         Raises
         ------
         TypeError
-            If `fn` is not callable.
+            If `fn` is not callable, or its parameters cannot fit the schema.
         RuntimeError
             For a wrong name, key or namespace, a Meta kernel beside a CompositeImplicitAutograd one, or an override
             that is not allowed.
+
+        Notes
+        -----
+        The same function run again (reloaded, or in a notebook cell) replaces the one before. Another one covers it,
+        with a warning once per process, until its library is destroyed.
         """
         convention = FALLTHROUGH if fn is fallthrough_kernel else TENSOR
-        self._impl(op_name, fn, dispatch_key, convention, with_keyset=with_keyset, allow_override=allow_override)
+        self._impl(
+            op_name,
+            fn,
+            dispatch_key,
+            convention,
+            with_keyset=with_keyset,
+            allow_override=allow_override,
+            backend=backend,
+        )
 
     def array_impl(
         self,
@@ -175,6 +211,7 @@ class Library:
         into: Callable[..., Any] | None = None,
         into_any: Callable[..., Any] | None = None,
         allow_override: bool = True,
+        backend: str | None = None,
     ) -> None:
         """Register a kernel that takes and returns the backend's own arrays.
 
@@ -182,7 +219,7 @@ class Library:
 
         Parameters
         ----------
-        op_name, fn, dispatch_key, allow_override
+        op_name, fn, dispatch_key, allow_override, backend
             As for `impl`; `fn` has the schema's parameters, keyword-only ones by keyword, with arrays for tensors. It
             must not write to its arguments.
         plain
@@ -199,7 +236,15 @@ class Library:
             As `impl`.
         """
         self._impl(
-            op_name, fn, dispatch_key, ARRAY, plain=plain, into=into, into_any=into_any, allow_override=allow_override
+            op_name,
+            fn,
+            dispatch_key,
+            ARRAY,
+            plain=plain,
+            into=into,
+            into_any=into_any,
+            allow_override=allow_override,
+            backend=backend,
         )
 
     def _impl(
@@ -214,6 +259,7 @@ class Library:
         plain: Callable[..., Any] | None = None,
         into: Callable[..., Any] | None = None,
         into_any: Callable[..., Any] | None = None,
+        backend: str | None = None,
     ) -> None:
         self._check_alive()
         for what in (fn, plain, into, into_any):
@@ -223,43 +269,35 @@ class Library:
                     "function."
                 )
         name, overload = self._operator_name(op_name)
-        key = self._kernel_key(dispatch_key, name)
         qualified = f"{name}.{overload}" if overload else name
-        op = registry.find(name, overload)
-        if key is DispatchKey.Meta:
-            if op is None or not op.is_defined:
-                raise RuntimeError(f"operator {qualified} does not exist. Define it before its Meta kernel.")
-            if op.newest(DispatchKey.CompositeImplicitAutograd):
-                raise RuntimeError(
-                    f"We should not register a meta kernel directly to the operator '{qualified}', because it has a "
-                    "CompositeImplicitAutograd kernel in core. Instead we should let the operator decompose, and "
-                    "ensure that we have meta kernels for the base ops that it decomposes into."
-                )
-        if not allow_override and op is not None:
-            self._check_first(op, key)
-        kernel = Kernel(
-            fn,
-            key,
-            convention,
-            self.location,
-            with_keyset=with_keyset,
-            plain=plain,
-            into=into,
-            into_any=into_any,
-            plugin=self._plugin,
-        )
-        registry.add_kernel(name, overload, kernel, self._undo)
 
-    @staticmethod
-    def _check_first(op: Operator, key: DispatchKey) -> None:
-        """Refuse to override a library's kernel; those of Dovetail's own plugins may be overridden."""
-        for old in op.kernels.get(key, []):
-            if old.plugin is None or old.plugin not in KNOWN.values():
-                raise RuntimeError(
-                    f"This is not allowed since there's already a kernel registered from python overriding "
-                    f"{op.base_name}'s behavior for {key.name} dispatch key and {op.namespace} namespace: registered "
-                    f"at {old.origin}. Destroy that library first, or give allow_override=True."
-                )
+        def register(key: DispatchKey, undos: list[registry.Undo]) -> None:
+            kernel = Kernel(
+                fn,
+                key,
+                convention,
+                self.location,
+                with_keyset=with_keyset,
+                plain=plain,
+                into=into,
+                into_any=into_any,
+                plugin=self._plugin,
+                registrar=self._registrar,
+            )
+            check_registration(kernel, registry.find(name, overload), qualified, allow_override=allow_override)
+            registry.add_kernel(name, overload, kernel, undos)
+
+        if backend is None:
+            register(self._kernel_key(dispatch_key, name), self._undo)
+            return
+        if dispatch_key or self._key is not None:
+            raise RuntimeError(
+                f'impl("{name}", ...): give either a dispatch key ({dispatch_key or self.dispatch_key}) or '
+                f"backend={backend!r}, not both."
+            )
+        from .pending import register_when_there
+
+        register_when_there(backend, qualified, self._made_at, register, self._undo)
 
     def fallback(self, fn: Callable[..., Any], dispatch_key: str = "", *, with_keyset: bool = False) -> None:
         """Register `fn` for every operator without a kernel at a key: ``fn(op, *args, **kwargs)``.
@@ -305,7 +343,6 @@ class Library:
         registry.take_back(self._undo)
 
     def _check_alive(self) -> None:
-        registry.settle()
         assert not self._destroyed, (
             f"Library object has been destroyed: {self!r} made at {self._made_at}. Make a new one."
         )
@@ -349,22 +386,21 @@ class Library:
         return key
 
 
-def _own(ns: str, made_at: str, undos: list[registry.Undo]) -> None:
+def _own(ns: str, made_at: str, registrar: Registrar, undos: list[registry.Undo]) -> None:
     """Give the namespace `ns` to a DEF library.
 
     Raises
     ------
     RuntimeError
-        If another one has it.
+        If one of other code has it.
     """
-    token = object()
 
     def undo() -> None:
-        if _owners.get(ns, (None, ""))[0] is token:
+        if ns in _owners and _owners[ns][0] is registrar:
             del _owners[ns]
 
     with registry.lock:
-        if ns in _owners:
+        if ns in _owners and not registrar.replaces(_owners[ns][0]):
             raise RuntimeError(
                 f"Only a single TORCH_LIBRARY can be used to register the namespace {ns}; please put all of your "
                 "definitions in a single TORCH_LIBRARY block. If you were trying to specify implementations, "
@@ -372,7 +408,7 @@ def _own(ns: str, made_at: str, undos: list[registry.Undo]) -> None:
                 f"TORCH_LIBRARY was registered at {_owners[ns][1]}; latest registration was registered at {made_at}"
             )
         registry.keep(undo, undos)
-        _owners[ns] = (token, made_at)
+        _owners[ns] = (registrar, made_at)
 
 
 @contextmanager

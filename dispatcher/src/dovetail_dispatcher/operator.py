@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from dovetail_kernel import DispatchKey
 
@@ -46,7 +46,10 @@ class Operator:
     defined_at
         Where it was defined, for messages; None before it.
     definition
-        Identity of the definition in force: a library takes back only its own.
+        Identity of the definition in force: a library takes back only its own. It is the library's `Registrar`, or
+        made for a generated table.
+    covered
+        What an overriding definition has put aside, the latest last: all that was registered until then.
     """
 
     __slots__ = (
@@ -54,6 +57,7 @@ class Operator:
         "_handle",
         "_schema",
         "_schema_text",
+        "covered",
         "defined_at",
         "definition",
         "formula",
@@ -88,7 +92,8 @@ class Operator:
         self.defined_at: str | None = None
         self.definition: object = None
         self.variant_of: Operator | None = None
-        self.variants: list[Operator] = []
+        self.variants: tuple[Operator, ...] = ()
+        self.covered: tuple[CoveredDefinition, ...] = ()
         self._handle: Any = None
         self._schema: FunctionSchema | None = None
         self._schema_text: str | None = None
@@ -113,6 +118,29 @@ class Operator:
         self._schema = self._schema_text = self.defined_at = self._handle = None
         self.definition = self.formula = None
         self.kind, self.promotion, self.promote, self.refuses, self.tags = "other", "none", (), (), ()
+
+    def cover(self) -> None:
+        """Put aside the definition and all that is registered, so that another definition can take its place."""
+        self.forget_routes()
+        self.covered = (*self.covered, CoveredDefinition(self))
+        fresh = Operator(self.name, self.overload)
+        for name in CoveredDefinition.SLOTS:
+            setattr(self, name, getattr(fresh, name))
+
+    def uncover(self) -> None:
+        """Bring back what was put aside last, beneath the kernels that others have registered since."""
+        self.forget_routes()
+        *others, beneath = self.covered
+        self.covered = tuple(others)
+        kernels = self.kernels
+        for name, value in beneath.values.items():
+            setattr(self, name, value)
+        for key, stack in kernels.items():
+            self.kernels[key] = [*stack, *self.kernels.get(key, ())]
+
+    def stacks(self) -> list[dict[DispatchKey, list[Kernel]]]:
+        """Return the live kernels, and those of covered definitions."""
+        return [self.kernels, *[each.kernels for each in self.covered]]
 
     @property
     def is_defined(self) -> bool:
@@ -166,7 +194,7 @@ class Operator:
     @property
     def is_empty(self) -> bool:
         """Whether nothing keeps the operator in the table."""
-        return self.defined_at is None and not self.kernels
+        return self.defined_at is None and not self.kernels and not self.covered
 
     @property
     def derivative(self) -> Formula | PythonFormula | None:
@@ -196,6 +224,23 @@ class Operator:
 
     def __repr__(self) -> str:
         return f"<operator {self.qualified_name}>"
+
+
+class CoveredDefinition:
+    """A definition that another one stands over, with its kernels, its derivative and its routes."""
+
+    SLOTS: ClassVar = tuple(
+        set(Operator.__slots__) - {"__weakref__", "covered", "name", "overload", "variant_of", "variants"}
+    )
+
+    def __init__(self, op: Operator) -> None:
+        self.values: dict[str, Any] = {name: getattr(op, name) for name in self.SLOTS}
+
+    @property
+    def kernels(self) -> dict[DispatchKey, list[Kernel]]:
+        """The kernels that were live when the definition was covered, less those taken back since."""
+        kernels: dict[DispatchKey, list[Kernel]] = self.values["kernels"]
+        return kernels
 
 
 def destroyed_error(op: Operator) -> RuntimeError:

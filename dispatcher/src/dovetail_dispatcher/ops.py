@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from types import ModuleType, NoneType
+from types import ModuleType
 from typing import Any
 
-from dovetail_kernel import DispatchKey, DispatchKeySet, TensorBase, plugin_manager
+from dovetail_kernel import DispatchKey, DispatchKeySet, plugin_manager
 from dovetail_kernel.errors import did_you_mean
 from dovetail_kernel.plugin_entries import LIBRARIES
 
 from . import operator as operator_module
 from . import registry
-from .entry_support import make_entry, miss, number_argument, redispatch_entry
+from .entry_support import make_entry, miss, redispatch_entry
 from .operator import Operator
+from .overload_resolution import decided_by_class, resolve_overload
 from .schema import FunctionSchema, bind
 
 
@@ -89,10 +90,6 @@ class OpOverload:
     @property
     def _defined_in_python(self) -> bool:
         return self.namespace != "aten"
-
-    @property
-    def __module__(self) -> str:  # type: ignore[override]
-        return f"dovetail.ops.{self.namespace}"
 
     def name(self) -> str:
         """Return ``"aten::add.Tensor"``; no suffix for the default overload."""
@@ -180,7 +177,14 @@ class OpOverload:
 def _make_overload(operator: Operator) -> OpOverload:
     entry = make_entry(operator)
     cls = type(
-        "OpOverload", (OpOverload,), {"__slots__": (), "__call__": staticmethod(entry), "__doc__": str(operator.schema)}
+        "OpOverload",
+        (OpOverload,),
+        {
+            "__slots__": (),
+            "__call__": staticmethod(entry),
+            "__doc__": str(operator.schema),
+            "__module__": f"dovetail.ops.{operator.namespace}",
+        },
     )
     overload: OpOverload = cls(operator)
     return overload
@@ -255,7 +259,12 @@ class OpOverloadPacket:
             overload = None if kwargs else self._known.get(tuple(map(type, args)))
             if overload is None:
                 overload = self._resolve(args, kwargs)
-        return overload(*args, **kwargs)
+        try:
+            return overload(*args, **kwargs)
+        except TypeError as error:
+            if kwargs and error.__traceback__ is not None and error.__traceback__.tb_next is None:
+                bind(overload._schema, args, kwargs)  # an argument was given twice: says so in PyTorch's words
+            raise
 
     def _forget(self) -> None:
         """Look at the overloads anew: the table has changed."""
@@ -271,7 +280,7 @@ class OpOverloadPacket:
         operators = self._operators
         chosen = resolve_overload(self._qualified_op_name, operators, args, kwargs)
         overload: OpOverload = chosen.handle
-        if not kwargs and chosen is operators[0] and _decided_by_class(chosen, args):
+        if not kwargs and chosen is operators[0] and decided_by_class(chosen, args):
             self._known[tuple(map(type, args))] = overload
         return overload
 
@@ -293,41 +302,6 @@ class OpOverloadPacket:
         )
 
 
-def resolve_overload(name: str, operators: list[Operator], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Operator:
-    """Return the first of `operators` whose schema the arguments fit.
-
-    Raises
-    ------
-    RuntimeError
-        If none fits, with the reason of each.
-    """
-    reasons = []
-    for op in operators:
-        try:
-            bind(op.schema, args, kwargs, number_argument if op.namespace == "aten" else None)
-        except RecursionError:
-            raise
-        except RuntimeError as reason:
-            reasons.append(str(reason))
-        else:
-            return op
-    if not operators:
-        raise RuntimeError(f"operator {name} has no overloads any more: its library was destroyed. Look it up again.")
-    failures = "\n\n".join(reasons)
-    raise RuntimeError(f"Overloaded torch operator invoked from Python failed to match any schema:\n{failures}")
-
-
-def _decided_by_class(op: Operator, args: tuple[Any, ...]) -> bool:
-    """Return whether every call with arguments of these classes fits `op`: nothing is cast, so no value can matter."""
-    for argument, value in zip(op.schema.arguments, args, strict=False):
-        if isinstance(value, TensorBase):
-            if argument.real_type.schema_str not in ("Tensor", "Tensor?"):
-                return False
-        elif type(value) not in (int, float, bool, NoneType):
-            return False
-    return True
-
-
 class _OpNamespace(ModuleType):
     """The operators of one namespace: ``ops.aten``."""
 
@@ -340,22 +314,30 @@ class _OpNamespace(ModuleType):
         if name.startswith("__") and not registry.is_defined(qualified):
             raise AttributeError(name)  # the interpreter asks for all sorts of names, which should load no library
         if not registry.is_defined(qualified):
-            registry.settle()
             _load_library(self._name)
         if not registry.is_defined(qualified):
-            known = [n.partition("::")[2] for n in list(registry.operators) if n.startswith(f"{self._name}::")]
-            raise AttributeError(
-                f"'_OpNamespace' '{self._name}' object has no attribute '{name}'.{did_you_mean(name, known)}"
-            )
+            raise AttributeError(f"'_OpNamespace' '{self._name}' object has no attribute '{name}'.{self._hint(name)}")
         packet = packet_of(qualified)
         with registry.lock:
             if registry.is_defined(qualified):
                 self.__dict__[name] = packet  # found there from now on, until `_forget_packet`
         return packet
 
+    def _hint(self, name: str) -> str:
+        """Return what may have been meant: another operator, or where there is none at all, another namespace."""
+        known = self._names()
+        if known:
+            return did_you_mean(name, known)
+        namespaces = {each.partition("::")[0] for each in list(registry.operators)} | {*plugin_manager.namespaces()}
+        others = did_you_mean(self._name, sorted(namespaces))
+        return f" Nothing is registered in the namespace {self._name!r}.{others} Import the library that defines it."
+
+    def _names(self) -> list[str]:
+        return [n.partition("::")[2] for n in list(registry.operators) if n.startswith(f"{self._name}::")]
+
     def __dir__(self) -> list[str]:
         _load_library(self._name)
-        return [n.partition("::")[2] for n in list(registry.operators) if n.startswith(f"{self._name}::")]
+        return self._names()
 
 
 def _load_library(namespace: str) -> None:
@@ -390,6 +372,7 @@ class _Ops(ModuleType):
 
     def __init__(self) -> None:
         super().__init__("dovetail.ops")
+        self.loaded_libraries: set[str] = set()
 
     def __getattr__(self, name: str) -> _OpNamespace:
         if name.startswith("__"):
@@ -397,6 +380,28 @@ class _Ops(ModuleType):
         namespace = _OpNamespace(name)
         self.__dict__[name] = namespace
         return namespace
+
+    def load_library(self, path: str) -> None:
+        """Load a shared library, whose initialisers may register operators through this Python interpreter.
+
+        Raises
+        ------
+        OSError
+            If it cannot be loaded. Libraries built against PyTorch need PyTorch.
+        """
+        from ctypes import CDLL
+
+        try:
+            CDLL(str(path))
+        except OSError as reason:
+            raise OSError(f"Could not load this library: {path}. {reason}") from reason
+        self.loaded_libraries.add(str(path))
+
+    def import_module(self, module: str) -> None:
+        """Import a module that registers operators."""
+        from importlib import import_module
+
+        import_module(module)
 
 
 ops = _Ops()

@@ -19,7 +19,6 @@ Key = DispatchKey | str
 
 def _dispatch_has_kernel(name: str) -> bool:
     """Return whether anything is registered for an operator: a kernel, or its definition."""
-    registry.settle()
     return registry.find_qualified(name) is not None
 
 
@@ -49,12 +48,12 @@ def _dispatch_has_computed_kernel_for_dispatch_key(name: str, dispatch_key: Key)
         If there is no such operator or key, or it is an alias: these have no entry in the table.
     """
     op = existing_operator(name)
-    return compute(op, _runtime_key(dispatch_key), registry.fallbacks).tag != "missing"
+    return compute(op, runtime_key(dispatch_key), registry.fallbacks).tag != "missing"
 
 
 def _dispatch_kernel_for_dispatch_key_is_fallthrough(name: str, dispatch_key: Key) -> bool:
     """Return whether calls pass over this key; raises as `_dispatch_has_computed_kernel_for_dispatch_key` does."""
-    kernel = compute(existing_operator(name), _runtime_key(dispatch_key), registry.fallbacks).kernel
+    kernel = compute(existing_operator(name), runtime_key(dispatch_key), registry.fallbacks).kernel
     return kernel is not None and kernel.is_fallthrough
 
 
@@ -71,7 +70,6 @@ def _dispatch_find_schema_or_throw(name: str, overload_name: str = "") -> OpOver
     RuntimeError
         If there is none.
     """
-    registry.settle()
     handle: OpOverload = registry.find_or_throw(name, overload_name).handle
     return handle
 
@@ -100,7 +98,7 @@ def _key(key: Key) -> DispatchKey:
     return parse_dispatch_key(key) if isinstance(key, str) else key
 
 
-def _runtime_key(key: Key) -> DispatchKey:
+def runtime_key(key: Key) -> DispatchKey:
     parsed = _key(key)
     if parsed.is_alias:
         raise RuntimeError(

@@ -8,7 +8,6 @@ never came into effect does nothing. The table depends only on what is live, nev
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -21,6 +20,8 @@ from dovetail_kernel.errors import did_you_mean
 
 from .kernels import Kernel
 from .operator import Operator
+from .providers import Registrar
+from .redefinition import registrar_of, stale_kernels, take_out
 from .schema import FunctionSchema, parse_schema
 from .user_warning import warn_user
 
@@ -54,9 +55,6 @@ transaction_undos: Final[ContextVar[list[Undo] | None]] = ContextVar("dovetail_r
 
 undefined_observers: Final[list[Callable[[str], None]]] = []
 """Called, under the lock, with every name whose last definition was taken back."""
-
-abandoned: Final[deque[list[Undo]]] = deque()
-"""What the libraries have left behind that were garbage collected in the middle of a change to the table."""
 
 _warned_of_override = False
 
@@ -120,23 +118,47 @@ def define(
     tags: Sequence[Any] = (),
     kind: str = "other",
     promotion: str = "none",
+    registrar: Registrar | None = None,
+    override: bool = False,
 ) -> Operator:
     """Define an operator; `schema` carries the namespace. What takes the definition back is appended to `undos`.
+
+    A definition by the same code run again replaces the earlier one, and the kernels that it registered then. With
+    `override` one by other code is covered, with all that is registered, until this one is taken back.
 
     Raises
     ------
     RuntimeError
-        If the same overload is defined already; nothing is changed then.
+        If the same overload is defined already by other code; nothing is changed then.
+    TypeError
+        If a kernel that was registered before cannot have this schema.
     """
     parsed = parse_schema(schema) if isinstance(schema, str) else schema
     with lock:
         op = find(parsed.name, parsed.overload_name)
+        again = False
         if op is not None and op.is_defined:
-            raise _defined_twice(str(parsed), op, location)
+            again = registrar is not None and registrar.replaces(registrar_of(op))
+            if not again and not override:
+                raise _defined_twice(str(parsed), op, location)
+            if not again and op.variants:
+                raise RuntimeError(
+                    f"{op.qualified_name}, defined at {op.defined_at}, has generated variants and cannot be overridden "
+                    f"at {location}. Override its kernels: Library.impl."
+                )
+        covers = op is not None and op.is_defined and not again
+        stale: list[Kernel] = []
+        if op is not None and not covers:
+            stale = stale_kernels(op, parsed, registrar if again else None)
         op = _operator(parsed.name, parsed.overload_name)
-        token = object()
+        token = registrar if registrar is not None else object()
         keep(_undo_definition(op, token), undos)
         with _changing(op):
+            if again:
+                take_out(op, stale)
+                op.undefine()
+            elif covers:
+                op.cover()
             _move_to_end(op)
             op.tags, op.kind, op.promotion = tuple(tags), kind, promotion
             op.define(parsed, location, token)
@@ -171,7 +193,7 @@ def define_many(
                 op.define(text, location, token)
                 if functional is not None:
                     op.variant_of = find_or_throw(*functional.split(".", 1))
-                    op.variant_of.variants.append(op)
+                    op.variant_of.variants += (op,)
             _next_epoch()
         except BaseException:
             take_back(undos)
@@ -183,7 +205,8 @@ def add_kernel(name: str, overload: str, kernel: Kernel, undos: list[Undo]) -> N
     with lock:
         op = _operator(name, overload)
         stack = op.kernels.get(kernel.key, [])
-        if stack and kernel.key is not DispatchKey.Meta:
+        again = next((old for old in stack if old.is_run_again_as(kernel)), None)
+        if stack and again is None and stack[0].fn is not kernel.fn and kernel.key is not DispatchKey.Meta:
             try:
                 _warn_of_override(op, stack[0], kernel)
             except UserWarning:  # warnings are errors: refuse, and leave no trace
@@ -192,17 +215,15 @@ def add_kernel(name: str, overload: str, kernel: Kernel, undos: list[Undo]) -> N
 
         def undo() -> None:
             with lock:
-                stack = op.kernels.get(kernel.key, [])
-                if kernel in stack:
+                if any(kernel in stacks.get(kernel.key, ()) for stacks in op.stacks()):
                     with _changing(op):
-                        if len(stack) == 1:
-                            del op.kernels[kernel.key]
-                        else:
-                            stack.remove(kernel)
+                        take_out(op, [kernel])
                 _drop_if_empty(op)
 
         keep(undo, undos)
         with _changing(op):
+            if again is not None:
+                stack.remove(again)
             op.kernels.setdefault(kernel.key, []).insert(0, kernel)
 
 
@@ -272,6 +293,9 @@ def set_formula(name: str, overload: str, formula: Any, undos: list[Undo] | None
                 if op.formula is formula:
                     with _changing(op):
                         op.formula = before
+                for each in op.covered:
+                    if each.values["formula"] is formula:
+                        each.values["formula"] = before
 
         keep(undo, [] if undos is None else undos)
         with _changing(op):
@@ -288,29 +312,6 @@ def take_back(undos: list[Undo]) -> None:
         while undos:
             undos[-1]()
             undos.pop()
-
-
-def abandon(undos: list[Undo]) -> None:
-    """Take back the registrations of a library that nobody holds any more; runs at any moment of any thread.
-
-    The collector may call this in the middle of a change to the table, whose lock is reentrant, and while other locks
-    are held. So it only goes ahead if nobody is at the table; otherwise `settle` does it later.
-    """
-    abandoned.append(undos)
-    if not lock._is_owned() and lock.acquire(blocking=False):  # type: ignore[attr-defined]
-        try:
-            settle()
-        finally:
-            lock.release()
-
-
-def settle() -> None:
-    """Take back what was abandoned while the table was busy."""
-    if abandoned:
-        with lock:
-            while abandoned:
-                take_back(abandoned[0])
-                abandoned.popleft()
 
 
 def forget_all_routes() -> None:
@@ -341,15 +342,23 @@ def keep(undo: Undo, undos: list[Undo]) -> None:
 def _undo_definition(op: Operator, token: object) -> Undo:
     def undo() -> None:
         with lock:
+            beneath = next((each for each in op.covered if each.values["definition"] is token), None)
             if op.definition is token:
                 with _changing(op):
                     op.undefine()
                     if op.variant_of is not None:
-                        op.variant_of.variants.remove(op)
+                        op.variant_of.variants = tuple(each for each in op.variant_of.variants if each is not op)
                         op.variant_of = None
+                    if op.covered:
+                        op.uncover()
                 if not is_defined(op.name):
                     for observer in undefined_observers:
                         observer(op.name)
+            elif beneath is not None:
+                with _changing(op):
+                    op.covered = tuple(each for each in op.covered if each is not beneath)
+                    for key, stack in beneath.kernels.items():
+                        op.kernels.setdefault(key, []).extend(stack)
             _drop_if_empty(op)
 
     return undo
@@ -390,7 +399,7 @@ def _defined_twice(schema: str, op: Operator, location: str) -> RuntimeError:
         f"Tried to register an operator ({schema}) with the same name and overload name multiple times. Each "
         "overload's schema should only be registered with a single call to def(). Duplicate registration: "
         f"registered at {location}. Original registration: registered at {op.defined_at}. Choose another name, "
-        "or destroy the library that defined it first."
+        "destroy the library that defined it first, or give override=True."
     )
 
 

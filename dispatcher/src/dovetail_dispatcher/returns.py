@@ -10,6 +10,7 @@ from dovetail_kernel import TensorBase
 from .kernels import Kernel
 from .operator import Operator
 from .schema import CastError, caster
+from .tags import Tag
 
 
 def checked_tensor(op: Operator, value: Any) -> Any:
@@ -82,6 +83,15 @@ def check_aliases(op: Operator, kernel: Kernel, result: Any, tensors: tuple[Any,
                 "tensor(s) (e.g. return x.clone()) or refactor the custom operator to not return y."
             )
         seen |= own
+
+
+def wrong_identity(op: Operator, kernel: Kernel) -> RuntimeError:
+    """Return the error of an operator tagged `Tag.inplace` or `Tag.out` whose kernel returned something else."""
+    tag, what = ("inplace", "first argument") if Tag.inplace in op.tags else ("out", "mutable keyword-only arguments")
+    return RuntimeError(
+        f"{op.base_name} (with implementation in {kernel.name} at {kernel.source}): An operator tagged with "
+        f"torch.Tag.{tag} must return its {what}. Return the very tensors that the function was given, not copies."
+    )
 
 
 def _identities(tensor: TensorBase) -> set[int]:

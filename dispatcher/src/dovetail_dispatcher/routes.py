@@ -21,8 +21,10 @@ from dovetail_kernel import (
     backend_key,
     backends_of_signature,
     dispatch_state,
+    plugin_manager,
     state,
 )
+from dovetail_kernel.plugin_entries import KERNELS
 from dovetail_kernel.signature import GRAD, NO_GRAD, NORMAL, OVERRIDES
 
 from . import registry
@@ -39,6 +41,7 @@ from .templates import (
     boxed_route,
     counting_route,
     custom_route,
+    fake_route,
     tensor_route,
 )
 
@@ -113,6 +116,15 @@ def route_of(op: Operator, key: int) -> Callable[..., Any]:
     route = op.routes.get(key)
     if route is not None:
         return route
+    try:
+        return _new_route(op, key)
+    except NotImplementedError:
+        if not _load_kernels(op, key):
+            raise
+        return _new_route(op, key)
+
+
+def _new_route(op: Operator, key: int) -> Callable[..., Any]:
     with registry.lock:
         route = op.routes.get(key)
         if route is None:
@@ -120,6 +132,19 @@ def route_of(op: Operator, key: int) -> Callable[..., Any]:
                 op.routes.clear()
             route = op.routes[key] = compose_call(op, key)
     return route
+
+
+def _load_kernels(op: Operator, key: int) -> bool:
+    """Load what plugins offer as kernels of the operator's namespace on the backends of a call without kernel.
+
+    This must not hold the lock of the table: plugins that are being loaded by another thread wait for it.
+    """
+    loaded = [
+        plugin_manager.load_kernels(op.namespace, each.name)
+        for each in backends_of_signature(key)
+        if plugin_manager.provides(KERNELS, f"{op.namespace}.{each.name}")
+    ]
+    return any(loaded)
 
 
 def redispatch_route(op: Operator, keys: DispatchKeySet, key: int) -> Callable[..., Any]:
@@ -165,6 +190,13 @@ def compose(composition: Composition, chosen: DispatchKey | None = None) -> Rout
         if entry.tag.startswith("ambiguous"):
             raise ambiguous_error(op)
         raise missing_kernel_error(op, chosen, fallbacks)
+    return compose_through(composition, chosen, kernel)
+
+
+def compose_through(composition: Composition, chosen: DispatchKey, kernel: Kernel) -> RouteText:
+    """Return the text of the route for a composition through `kernel`, which stands at the key `chosen`."""
+    op = composition.op
+    fallbacks = registry.fallbacks
     match kernel.convention:
         case "array":
             inference = composition.state.inference
@@ -174,6 +206,8 @@ def compose(composition: Composition, chosen: DispatchKey | None = None) -> Rout
             return text
         case "tensor":
             return tensor_route(op, kernel, without_fallthrough(op, composition.keys, fallbacks))
+        case "fake":
+            return fake_route(op, kernel, without_fallthrough(op, composition.keys, fallbacks))
         case "custom":
             return custom_route(op, kernel, without_fallthrough(op, composition.keys, fallbacks))
         case "count writes":
@@ -230,6 +264,7 @@ __all__ = [
     "call_keys",
     "compose",
     "compose_call",
+    "compose_through",
     "redispatch_route",
     "route_of",
     "set_autograd_layer",

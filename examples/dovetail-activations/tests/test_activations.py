@@ -1,5 +1,8 @@
 """The activations as their users see them."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from dovetail_activations import Snake, Squareplus
@@ -17,9 +20,15 @@ def name(request):
     return request.param
 
 
+@pytest.fixture(params=["activations", "activations_custom"])
+def namespace(request):
+    """One namespace per style: of `Library`, and of `custom_op`."""
+    return getattr(dovetail.ops, request.param)
+
+
 @pytest.fixture
-def operator(name):
-    return getattr(dovetail.ops.activations, name)
+def operator(namespace, name):
+    return getattr(namespace, name)
 
 
 def test_the_result_is_that_of_the_published_formula(name, operator):
@@ -44,6 +53,27 @@ def test_gradients_of_both_arguments_are_right_for_broadcasting_parameters(opera
 def test_meta_tensors_give_the_broadcast_shape(operator):
     result = operator(dovetail.ones(3, 1, device="meta"), dovetail.ones(4, device="meta"))
     assert (result.shape, result.device.type) == ((3, 4), "meta")
+
+
+def test_the_registrations_of_an_operator_fit_together(operator):
+    x = dovetail.rand(3, 4, requires_grad=True)
+    parameter = dovetail.tensor(1.5, requires_grad=True)
+    assert set(dovetail.library.opcheck(operator, (x, parameter)).values()) == {"SUCCESS"}
+
+
+def test_a_custom_op_without_its_cpu_kernel_gives_the_same():
+    x, a = dovetail.linspace(-3, 3, 13), dovetail.tensor(1.5)
+    expected = dovetail.ops.activations_custom.snake(x, a)
+    from dovetail_activations import custom_operators
+
+    with custom_operators.snake.set_kernel_enabled("cpu", enabled=False):
+        np.testing.assert_allclose(custom_operators.snake(x, a).numpy(), expected.numpy(), rtol=1e-6)
+
+
+def test_asking_for_a_kernel_loads_the_library():
+    program = "import dovetail; print(dovetail.library.get_kernel('activations::snake', 'CPU'))"
+    printed = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    assert "activations" in printed
 
 
 @pytest.mark.parametrize("module", [Squareplus, Snake])

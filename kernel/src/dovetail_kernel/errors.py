@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Collection, Iterable
 from functools import lru_cache
-from types import ModuleType
+from types import FrameType, ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -41,10 +41,16 @@ def where(skip: Collection[str] = INTERNAL_PACKAGES) -> str:
         Top-level package names; frames of their modules are passed over. If nothing else is on the stack, the
         outermost frame is the answer.
     """
-    frame = sys._getframe(1)
+    frame = calling_frame(skip, 2)
+    return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+
+
+def calling_frame(skip: Collection[str] = INTERNAL_PACKAGES, depth: int = 1) -> FrameType:
+    """Return the frame of the innermost caller, from the one `depth` up, outside the packages `skip`; see `where`."""
+    frame = sys._getframe(depth)
     while frame.f_globals.get("__name__", "").partition(".")[0] in skip and frame.f_back is not None:
         frame = frame.f_back
-    return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+    return frame
 
 
 def distribution_of(code: ModuleType | str) -> str | None:

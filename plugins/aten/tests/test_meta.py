@@ -130,3 +130,9 @@ def test_a_meta_array_has_the_attributes_of_one() -> None:
     assert array.reshape(4, -1).shape == (4, 2)
     with pytest.raises(ValueError, match="cannot reshape array of size 8"):
         array.reshape(3)
+
+
+def test_gradients_of_broadcast_and_shared_operands_have_the_shapes_of_the_operands() -> None:
+    x, y = meta(2, 3).requires_grad_(), meta(3).requires_grad_()
+    (x * y + y).sum().backward()
+    assert (x.grad.shape, y.grad.shape, y.grad.device.type) == ((2, 3), (3,), "meta")

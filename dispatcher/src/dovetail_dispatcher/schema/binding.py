@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from dovetail_kernel.errors import did_you_mean
+
 from .casts import CastError, caster
 from .function_schema import Argument, FunctionSchema
 from .types import DeviceObjType, OptionalType, TensorType
@@ -107,7 +109,7 @@ def _refuse_surplus_keywords(schema: FunctionSchema, given: int, kwargs: Mapping
         if name not in names:
             raise RuntimeError(
                 f"Unknown keyword argument '{name}' for operator '{schema.name}'. Schema: {schema}\n"
-                f"Use one of {', '.join(names) or 'no keywords'}."
+                f"Use one of {', '.join(names) or 'no keywords'}.{did_you_mean(name, names)}"
             )
         if names.index(name) < given:
             raise RuntimeError(

@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+import re
+from typing import Any, Final
+
 from . import lexer
 from .default_parser import DefaultParser
 from .errors import SchemaError, schema_error
 from .function_schema import NO_DEFAULT, Argument, FunctionSchema, OperatorName
 from .type_parser import TypeParser
 from .types import ListType
+
+_KEPT: Final = 4096
+_signatures: Final[dict[str, tuple[tuple[Argument, ...], tuple[Argument, ...], bool, bool]]] = {}
+"""What was parsed, by the text from the arguments on: many operators of a library differ in nothing but the name."""
+
+_arguments: Final[dict[tuple[Any, ...], Argument]] = {}
+"""What was parsed, by whether it is keyword-only and its tokens."""
+
+_AFTER_ARGUMENT: Final = frozenset((",", ")", "(", lexer.END))
+
+_PLAIN_NAME: Final = re.compile(r"((?:[A-Za-z_]\w*::)?[A-Za-z_]\w*)(?:\.(?!default$|__)([A-Za-z_]\w*))?", re.ASCII)
 
 
 def parse_schema(text: str) -> FunctionSchema:
@@ -27,6 +41,10 @@ def parse_schema(text: str) -> FunctionSchema:
     SchemaError
         A `RuntimeError`: the text does not follow the schema language, or is only a name.
     """
+    head, paren, rest = text.partition("(")
+    known = _signatures.get(rest) if paren else None
+    if known is not None and (plain := _PLAIN_NAME.fullmatch(head)) and lexer.KEYWORDS.isdisjoint(plain.groups()):
+        return FunctionSchema(plain[1], plain[2] or "", *known)
     parser = _Parser(text)
     name = parser.operator_name()
     if parser.tokens[parser.index] == lexer.END:
@@ -36,7 +54,12 @@ def parse_schema(text: str) -> FunctionSchema:
             None,
             f"Add arguments and returns, such as '{name}(Tensor self) -> Tensor'.",
         )
-    return parser.schema(name)
+    schema = parser.schema(name)
+    if "__torch__" not in rest:  # what a class stands for may change
+        if len(_signatures) >= _KEPT:
+            _signatures.clear()
+        _signatures[rest] = (schema.arguments, schema.returns, schema.is_vararg, schema.is_varret)
+    return schema
 
 
 def parse_name(text: str) -> OperatorName:
@@ -97,7 +120,7 @@ class _Parser(TypeParser, DefaultParser):
             elif self.accept("..."):
                 is_vararg = True
             else:
-                argument = self.argument(kwarg_only)
+                argument = self.known_argument(kwarg_only)
                 if argument.name in names:
                     raise self.repeated(argument.name)
                 names.add(argument.name)
@@ -125,6 +148,26 @@ class _Parser(TypeParser, DefaultParser):
         return self.error(
             f"argument name '{name}' is used twice", "Give each argument a name of its own.", self.index - 1
         )
+
+    def known_argument(self, kwarg_only: bool) -> Argument:
+        """An argument that was parsed before in another schema, or a new one; alias sets belong to one schema."""
+        tokens, start = self.tokens, self.index
+        end = start
+        while (token := tokens[end]) not in _AFTER_ARGUMENT:
+            end = tokens.index("]", end) + 1 if token == "[" and "]" in tokens[end:] else end + 1
+        if token == "(":
+            return self.argument(kwarg_only)
+        key = (kwarg_only, *tokens[start:end])
+        argument = _arguments.get(key)
+        if argument is not None:
+            self.index = end
+            return argument
+        argument = self.argument(kwarg_only)
+        if self.index == end and "!" not in key and "__torch__" not in key:
+            if len(_arguments) >= _KEPT:
+                _arguments.clear()
+            _arguments[key] = argument
+        return argument
 
     def argument(self, kwarg_only: bool) -> Argument:
         declared, alias = self.argument_type()

@@ -8,7 +8,15 @@ schema positionally. Both are specialised per operator, as text that can be read
 from .array_route import array_route
 from .entry import entry_source, name_source
 from .source import RouteText, compile_source
-from .tensor_route import below_autograd_route, boxed_route, counting_route, custom_route, opaque_route, tensor_route
+from .tensor_route import (
+    below_autograd_route,
+    boxed_route,
+    counting_route,
+    custom_route,
+    fake_route,
+    opaque_route,
+    tensor_route,
+)
 
 __all__ = [
     "RouteText",
@@ -19,6 +27,7 @@ __all__ = [
     "counting_route",
     "custom_route",
     "entry_source",
+    "fake_route",
     "name_source",
     "opaque_route",
     "tensor_route",

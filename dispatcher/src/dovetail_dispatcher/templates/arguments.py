@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import keyword
+import re
+from typing import Final
 
 from ..schema import Argument
 
@@ -27,9 +29,43 @@ _CLASSES: dict[str, tuple[str, ...]] = {
 }
 
 
+ENTRY_NAMES: Final = frozenset(
+    "DType MISSING SCALAR_BITS are_ints cls each extra key miss route state unknown".split()  # noqa: SIM905
+)
+"""What entries call their own things."""
+
+ROUTE_NAMES: Final = frozenset(
+    """
+    Array BACKEND BASE CONTEXT DIFFERENTIABLE DTYPE GRAD KEYS NORMAL NO_GRAD Node OP QUIET SIGNATURE Tensor VIEW
+    VersionCounter WRITTEN ZERO_DIM ZERO_DIM_SIGNATURE args array arrays attach_list before below below_autograd
+    bump_version call_error cast check_aliases check_inplace check_overlap checked computed computed_native
+    copy_before_write counter current_version dtype_bits each edge_of edges_of enter_fake error extras fn
+    gradient_edge into into_any is_column_major kernel kwargs leaf_edge leave_fake lift mark_unknown mark_view
+    mark_views native_dtypes next_sequence_nr node number numbers on_backend outer plain promote quiet
+    rebase_history record recorded recording_extras refuse_inference_write refuse_out remember reset_error_state
+    result save_input save_result save_result_tensor set_error_state set_state setup_context share_storage state
+    state_before storage stripped unmark wrap write_into write_out wrong_identity
+    """.split()  # noqa: SIM905
+)
+"""What routes call their own things."""
+
+_ENTRY_FORMS = re.compile(r"\w+_(default|op|routes)")
+_ROUTE_FORMS = re.compile(r"(array|result)\d+|\w+_(array|edge|overwritten)")
+"""Names made with numbers, and of other names."""
+
+
 def parameter(argument: Argument) -> str:
-    """Return the Python name of an argument: the schema's, with an underscore behind a Python keyword."""
-    return argument.name + "_" if keyword.iskeyword(argument.name) else argument.name
+    """Return the name of an argument in an entry: the schema's, with an underscore behind a name that is taken."""
+    name = argument.name
+    taken = keyword.iskeyword(name) or name in ENTRY_NAMES or _ENTRY_FORMS.fullmatch(name)
+    return name + "_" if taken else name
+
+
+def route_parameter(argument: Argument) -> str:
+    """Return the name of an argument in a route: the schema's, with an underscore behind a name that is taken."""
+    name = argument.name
+    taken = keyword.iskeyword(name) or name in ROUTE_NAMES or _ROUTE_FORMS.fullmatch(name)
+    return name + "_" if taken else name
 
 
 def spelling(argument: Argument) -> str:
@@ -81,7 +117,7 @@ def default_text(argument: Argument) -> str:
 
 def array_expression(argument: Argument) -> str:
     """Return the text that turns an argument of a route into what an array kernel takes."""
-    name, kind = parameter(argument), spelling(argument)
+    name, kind = route_parameter(argument), spelling(argument)
     match kind:
         case "Tensor":
             return f"{name}.array"

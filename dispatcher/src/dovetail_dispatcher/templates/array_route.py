@@ -46,7 +46,8 @@ from ..kernels import Kernel
 from ..numbers import category_of_number, number_cache
 from ..operator import Operator
 from ..promotion_rules import check_operands, check_writable_as, computing_dtype, promoter, static_dtype
-from .arguments import OPTIONAL_TENSOR, TENSOR, TENSOR_LIST, array_expression, is_tensor_like, parameter, spelling
+from .arguments import OPTIONAL_TENSOR, TENSOR, TENSOR_LIST, array_expression, is_tensor_like, spelling
+from .arguments import route_parameter as parameter
 from .entry import numbers_allowed, symbol
 from .source import RouteText
 

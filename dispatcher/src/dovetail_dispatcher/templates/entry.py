@@ -179,10 +179,10 @@ def _route_lines(schema: FunctionSchema, own: str, promote: Collection[str]) -> 
             case "Tensor?":
                 lines += [f"if {local} is not None:", f"{INDENT}key |= {local}._signature"]
             case "Tensor[]":
-                lines += [f"for tensor in {local}:", f"{INDENT}key |= tensor._signature"]
+                lines += [f"for each in {local}:", f"{INDENT}key |= each._signature"]
             case _:
-                lines += [f"for tensor in {local}:", f"{INDENT}if tensor is not None:"]
-                lines += [f"{INDENT * 2}key |= tensor._signature"]
+                lines += [f"for each in {local}:", f"{INDENT}if each is not None:"]
+                lines += [f"{INDENT * 2}key |= each._signature"]
     lines.append(f"route = {own}_routes[key]")
     return lines
 

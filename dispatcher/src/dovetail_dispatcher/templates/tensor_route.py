@@ -9,11 +9,14 @@ from typing import Any
 from dovetail_kernel import DispatchKeySet, bump_version, set_state, state, tensor_class
 from dovetail_kernel.state import below_autograd
 
+from ..fake_context import FakeImplCtx, enter_fake, leave_fake
 from ..kernels import Kernel
 from ..operator import Operator
-from ..returns import check_aliases, checked_return, checked_tensor
+from ..returns import check_aliases, checked_return, checked_tensor, wrong_identity
 from ..schema import Argument, FunctionSchema, default_of
-from .arguments import OPTIONAL_TENSOR, TENSOR, is_tensor_like, parameter, spelling
+from ..tags import Tag
+from .arguments import OPTIONAL_TENSOR, TENSOR, is_tensor_like, spelling
+from .arguments import route_parameter as parameter
 from .entry import symbol
 from .source import RouteText
 
@@ -46,6 +49,12 @@ def custom_route(op: Operator, kernel: Kernel, keys: DispatchKeySet) -> RouteTex
     """
     text = tensor_route(op, kernel, keys)
     schema = op.schema
+    if Tag.inplace in op.tags or Tag.out in op.tags:
+        written = [parameter(a) for a in schema.arguments if a.is_write]
+        same = " and ".join(f"{r} is {name}" for r, name in zip(_items(len(written)), written, strict=True))
+        text.bindings["wrong_identity"] = partial(wrong_identity, op, kernel)
+        text.lines += [f"if not ({same}):", "    raise wrong_identity()"]
+        return text
     if schema._is_view_op() or not schema.returns or any(r.alias_info for r in schema.returns):
         return text
     tensors = [parameter(a) for a in schema.arguments if is_tensor_like(a)]
@@ -60,6 +69,19 @@ def custom_route(op: Operator, kernel: Kernel, keys: DispatchKeySet) -> RouteTex
     return text
 
 
+def fake_route(op: Operator, kernel: Kernel, keys: DispatchKeySet) -> RouteText:
+    """Return the route of a fake kernel: a tensor kernel that may ask for its context with `get_ctx`."""
+    text = tensor_route(op, kernel, keys)
+    text.bindings.update(enter_fake=enter_fake, leave_fake=leave_fake, CONTEXT=FakeImplCtx(op, kernel))
+    text.lines[:] = ["outer = enter_fake(CONTEXT)", "try:", *[f"    {line}" for line in text.lines]]
+    text.lines += ["finally:", "    leave_fake(outer)"]
+    return text
+
+
+def _items(count: int) -> list[str]:
+    return ["result"] if count == 1 else [f"result[{i}]" for i in range(count)]
+
+
 def counting_route(op: Operator, below: RouteText) -> RouteText:
     """Return `below` with the versions of the written arguments counted up before anything else."""
     lines: list[str] = []
@@ -72,7 +94,7 @@ def counting_route(op: Operator, below: RouteText) -> RouteText:
                 case "Tensor?":
                     lines += [f"if {name} is not None:", f"    bump_version({name})"]
                 case _:
-                    lines += [f"for tensor in {name}:", "    if tensor is not None:", "        bump_version(tensor)"]
+                    lines += [f"for each in {name}:", "    if each is not None:", "        bump_version(each)"]
     below.bindings["bump_version"] = bump_version
     below.lines[:0] = lines
     return below

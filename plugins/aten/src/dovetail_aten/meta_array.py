@@ -68,6 +68,10 @@ class MetaArray:
         """Bytes of all elements."""
         return prod(self.shape) * self.dtype.itemsize
 
+    def copy(self) -> MetaArray:
+        """Return a contiguous array of the same shape and dtype: what autograd accumulates gradients in."""
+        return MetaArray(self.shape, self.dtype)
+
     @property
     def T(self) -> MetaArray:
         """The array with its dimensions reversed."""
@@ -115,6 +119,12 @@ class MetaArray:
         layouts = [(array.shape, array.element_strides) for array in (self, other)]
         shape, strides = elementwise_layout(layouts)
         return MetaArray(shape, promote_types(self.dtype, other.dtype), strides)
+
+    def sum(self, axis: Sequence[int], keepdims: bool, dtype: dtype) -> MetaArray:
+        """Return the sum over `axis`, which is what gradients of broadcast operands are made into."""
+        dims = {dim % self.ndim for dim in axis}
+        sizes = [1 if dim in dims else n for dim, n in enumerate(self.shape) if keepdims or dim not in dims]
+        return MetaArray(sizes, dtype)
 
     def __getitem__(self, key: Any) -> MetaArray:
         """Return the view that integers, slices, ``...`` and None select."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dovetail_dispatcher.schema import Argument
-from dovetail_dispatcher.templates.arguments import parameter, spelling
+from dovetail_dispatcher.templates.arguments import route_parameter as parameter
+from dovetail_dispatcher.templates.arguments import spelling
 from dovetail_kernel.signature import PYTHON_SCALAR, VIEW
 
 

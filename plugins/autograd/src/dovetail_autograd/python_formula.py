@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache, partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from dovetail_dispatcher.formula import PythonFormula
 from dovetail_dispatcher.routes import Composition
 from dovetail_dispatcher.schema import Argument, FunctionSchema
 from dovetail_dispatcher.templates import RouteText
-from dovetail_dispatcher.templates.arguments import is_tensor_like, parameter, spelling
+from dovetail_dispatcher.templates.arguments import is_tensor_like, spelling
+from dovetail_dispatcher.templates.arguments import route_parameter as parameter
 from dovetail_kernel.signature import DTYPE_MASK, GRAD, NO_GRAD, VIEW
 from dovetail_kernel.state import set_state, state
 from dovetail_kernel.tensor_base import TensorBase
@@ -23,6 +24,9 @@ from .node import next_sequence_nr
 from .recorded_calls import edge_of
 from .recording import needs_extras
 
+NO_TENSOR: Final = -1
+"""Stands for the number of tensors in a result that is none, such as an int: backward gets None for it."""
+
 
 class GeneratedNode(FunctionNode):
     """One call of an operator with a `PythonFormula`; the context of its `setup_context` and `backward`."""
@@ -31,7 +35,9 @@ class GeneratedNode(FunctionNode):
 
     formula_record: ClassVar[PythonFormula]
     takes_gradient: ClassVar[tuple[bool, ...]]
-    """Per argument of the operator whether it can have gradients at all."""
+    """Per positional argument of the operator whether it can have gradients at all."""
+    optional_inputs: ClassVar[int]
+    """How many of the last positional arguments backward may return nothing for: values with a default."""
     is_list: list[tuple[int | None, bool]] | None
     """Per argument the number of tensors in a ``Tensor[]`` (else None), and whether it can have gradients at all. None
     for an operator without lists and with a single result."""
@@ -67,6 +73,8 @@ class GeneratedNode(FunctionNode):
             if length is None:
                 given.append(grads[position])
                 position += 1
+            elif length == NO_TENSOR:
+                given.append(None)
             else:
                 given.append(list(grads[position : position + length]))
                 position += length
@@ -78,12 +86,13 @@ class GeneratedNode(FunctionNode):
         expected = len(is_list)
         if len(returned) > expected and all([each is None for each in returned[expected:]]):
             returned = returned[:expected]
-        if len(returned) != expected:
+        if not expected - self.optional_inputs <= len(returned) <= expected:
             raise RuntimeError(
                 f"function {self.name()} returned an incorrect number of gradients (expected {expected}, got "
-                f"{len(returned)}). Return one per argument of {self.formula_record.operator}, None where there "
-                "is none."
+                f"{len(returned)}). Return one per positional argument of {self.formula_record.operator}, None where "
+                "there is none."
             )
+        returned += (None,) * (expected - len(returned))
         flat: list[Any] = []
         for each, (length, is_tensor) in zip(returned, is_list, strict=True):
             if length is None:
@@ -120,7 +129,9 @@ def node_class(formula: PythonFormula, schema: FunctionSchema) -> type[Generated
     """Return the node class of `formula` for an operator of `schema`."""
     members = {
         "formula_record": formula,
-        "takes_gradient": tuple([is_tensor_like(argument) for argument in schema.arguments]),
+        "takes_gradient": tuple([is_tensor_like(a) for a in schema.arguments if not a.kwarg_only]),
+        "optional_inputs": len([a for a in schema.arguments if not a.kwarg_only])
+        - max([i for i, a in enumerate(schema.arguments, 1) if is_tensor_like(a) or not a.has_default_value()] or [0]),
         "__slots__": (),
     }
     return type(formula.name + "Backward", (GeneratedNode,), members)
@@ -167,7 +178,6 @@ def _record_one_result(
         VIEW=VIEW,
         Node=cls,
         edge_of=edge_of,
-        finish=partial(_finish, formula, schema),
         gradient_edge=gradient_edge,
         leaf_edge=leaf_edge,
         next_sequence_nr=next_sequence_nr,
@@ -189,24 +199,38 @@ def _record_one_result(
         f"        {result}.output_nr = 0",
         f"        {result}._signature |= GRAD",
     ]
-    if formula.setup_context is not None or needs_extras():
-        names = ", ".join(parameter(a) for a in schema.arguments)
-        after.append(f"    finish(node, ({names},), {result})")
+    after += [f"    {line}" for line in _set_up_lines(formula, schema, text, result)]
     text.lines[:] = [*before, *text.lines, *after]
 
 
-def _finish(
-    formula: PythonFormula, schema: FunctionSchema, node: GeneratedNode, values: tuple[Any, ...], output: Any
-) -> None:
-    """Let the user set up the context, and keep what was saved there."""
-    if formula.setup_context is not None:
-        _set_up(formula, schema, node, values, output)
-        for each in node.non_differentiable or ():
-            if each is output:
-                output._grad_fn = None
-                output._signature &= ~GRAD
-    if node.to_save or needs_extras():
-        node.keep(output)
+def _set_up_lines(formula: PythonFormula, schema: FunctionSchema, text: RouteText, result: str) -> list[str]:
+    """Return the lines that let the user set up the context of `node`, and keep what was saved there."""
+    if formula.setup_context is None:
+        return [f"node.keep({result})"] if needs_extras() else []
+    text.bindings.update(
+        NO_GRAD=NO_GRAD, setup_context=formula.setup_context, state=state, set_state=set_state, unmark=_unmark
+    )
+    inputs = "".join(f"{parameter(a)}, " for a in schema.arguments if not a.kwarg_only)
+    keyword = ", ".join(f"{a.name!r}: {parameter(a)}" for a in schema.arguments if a.kwarg_only)
+    extra = f", keyword_only_inputs={{{keyword}}}" if keyword else ""
+    return [
+        "outer = state()",
+        "set_state(outer | NO_GRAD)",
+        "try:",
+        f"    setup_context(ctx=node, inputs=({inputs}), output={result}{extra})",
+        "finally:",
+        "    set_state(outer)",
+        "if node.non_differentiable is not None:",
+        f"    unmark(node, {result})",
+        f"node.keep({result})" if needs_extras() else f"if node.to_save: node.keep({result})",
+    ]
+
+
+def _unmark(node: GeneratedNode, output: TensorBase) -> None:
+    """Take the result out of the graph, if the user marked it as not differentiable."""
+    if any([each is output for each in node.non_differentiable or ()]):
+        output._grad_fn = None
+        output._signature &= ~GRAD
 
 
 def _record(
@@ -217,6 +241,8 @@ def _record(
     is_list: list[tuple[int | None, bool]] = []
     needs: list[Any] = []
     for argument, value in zip(schema.arguments, values, strict=True):
+        if argument.kwarg_only:
+            break
         if _is_list(argument):
             items = list(value or ())
             found = [edge_of(item) for item in items]
@@ -244,9 +270,11 @@ def _record(
         if isinstance(each, (tuple, list)):
             tensors.extend(each)
             lengths.append(len(each))
-        else:
+        elif isinstance(each, TensorBase):
             tensors.append(each)
             lengths.append(None)
+        else:
+            lengths.append(NO_TENSOR)
     node.__dict__["_result_lengths"] = lengths
     metadata = [(tuple(tensor.array.shape), tensor.array.dtype) for tensor in tensors]
     node.input_metadata = metadata if len(metadata) != 1 else metadata[0]

@@ -22,7 +22,8 @@ from dovetail_dispatcher.operator import Operator
 from dovetail_dispatcher.routes import Composition, compose, set_autograd_layer
 from dovetail_dispatcher.schema import Argument
 from dovetail_dispatcher.templates import RouteText
-from dovetail_dispatcher.templates.arguments import is_tensor_like, parameter, spelling
+from dovetail_dispatcher.templates.arguments import is_tensor_like, spelling
+from dovetail_dispatcher.templates.arguments import route_parameter as parameter
 from dovetail_kernel import DTYPES, after_autograd_keyset, backends_of_signature
 from dovetail_kernel.signature import DTYPE_MASK, GRAD, INFERENCE, PYTHON_COMPLEX, VIEW
 from dovetail_kernel.state import below_ad_inplace_or_view, set_state, state

@@ -8451,8 +8451,8 @@ def einsum(equation, tensors, *, path=None):
         return miss(einsum_op, (equation, tensors,), {"path": path})
     try:
         key = state()
-        for tensor in tensors:
-            key |= tensor._signature
+        for each in tensors:
+            key |= each._signature
         route = einsum_routes[key]
     except (KeyError, AttributeError, TypeError):
         pass
@@ -9348,8 +9348,8 @@ def cat_out(tensors, dim=0, *, out):
         return miss(cat_out_op, (tensors, dim,), {"out": out})
     try:
         key = out._signature | state()
-        for tensor in tensors:
-            key |= tensor._signature
+        for each in tensors:
+            key |= each._signature
         route = cat_out_routes[key]
     except (KeyError, AttributeError, TypeError):
         pass
@@ -9365,8 +9365,8 @@ def cat(tensors, dim=0, *, out=None):
         return miss(cat_op, (tensors, dim,), {})
     try:
         key = state()
-        for tensor in tensors:
-            key |= tensor._signature
+        for each in tensors:
+            key |= each._signature
         route = cat_routes[key]
     except (KeyError, AttributeError, TypeError):
         pass
@@ -9380,8 +9380,8 @@ def concat(tensors, dim=0):
         return miss(concat_op, (tensors, dim,), {})
     try:
         key = state()
-        for tensor in tensors:
-            key |= tensor._signature
+        for each in tensors:
+            key |= each._signature
         route = concat_routes[key]
     except (KeyError, AttributeError, TypeError):
         pass
@@ -9395,8 +9395,8 @@ def concatenate(tensors, dim=0):
         return miss(concatenate_op, (tensors, dim,), {})
     try:
         key = state()
-        for tensor in tensors:
-            key |= tensor._signature
+        for each in tensors:
+            key |= each._signature
         route = concatenate_routes[key]
     except (KeyError, AttributeError, TypeError):
         pass
@@ -9410,8 +9410,8 @@ def stack_out(tensors, dim=0, *, out):
         return miss(stack_out_op, (tensors, dim,), {"out": out})
     try:
         key = out._signature | state()
-        for tensor in tensors:
-            key |= tensor._signature
+        for each in tensors:
+            key |= each._signature
         route = stack_out_routes[key]
     except (KeyError, AttributeError, TypeError):
         pass
@@ -9427,8 +9427,8 @@ def stack(tensors, dim=0, *, out=None):
         return miss(stack_op, (tensors, dim,), {})
     try:
         key = state()
-        for tensor in tensors:
-            key |= tensor._signature
+        for each in tensors:
+            key |= each._signature
         route = stack_routes[key]
     except (KeyError, AttributeError, TypeError):
         pass
@@ -9442,8 +9442,8 @@ def hstack(tensors):
         return miss(hstack_op, (tensors,), {})
     try:
         key = state()
-        for tensor in tensors:
-            key |= tensor._signature
+        for each in tensors:
+            key |= each._signature
         route = hstack_routes[key]
     except (KeyError, AttributeError, TypeError):
         pass
@@ -9457,8 +9457,8 @@ def vstack(tensors):
         return miss(vstack_op, (tensors,), {})
     try:
         key = state()
-        for tensor in tensors:
-            key |= tensor._signature
+        for each in tensors:
+            key |= each._signature
         route = vstack_routes[key]
     except (KeyError, AttributeError, TypeError):
         pass
@@ -9600,9 +9600,9 @@ def index_Tensor_out(input, indices, *, out):
         return miss(index_Tensor_out_op, (input, indices,), {"out": out})
     try:
         key = input._signature | out._signature | state()
-        for tensor in indices:
-            if tensor is not None:
-                key |= tensor._signature
+        for each in indices:
+            if each is not None:
+                key |= each._signature
         route = index_Tensor_out_routes[key]
     except (KeyError, AttributeError, TypeError):
         pass
@@ -9618,9 +9618,9 @@ def index(input, indices, *, out=None):
         return miss(index_Tensor_op, (input, indices,), {})
     try:
         key = input._signature | state()
-        for tensor in indices:
-            if tensor is not None:
-                key |= tensor._signature
+        for each in indices:
+            if each is not None:
+                key |= each._signature
         route = index_Tensor_routes[key]
     except (KeyError, AttributeError, TypeError):
         pass
@@ -9634,9 +9634,9 @@ def index_put(input, indices, values, accumulate=False):
         return miss(index_put_op, (input, indices, values, accumulate,), {})
     try:
         key = input._signature | values._signature | state()
-        for tensor in indices:
-            if tensor is not None:
-                key |= tensor._signature
+        for each in indices:
+            if each is not None:
+                key |= each._signature
         route = index_put_routes[key]
     except (KeyError, AttributeError, TypeError):
         pass
@@ -9650,9 +9650,9 @@ def index_put_(input, indices, values, accumulate=False):
         return miss(index_put__op, (input, indices, values, accumulate,), {})
     try:
         key = input._signature | values._signature | state()
-        for tensor in indices:
-            if tensor is not None:
-                key |= tensor._signature
+        for each in indices:
+            if each is not None:
+                key |= each._signature
         route = index_put__routes[key]
     except (KeyError, AttributeError, TypeError):
         pass

@@ -1,0 +1,53 @@
+"""The same operators in the style of `custom_op`: one function each, its schema read off the annotations.
+
+Where ``operators.py`` tells NumPy and CuPy what to do with arrays, these are written with Tensor operations, so they
+run on every backend as they are; for the CPU, snake has a kernel of its own. The namespace is ``activations_custom``,
+so that both can be used side by side.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import dovetail
+from dovetail import Tensor
+from dovetail.library import custom_op, hookimpl
+
+from . import operators
+
+
+@hookimpl
+def dovetail_load() -> None:
+    """Do nothing: importing this module has registered the operators. The entry point names the module."""
+
+
+@custom_op("activations_custom::squareplus", mutates_args=())
+def squareplus(x: Tensor, b: Tensor) -> Tensor:
+    """Return (x + sqrt(x² + b)) / 2, elementwise; `b` broadcasts against `x`."""
+    return (x + (x * x + b).sqrt()) * 0.5
+
+
+@custom_op("activations_custom::snake", mutates_args=())
+def snake(x: Tensor, a: Tensor) -> Tensor:
+    """Return x + sin²(a x) / a, elementwise; `a` broadcasts against `x` and must not be zero."""
+    sine = (x * a).sin()
+    return x + sine * sine / a
+
+
+@snake.register_kernel("cpu")
+def _(x: Tensor, a: Tensor) -> Tensor:
+    return dovetail.asarray(operators.snake_cpu(x.detach().numpy(), a.detach().numpy()))
+
+
+@squareplus.register_fake
+@snake.register_fake
+def _(x: Tensor, parameter: Tensor) -> Tensor:
+    return x.new_empty(dovetail.broadcast_shapes(x.shape, parameter.shape))
+
+
+def _save_inputs(ctx: Any, inputs: tuple[Tensor, Tensor], output: Tensor) -> None:
+    ctx.save_for_backward(*inputs)
+
+
+squareplus.register_autograd(operators.squareplus_backward, setup_context=_save_inputs)
+snake.register_autograd(operators.snake_backward, setup_context=_save_inputs)

@@ -1,0 +1,55 @@
+"""Which overload a packet of the base library takes, compared with PyTorch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import dovetail
+from dovetail_dispatcher.overload_resolution import resolve_overload
+
+torch = pytest.importorskip("torch", reason="PyTorch is the oracle of these tests")
+
+CALLS: dict[str, tuple[str, Any]] = {
+    "pow of a number": ("pow", lambda x: (x, 2)),
+    "pow to a tensor": ("pow", lambda x: (2, x)),
+    "pow of tensors": ("pow", lambda x: (x, x)),
+    "add": ("add", lambda x: (x, 2)),
+    "mul": ("mul", lambda x: (x, 2.5)),
+    "div": ("div", lambda x: (x, 2)),
+    "eq": ("eq", lambda x: (x, 1)),
+    "remainder": ("remainder", lambda x: (x, 2)),
+    "max": ("max", lambda x: (x,)),
+    "max of a dim": ("max", lambda x: (x, 0)),
+    "sum": ("sum", lambda x: (x,)),
+    "sum of dims": ("sum", lambda x: (x, [0])),
+    "mean of a dim": ("mean", lambda x: (x, 0)),
+    "clamp": ("clamp", lambda x: (x, 0, 1)),
+    "clamp by tensors": ("clamp", lambda x: (x, x, x)),
+    "select": ("select", lambda x: (x, 0, 0)),
+    "bitwise_and": ("bitwise_and", lambda x: (x.int(), 1)),
+    "fill_": ("fill_", lambda x: (x, 2)),
+}
+
+
+def of_torch(name: str, args: tuple[Any, ...]) -> str:
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    class Names(TorchDispatchMode):
+        def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            seen.append(func._overloadname)
+            return func(*args, **(kwargs or {}))
+
+    seen: list[str] = []
+    with Names():
+        getattr(torch.ops.aten, name)(*args)
+    return seen[0]
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_the_same_overload_is_taken(call: str) -> None:
+    name, arguments = CALLS[call]
+    operators = getattr(dovetail.ops.aten, name)._operators
+    chosen = resolve_overload(f"aten::{name}", operators, arguments(dovetail.ones(2, 2)), {})
+    assert (chosen.overload or "default") == of_torch(name, arguments(torch.ones(2, 2)))

@@ -1,0 +1,114 @@
+"""Arguments of operators may have any name: also those that the text of entries and routes uses for its own things."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dovetail
+from dovetail import Tensor
+from dovetail.library import Library, custom_op, register_autograd
+from dovetail_dispatcher import registry
+from dovetail_dispatcher.templates.arguments import ENTRY_NAMES, ROUTE_NAMES
+
+OTHERS = (
+    "self",
+    "class_",
+    "lambda",
+    "args",
+    "out",
+    "input",
+    "array0",
+    "result1",
+    "x_edge",
+    "x_default",
+    "f_op",
+    "ctx",
+    "inputs",
+)
+NAMES = sorted(ENTRY_NAMES | ROUTE_NAMES | {*OTHERS})
+
+
+@pytest.fixture
+def lib() -> Iterator[Library]:
+    library = Library("names", "DEF")
+    yield library
+    library._destroy()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_custom_op_is_called_recorded_and_differentiated(name: str) -> None:
+    schemas = {
+        f"(Tensor x, Tensor {name}, int n=2) -> Tensor": lambda x, y: (x, y, 3),
+        f"(Tensor x, Tensor y, int {name}=2) -> Tensor": lambda x, y: (x, y, 3),
+        f"(Tensor[] {name}, Tensor? y, int n=2) -> Tensor": lambda x, y: ([x], y, 3),
+        f"(Tensor x, Tensor[] y, *, int {name}=2) -> Tensor": lambda x, y: (x, [y]),
+    }
+    for schema, arguments in schemas.items():
+
+        def kernel(x: Any, y: Any, *rest: Any, **options: Any) -> Tensor:
+            x, y = (each[0] if isinstance(each, list) else each for each in (x, y))
+            return x * 2 + y * (rest or list(options.values()) or [2])[0]
+
+        def backward(ctx: Any, grad: Tensor) -> Any:
+            return tuple([[grad * 2] if is_list else grad * 2 for is_list in ctx.lists])
+
+        def setup_context(ctx: Any, inputs: Any, output: Any, keyword_only_inputs: Any = None) -> None:
+            ctx.lists = [isinstance(each, list) for each in inputs[:2]]
+
+        op = custom_op("names::f", kernel, mutates_args=(), schema=schema, override=True)
+        try:
+            op.register_autograd(backward, setup_context=setup_context)
+            x = dovetail.ones(2, requires_grad=True)
+            options = {name: 3} if "*" in schema else {}
+            for _ in range(2):
+                assert op(*arguments(x.detach(), x.detach()), **options).tolist() == [5, 5]
+                result = op(*arguments(x, x.detach()), **options)
+                assert result.tolist() == [5, 5]
+            result.sum().backward()
+            assert x.grad.tolist() == [2, 2]
+        finally:
+            op._lib._destroy()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_array_kernels_and_kernels_with_defaults_get_their_arguments(name: str, lib: Library) -> None:
+    lib.define(f"f(Tensor {name}, int n=1) -> Tensor")
+    lib.array_impl("f", lambda a, n=1: a + n, "CPU")
+    lib.define(f"g(Tensor x, int {name}, *, Tensor? y=None) -> Tensor")
+    lib.impl("g", lambda x, *args, **kwargs: x * args[0], "CPU")
+    x = dovetail.ones(2)
+    for _ in range(2):
+        assert dovetail.ops.names.f(x, 2).tolist() == [3, 3]
+        assert dovetail.ops.names.f(**{name: x}).tolist() == [2, 2]
+        assert dovetail.ops.names.g(x, 3).tolist() == [3, 3]
+        assert dovetail.ops.names.g(x, **{name: 4}).tolist() == [4, 4]
+
+
+def test_the_names_that_routes_use_are_known(lib: Library) -> None:
+    """Collect the names in the routes of many operators, so that a new one in a template is not forgotten."""
+    lib.define("f(Tensor x, Tensor[] ys, int n=1, *, int m=1) -> (Tensor, Tensor)")
+    lib.impl("f", lambda x, ys, *args, **kwargs: (x * 2, x * 3), "CompositeExplicitAutograd")
+    register_autograd("names::f", lambda ctx, *g: (g[0], None), setup_context=lambda ctx, **_: None, lib=lib)
+    x = dovetail.ones(2, 2, requires_grad=True)
+    dovetail.ops.names.f(x, [x])
+    ((x @ x + 1).relu()[0] * x.sum() / x.clone().add_(1)).softmax(0).backward(dovetail.ones(2, 2))
+    dovetail.cat([x, x.double()]).unbind(0)
+    dovetail.add(x.detach(), 1.5, out=dovetail.empty(2, 2))
+    unknown = set()
+    for op in registry.all_operators():
+        arguments = "|".join(re.escape(a.name) for a in op.schema.arguments) or "-"
+        for route in list(op.routes.values()):
+            code = getattr(route, "__code__", None)
+            if code is None or not code.co_filename.startswith("<dovetail "):
+                continue
+            names = {*code.co_varnames[code.co_argcount :], *(n for n in code.co_names if n in route.__globals__)}
+            derived = re.compile(rf"({arguments})_?(_\w+)?|(array|result)\d*")
+            unknown |= {n for n in names if not derived.fullmatch(n)} - ROUTE_NAMES - {"__name__", route.__name__}
+    builtins = {"any", "len", "list", "tuple", "TypeError", "ValueError", "type", "int"}
+    assert unknown - builtins == set()
+    assert np.isfinite(x.detach().numpy()).all()
