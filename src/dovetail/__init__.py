@@ -66,7 +66,7 @@ if _typing.TYPE_CHECKING:
     from dovetail_dispatcher import explain
 
     from . import _C as _C
-    from . import autograd, cuda, library, nn, optim
+    from . import autograd, cuda, library, nn, optim, overrides, utils
     from .serialization import load, save
 
     default_generator: Generator
@@ -108,7 +108,7 @@ __all__ = [
     "masked_fill", "masked_select", "matmul", "max", "maximum", "mean", "memory_format", "min", "minimum", "mm",
     "moveaxis", "movedim", "mul", "multinomial", "multiply", "mv", "nan", "nan_to_num", "nan_to_num_", "narrow",
     "native_dropout", "native_layer_norm", "ne", "neg", "neg_", "negative", "negative_", "newaxis", "nn", "no_grad",
-    "nonzero", "norm", "not_equal", "numel", "ones", "ones_like", "ops", "optim", "outer", "permute", "pi", "positive",
+    "nonzero", "norm", "not_equal", "numel", "ones", "ones_like", "ops", "optim", "outer", "overrides", "permute", "pi", "positive",
     "pow", "prelu", "preserve_format", "printoptions", "prod", "promote_types", "rand", "rand_like", "randint",
     "randint_like", "randn", "randn_like", "randperm", "real", "reciprocal", "reciprocal_", "relu", "relu_",
     "remainder", "reshape", "resolve_conj", "result_type", "roll", "round", "round_", "rsqrt", "rsqrt_", "rsub", "save",
@@ -117,7 +117,7 @@ __all__ = [
     "sinh_", "softmax", "sort", "split", "split_with_sizes", "sqrt", "sqrt_", "square", "square_", "squeeze", "stack",
     "std", "strided", "sub", "subtract", "sum", "swapaxes", "swapdims", "t", "take", "tan", "tan_", "tanh", "tanh_",
     "tensor", "threshold", "threshold_", "tile", "topk", "transpose", "tril", "triu", "true_divide", "trunc", "trunc_",
-    "uint8", "uint16", "uint32", "uint64", "unbind", "unflatten", "unsqueeze", "use_overlay", "var", "vdot",
+    "uint8", "uint16", "uint32", "uint64", "unbind", "unflatten", "unsqueeze", "use_overlay", "utils", "var", "vdot",
     "view_as_complex", "view_as_real", "vstack", "where", "xlogy", "xlogy_", "zero_", "zeros", "zeros_like",
 ]
 # fmt: on
@@ -125,7 +125,7 @@ __all__ = [
 for _method in set(_aten.__all__).difference(__all__):  # in place, and in PyTorch methods only
     del globals()[_method]
 
-_MODULES = ("_C", "_nn", "autograd", "cuda", "library", "nn", "optim")
+_MODULES = ("_C", "_nn", "autograd", "cuda", "library", "nn", "optim", "overrides", "utils")
 _ELSEWHERE = {"explain": "dovetail_dispatcher", "load": "dovetail.serialization", "save": "dovetail.serialization"}
 """Modules, and names and their modules, that are imported when first asked for."""
 

@@ -16,27 +16,52 @@ if TYPE_CHECKING:
     from .custom_ops import CustomOpDef, custom_op
     from .dumps import DispatchTable, dispatch_table
     from .explanation import Explanation, explain
+    from .function_modes import BaseTorchFunctionMode, TorchFunctionMode
     from .functional import define, impl, register_autograd, register_fake, register_kernel
+    from .intercepted_attributes import interceptable, operator_modules
+    from .mode_stacks import dispatch_modes
+    from .overrides import (
+        handle_torch_function,
+        has_torch_function,
+        has_torch_function_unary,
+        has_torch_function_variadic,
+        overridden_name,
+        wrap_torch_function,
+    )
+    from .python_dispatch import TorchDispatchMode
 
 _fallback_kernels.install()
 _transactions.install()
 
 _ON_DEMAND = {
+    "BaseTorchFunctionMode": "function_modes",
     "CustomOpDef": "custom_ops",
     "DispatchTable": "dumps",
     "Explanation": "explanation",
+    "TorchDispatchMode": "python_dispatch",
+    "TorchFunctionMode": "function_modes",
     "custom_op": "custom_ops",
     "define": "functional",
+    "dispatch_modes": "mode_stacks",
     "dispatch_table": "dumps",
     "explain": "explanation",
+    "handle_torch_function": "overrides",
+    "has_torch_function": "overrides",
+    "has_torch_function_unary": "overrides",
+    "has_torch_function_variadic": "overrides",
     "impl": "functional",
+    "interceptable": "intercepted_attributes",
+    "operator_modules": "intercepted_attributes",
+    "overridden_name": "overrides",
     "register_autograd": "functional",
     "register_fake": "functional",
     "register_kernel": "functional",
+    "wrap_torch_function": "overrides",
 }
 """Names that most programs do not use, and their modules."""
 
 __all__ = [
+    "BaseTorchFunctionMode",
     "CustomOpDef",
     "DispatchTable",
     "Explanation",
@@ -49,20 +74,31 @@ __all__ = [
     "Operator",
     "SchemaError",
     "Tag",
+    "TorchDispatchMode",
+    "TorchFunctionMode",
     "_scoped_library",
     "array_kernels",
     "custom_op",
     "define",
+    "dispatch_modes",
     "dispatch_table",
     "explain",
     "fallthrough_kernel",
+    "handle_torch_function",
+    "has_torch_function",
+    "has_torch_function_unary",
+    "has_torch_function_variadic",
     "impl",
     "infer_schema",
+    "interceptable",
+    "operator_modules",
     "ops",
+    "overridden_name",
     "parse_schema",
     "register_autograd",
     "register_fake",
     "register_kernel",
+    "wrap_torch_function",
 ]
 
 

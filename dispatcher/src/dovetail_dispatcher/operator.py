@@ -40,6 +40,9 @@ class Operator:
         Tags of the definition.
     variant_of, variants
         An in-place or ``out=`` variant uses the array kernels and the formula of the functional operator.
+    torch_dispatch_rules
+        What takes the place of the ``__torch_dispatch__`` of a mode or Tensor subclass for this operator, by that class:
+        ``rule(mode_or_class, func, types, args, kwargs)``.
     defined_at
         Where it was defined, for messages; None before it.
     definition
@@ -64,6 +67,7 @@ class Operator:
         "redispatch_routes",
         "routes",
         "tags",
+        "torch_dispatch_rules",
         "variant_of",
         "variants",
     )
@@ -80,6 +84,7 @@ class Operator:
         self.promotion = "none"
         self.promote: tuple[str, ...] = ()
         self.tags: Sequence[Any] = ()
+        self.torch_dispatch_rules: dict[type, Callable[..., Any]] = {}
         self.defined_at: str | None = None
         self.definition: object = None
         self.variant_of: Operator | None = None

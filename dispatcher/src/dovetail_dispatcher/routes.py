@@ -23,15 +23,15 @@ from dovetail_kernel import (
     dispatch_state,
     state,
 )
-from dovetail_kernel.signature import GRAD, NO_GRAD, NORMAL, OVERRIDES
+from dovetail_kernel.signature import GRAD, NO_GRAD, NORMAL, OVERRIDES, PYTHON_DISPATCH
 
 from . import registry
 from .computed_table import compute, highest, without_fallthrough
 from .dispatch_errors import ambiguous_error, missing_kernel_error
 from .formula import PythonFormula
 from .kernels import ARRAY, BOXED, FALLTHROUGH, FORMULA, TENSOR, Kernel
+from .mode_stacks import PYTHON_KEYS
 from .operator import Operator
-from .overrides import overriding_route
 from .templates import (
     RouteText,
     array_route,
@@ -119,7 +119,7 @@ def redispatch_route(op: Operator, keys: DispatchKeySet, key: int) -> Callable[.
         return cached
     with registry.lock:
         routes = op.redispatch_routes.setdefault(keys, routes)
-        composition = Composition(op, keys, key, dispatch_state())
+        composition = Composition(op, keys, key & ~OVERRIDES, dispatch_state())
         chosen = keys.highestPriorityTypeId()
         entry = compute(op, chosen, registry.fallbacks)
         if entry.kernel is not None and entry.kernel.is_fallthrough:
@@ -134,10 +134,12 @@ def redispatch_route(op: Operator, keys: DispatchKeySet, key: int) -> Callable[.
 
 
 def compose_call(op: Operator, key: int) -> Callable[..., Any]:
-    """Return a new route of `op` for a call with `key` in the present state."""
+    """Return a new route of `op` for a call with `key` in the present state.
+
+    Whoever overrides functions has had a say by now, so overriding tensors are tensors like others.
+    """
     now = dispatch_state(state())
-    if key & OVERRIDES or now.modes:
-        return overriding_route(op, key, now)
+    key &= ~OVERRIDES
     return compose(Composition(op, call_keys(key, now), key, now)).build()
 
 
@@ -186,7 +188,7 @@ def argument_keys(signature: int) -> DispatchKeySet:
     keys = DispatchKeySet()
     for backend in backends_of_signature(signature):
         keys = keys | _keys_of_backend(backend, bool(signature & NORMAL))
-    return keys
+    return keys | PYTHON_KEYS if signature & PYTHON_DISPATCH else keys
 
 
 def _keys_of_backend(backend: Backend, normal: bool) -> DispatchKeySet:

@@ -23,7 +23,7 @@ NORMAL = 1 << 18
 """Not an inference tensor: the tensor carries its Autograd key. Absent on inference tensors, so or-ing is exact."""
 
 OVERRIDES = 1 << 19
-"""An argument of a class that keeps itself on results, or has `__torch_function__` or `__torch_dispatch__`."""
+"""An argument whose class has a say in every call on it: its `__torch_function__` is not disabled."""
 
 PYTHON_BOOL = 1 << 20
 PYTHON_INT = 1 << 21
@@ -40,6 +40,12 @@ NO_GRAD = 1 << 24
 META_BIT = 1 << 25
 CPU_BIT = 1 << 26
 CUDA_BIT = 1 << 27
+
+PYTHON_DISPATCH = 1 << 28
+"""An argument whose class has `__torch_dispatch__`: it carries the key Python, and may have no data of its own."""
+
+NOT_PLAIN = OVERRIDES | PYTHON_DISPATCH
+"""Bits that a tensor has only if operating on its array is not all there is to an operator on it."""
 
 FIRST_FREE_BIT = 30
 """Other backends and combinations of dispatch state get one-hot bits from here on, by `dovetail_kernel.bits`."""

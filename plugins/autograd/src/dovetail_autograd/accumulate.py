@@ -8,7 +8,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
-from dovetail_kernel.signature import GRAD, NORMAL, OVERRIDES, VIEW
+from dovetail_kernel.signature import GRAD, NORMAL, NOT_PLAIN, VIEW
 from dovetail_kernel.state import is_grad_enabled
 from dovetail_kernel.tensor_base import TensorBase, tensor_class, wrap
 from dovetail_kernel.version import VersionCounter
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from .autograd_meta import AutogradMeta
     from .hooks import NodeHooks
 
-_PLAIN = ~(GRAD | VIEW | OVERRIDES)
+_PLAIN = ~(GRAD | VIEW | NOT_PLAIN)
 
 LAST = 2**64 - 1
 """Sequence number of every AccumulateGrad: it runs as soon as its gradient is complete."""
@@ -183,11 +183,11 @@ class AccumulateGrad(Node):
             if present is None:
                 if recording and grad._signature & GRAD:
                     meta.grad = calls.clone(grad)
-                elif grad._signature & OVERRIDES:
+                elif grad._signature & NOT_PLAIN:
                     meta.grad = calls.clone(calls.detach(grad))
                 else:
                     meta.grad = wrap(copy_like(grad.array, variable.array), grad._backend)
-            elif recording or present._signature != self.plain_signature or grad._signature & OVERRIDES:
+            elif recording or present._signature != self.plain_signature or grad._signature & NOT_PLAIN:
                 meta.grad = calls.add(present, grad)
             else:
                 add_in_place(present, grad.array, self.is_mutable)

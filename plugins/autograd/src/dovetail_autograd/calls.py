@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from dovetail_kernel.signature import GRAD, NO_GRAD, OVERRIDES
+from dovetail_kernel.signature import GRAD, NO_GRAD, NOT_PLAIN
 from dovetail_kernel.state import state
 from dovetail_kernel.tensor_base import TensorBase, wrap
 from dovetail_kernel.version import share_version
@@ -27,7 +27,7 @@ def needs_dispatch(*tensors: TensorBase) -> bool:
     current = state()
     if current & ~NO_GRAD:
         return True
-    flags = OVERRIDES if current & NO_GRAD else OVERRIDES | GRAD
+    flags = NOT_PLAIN if current & NO_GRAD else NOT_PLAIN | GRAD
     backend = tensors[0]._backend
     return any([tensor._signature & flags or tensor._backend is not backend for tensor in tensors])
 
@@ -105,6 +105,12 @@ def detach(tensor: TensorBase) -> TensorBase:
     twin._counter = share_version(tensor)
     twin._storage = tensor.untyped_storage()
     return twin
+
+
+def ones_like(tensor: TensorBase) -> TensorBase:
+    """Return ones of the shape, dtype, device and class of `tensor`."""
+    result: TensorBase = operator("ones_like", "default")(tensor)
+    return result
 
 
 def filled(shape: tuple[int, ...], native_dtype: Any, backend: Any, value: int) -> TensorBase:

@@ -1,0 +1,1 @@
+"""``dovetail.utils``: what does not belong to tensors or operators themselves."""
