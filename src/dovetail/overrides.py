@@ -102,7 +102,7 @@ def get_overridable_functions() -> dict[Any, list[Callable[..., Any]]]:
 
 @_cache
 def get_ignored_functions() -> frozenset[Callable[..., Any]]:
-    """Return the public functions at the top level that cannot be overridden: they take no tensor, or only call others."""
+    """Return the public functions at the top level that cannot be overridden: they have no tensors, or call others."""
     overridable = {f for functions in _overridable().values() for f in functions}
     public = [getattr(dovetail, name) for name in dovetail.__all__]
     return frozenset(f for f in public if _inspect.isfunction(f) and f not in overridable)

@@ -104,7 +104,7 @@ def _over(value: Any) -> InterceptedProperty | InterceptedMethod:
 def intercept_on(cls: type) -> None:
     """Put descriptors on the overriding class `cls` over what it has from the plain tensor class, and only that."""
     plain = next(base for base in cls.__mro__ if base is TensorBase or base.__dict__.get("_is_plain", False))
-    own = set()
+    own: set[str] = set()
     for base in cls.__mro__[: cls.__mro__.index(plain)]:
         own.update(base.__dict__)
     for name, value in interceptable(plain):

@@ -1,13 +1,13 @@
 """The stacks of active modes of the running task, and the dispatch state that makes calls look at them.
 
-The stacks hold the mode objects; the dispatch state says only whether there is any, so that entering a mode makes no new
-state and routes are shared by all modes. Both are context variables: a thread begins without modes, an asyncio task with
-those of its maker, and neither changes what the others have.
+The stacks hold the mode objects; the dispatch state says only whether there is any, so that entering a mode makes no
+new state, and routes are shared by all modes. Both are context variables: a thread begins without modes, an asyncio
+task with those of its maker, and neither changes what the others have.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
@@ -141,6 +141,3 @@ class Mode:
     def push(cls, *args: Any, **kwargs: Any) -> Any:
         """Return a new mode, to be entered."""
         return cls(*args, **kwargs)
-
-
-Handler = Callable[..., Any]

@@ -41,7 +41,7 @@ class Operator:
     variant_of, variants
         An in-place or ``out=`` variant uses the array kernels and the formula of the functional operator.
     torch_dispatch_rules
-        What takes the place of the ``__torch_dispatch__`` of a mode or Tensor subclass for this operator, by that class:
+        By a mode or Tensor subclass, what runs this operator in place of its ``__torch_dispatch__``:
         ``rule(mode_or_class, func, types, args, kwargs)``.
     defined_at
         Where it was defined, for messages; None before it.

@@ -1,7 +1,7 @@
 """`__torch_function__`: arguments and modes that have a say in what a function does.
 
-A function finds out only when its route is not there: a tensor of an overriding class has a signature bit, and an active
-mode a state bit, for which no route is ever stored. So calls with plain tensors and no mode cost nothing.
+A function finds out only when its route is not there: a tensor of an overriding class has a signature bit, and an
+active mode a state bit, for which no route is ever stored. So calls with plain tensors and no mode cost nothing.
 """
 
 from __future__ import annotations
@@ -116,11 +116,13 @@ def overridden_name(function: Any) -> str:
 
     accessed = getattr(function, "__self__", None)
     is_access = isinstance(accessed, property)
-    for name, value in interceptable(tensor_class()):
+    for attribute, value in interceptable(tensor_class()):
         if value is (accessed if is_access else function):
-            return f"dovetail.Tensor.{name}.{function.__name__}" if is_access else f"dovetail.Tensor.{name}"
-    module, name = getattr(function, "__module__", None), getattr(function, "__qualname__", None)
-    if name is None:
+            full = f"dovetail.Tensor.{attribute}"
+            return f"{full}.{function.__name__}" if is_access else full
+    module: str = getattr(function, "__module__", "")
+    name: str = getattr(function, "__qualname__", "")
+    if not name:
         return repr(function)
     if module in operator_modules:
         return f"dovetail.{name}"

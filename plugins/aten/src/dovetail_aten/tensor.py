@@ -186,7 +186,7 @@ class Tensor(TensorMethods):
         with DisableTorchFunctionSubclass():
             made = aten.alias(self)
         if made.__class__ is not cls:
-            base: Any = cls.__new__(cls)
+            base: Any = object.__new__(cls)
             for slot in _SLOTS:
                 setattr(base, slot, getattr(made, slot))
             base._signature = base._signature & ~NOT_PLAIN | cls._class_bits
@@ -202,6 +202,7 @@ class Tensor(TensorMethods):
         RuntimeError
             On assigning a tensor without gradients to one that requires them.
         """
+        made: Any
         if self._signature & PYTHON_DISPATCH:
             made = self.detach()
             made._counter = None
@@ -292,7 +293,8 @@ class Tensor(TensorMethods):
         """Return the elements as nested lists of Python numbers; a 0-d tensor as a number."""
         if self._signature & PYTHON_DISPATCH:
             raise RuntimeError(
-                f".tolist() is not supported for tensor subclasses, got {type(self).__name__}. Take the tensor out of it."
+                f".tolist() is not supported for tensor subclasses, got {type(self).__name__}. Take the tensor out "
+                "of it first."
             )
         host = self._backend.arrays.to_host(self.array)
         return (host.astype("float32") if self.dtype is bfloat16 else host).tolist()

@@ -27,10 +27,8 @@ def edges_of(values: Sequence[Any] | None) -> tuple[EdgeTuple | None, ...]:
 
 def copy_before_write(tensor: TensorBase) -> TensorBase:
     """Return a copy of `tensor` with the same place in the graph, for a formula that needs what is overwritten."""
-    if tensor._signature & PYTHON_DISPATCH:
-        twin = calls.clone(tensor)
-    else:
-        twin = wrap(tensor.array.copy(), tensor._backend)
+    is_wrapped = tensor._signature & PYTHON_DISPATCH
+    twin = calls.clone(tensor) if is_wrapped else wrap(tensor.array.copy(), tensor._backend)
     edge = gradient_edge(tensor)
     if edge is not None:
         twin._grad_fn, twin.output_nr = edge[0].presented(), edge[1]
