@@ -17,6 +17,7 @@ from dovetail_kernel import TensorBase, dispatch_state, tensor_class
 from dovetail_kernel.interception import on_overriding_class
 from dovetail_kernel.signature import OVERRIDES
 
+from .mode_stacks import function_modes
 from .overrides import call_overrides, overriding
 
 operator_modules: Final[set[str]] = set()
@@ -76,8 +77,37 @@ class InterceptedMethod:
 def _call(function: Callable[..., Any], instance: TensorBase, *args: Any, **kwargs: Any) -> Any:
     if not _is_heeded(instance):
         return function(instance, *args, **kwargs)
-    _, overloaded = overriding((instance, *args), kwargs)
-    return call_overrides(function, overloaded, (instance, *args), kwargs)
+    modes, overloaded = overriding((instance, *args), kwargs)
+    askable = len(function_modes.modes) * modes + bool(overloaded)
+    func = function if askable == 1 else _Reentrant(function)
+    return call_overrides(func, overloaded, (instance, *args), kwargs)
+
+
+class _Reentrant:
+    """Stands for a method or getter in the hands of a handler behind which others are to be asked when it is called.
+
+    It equals what it stands for, and hashes and is named alike.
+    """
+
+    __slots__ = ("_original",)
+
+    def __init__(self, original: Callable[..., Any]) -> None:
+        self._original = original
+
+    def __call__(self, instance: Any, *args: Any, **kwargs: Any) -> Any:
+        return _call(self._original, instance, *args, **kwargs)
+
+    def __eq__(self, other: object) -> bool:
+        return self._original == (other._original if isinstance(other, _Reentrant) else other)
+
+    def __hash__(self) -> int:
+        return hash(self._original)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._original, name)
+
+    def __repr__(self) -> str:
+        return repr(self._original)
 
 
 def interceptable(cls: type) -> Iterator[tuple[str, Any]]:

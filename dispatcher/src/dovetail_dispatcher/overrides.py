@@ -117,7 +117,7 @@ def overridden_name(function: Any) -> str:
     accessed = getattr(function, "__self__", None)
     is_access = isinstance(accessed, property)
     for attribute, value in interceptable(tensor_class()):
-        if value is (accessed if is_access else function):
+        if value == (accessed if is_access else function):
             full = f"dovetail.Tensor.{attribute}"
             return f"{full}.{function.__name__}" if is_access else full
     module: str = getattr(function, "__module__", "")

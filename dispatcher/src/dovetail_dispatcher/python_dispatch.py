@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from dovetail_kernel import TensorBase, bump_version, set_state, share_version, state
-from dovetail_kernel.signature import NORMAL, PYTHON_DISPATCH
+from dovetail_kernel.signature import NORMAL, PYTHON_DISPATCH, SCALAR_BITS
 
+from . import registry
 from .mode_stacks import Mode, below_python, dispatch_modes
 from .operator import Operator
 from .overrides import multiple_dispatch_failed
@@ -57,6 +58,7 @@ def python_fallback(func: Any, *args: Any, **kwargs: Any) -> Any:
     TypeError
         If all handlers return NotImplemented.
     """
+    func = _as_called(func, args)
     op: Operator = func._operator
     given = [list(value) if type(value) is tuple else value for value in args]
     overloaded = dispatching_args([*given, *kwargs.values()])
@@ -86,6 +88,26 @@ def python_fallback(func: Any, *args: Any, **kwargs: Any) -> Any:
     finally:
         set_state(before)
     raise multiple_dispatch_failed(f"dovetail.ops.{func}", "__torch_dispatch__", asked)
+
+
+_NUMBERS_BY_TENSOR = frozenset(
+    "add sub mul div floor_divide subtract multiply divide true_divide maximum minimum atan2".split()
+)
+"""Names whose overload for tensors takes Python numbers in PyTorch as well."""
+
+
+def _as_called(func: Any, args: Sequence[Any]) -> Any:
+    """Return the overload that PyTorch chooses: a number beside a tensor goes to ``gt.Scalar``, though ``gt.Tensor`` runs.
+
+    Functions here let the overload for two tensors serve numbers too, which saves choosing.
+    """
+    op: Operator = func._operator
+    if len(args) < 2 or isinstance(args[1], TensorBase) or args[1].__class__ not in SCALAR_BITS:
+        return func
+    if op.overload != "Tensor" or op.base_name.rstrip("_") in _NUMBERS_BY_TENSOR:
+        return func
+    for_numbers = registry.find(op.name, "Scalar") or registry.find(op.name, "Scalar_Other")
+    return func if for_numbers is None else for_numbers.handle
 
 
 def _bound(rule: Callable[..., Any], first: Any) -> Callable[..., Any]:

@@ -66,6 +66,12 @@ class DatalessArray:
         """Bytes of the elements that there are: none."""
         return 0
 
+    @property
+    def flags(self) -> SimpleNamespace:
+        """Whether the elements would lie in C order without gaps, as arrays tell it."""
+        dense = zip(self.shape, self.element_strides, _contiguous(self.shape), strict=True)
+        return SimpleNamespace(c_contiguous=0 in self.shape or all(n == 1 or own == c for n, own, c in dense))
+
     def __array__(self, *_args: Any, **_kwargs: Any) -> NoReturn:
         self.refuse()
 

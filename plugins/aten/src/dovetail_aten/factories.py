@@ -471,11 +471,11 @@ class _Factory:
             options = {"dtype": dtype, "device": None if device is None else as_device(device)}
             if tail:
                 options["memory_format"] = tail[0]
+            given = {name: value for name, value in options.items() if value is not None}
             if dispatch_state(now).function_modes:
-                given = {name: value for name, value in options.items() if value is not None}
                 made = call_overrides(globals()[self._name], (), leading, given)
             else:
-                made = op.handle(*leading, **options)
+                made = op.handle(*leading, **given)
         else:
             place = as_device(device)
             route = route_below(op, backend_for(place), now)

@@ -8,6 +8,7 @@ from math import prod
 from typing import Any, ClassVar
 
 from dovetail_dispatcher.intercepted_attributes import operator_modules
+from dovetail_dispatcher.mode_stacks import dispatch_modes
 from dovetail_kernel import (
     DatalessArray,
     Device,
@@ -203,7 +204,7 @@ class Tensor(TensorMethods):
             On assigning a tensor without gradients to one that requires them.
         """
         made: Any
-        if self._signature & PYTHON_DISPATCH:
+        if self._signature & PYTHON_DISPATCH or dispatch_modes.modes:
             made = self.detach()
             made._counter = None
             return made

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from dovetail_kernel.signature import GRAD, NO_GRAD, NOT_PLAIN
+from dovetail_kernel.signature import GRAD, NO_GRAD, NOT_PLAIN, PYTHON_DISPATCH
 from dovetail_kernel.state import state
 from dovetail_kernel.tensor_base import TensorBase, wrap
 from dovetail_kernel.version import share_version
@@ -94,6 +94,18 @@ def clone(tensor: TensorBase) -> TensorBase:
         result: TensorBase = operator("clone", "default")(tensor)
         return result
     return wrap(tensor.array.copy(), tensor._backend)
+
+
+def twin(tensor: TensorBase, cls: type[TensorBase] | None = None) -> TensorBase:
+    """Return a new leaf of class `cls`, by default a plain one, with the data of `tensor` and a version of its own.
+
+    A tensor with ``__torch_dispatch__`` keeps its class, which is asked for it: what it wraps only the class knows.
+    """
+    if tensor._signature & PYTHON_DISPATCH:
+        made = detach(tensor)
+        made._counter = None
+        return made
+    return wrap(tensor.array, tensor._backend, cls)
 
 
 def detach(tensor: TensorBase) -> TensorBase:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
-from dovetail_kernel.signature import GRAD, PYTHON_DISPATCH
+from dovetail_kernel.signature import GRAD
 from dovetail_kernel.tensor_base import TensorBase, wrap
 from dovetail_kernel.version import VersionCounter, share_version
 
@@ -80,14 +80,7 @@ def save_result(tensor: TensorBase) -> tuple[Any, VersionCounter, int]:
 def save_result_tensor(tensor: TensorBase) -> tuple[TensorBase, VersionCounter, int]:
     """Return what a node without array body keeps of its own output: a twin of the tensor, outside the graph."""
     counter = share_version(tensor)
-    return _twin(tensor), counter, counter.value
-
-
-def _twin(tensor: TensorBase) -> TensorBase:
-    """Return a new leaf with the data of `tensor`; the class of one with ``__torch_dispatch__`` has to make it."""
-    if tensor._signature & PYTHON_DISPATCH:
-        return calls.detach(tensor)
-    return wrap(tensor.array, tensor._backend)
+    return calls.twin(tensor), counter, counter.value
 
 
 def current_version(tensor: TensorBase) -> int:
@@ -130,7 +123,7 @@ def raise_modified(node: Node, name: str) -> NoReturn:
 def rebuild(node: Node, array: Any) -> TensorBase:
     """Return a new leaf around a saved result of `node`: an array, or the twin that `save_result_tensor` made."""
     if isinstance(array, TensorBase):
-        return _twin(array)
+        return calls.twin(array)
     assert node.backend is not None
     return wrap(array, node.backend)
 
@@ -175,7 +168,7 @@ def unpack_result(node: Node, name: str, output_nr: int, value: Any) -> TensorBa
         return None
     if type(value) is Packed:
         opened = value.open()
-        tensor = _twin(opened)
+        tensor = calls.twin(opened)
     else:
         array, counter, expected = value
         if counter.value != expected:
