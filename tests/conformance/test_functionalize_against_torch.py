@@ -139,7 +139,7 @@ VIEWS = [
     "[0]",
     "[:, 1:]",
     ".t()",
-    ".view(-1)",
+    ".reshape(-1)",
     ".unsqueeze(0)",
     "[..., ::2]",
     ".diagonal()",
@@ -153,18 +153,21 @@ VIEWS = [
     st.lists(st.tuples(st.lists(st.sampled_from(VIEWS), max_size=2), st.sampled_from(WRITES)), min_size=1, max_size=4),
     st.sampled_from(REMOVABLE),
     st.booleans(),
+    st.booleans(),
 )
 def test_random_writes_to_views_give_the_results_and_gradients_of_the_function(
-    steps: list[tuple[list[str], str]], remove: str, with_grad: bool
+    steps: list[tuple[list[str], str]], remove: str, with_grad: bool, transposed: bool
 ) -> None:
     def program(x: Any, y: Any) -> Any:
         kept = []
         x = x * 1
+        if transposed:
+            x = x.t() * 1
         for views, write in steps:
             v = x
             for view in views:
-                if v.dim() >= 2 or view in (".unsqueeze(0)", ".view(-1)"):
-                    v = eval(f"v{view}", {"v": v if view != ".view(-1)" or v.is_contiguous() else v.clone()})
+                if v.dim() >= 2 or view in (".unsqueeze(0)", ".reshape(-1)"):
+                    v = eval(f"v{view}", {"v": v})
             kept.append(v)
             eval(f"v.{write}", {"v": v, "y": y})
         return [x, *kept]

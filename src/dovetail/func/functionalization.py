@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import dovetail
 from dovetail import Tensor
@@ -84,13 +84,35 @@ def _map(function: Callable[[Any], Any], value: Any) -> Any:
 
 
 class _Memory:
-    """What stands for the memory of a tensor and its views: the value of the tensor that owns it, and its changes."""
+    """What stands for the memory of a tensor and its views: the value of the tensor that owns it, and its changes.
 
-    __slots__ = ("changes", "value")
+    The value keeps the strides that it has in the beginning, so that views show what they would without this module.
+    """
+
+    __slots__ = ("changes", "offset", "stride", "value")
 
     def __init__(self, value: Tensor) -> None:
         self.value = value
         self.changes = 0
+        self.stride = tuple(value.stride())
+        self.offset = value.storage_offset()
+
+    def replace(self, value: Tensor) -> None:
+        """Put another value in place, laid out like the one before."""
+        if value.shape != self.value.shape:  # a result that was resized
+            self.stride = tuple(value.stride())
+        elif tuple(value.stride()) != self.stride:
+            value = _laid_out(value, self.stride)
+        self.value = value
+        self.changes += 1
+
+
+def _laid_out(value: Tensor, stride: Sequence[int]) -> Tensor:
+    """Return a copy of `value` whose dimensions lie in memory in the order of `stride`, without gaps."""
+    order = sorted(range(len(stride)), key=lambda dim: -stride[dim])
+    back = [order.index(dim) for dim in range(len(order))]
+    result: Tensor = value.permute(order).clone(memory_format=dovetail.contiguous_format).permute(back)
+    return result
 
 
 class _View:
@@ -178,7 +200,7 @@ def _part_of_several(base: Tensor, view: _View, part: Tensor) -> tuple[OpOverloa
 class FunctionalTensor(Tensor):
     """A tensor inside a function that `functionalize` runs: it knows its memory, and by which views it shows it."""
 
-    __torch_function__ = disabled_torch_function_impl
+    __torch_function__: ClassVar[Any] = disabled_torch_function_impl
 
     memory: _Memory
     views: tuple[_View, ...]
@@ -186,14 +208,12 @@ class FunctionalTensor(Tensor):
     _changes: int
 
     @staticmethod
-    def __new__(cls: Any, value: Tensor, memory: _Memory, views: tuple[_View, ...] = ()) -> Any:
+    def __new__(
+        cls: Any, value: Tensor, memory: _Memory, views: tuple[_View, ...] = (), geometry: Tensor | None = None
+    ) -> Any:
+        like = value if geometry is None else geometry
         made = Tensor._make_wrapper_subclass(
-            cls,
-            tuple(value.shape),
-            tuple(value.stride()),
-            value.storage_offset(),
-            dtype=value.dtype,
-            device=value.device,
+            cls, tuple(like.shape), tuple(like.stride()), like.storage_offset(), dtype=value.dtype, device=value.device
         )
         made.memory, made.views, made._value, made._changes = memory, views, value, memory.changes
         return made
@@ -220,9 +240,9 @@ class FunctionalTensor(Tensor):
         whole = value
         for view, base in zip(reversed(self.views), reversed(bases), strict=False):
             whole = view.put(base, whole)
-        memory.value = whole
-        memory.changes += 1
-        self._value, self._changes = value, memory.changes
+        memory.replace(whole)
+        if self.views:
+            self._value, self._changes = value, memory.changes
 
     @classmethod
     def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -295,17 +315,40 @@ class _Functionalization(TorchDispatchMode):
         return FunctionalTensor(value, _Memory(value)) if isinstance(value, Tensor) else value
 
     def _view(self, func: Any, base: FunctionalTensor, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        op = copy_variant(func) if self._copies_views else func
         plain = _map(_value, args)
+        if func._opname == "as_strided":
+            return self._strided(func, base, *plain)
+        op = copy_variant(func) if self._copies_views else func
         shown = op(base.value, *plain, **kwargs)
+        geometries: Any = _seen_without_copying(func, base, plain, kwargs) if self._copies_views else shown
+
+        def made(value: Tensor, geometry: Tensor, position: int | None) -> FunctionalTensor:
+            view = _View(func, plain, kwargs, position, self._copies_views)
+            return FunctionalTensor(value, base.memory, (*base.views, view), geometry)
+
         if isinstance(shown, list | tuple):
-            return [
-                FunctionalTensor(
-                    each, base.memory, (*base.views, _View(func, plain, kwargs, place, self._copies_views))
-                )
-                for place, each in enumerate(shown)
-            ]
-        return FunctionalTensor(shown, base.memory, (*base.views, _View(func, plain, kwargs, None, self._copies_views)))
+            return [made(*pair, position) for position, pair in enumerate(zip(shown, geometries, strict=True))]
+        return made(shown, geometries, None)
+
+    def _strided(
+        self, func: Any, base: FunctionalTensor, size: Any, stride: Any, offset: int | None = None
+    ) -> FunctionalTensor:
+        """Return a view of the memory as such, whatever views `base` shows it by.
+
+        Raises
+        ------
+        RuntimeError
+            If the memory is not that of a contiguous tensor that the function knows from its first element on.
+        """
+        memory = base.memory
+        if memory.offset or not memory.value.is_contiguous():
+            raise RuntimeError(
+                "functionalize: as_strided of a tensor whose memory does not begin with it, or is not contiguous, "
+                "cannot be followed. Take it of a contiguous clone."
+            )
+        start = base.storage_offset() if offset is None else offset
+        view = _View(func, (size, stride, start), {}, None, self._copies_views)
+        return FunctionalTensor(view.show(memory.value), memory, (view,), _seen_as_strided(base, size, stride, start))
 
     def _write(self, func: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         arguments = func._schema.arguments
@@ -326,6 +369,19 @@ class _Functionalization(TorchDispatchMode):
             target.write(_fitted(func, target, result, may_resize=argument.is_out))
         targets = [target for _, target in written]
         return targets[0] if len(targets) == 1 else tuple(targets)
+
+
+def _seen_without_copying(func: Any, base: FunctionalTensor, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    """Return meta tensors with the shapes and strides of the views that would share memory with `base`."""
+    with dovetail._C._DisableTorchDispatch():
+        like = dovetail.empty_strided(tuple(base.shape), tuple(base.stride()), dtype=base.dtype, device="meta")
+        return func(like, *args, **kwargs)
+
+
+def _seen_as_strided(base: FunctionalTensor, size: Any, stride: Any, offset: int) -> Any:
+    with dovetail._C._DisableTorchDispatch():
+        count = base.memory.value.numel()
+        return dovetail.empty(count, dtype=base.dtype, device="meta").as_strided(size, stride, offset)
 
 
 def _value(value: Any) -> Any:
