@@ -134,7 +134,7 @@ def test_a_mode_beneath_sees_pytorchs_functional_operators(name: str, remove: st
     assert seen[0] == seen[1]
 
 
-WRITES = ["add_(1)", "mul_(2)", "sub_(y[0, 0])", "zero_()", "copy_(v * 1 + 1)", "fill_(0.5)", "neg_()"]
+WRITES = ["add_(1)", "mul_(2)", "sub_(y[0, 0])", "zero_()", "copy_(v * 1 + 1)", "fill_(0.5)", "mul_(-1)"]
 VIEWS = [
     "[0]",
     "[:, 1:]",

@@ -250,7 +250,7 @@ def test_a_mode_without_a_handler_says_what_to_write() -> None:
         pass
 
     with (
-        pytest.raises(NotImplementedError, match=r"Empty must override __torch_dispatch__\(func, types, args, kwargs\)"),
+        pytest.raises(NotImplementedError, match=r"Empty must override __torch_dispatch__\(func, types"),
         Empty(),
     ):
         dovetail.ones(1)

@@ -91,13 +91,16 @@ def python_fallback(func: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 _NUMBERS_BY_TENSOR = frozenset(
-    "add sub mul div floor_divide subtract multiply divide true_divide maximum minimum atan2".split()
+    {
+        *("add", "sub", "mul", "div", "floor_divide", "subtract", "multiply", "divide", "true_divide"),
+        *("maximum", "minimum", "atan2"),
+    }
 )
 """Names whose overload for tensors takes Python numbers in PyTorch as well."""
 
 
 def _as_called(func: Any, args: Sequence[Any]) -> Any:
-    """Return the overload that PyTorch chooses: a number beside a tensor goes to ``gt.Scalar``, though ``gt.Tensor`` runs.
+    """Return the overload that PyTorch chooses: ``gt.Scalar`` for a number beside a tensor, though ``gt.Tensor`` runs.
 
     Functions here let the overload for two tensors serve numbers too, which saves choosing.
     """
