@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dovetail_kernel import TensorBase, dispatch_state
-from dovetail_kernel.signature import NOT_PLAIN
+from dovetail_kernel.interception import NOT_PLAIN
 from dovetail_kernel.state import StateGuard
 
 from .mode_stacks import dispatch_modes, function_modes, without_python

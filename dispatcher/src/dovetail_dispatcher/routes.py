@@ -23,7 +23,8 @@ from dovetail_kernel import (
     dispatch_state,
     state,
 )
-from dovetail_kernel.signature import GRAD, NO_GRAD, NORMAL, OVERRIDES, PYTHON_DISPATCH
+from dovetail_kernel.interception import PYTHON_DISPATCH
+from dovetail_kernel.signature import GRAD, NO_GRAD, NORMAL, OVERRIDES
 
 from . import registry
 from .computed_table import compute, highest, without_fallthrough

@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NoReturn
+from typing import Any, Final, NoReturn
 
-from .signature import OVERRIDES, PYTHON_DISPATCH
+from .bits import allocate_bit
+from .signature import OVERRIDES
 from .state import DisableTorchFunctionSubclass
+
+PYTHON_DISPATCH: Final = allocate_bit()
+"""Signature bit of a tensor whose class has `__torch_dispatch__`: it carries the key Python, and may have no data."""
+
+NOT_PLAIN: Final = OVERRIDES | PYTHON_DISPATCH
+"""Bits that a tensor has only if operating on its array is not all there is to an operator on it."""
 
 
 def disabled_torch_function_impl(

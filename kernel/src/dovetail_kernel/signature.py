@@ -41,11 +41,5 @@ META_BIT = 1 << 25
 CPU_BIT = 1 << 26
 CUDA_BIT = 1 << 27
 
-PYTHON_DISPATCH = 1 << 28
-"""An argument whose class has `__torch_dispatch__`: it carries the key Python, and may have no data of its own."""
-
-NOT_PLAIN = OVERRIDES | PYTHON_DISPATCH
-"""Bits that a tensor has only if operating on its array is not all there is to an operator on it."""
-
 FIRST_FREE_BIT = 30
 """Other backends and combinations of dispatch state get one-hot bits from here on, by `dovetail_kernel.bits`."""

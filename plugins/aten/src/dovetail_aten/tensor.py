@@ -40,7 +40,8 @@ from dovetail_kernel import (
 )
 from dovetail_kernel import bool as bool_
 from dovetail_kernel.dtype import DTYPES
-from dovetail_kernel.signature import GRAD, NOT_PLAIN, PYTHON_DISPATCH, ZERO_DIM
+from dovetail_kernel.interception import NOT_PLAIN, PYTHON_DISPATCH
+from dovetail_kernel.signature import GRAD, ZERO_DIM
 
 from . import indexing, printing
 from ._generated import functions as aten

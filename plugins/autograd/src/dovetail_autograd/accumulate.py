@@ -8,7 +8,8 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
-from dovetail_kernel.signature import GRAD, NORMAL, NOT_PLAIN, VIEW
+from dovetail_kernel.interception import NOT_PLAIN
+from dovetail_kernel.signature import GRAD, NORMAL, VIEW
 from dovetail_kernel.state import is_grad_enabled
 from dovetail_kernel.tensor_base import TensorBase, tensor_class, wrap
 from dovetail_kernel.version import VersionCounter

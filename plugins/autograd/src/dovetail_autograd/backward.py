@@ -8,7 +8,8 @@ from math import prod
 from typing import Any, Final, TypeAlias
 
 from dovetail_kernel.dtype import DTYPES
-from dovetail_kernel.signature import DTYPE_MASK, GRAD, NO_GRAD, NORMAL, NOT_PLAIN, PYTHON_DISPATCH, VIEW
+from dovetail_kernel.interception import NOT_PLAIN, PYTHON_DISPATCH
+from dovetail_kernel.signature import DTYPE_MASK, GRAD, NO_GRAD, NORMAL, VIEW
 from dovetail_kernel.state import AutoDispatchBelowAutograd, DisableTorchFunction, state
 from dovetail_kernel.tensor_base import TensorBase, new_tensor, tensor_class
 

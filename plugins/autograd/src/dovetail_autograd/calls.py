@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from dovetail_kernel.signature import GRAD, NO_GRAD, NOT_PLAIN, PYTHON_DISPATCH
+from dovetail_kernel.interception import NOT_PLAIN, PYTHON_DISPATCH
+from dovetail_kernel.signature import GRAD, NO_GRAD
 from dovetail_kernel.state import state
 from dovetail_kernel.tensor_base import TensorBase, wrap
 from dovetail_kernel.version import share_version

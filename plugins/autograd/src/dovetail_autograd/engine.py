@@ -19,7 +19,8 @@ from dovetail_dispatcher import NoArrayKernelError, array_kernels
 from dovetail_dispatcher.array_calls import array_wrapper
 from dovetail_dispatcher.array_kernels import ArrayKernels
 from dovetail_kernel.backends import Backend, backend_of_signature
-from dovetail_kernel.signature import NO_GRAD, NORMAL, NOT_PLAIN
+from dovetail_kernel.interception import NOT_PLAIN
+from dovetail_kernel.signature import NO_GRAD, NORMAL
 from dovetail_kernel.state import DisableTorchFunction, dispatch_state, set_state, state
 from dovetail_kernel.tensor_base import TensorBase
 

@@ -6,7 +6,8 @@ import warnings
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from dovetail_kernel.signature import DTYPE_MASK, GRAD, PYTHON_DISPATCH
+from dovetail_kernel.interception import PYTHON_DISPATCH
+from dovetail_kernel.signature import DTYPE_MASK, GRAD
 from dovetail_kernel.tensor_base import TensorBase, wrap
 
 from . import calls
