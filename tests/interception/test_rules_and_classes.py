@@ -233,3 +233,19 @@ def test_a_subclass_of_parameter_gives_plain_tensors_and_costs_no_detour() -> No
     weight = Weight(dovetail.ones(2))
     assert type(weight * 2) is Tensor
     assert weight._signature == dovetail.nn.Parameter(dovetail.ones(2))._signature
+
+
+def test_the_error_of_a_declined_attribute_names_it_in_a_function_mode_too() -> None:
+    class Declines(dovetail.overrides.TorchFunctionMode):
+        def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            return NotImplemented
+
+    x = dovetail.ones(1)
+    message = ""
+    with Declines():
+        try:
+            x.item()
+        except TypeError as error:
+            message = str(error)
+    assert "Multiple dispatch failed for 'dovetail.Tensor.item'" in message
+    assert "mode object <" in message

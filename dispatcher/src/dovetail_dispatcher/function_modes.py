@@ -22,7 +22,8 @@ class TorchFunctionMode(Mode):
     -----
     Seen are the operators' functions and methods, properties and other methods of tensors, factories, ``ops.*``, and
     functions that call `handle_torch_function`; not, for their own sake, Python functions made of these. A function and
-    the method of the same name are one object here: ``Tensor.add is dovetail.add``.
+    the method of the same name are one object here: ``Tensor.add is dovetail.add``. A call of a packet of overloads,
+    ``ops.aten.add``, is seen as that of the overload which it chooses.
     """
 
     _stack = function_modes

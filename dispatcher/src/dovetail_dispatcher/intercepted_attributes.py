@@ -7,8 +7,8 @@ does the class of plain tensors, but only while a `TorchFunctionMode` is entered
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Callable
+from functools import cache, partial
 from threading import Lock
 from types import FunctionType, MethodType
 from typing import Any, Final
@@ -110,9 +110,11 @@ class _Reentrant:
         return repr(self._original)
 
 
-def interceptable(cls: type) -> Iterator[tuple[str, Any]]:
-    """Iterate over the methods and properties of the plain tensor class `cls` that do not look for overrides."""
+@cache
+def interceptable(cls: Any) -> tuple[tuple[str, Any], ...]:
+    """Return the methods and properties of the plain tensor class `cls` that do not look for overrides themselves."""
     seen = set()
+    found = []
     for base in cls.__mro__:
         if base is object:
             continue
@@ -124,7 +126,8 @@ def interceptable(cls: type) -> Iterator[tuple[str, Any]]:
                 continue
             is_method = isinstance(value, FunctionType) and value.__module__ not in operator_modules
             if is_method or isinstance(value, property):
-                yield name, value
+                found.append((name, value))
+    return tuple(found)
 
 
 def _over(value: Any) -> InterceptedProperty | InterceptedMethod:
@@ -157,7 +160,7 @@ def hold_plain_class() -> None:
         _holders += 1
         if _holders == 1:
             cls = tensor_class()
-            for name, value in list(interceptable(cls)):
+            for name, value in interceptable(cls):
                 _covered[name] = cls.__dict__.get(name, _ABSENT)
                 setattr(cls, name, _over(value))
 

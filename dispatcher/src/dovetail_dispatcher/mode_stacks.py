@@ -82,17 +82,25 @@ class ModeStack:
         self.replace(modes[:-1])
         return modes[-1]
 
+    def take(self) -> tuple[Any, tuple[tuple[Any, ...], int]]:
+        """Take away the innermost mode; return it, and what `give_back` takes to undo that."""
+        taken = self._modes.get(), state()
+        return self.pop(), taken
+
+    def give_back(self, taken: tuple[tuple[Any, ...], int]) -> None:
+        """Put back the modes and the state that there were before `take`."""
+        modes, state_before = taken
+        self._modes.set(modes)
+        set_state(state_before)
+
     @contextmanager
     def popped(self) -> Iterator[Any]:
         """Take away the innermost mode meanwhile: a mode does not see what its own handler does."""
-        state_before = state()
-        before = self._modes.get()
-        mode = self.pop()
+        mode, taken = self.take()
         try:
             yield mode
         finally:
-            self._modes.set(before)
-            set_state(state_before)
+            self.give_back(taken)
 
     @contextmanager
     def disabled(self) -> Iterator[list[Any]]:

@@ -84,8 +84,11 @@ def call_overrides(
     types = tuple([type(value) for value in overloaded])
     asked = []
     if dispatch_state().function_modes:
-        with function_modes.popped() as mode:
+        mode, taken = function_modes.take()
+        try:
             result = mode.__torch_function__(function, types, tuple(args), dict(kwargs))
+        finally:
+            function_modes.give_back(taken)
         if result is not NotImplemented:
             return result
         asked.append(f"  - mode object {mode!r}")

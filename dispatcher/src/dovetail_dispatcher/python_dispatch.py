@@ -69,10 +69,13 @@ def python_fallback(func: Any, *args: Any, **kwargs: Any) -> Any:
     set_state(below_python(before))
     try:
         if dispatch_modes.modes:
-            with dispatch_modes.popped() as mode:
+            mode, taken = dispatch_modes.take()
+            try:
                 rule = op.torch_dispatch_rules.get(type(mode))
                 handler = mode.__torch_dispatch__ if rule is None else _bound(rule, mode)
                 result = handler(func, types, tuple(given), kwargs)
+            finally:
+                dispatch_modes.give_back(taken)
             if result is not NotImplemented:
                 return _finished(op, result, given, kwargs)
             asked.append(f"  - mode object {mode!r}")

@@ -41,7 +41,7 @@ from dovetail_kernel import (
 from dovetail_kernel import bool as bool_
 from dovetail_kernel.dtype import DTYPES
 from dovetail_kernel.interception import NOT_PLAIN, PYTHON_DISPATCH
-from dovetail_kernel.signature import GRAD, ZERO_DIM
+from dovetail_kernel.signature import GRAD, OVERRIDES, ZERO_DIM
 
 from . import indexing, printing
 from ._generated import functions as aten
@@ -185,7 +185,10 @@ class Tensor(TensorMethods):
     def as_subclass(self, cls: type[Any]) -> Any:
         """Return the tensor as an instance of `cls`, sharing data and graph."""
         _check_subclass(cls)
-        with DisableTorchFunctionSubclass():
+        if self._signature & OVERRIDES:
+            with DisableTorchFunctionSubclass():
+                made = aten.alias(self)
+        else:
             made = aten.alias(self)
         if made.__class__ is not cls:
             base: Any = object.__new__(cls)
