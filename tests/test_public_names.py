@@ -49,6 +49,9 @@ set_detect_anomaly set_grad_enabled
     "dovetail.cuda": """
 device_count is_available why_unavailable
 """.split(),
+    "dovetail.func": """
+functionalize
+""".split(),
     "dovetail.library": """
 BackendSpec CustomOpDef Library SchemaError Tag _scoped_library custom_op define dispatch_table
 fallthrough_kernel hookimpl impl infer_schema load register_autograd register_fake register_kernel

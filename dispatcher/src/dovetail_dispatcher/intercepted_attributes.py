@@ -7,8 +7,8 @@ does the class of plain tensors, but only while a `TorchFunctionMode` is entered
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache, partial
+from collections.abc import Callable, Iterator
+from functools import partial
 from threading import Lock
 from types import FunctionType, MethodType
 from typing import Any, Final
@@ -110,11 +110,19 @@ class _Reentrant:
         return repr(self._original)
 
 
-@cache
-def interceptable(cls: Any) -> tuple[tuple[str, Any], ...]:
+_interceptable: Final[dict[type, tuple[tuple[str, Any], ...]]] = {}
+
+
+def interceptable(cls: type) -> tuple[tuple[str, Any], ...]:
     """Return the methods and properties of the plain tensor class `cls` that do not look for overrides themselves."""
+    known = _interceptable.get(cls)
+    if known is None:
+        known = _interceptable[cls] = tuple(_find_interceptable(cls))
+    return known
+
+
+def _find_interceptable(cls: type) -> Iterator[tuple[str, Any]]:
     seen = set()
-    found = []
     for base in cls.__mro__:
         if base is object:
             continue
@@ -126,8 +134,7 @@ def interceptable(cls: Any) -> tuple[tuple[str, Any], ...]:
                 continue
             is_method = isinstance(value, FunctionType) and value.__module__ not in operator_modules
             if is_method or isinstance(value, property):
-                found.append((name, value))
-    return tuple(found)
+                yield name, value
 
 
 def _over(value: Any) -> InterceptedProperty | InterceptedMethod:

@@ -33,6 +33,7 @@ from dovetail_kernel import (
     replace_array,
     share_storage,
     share_version,
+    state,
     strided,
     tensor_class,
     uint8,
@@ -41,7 +42,7 @@ from dovetail_kernel import (
 from dovetail_kernel import bool as bool_
 from dovetail_kernel.dtype import DTYPES
 from dovetail_kernel.interception import NOT_PLAIN, PYTHON_DISPATCH
-from dovetail_kernel.signature import GRAD, OVERRIDES, ZERO_DIM
+from dovetail_kernel.signature import GRAD, NO_GRAD, OVERRIDES, ZERO_DIM
 
 from . import indexing, printing
 from ._generated import functions as aten
@@ -208,7 +209,7 @@ class Tensor(TensorMethods):
             On assigning a tensor without gradients to one that requires them.
         """
         made: Any
-        if self._signature & PYTHON_DISPATCH or dispatch_modes.modes:
+        if self._signature & PYTHON_DISPATCH or (state() & ~NO_GRAD and dispatch_modes.modes):
             made = self.detach()
             made._counter = None
             return made
