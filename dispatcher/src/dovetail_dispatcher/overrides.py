@@ -38,16 +38,16 @@ def has_override(value: Any) -> bool:
     return function is not None and function is not disabled_torch_function_impl
 
 
-def overloaded_args(arguments: Iterable[Any]) -> list[Any]:
-    """Return one argument per overriding class, in the order in which they are asked.
+def overloaded_args(candidates: Iterable[Any]) -> list[Any]:
+    """Return one of `candidates`, all of overriding classes, per class, in the order in which they are asked.
 
     From left to right, but an instance of a subclass before one of its base.
     """
     found: list[Any] = []
     classes: list[type] = []
-    for value in arguments:
+    for value in candidates:
         cls = type(value)
-        if cls in _PLAIN or cls in classes or not has_override(value):
+        if cls in classes:
             continue
         place = next((i for i, other in enumerate(classes) if issubclass(cls, other)), len(classes))
         found.insert(place, value)
@@ -58,17 +58,15 @@ def overloaded_args(arguments: Iterable[Any]) -> list[Any]:
 def overriding(args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[bool, list[Any]]:
     """Return whether a mode is asked about a call, and which of its arguments are; lists are looked into."""
     now = dispatch_state()
-    if not now.torch_function:
-        return now.function_modes, []
-    return now.function_modes, overloaded_args(_flat((*args, *kwargs.values())))
-
-
-def _flat(values: Iterable[Any]) -> Iterable[Any]:
-    for value in values:
-        if type(value) in (list, tuple):
-            yield from value
-        else:
-            yield value
+    candidates: list[Any] = []
+    if now.torch_function:
+        for value in (*args, *kwargs.values()) if kwargs else args:
+            cls = type(value)
+            if cls is list or cls is tuple:
+                candidates += [item for item in value if type(item) not in _PLAIN and has_override(item)]
+            elif cls not in _PLAIN and has_override(value):
+                candidates.append(value)
+    return now.function_modes, overloaded_args(candidates) if candidates else candidates
 
 
 def call_overrides(
