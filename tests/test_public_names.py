@@ -21,7 +21,7 @@ concat concatenate conj constant_pad_nd contiguous_format cos cos_ cosh cosh_ co
 cumprod cumsum default_generator detach device diag diag_embed diagonal div divide dot double
 dropout dtype e einsum embedding empty empty_like empty_strided enable_grad eq equal erf erf_ erfc
 erfc_ exp exp2 exp2_ exp_ explain expm1 expm1_ eye fill_ finfo fix fix_ flatten flip float float16
-float32 float64 floor floor_ floor_divide fmod frac frac_ from_dlpack from_numpy full full_like
+float32 float64 floor floor_ floor_divide fmod frac frac_ from_dlpack from_numpy full full_like func
 gather ge get_autocast_dtype get_default_device get_default_dtype get_printoptions get_rng_state
 greater greater_equal gt half hstack hypot iinfo imag index_add index_put index_put_ index_select
 inf inference_mode initial_seed inner int int16 int32 int64 int8 is_autocast_enabled is_complex
@@ -31,13 +31,13 @@ log10 log10_ log1p log1p_ log2 log2_ log_ log_softmax logaddexp logical_and logi
 logical_xor logsumexp long lt manual_seed masked_fill masked_select matmul max maximum mean
 memory_format min minimum mm moveaxis movedim mul multinomial multiply mv nan nan_to_num nan_to_num_
 narrow native_dropout native_layer_norm ne neg neg_ negative negative_ newaxis nn no_grad nonzero
-norm not_equal numel ones ones_like ops optim outer permute pi positive pow prelu preserve_format
-printoptions prod promote_types rand rand_like randint randint_like randn randn_like random randperm
-real reciprocal reciprocal_ relu relu_ remainder reshape resolve_conj result_type roll round round_
-rsqrt rsqrt_ rsub save scalar_tensor scatter scatter_add seed select set_autocast_dtype
-set_autocast_enabled set_default_device set_default_dtype set_grad_enabled set_printoptions
-set_rng_state sgn short sigmoid sigmoid_ sign sin sin_ sinh sinh_ softmax sort split
-split_with_sizes sqrt sqrt_ square square_ squeeze stack std strided sub subtract sum swapaxes
+norm not_equal numel ones ones_like ops optim outer overrides permute pi positive pow prelu
+preserve_format printoptions prod promote_types rand rand_like randint randint_like randn randn_like
+random randperm real reciprocal reciprocal_ relu relu_ remainder reshape resolve_conj result_type
+roll round round_ rsqrt rsqrt_ rsub save scalar_tensor scatter scatter_add seed select
+set_autocast_dtype set_autocast_enabled set_default_device set_default_dtype set_grad_enabled
+set_printoptions set_rng_state sgn short sigmoid sigmoid_ sign sin sin_ sinh sinh_ softmax sort
+split split_with_sizes sqrt sqrt_ square square_ squeeze stack std strided sub subtract sum swapaxes
 swapdims t take tan tan_ tanh tanh_ tensor threshold threshold_ tile topk transpose tril triu
 true_divide trunc trunc_ uint16 uint32 uint64 uint8 unbind unflatten unsqueeze use_overlay utils var
 vdot view_as_complex view_as_real vstack where xlogy xlogy_ zero_ zeros zeros_like
@@ -52,6 +52,9 @@ is_multithreading_enabled no_grad set_detect_anomaly set_grad_enabled set_multit
 """.split(),
     "dovetail.cuda": """
 device_count is_available why_unavailable
+""".split(),
+    "dovetail.func": """
+functionalize
 """.split(),
     "dovetail.library": """
 BackendSpec CustomOpDef Library OpCheckError PendingKernel SchemaError Tag _scoped_library
@@ -86,11 +89,21 @@ Adagrad Adam AdamW Optimizer RMSprop SGD lr_scheduler
     "dovetail.optim.lr_scheduler": """
 CosineAnnealingLR ExponentialLR LRScheduler LambdaLR LinearLR MultiStepLR StepLR
 """.split(),
+    "dovetail.overrides": """
+BaseTorchFunctionMode TorchFunctionMode get_default_nowrap_functions get_ignored_functions
+get_overridable_functions get_testing_overrides handle_torch_function has_torch_function
+has_torch_function_unary has_torch_function_variadic is_tensor_like is_tensor_method_or_property
+resolve_name wrap_torch_function
+""".split(),
     "dovetail.random": """
 fork_rng generator_of get_rng_state initial_seed manual_seed seed set_rng_state
 """.split(),
     "dovetail.utils": """
 checkpoint dlpack hooks
+""".split(),
+    "dovetail.utils._python_dispatch": """
+BaseTorchDispatchMode TorchDispatchMode is_in_torch_dispatch_mode is_traceable_wrapper_subclass
+is_traceable_wrapper_subclass_type return_and_correct_aliasing transform_subclass
 """.split(),
     "dovetail.utils.checkpoint": """
 CheckpointError CheckpointFunction checkpoint checkpoint_sequential noop_context_fn
@@ -148,25 +161,28 @@ CpuArrays CpuCapabilities dovetail_backend
 device_count dovetail_backend unavailable_because
 """.split(),
     "dovetail_dispatcher": """
-CustomOpDef DispatchTable Explanation FunctionSchema Kernel Library NoArrayKernelError OpCheckError
-OpOverload OpOverloadPacket Operator PendingKernel SchemaError Tag _scoped_library array_kernels
-check_pending custom_op define dispatch_table explain fallthrough_kernel get_ctx get_kernel impl
-impl_abstract infer_schema opcheck ops parse_schema register_autocast register_autograd
-register_fake register_kernel
+BaseTorchFunctionMode CustomOpDef DispatchTable Explanation FunctionSchema Kernel Library
+NoArrayKernelError OpCheckError OpOverload OpOverloadPacket Operator PendingKernel SchemaError Tag
+TorchDispatchMode TorchFunctionMode _scoped_library array_kernels check_pending custom_op define
+dispatch_modes dispatch_table explain fallthrough_kernel get_ctx get_kernel handle_torch_function
+has_torch_function has_torch_function_unary has_torch_function_variadic impl impl_abstract
+infer_schema interceptable opcheck operator_modules ops overridden_name parse_schema
+register_autocast register_autograd register_fake register_kernel wrap_torch_function
 """.split(),
     "dovetail_kernel": """
 ALIASES ArrayBackend AutoDispatchBelowADInplaceOrView AutoDispatchBelowAutograd AutogradInterface
-BY_NAME Backend BackendSpec DLDeviceType DTYPES Device DispatchKey DispatchKeySet DispatchState
-ExcludeDispatchKeyGuard ForceDispatchKeyGuard IncludeDispatchKeyGuard Layout MemoryFormat
-PluginError PluginManager PluginNotFoundError PluginRecord PreserveDispatchKeyGuard
-SetExcludeDispatchKeyGuard Size Storage TensorBase VersionCounter after_ADInplaceOrView_keyset
-after_autograd_keyset all_backends backend backend_key backend_of_array backend_of_signature
-backends_of_signature bfloat16 bool bump_version can_cast channels_last channels_last_3d complex128
-complex64 contiguous_format dispatch_key_for_device dispatch_state dtype dtype_of_signature finfo
-float16 float32 float64 full_after full_keyset get_default_device get_default_dtype has_backend
-hookimpl hookspec iinfo int16 int32 int64 int8 is_grad_enabled is_included_in_alias jagged
-on_default_dtype_change on_new_backend parse_dispatch_key plugin_manager preserve_format
-promote_types replace_array result_dtype runtime_keys scalar_category scalar_dtype
+BY_NAME Backend BackendSpec DLDeviceType DTYPES DatalessArray Device DisableTorchFunction
+DisableTorchFunctionSubclass DispatchKey DispatchKeySet DispatchState ExcludeDispatchKeyGuard
+ForceDispatchKeyGuard IncludeDispatchKeyGuard Layout MemoryFormat PluginError PluginManager
+PluginNotFoundError PluginRecord PreserveDispatchKeyGuard SetExcludeDispatchKeyGuard Size Storage
+TensorBase VersionCounter after_ADInplaceOrView_keyset after_autograd_keyset all_backends backend
+backend_key backend_of_array backend_of_signature backends_of_signature bfloat16 bool bump_version
+can_cast channels_last channels_last_3d complex128 complex64 contiguous_format
+disabled_torch_dispatch_impl disabled_torch_function_impl dispatch_key_for_device dispatch_state
+dtype dtype_of_signature finfo float16 float32 float64 full_after full_keyset get_default_device
+get_default_dtype has_backend hookimpl hookspec iinfo int16 int32 int64 int8 is_grad_enabled
+is_included_in_alias jagged on_default_dtype_change on_new_backend parse_dispatch_key plugin_manager
+preserve_format promote_types replace_array result_dtype runtime_keys scalar_category scalar_dtype
 set_autograd_interface set_default_device set_default_dtype set_grad_enabled set_state
 set_tensor_class share_storage share_version signature_of sparse_bsc sparse_bsr sparse_coo
 sparse_csc sparse_csr state strided tensor_class uint16 uint32 uint64 uint8 wrap

@@ -67,4 +67,5 @@ def test_the_generated_entries_are_what_the_templates_give() -> None:
     for op in variants:
         arguments = tuple(replace(a, name="input") if a.name == "self" else a for a in op.schema.arguments)
         promote = ["input" if name == "self" else name for name in op.promote]
-        assert name_source(replace(op.schema, arguments=arguments), symbol(op.schema), promote) in generated
+        schema = replace(op.schema, arguments=arguments)
+        assert name_source(schema, symbol(op.schema), promote, public=op.base_name) in generated

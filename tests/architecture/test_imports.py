@@ -42,7 +42,6 @@ PUBLIC_MODULES = {
     "dovetail_aten.codegen",
     "dovetail_autograd.graph",
     "dovetail_dispatcher._C",
-    ,
 }
 
 # Imported for type checkers only, which cannot add up lists of names.

@@ -22,6 +22,24 @@ from .local_keys import (
     _dispatch_tls_set_dispatch_key_excluded,
     _dispatch_tls_set_dispatch_key_included,
 )
+from .mode_queries import (
+    _DisableTorchDispatch,
+    _dispatch_isTensorSubclassLike,
+    _get_dispatch_stack_at,
+    _get_function_stack_at,
+    _is_torch_function_all_disabled,
+    _is_torch_function_enabled,
+    _is_torch_function_mode_enabled,
+    _len_torch_dispatch_stack,
+    _len_torch_function_stack,
+    _pop_torch_dispatch_stack,
+    _pop_torch_function_stack,
+    _push_on_torch_dispatch_stack,
+    _push_on_torch_function_stack,
+)
+from .overrides import has_torch_function as _has_torch_function
+from .overrides import has_torch_function_unary as _has_torch_function_unary
+from .overrides import has_torch_function_variadic as _has_torch_function_variadic
 from .queries import (
     _dispatch_autogradother_backends,
     _dispatch_call_boxed,
@@ -36,6 +54,10 @@ from .queries import (
 )
 from .schema import FunctionSchema, parse_schema
 
+DisableTorchFunction = _kernel.DisableTorchFunction
+DisableTorchFunctionSubclass = _kernel.DisableTorchFunctionSubclass
+_disabled_torch_dispatch_impl = _kernel.disabled_torch_dispatch_impl
+_disabled_torch_function_impl = _kernel.disabled_torch_function_impl
 _AutoDispatchBelowADInplaceOrView = _kernel.AutoDispatchBelowADInplaceOrView
 _AutoDispatchBelowAutograd = _kernel.AutoDispatchBelowAutograd
 _ExcludeDispatchKeyGuard = _kernel.ExcludeDispatchKeyGuard
@@ -89,11 +111,14 @@ def _dispatch_num_backends() -> int:
 
 
 __all__ = [
+    "DisableTorchFunction",
+    "DisableTorchFunctionSubclass",
     "DispatchKey",
     "DispatchKeySet",
     "FunctionSchema",
     "_AutoDispatchBelowADInplaceOrView",
     "_AutoDispatchBelowAutograd",
+    "_DisableTorchDispatch",
     "_ExcludeDispatchKeyGuard",
     "_ForceDispatchKeyGuard",
     "_IncludeDispatchKeyGuard",
@@ -101,6 +126,8 @@ __all__ = [
     "_SetExcludeDispatchKeyGuard",
     "_after_ADInplaceOrView_keyset",
     "_after_autograd_keyset",
+    "_disabled_torch_dispatch_impl",
+    "_disabled_torch_function_impl",
     "_dispatch_autogradother_backends",
     "_dispatch_call_boxed",
     "_dispatch_check_all_invariants",
@@ -116,6 +143,7 @@ __all__ = [
     "_dispatch_has_kernel",
     "_dispatch_has_kernel_for_any_dispatch_key",
     "_dispatch_has_kernel_for_dispatch_key",
+    "_dispatch_isTensorSubclassLike",
     "_dispatch_is_alias_key",
     "_dispatch_is_included_in_alias",
     "_dispatch_kernel_for_dispatch_key_is_fallthrough",
@@ -133,6 +161,20 @@ __all__ = [
     "_dispatch_tls_local_include_set",
     "_dispatch_tls_set_dispatch_key_excluded",
     "_dispatch_tls_set_dispatch_key_included",
+    "_get_dispatch_stack_at",
+    "_get_function_stack_at",
+    "_has_torch_function",
+    "_has_torch_function_unary",
+    "_has_torch_function_variadic",
+    "_is_torch_function_all_disabled",
+    "_is_torch_function_enabled",
+    "_is_torch_function_mode_enabled",
+    "_len_torch_dispatch_stack",
+    "_len_torch_function_stack",
     "_parse_dispatch_key",
+    "_pop_torch_dispatch_stack",
+    "_pop_torch_function_stack",
+    "_push_on_torch_dispatch_stack",
+    "_push_on_torch_function_stack",
     "parse_schema",
 ]

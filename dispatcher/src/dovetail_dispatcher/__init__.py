@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .dumps import DispatchTable, dispatch_table
     from .explanation import Explanation, explain
     from .fake_context import get_ctx
+    from .function_modes import BaseTorchFunctionMode, TorchFunctionMode
     from .functional import (
         define,
         impl,
@@ -26,21 +27,36 @@ if TYPE_CHECKING:
         register_fake,
         register_kernel,
     )
+    from .intercepted_attributes import interceptable, operator_modules
     from .kernel_handles import get_kernel
+    from .mode_stacks import dispatch_modes
     from .operator_checks import OpCheckError, opcheck
+    from .overrides import (
+        handle_torch_function,
+        has_torch_function,
+        has_torch_function_unary,
+        has_torch_function_variadic,
+        overridden_name,
+        wrap_torch_function,
+    )
     from .pending import PendingKernel, check_pending
+    from .python_dispatch import TorchDispatchMode
 
 _fallback_kernels.install()
 _transactions.install()
 
 _ON_DEMAND = {
+    "BaseTorchFunctionMode": "function_modes",
     "CustomOpDef": "custom_ops",
     "DispatchTable": "dumps",
     "Explanation": "explanation",
     "PendingKernel": "pending",
     "check_pending": "pending",
+    "TorchDispatchMode": "python_dispatch",
+    "TorchFunctionMode": "function_modes",
     "custom_op": "custom_ops",
     "define": "functional",
+    "dispatch_modes": "mode_stacks",
     "dispatch_table": "dumps",
     "explain": "explanation",
     "OpCheckError": "operator_checks",
@@ -50,13 +66,22 @@ _ON_DEMAND = {
     "impl_abstract": "functional",
     "opcheck": "operator_checks",
     "register_autocast": "functional",
+    "handle_torch_function": "overrides",
+    "has_torch_function": "overrides",
+    "has_torch_function_unary": "overrides",
+    "has_torch_function_variadic": "overrides",
+    "interceptable": "intercepted_attributes",
+    "operator_modules": "intercepted_attributes",
+    "overridden_name": "overrides",
     "register_autograd": "functional",
     "register_fake": "functional",
     "register_kernel": "functional",
+    "wrap_torch_function": "overrides",
 }
 """Names that most programs do not use, and their modules."""
 
 __all__ = [
+    "BaseTorchFunctionMode",
     "CustomOpDef",
     "DispatchTable",
     "Explanation",
@@ -71,26 +96,37 @@ __all__ = [
     "PendingKernel",
     "SchemaError",
     "Tag",
+    "TorchDispatchMode",
+    "TorchFunctionMode",
     "_scoped_library",
     "array_kernels",
     "check_pending",
     "custom_op",
     "define",
+    "dispatch_modes",
     "dispatch_table",
     "explain",
     "fallthrough_kernel",
     "get_ctx",
     "get_kernel",
+    "handle_torch_function",
+    "has_torch_function",
+    "has_torch_function_unary",
+    "has_torch_function_variadic",
     "impl",
     "impl_abstract",
     "infer_schema",
+    "interceptable",
     "opcheck",
+    "operator_modules",
     "ops",
+    "overridden_name",
     "parse_schema",
     "register_autocast",
     "register_autograd",
     "register_fake",
     "register_kernel",
+    "wrap_torch_function",
 ]
 
 

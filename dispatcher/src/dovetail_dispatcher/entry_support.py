@@ -6,13 +6,14 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
 
-from dovetail_kernel import DispatchKeySet, TensorBase, backend, scalar_dtype, state
+from dovetail_kernel import DispatchKeySet, TensorBase, state
 from dovetail_kernel.dtype import dtype as DType
 from dovetail_kernel.signature import SCALAR_BITS
 
 from . import registry
-from .numbers import category_of_number, number_tensor
+from .numbers import tensor_of_number
 from .operator import Operator, destroyed_error
+from .overrides import call_overrides, overriding
 from .routes import redispatch_route, route_of
 from .schema import bind, default_of
 from .templates import compile_source, entry_source
@@ -33,8 +34,17 @@ NUMBERS_ALLOWED: Final = ("aten",)
 """Namespaces in whose operators a Python number may stand for a Tensor."""
 
 
-def miss(op: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def miss(
+    op: Operator, args: tuple[Any, ...], kwargs: dict[str, Any], function: Callable[..., Any] | None = None
+) -> Any:
     """Run a call that left the fast path: bind with every check and cast, compose the route if there is none.
+
+    If a mode or an argument overrides functions, it is asked instead.
+
+    Parameters
+    ----------
+    function
+        What the user called, for those that override it; default: the handle of `op`.
 
     Raises
     ------
@@ -44,7 +54,11 @@ def miss(op: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         If there is no kernel for them.
     """
     try:
-        values = bound_call(op, *_as_given(op, args, kwargs))
+        modes, overloaded = overriding(args, kwargs)
+        args, kwargs = _as_given(op, args, kwargs)
+        if modes or overloaded:
+            return call_overrides(function or op.handle, overloaded, args, kwargs)
+        values = bound_call(op, args, kwargs)
         route = route_of(op, call_key(op, values))
     except RuntimeError as error:
         if op.is_defined:
@@ -181,14 +195,7 @@ def _replace_numbers(op: Operator, values: list[Any]) -> None:
         if isinstance(value, NumberArgument):
             number = value.number
             fast = position == 1 and takes_numbers(op) and isinstance(values[0], TensorBase)
-            values[position] = number if fast else _tensor_of(number, tensors)
-
-
-def _tensor_of(number: complex, tensors: list[TensorBase]) -> TensorBase:
-    category = category_of_number(SCALAR_BITS[type(number)])
-    same = next((t for t in tensors if t.dtype.category >= category), None)
-    wanted = same.dtype if same is not None else scalar_dtype(category)
-    return number_tensor(number, tensors[0]._backend if tensors else backend("cpu"), wanted)
+            values[position] = number if fast else tensor_of_number(number, tensors)
 
 
 __all__ = [

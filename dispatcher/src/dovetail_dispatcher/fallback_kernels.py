@@ -9,15 +9,16 @@ from dovetail_kernel import Backend, DispatchKey, backend_key, on_new_backend
 from . import registry
 from .dispatch_errors import missing_kernel_error
 from .kernels import BOXED, FALLTHROUGH, Kernel, fallthrough_kernel
+from .python_dispatch import python_fallback
 from .routes import AUTOGRAD_FALLBACK
 
 _FALLTHROUGH_KEYS = (
-    *("BackendSelect", "ADInplaceOrView", "FuncTorchVmapMode", "VmapMode"),
+    *("BackendSelect", "ADInplaceOrView", "FuncTorchVmapMode", "VmapMode", "PythonTLSSnapshot"),
     *("AutocastCPU", "AutocastMTIA", "AutocastMAIA", "AutocastXPU", "AutocastMPS", "AutocastCUDA"),
 )
 _REFUSED_KEYS = (
-    *("Meta", "Python", "Functionalize", "Conjugate", "Negative", "ZeroTensor", "FuncTorchDynamicLayerBackMode"),
-    *("FuncTorchBatched", "FuncTorchGradWrapper", "Tracer", "PythonTLSSnapshot", "FuncTorchDynamicLayerFrontMode"),
+    *("Meta", "Functionalize", "Conjugate", "Negative", "ZeroTensor", "FuncTorchDynamicLayerBackMode"),
+    *("FuncTorchBatched", "FuncTorchGradWrapper", "Tracer", "FuncTorchDynamicLayerFrontMode"),
     *("Batched", "BatchedNestedTensor", "PreDispatch", "PythonDispatcher"),
 )
 _WITHOUT_AUTOGRAD_FALLBACK = ("HIP", "VE", "IPU", "PrivateUse2", "PrivateUse3")
@@ -40,6 +41,7 @@ def install() -> None:
         [
             *[Kernel(fallthrough_kernel, key, FALLTHROUGH, registry.BUILT_IN) for key in falling],
             *[_refuse(key) for key in refused],
+            Kernel(python_fallback, DispatchKey.Python, BOXED, registry.BUILT_IN),
             _autograd_fallback(DispatchKey.AutogradOther),
         ]
     )

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from dovetail_kernel import Backend, TensorBase, dtype, tensor_class
-from dovetail_kernel.signature import NORMAL, PYTHON_BOOL, PYTHON_COMPLEX, PYTHON_FLOAT, PYTHON_INT, ZERO_DIM
+from dovetail_kernel import Backend, TensorBase, backend, dtype, scalar_dtype, tensor_class
+from dovetail_kernel.signature import (
+    NORMAL,
+    PYTHON_BOOL,
+    PYTHON_COMPLEX,
+    PYTHON_FLOAT,
+    PYTHON_INT,
+    SCALAR_BITS,
+    ZERO_DIM,
+)
 from dovetail_kernel.tensor_base import new_tensor
 
 _CACHED_NUMBERS = 256
@@ -46,3 +54,14 @@ def number_cache(backend: Backend, wanted: dtype) -> tuple[dict[Any, TensorBase]
         return tensor
 
     return known, remember
+
+
+def tensor_of_number(number: complex, tensors: Sequence[TensorBase]) -> TensorBase:
+    """Return a Python number as a 0-d tensor that stands beside `tensors`.
+
+    It has the dtype of one that holds its category, else the category's default, and the backend of the first.
+    """
+    category = category_of_number(SCALAR_BITS[type(number)])
+    same = next((t for t in tensors if t.dtype.category >= category), None)
+    wanted = same.dtype if same is not None else scalar_dtype(category)
+    return number_tensor(number, tensors[0]._backend if tensors else backend("cpu"), wanted)

@@ -43,6 +43,9 @@ class Operator:
         Tags of the definition.
     variant_of, variants
         An in-place or ``out=`` variant uses the array kernels and the formula of the functional operator.
+    torch_dispatch_rules
+        By a mode or Tensor subclass, what runs this operator in place of its ``__torch_dispatch__``:
+        ``rule(mode_or_class, func, types, args, kwargs)``.
     defined_at
         Where it was defined, for messages; None before it.
     definition
@@ -72,6 +75,7 @@ class Operator:
         "refuses",
         "routes",
         "tags",
+        "torch_dispatch_rules",
         "variant_of",
         "variants",
     )
@@ -89,6 +93,7 @@ class Operator:
         self.promote: tuple[str, ...] = ()
         self.refuses: tuple[str, ...] = ()
         self.tags: Sequence[Any] = ()
+        self.torch_dispatch_rules: dict[type, Callable[..., Any]] = {}
         self.defined_at: str | None = None
         self.definition: object = None
         self.variant_of: Operator | None = None

@@ -303,6 +303,33 @@ def set_formula(name: str, overload: str, formula: Any, undos: list[Undo] | None
     return undo
 
 
+def set_torch_dispatch_rule(name: str, overload: str, cls: type, rule: Callable[..., Any], undos: list[Undo]) -> None:
+    """Let `rule` run an operator in place of the ``__torch_dispatch__`` of `cls`, a mode or a Tensor subclass.
+
+    What takes the rule back is appended to `undos`. It is looked up at every call, so no route need be forgotten.
+
+    Raises
+    ------
+    RuntimeError
+        If there is no such operator, or it has a rule for `cls` already.
+    """
+    with lock:
+        op = find_or_throw(name, overload)
+        if cls in op.torch_dispatch_rules:
+            raise RuntimeError(
+                f"{cls.__qualname__} already has a `__torch_dispatch__` rule registered for {op.qualified_name}. "
+                "Destroy the library that registered it first."
+            )
+
+        def undo() -> None:
+            with lock:
+                if op.torch_dispatch_rules.get(cls) is rule:
+                    del op.torch_dispatch_rules[cls]
+
+        keep(undo, undos)
+        op.torch_dispatch_rules[cls] = rule
+
+
 # -- taking back -------------------------------------------------------------------------------------------------
 
 

@@ -24,6 +24,7 @@ from dovetail_kernel import (
     plugin_manager,
     state,
 )
+from dovetail_kernel.interception import PYTHON_DISPATCH
 from dovetail_kernel.plugin_entries import KERNELS
 from dovetail_kernel.signature import GRAD, NO_GRAD, NORMAL, OVERRIDES
 
@@ -32,8 +33,8 @@ from .computed_table import compute, highest, without_fallthrough
 from .dispatch_errors import ambiguous_error, missing_kernel_error
 from .formula import PythonFormula
 from .kernels import ARRAY, BOXED, FALLTHROUGH, FORMULA, TENSOR, Kernel
+from .mode_stacks import PYTHON_KEYS
 from .operator import Operator
-from .overrides import overriding_route
 from .templates import (
     RouteText,
     array_route,
@@ -155,7 +156,7 @@ def redispatch_route(op: Operator, keys: DispatchKeySet, key: int) -> Callable[.
         return cached
     with registry.lock:
         routes = op.redispatch_routes.setdefault(keys, routes)
-        composition = Composition(op, keys, key, dispatch_state())
+        composition = Composition(op, keys, key & ~OVERRIDES, dispatch_state())
         chosen = keys.highestPriorityTypeId()
         entry = compute(op, chosen, registry.fallbacks)
         if entry.kernel is not None and entry.kernel.is_fallthrough:
@@ -170,10 +171,12 @@ def redispatch_route(op: Operator, keys: DispatchKeySet, key: int) -> Callable[.
 
 
 def compose_call(op: Operator, key: int) -> Callable[..., Any]:
-    """Return a new route of `op` for a call with `key` in the present state."""
+    """Return a new route of `op` for a call with `key` in the present state.
+
+    Whoever overrides functions has had a say by now, so overriding tensors are tensors like others.
+    """
     now = dispatch_state(state())
-    if key & OVERRIDES or now.modes:
-        return overriding_route(op, key, now)
+    key &= ~OVERRIDES
     return compose(Composition(op, call_keys(key, now), key, now)).build()
 
 
@@ -233,7 +236,7 @@ def argument_keys(signature: int) -> DispatchKeySet:
     keys = DispatchKeySet()
     for backend in backends_of_signature(signature):
         keys = keys | _keys_of_backend(backend, bool(signature & NORMAL))
-    return keys
+    return keys | PYTHON_KEYS if signature & PYTHON_DISPATCH else keys
 
 
 def _keys_of_backend(backend: Backend, normal: bool) -> DispatchKeySet:

@@ -12,6 +12,7 @@ from .backends import (
     has_backend,
     on_new_backend,
 )
+from .dataless import DatalessArray
 from .device import Device, get_default_device, set_default_device
 from .dispatch_key import DispatchKey, backend_key, dispatch_key_for_device, is_included_in_alias, parse_dispatch_key
 from .dispatch_keyset import (
@@ -48,6 +49,7 @@ from .dtype import bool_ as bool
 from .dtype_info import finfo, iinfo
 from .errors import PluginError, PluginNotFoundError
 from .hookspecs import BackendSpec, hookimpl, hookspec
+from .interception import disabled_torch_dispatch_impl, disabled_torch_function_impl
 from .layout import (
     Layout,
     MemoryFormat,
@@ -78,6 +80,8 @@ from .size import Size
 from .state import (
     AutoDispatchBelowADInplaceOrView,
     AutoDispatchBelowAutograd,
+    DisableTorchFunction,
+    DisableTorchFunctionSubclass,
     DispatchState,
     ExcludeDispatchKeyGuard,
     ForceDispatchKeyGuard,
@@ -105,7 +109,10 @@ __all__ = [
     "Backend",
     "BackendSpec",
     "DLDeviceType",
+    "DatalessArray",
     "Device",
+    "DisableTorchFunction",
+    "DisableTorchFunctionSubclass",
     "DispatchKey",
     "DispatchKeySet",
     "DispatchState",
@@ -141,6 +148,8 @@ __all__ = [
     "complex64",
     "complex128",
     "contiguous_format",
+    "disabled_torch_dispatch_impl",
+    "disabled_torch_function_impl",
     "dispatch_key_for_device",
     "dispatch_state",
     "dtype",

@@ -23,7 +23,7 @@ NORMAL = 1 << 18
 """Not an inference tensor: the tensor carries its Autograd key. Absent on inference tensors, so or-ing is exact."""
 
 OVERRIDES = 1 << 19
-"""An argument of a class that keeps itself on results, or has `__torch_function__` or `__torch_dispatch__`."""
+"""An argument whose class has a say in every call on it: its `__torch_function__` is not disabled."""
 
 PYTHON_BOOL = 1 << 20
 PYTHON_INT = 1 << 21

@@ -48,14 +48,18 @@ class DispatchState:
         Keys added to, then taken from, those of a call's arguments.
     inference
         Inside inference mode: new tensors are inference tensors.
-    modes
-        Number of active Python dispatch and function modes that calls must go through.
+    function_modes
+        Some `TorchFunctionMode` is active, through which calls of functions and methods must go. (That a
+        `TorchDispatchMode` is active shows in `included`: it has the key Python.)
+    torch_function
+        The `__torch_function__` of Tensor subclasses is heeded.
     """
 
     included: DispatchKeySet = DEFAULT_INCLUDED
     excluded: DispatchKeySet = DEFAULT_EXCLUDED
     inference: bool = False
-    modes: tuple[Any, ...] = ()
+    function_modes: bool = False
+    torch_function: bool = True
 
 
 _DEFAULT: Final = DispatchState()
@@ -166,6 +170,31 @@ inference_mode_off: Final = Transition(
     ),
     no_grad=False,
 )
+
+
+torch_function_off: Final = Transition(lambda s: replace(s, torch_function=False))
+"""Pay no heed to the `__torch_function__` of Tensor subclasses; function modes stay in force."""
+
+functions_as_they_are: Final = Transition(lambda s: replace(s, torch_function=False, function_modes=False))
+"""Neither subclasses nor modes have a say in calls of functions."""
+
+
+class DisableTorchFunctionSubclass(StateGuard):
+    """Guard: the `__torch_function__` of Tensor subclasses is not heeded; modes are."""
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        super().__init__(torch_function_off)
+
+
+class DisableTorchFunction(StateGuard):
+    """Guard: neither the `__torch_function__` of Tensor subclasses nor any `TorchFunctionMode` is heeded."""
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        super().__init__(functions_as_they_are)
 
 
 class AutoDispatchBelowAutograd(StateGuard):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from .dataless import DatalessArray
 from .device import Device
 
 if TYPE_CHECKING:
@@ -32,7 +33,8 @@ class Storage:
 
     def data_ptr(self) -> int:
         """Return the address of the first byte."""
-        return self._backend.arrays.data_ptr(self._array)
+        array = self._array
+        return 0 if array.__class__ is DatalessArray else self._backend.arrays.data_ptr(array)
 
     def nbytes(self) -> int:
         """Return the size in bytes."""
@@ -71,5 +73,7 @@ def share_storage(tensor: TensorBase) -> Storage:
     storage = tensor._storage
     if storage is None:
         backend = tensor._backend
-        storage = tensor._storage = Storage(backend.arrays.storage_of(tensor.array), backend)
+        array = tensor.array
+        memory = array if array.__class__ is DatalessArray else backend.arrays.storage_of(array)
+        storage = tensor._storage = Storage(memory, backend)
     return storage

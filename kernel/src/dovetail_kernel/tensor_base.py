@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from . import autograd_interface
 from .backends import Backend, backend_of_signature
+from .dataless import DatalessArray
 from .device import Device
 from .dtype import dtype, dtype_of_signature
+from .interception import class_bits, disabled_torch_dispatch_impl, disabled_torch_function_impl, on_overriding_class
 from .layout import Layout, strided
 from .signature import DTYPE_MASK, GRAD, INFERENCE, NORMAL, OVERRIDES, VIEW, ZERO_DIM
 from .size import Size
@@ -48,8 +50,8 @@ class TensorBase:
     _counter: VersionCounter | None
     _meta: Any
 
-    _keeps_plain_results: ClassVar[bool] = False
-    """A subclass with True (Parameter) gives plain tensors as results, and takes part in routes as a plain tensor."""
+    __torch_function__: ClassVar[Any] = disabled_torch_function_impl
+    __torch_dispatch__: ClassVar[Any] = disabled_torch_dispatch_impl
 
     layout: ClassVar[Layout] = strided
     is_sparse: ClassVar[bool] = False
@@ -173,12 +175,15 @@ class TensorBase:
 
     def storage_offset(self) -> int:
         """Return the distance of the first element from the start of the storage, in elements."""
-        arrays = self._backend.arrays
-        return (arrays.data_ptr(self.array) - share_storage(self).data_ptr()) // self.dtype.itemsize
+        array = self.array
+        if array.__class__ is DatalessArray:
+            return int(array.offset)
+        return (self._backend.arrays.data_ptr(array) - share_storage(self).data_ptr()) // self.dtype.itemsize
 
     def data_ptr(self) -> int:
-        """Return the address of the first element."""
-        return self._backend.arrays.data_ptr(self.array)
+        """Return the address of the first element; 0 for a wrapper subclass, which has no data of its own."""
+        array = self.array
+        return 0 if array.__class__ is DatalessArray else self._backend.arrays.data_ptr(array)
 
     @property
     def _version(self) -> int:
@@ -341,10 +346,17 @@ class TensorBase:
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        cls._class_bits = 0 if cls._keeps_plain_results or cls.__dict__.get("_is_plain", False) else OVERRIDES
+        cls._class_bits = 0 if cls.__dict__.get("_is_plain", False) else class_bits(cls)
+        if cls._class_bits & OVERRIDES and not any(base._class_bits & OVERRIDES for base in _tensor_bases(cls)):
+            for observer in on_overriding_class:
+                observer(cls)
 
     _class_bits: ClassVar[int] = 0
-    """`OVERRIDES` for a class whose instances take the long way, else 0."""
+    """The signature bits of a class whose instances take the long way, else 0."""
+
+
+def _tensor_bases(cls: type) -> list[type[TensorBase]]:
+    return [base for base in cls.__mro__[1:] if issubclass(base, TensorBase)]
 
 
 _tensor_class: type[TensorBase] | None = None
@@ -390,7 +402,7 @@ def wrap(array: Any, backend: Backend, cls: type[TensorBase] | None = None) -> T
         Class of the result; default: the class of new tensors.
     """
     arrays = backend.arrays
-    if not isinstance(array, arrays.array_types):
+    if not isinstance(array, arrays.array_types) and array.__class__ is not DatalessArray:
         array = arrays.asarray(array)
     if cls is None:
         cls = tensor_class()

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import dovetail
 from dovetail import Tensor
+from dovetail_kernel import disabled_torch_function_impl
 
 __all__ = ["Buffer", "Parameter"]
 
@@ -39,7 +40,7 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
         If ``data`` is not a tensor.
     """
 
-    _keeps_plain_results = True
+    __torch_function__: ClassVar[Any] = disabled_torch_function_impl
 
     def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Parameter:
         if data is None:

@@ -71,13 +71,17 @@ def entry_source(schema: FunctionSchema, promote: Collection[str] = ()) -> str:
     return _source(schema, symbol(schema), parameters, ["extra", "unknown"], promote)
 
 
-def name_source(schema: FunctionSchema, name: str, promote: Collection[str] = (), *, out: str | None = None) -> str:
+def name_source(
+    schema: FunctionSchema, name: str, promote: Collection[str] = (), *, out: str | None = None, public: str = ""
+) -> str:
     """Return the text of the function that users call by `name`: the same entry with a Python signature of its own.
 
     Parameters
     ----------
     out
         Symbol of the entry to go to when ``out=`` is given; None where the operator has no such variant.
+    public
+        Name of the function that users see, which overriding classes and modes get; default: the `OpOverload`.
     """
     positional = [a for a in schema.arguments if not a.kwarg_only]
     keyword = [a for a in schema.arguments if a.kwarg_only]
@@ -97,7 +101,7 @@ def name_source(schema: FunctionSchema, name: str, promote: Collection[str] = ()
     if out:
         given = [parameter(a) for a in positional] + [f"{parameter(a)}={parameter(a)}" for a in keyword]
         lines = ["if out is not None:", f"{INDENT}return {out}({', '.join([*given, 'out=out'])})"]
-    return _source(schema, name, parameters, [], promote, first=lines)
+    return _source(schema, name, parameters, [], promote, first=lines, public=public)
 
 
 def _source(
@@ -108,6 +112,7 @@ def _source(
     promote: Collection[str],
     *,
     first: list[str] | None = None,
+    public: str = "",
 ) -> str:
     own = symbol(schema)
     arguments = schema.arguments
@@ -116,7 +121,9 @@ def _source(
     surplus = bool(refused)
     args = f"({', '.join([*positional, '*extra'] if surplus else positional)}{',' if positional or surplus else ''})"
     kwargs = f"{{{', '.join([*keywords, '**unknown'] if surplus else keywords)}}}"
-    refusal = f"return miss({own}_op, {args}, {kwargs})"
+    if any(public == parameter(a) for a in arguments):
+        public = f'globals()["{public}"]'
+    refusal = f"return miss({own}_op, {args}, {kwargs}{f', {public}' if public else ''})"
 
     lines = list(first or [])
     for argument in arguments:

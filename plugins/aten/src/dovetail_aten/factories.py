@@ -9,9 +9,11 @@ from operator import index
 from typing import Any
 
 from dovetail_dispatcher import registry
+from dovetail_dispatcher.overrides import call_overrides
 from dovetail_kernel import (
     Layout,
     bump_version,
+    dispatch_state,
     float64,
     get_default_dtype,
     int64,
@@ -474,7 +476,11 @@ class _Factory:
             options = {"dtype": dtype, "device": None if device is None else as_device(device)}
             if tail:
                 options["memory_format"] = tail[0]
-            made = op.handle(*leading, **options)
+            given = {name: value for name, value in options.items() if value is not None}
+            if dispatch_state(now).function_modes:
+                made = call_overrides(globals()[self._name], (), leading, given)
+            else:
+                made = op.handle(*leading, **given)
         else:
             place = as_device(device)
             route = route_below(op, backend_for(place), now)

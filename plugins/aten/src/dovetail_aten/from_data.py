@@ -8,11 +8,13 @@ from functools import reduce
 from math import isfinite
 from typing import TYPE_CHECKING, Any, cast
 
+from dovetail_dispatcher.overrides import call_overrides, overriding
 from dovetail_kernel import (
     BY_NAME,
     TensorBase,
     backend_of_array,
     complex128,
+    dispatch_state,
     dtype,
     dtype_of_signature,
     float64,
@@ -21,9 +23,11 @@ from dovetail_kernel import (
     promote_types,
     scalar_category,
     scalar_dtype,
+    state,
     wrap,
 )
 from dovetail_kernel import bool as bool_
+from dovetail_kernel.signature import NO_GRAD
 
 from .devices import as_device, backend_for, ready_backend
 
@@ -86,6 +90,14 @@ def tensor(
     RuntimeError
         For data of which no dtype can be inferred, or that overflows `dtype`.
     """
+    if state() & ~NO_GRAD and dispatch_state().function_modes:
+        options = {
+            "dtype": dtype,
+            "device": device,
+            "requires_grad": requires_grad or None,
+            "pin_memory": pin_memory or None,
+        }
+        return _overridden(tensor, data, options)
     refuse_pinning(pin_memory)
     wanted = as_dtype(dtype, "tensor")
     if isinstance(data, TensorBase):
@@ -113,6 +125,8 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     data, dtype, device
         As for `tensor`.
     """
+    if state() & ~NO_GRAD and dispatch_state().function_modes:
+        return _overridden(as_tensor, data, {"dtype": dtype, "device": device})
     wanted = as_dtype(dtype, "as_tensor")
     made: Any = data
     if _is_host_array(data):
@@ -122,6 +136,13 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     else:
         made = _from_anything(data, wanted, device)
     result: Tensor = made
+    return result
+
+
+def _overridden(function: Any, data: Any, options: dict[str, Any]) -> Tensor:
+    given = {name: value for name, value in options.items() if value is not None}
+    _, overloaded = overriding((data,), {})
+    result: Tensor = call_overrides(function, overloaded, (data,), given)
     return result
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dovetail_kernel import TensorBase, complex64, get_default_dtype, int64, tensor_class
+from dovetail_kernel import DatalessArray, TensorBase, complex64, get_default_dtype, int64
 from dovetail_kernel import bool as bool_
 
 if TYPE_CHECKING:
@@ -174,7 +174,7 @@ def tensor_text(tensor: Tensor, *, tensor_contents: str | None = None) -> str:
         What to print in place of the numbers.
     """
     options = _options
-    plain = type(tensor) is tensor_class() or type(tensor)._keeps_plain_results
+    plain = not type(tensor)._class_bits
     prefix = "tensor(" if plain else f"{type(tensor).__name__}("
     indent = len(prefix)
     suffixes = []
@@ -183,7 +183,7 @@ def tensor_text(tensor: Tensor, *, tensor_contents: str | None = None) -> str:
     usual = dtype in (default, int64, bool_) or dtype is (complex64 if default.itemsize < 8 else default.to_complex())
     if device.type != "cpu":
         suffixes.append(f"device='{device}'")
-    if device.type == "meta":
+    if device.type == "meta" or isinstance(tensor.array, DatalessArray):
         suffixes.append(f"size={tuple(tensor.shape)}")
         contents = "..." if tensor_contents is None else tensor_contents
         if dtype is not default:

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from math import prod
 from typing import Any, ClassVar
 
+from dovetail_dispatcher.intercepted_attributes import operator_modules
+from dovetail_dispatcher.mode_stacks import dispatch_modes
 from dovetail_kernel import (
     Device,
     MemoryFormat,
@@ -26,29 +28,32 @@ from dovetail_kernel import (
     preserve_format,
     replace_array,
     share_storage,
-    share_version,
+    state,
     tensor_class,
     uint8,
     wrap,
 )
 from dovetail_kernel import bool as bool_
 from dovetail_kernel.dtype import DTYPES
-from dovetail_kernel.signature import GRAD, INFERENCE, NORMAL, ZERO_DIM
+from dovetail_kernel.interception import PYTHON_DISPATCH
+from dovetail_kernel.signature import GRAD, INFERENCE, NO_GRAD, NORMAL, ZERO_DIM
 
 from . import indexing, printing
 from ._generated import functions as aten
-from ._generated.tensor_methods import TensorMethods
 from .conversion import conversion_of
 from .copying import deepcopy_tensor, reduce_tensor
 from .devices import as_device
 from .memory_layout import is_contiguous
 from .norms import norm
 from .sizes import shape_of
+from .subclasses import TensorSubclasses
 
 __all__ = ["Tensor"]
 
+operator_modules.add(aten.__name__)
 
-class Tensor(TensorMethods):
+
+class Tensor(TensorSubclasses):
     """An array of numbers of one dtype on one device, with room for a graph.
 
     Tensors are made by `tensor`, `zeros` and the other factories, and by operators. The class itself is a bare
@@ -64,48 +69,6 @@ class Tensor(TensorMethods):
 
     # -- making tensors of tensors -------------------------------------------------------------------------------
 
-    @staticmethod
-    def _make_subclass(cls: type[Any], data: TensorBase, requires_grad: bool = False) -> Any:  # noqa: PLW0211 - torch's name
-        """Return a new leaf of class `cls` that shares the data of a tensor.
-
-        Parameters
-        ----------
-        cls
-            A subclass of Tensor.
-        data
-            Any tensor; its storage and version are shared, its graph is not.
-        requires_grad
-            Whether gradients are computed for the leaf.
-
-        Raises
-        ------
-        TypeError
-            If `cls` is no subclass of Tensor, or `data` no tensor.
-        """
-        if not issubclass(cls, TensorBase):
-            raise TypeError(f"cls must be a type derived from Tensor, but got {cls.__name__}")
-        if not isinstance(data, TensorBase):
-            raise TypeError(f"_make_subclass(): argument 'data' must be Tensor, not {type(data).__name__}")
-        made = wrap(data.array, data._backend, cls)
-        made._storage = share_storage(data)
-        made._counter = share_version(data)
-        if requires_grad:
-            made.requires_grad = True
-        return made
-
-    def as_subclass(self, cls: type[Any]) -> Any:
-        """Return the tensor as an instance of `cls`, sharing data and graph."""
-        if not issubclass(cls, TensorBase):
-            raise TypeError(f"cls must be a type derived from Tensor, but got {cls.__name__}")
-        made = aten.alias(self)
-        if made.__class__ is not cls:
-            base: Any = cls.__new__(cls)
-            for slot in _SLOTS:
-                setattr(base, slot, getattr(made, slot))
-            base._signature |= cls._class_bits
-            made = base
-        return made
-
     @property
     def data(self) -> Any:
         """The same data as a leaf without graph, and with a version of its own. Assigning replaces the data in place.
@@ -115,7 +78,12 @@ class Tensor(TensorMethods):
         RuntimeError
             On assigning a tensor without gradients to one that requires them.
         """
-        made = wrap(self.array, self._backend, type(self) if type(self)._class_bits else tensor_class())
+        made: Any
+        if self._signature & PYTHON_DISPATCH or (state() & ~NO_GRAD and dispatch_modes.modes):
+            made = self.detach()
+            made._counter = None
+            return made
+        made = wrap(self.array, self._backend)
         made._signature = made._signature & ~(NORMAL | INFERENCE) | self._signature & (NORMAL | INFERENCE)
         made._storage = share_storage(self)
         return made
@@ -189,6 +157,11 @@ class Tensor(TensorMethods):
 
     def tolist(self) -> Any:
         """Return the elements as nested lists of Python numbers; a 0-d tensor as a number."""
+        if self._signature & PYTHON_DISPATCH:
+            raise RuntimeError(
+                f".tolist() is not supported for tensor subclasses, got {type(self).__name__}. Take the tensor out "
+                "of it first."
+            )
         host = self._backend.arrays.to_host(self.array)
         return (host.astype("float32") if self.dtype is bfloat16 else host).tolist()
 
@@ -276,6 +249,8 @@ class Tensor(TensorMethods):
         TypeError
             If it is on another device than cpu, or of a dtype that NumPy has not.
         """
+        if self._signature & PYTHON_DISPATCH:
+            raise RuntimeError(".numpy() is not supported for tensor subclasses. Take the tensor out of it first.")
         if force:
             return self.detach().cpu().numpy()
         if self._signature & GRAD and self.requires_grad:
@@ -524,7 +499,6 @@ class Tensor(TensorMethods):
 
 
 int_ = int
-_SLOTS = ("array", "_signature", "_grad_fn", "output_nr", "_storage", "_counter", "_meta")
 
 
 def _new(

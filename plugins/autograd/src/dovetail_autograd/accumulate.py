@@ -8,7 +8,8 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
-from dovetail_kernel.signature import DTYPE_MASK, GRAD, INFERENCE, NORMAL, OVERRIDES, VIEW
+from dovetail_kernel.interception import NOT_PLAIN
+from dovetail_kernel.signature import DTYPE_MASK, GRAD, INFERENCE, NORMAL, VIEW
 from dovetail_kernel.state import is_grad_enabled
 from dovetail_kernel.tensor_base import TensorBase, tensor_class, wrap
 from dovetail_kernel.version import VersionCounter
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from .autograd_meta import AutogradMeta
     from .hooks import NodeHooks
 
-_PLAIN = ~(GRAD | VIEW | OVERRIDES | INFERENCE)
+_PLAIN = ~(GRAD | VIEW | NOT_PLAIN | INFERENCE)
 
 LAST = 2**64 - 1
 """Sequence number of every AccumulateGrad: it runs as soon as its gradient is complete."""
@@ -186,11 +187,11 @@ class AccumulateGrad(Node):
             if present is None:
                 if recording and grad._signature & GRAD:
                     meta.grad = calls.clone(grad)
-                elif grad._signature & OVERRIDES:
+                elif grad._signature & NOT_PLAIN:
                     meta.grad = calls.clone(calls.detach(grad))
                 else:
                     meta.grad = wrap(copy_like(grad.array, variable.array), grad._backend)
-            elif recording or present._signature != self.plain_signature or grad._signature & OVERRIDES:
+            elif recording or present._signature != self.plain_signature or grad._signature & NOT_PLAIN:
                 meta.grad = calls.add(present, grad)
             else:
                 add_in_place(present, grad.array, self.is_mutable)

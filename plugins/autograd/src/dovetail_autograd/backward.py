@@ -8,7 +8,9 @@ from math import prod
 from typing import Any, Final, TypeAlias
 
 from dovetail_kernel.dtype import DTYPES
-from dovetail_kernel.signature import DTYPE_MASK, GRAD, NORMAL, OVERRIDES, VIEW
+from dovetail_kernel.interception import NOT_PLAIN, PYTHON_DISPATCH
+from dovetail_kernel.signature import DTYPE_MASK, GRAD, NO_GRAD, NORMAL, VIEW
+from dovetail_kernel.state import AutoDispatchBelowAutograd, DisableTorchFunction, state
 from dovetail_kernel.tensor_base import TensorBase, new_tensor, tensor_class
 
 from . import calls
@@ -21,7 +23,7 @@ Output: TypeAlias = TensorBase | GradientEdge
 FLOATING: Final = sum([each.bit for each in DTYPES if each.is_floating_point])
 """The bits of a signature that say that the numbers are real and not integers."""
 
-_OF_NUMBERS: Final = ~(GRAD | VIEW | OVERRIDES)
+_OF_NUMBERS: Final = ~(GRAD | VIEW | NOT_PLAIN)
 """The bits of a signature that are not about the tensor's place in a graph or its class."""
 
 _warned_of_cycle: list[bool] = []
@@ -239,6 +241,9 @@ def _one(output: Any, shape: tuple[int, ...]) -> TensorBase:
         raise RuntimeError(
             f"grad can be implicitly created only for real scalar outputs but got {output.dtype}. Give its gradient."
         )
+    if state() & ~NO_GRAD or output._signature & PYTHON_DISPATCH:
+        with AutoDispatchBelowAutograd(), DisableTorchFunction():
+            return calls.ones_like(output)
     arrays = output._backend.arrays
     if shape:
         return calls.filled(shape, output.array.dtype, output._backend, 1)

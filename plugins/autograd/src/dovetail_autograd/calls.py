@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from dovetail_kernel.signature import GRAD, NO_GRAD, OVERRIDES
+from dovetail_kernel.interception import NOT_PLAIN, PYTHON_DISPATCH
+from dovetail_kernel.signature import GRAD, NO_GRAD
 from dovetail_kernel.state import state
 from dovetail_kernel.tensor_base import TensorBase, wrap
 from dovetail_kernel.version import share_version
@@ -27,7 +28,7 @@ def needs_dispatch(*tensors: TensorBase) -> bool:
     current = state()
     if current & ~NO_GRAD:
         return True
-    flags = OVERRIDES if current & NO_GRAD else OVERRIDES | GRAD
+    flags = NOT_PLAIN if current & NO_GRAD else NOT_PLAIN | GRAD
     backend = tensors[0]._backend
     return any([tensor._signature & flags or tensor._backend is not backend for tensor in tensors])
 
@@ -96,6 +97,18 @@ def clone(tensor: TensorBase) -> TensorBase:
     return wrap(tensor.array.copy(), tensor._backend)
 
 
+def twin(tensor: TensorBase, cls: type[TensorBase] | None = None) -> TensorBase:
+    """Return a new leaf of class `cls`, by default a plain one, with the data of `tensor` and a version of its own.
+
+    A tensor with ``__torch_dispatch__`` keeps its class, which is asked for it: what it wraps only the class knows.
+    """
+    if tensor._signature & PYTHON_DISPATCH:
+        made = detach(tensor)
+        made._counter = None
+        return made
+    return wrap(tensor.array, tensor._backend, cls)
+
+
 def detach(tensor: TensorBase) -> TensorBase:
     """Return a leaf with the same data and version."""
     if needs_dispatch(tensor):
@@ -105,6 +118,12 @@ def detach(tensor: TensorBase) -> TensorBase:
     twin._counter = share_version(tensor)
     twin._storage = tensor.untyped_storage()
     return twin
+
+
+def ones_like(tensor: TensorBase) -> TensorBase:
+    """Return ones of the shape, dtype, device and class of `tensor`."""
+    result: TensorBase = operator("ones_like", "default")(tensor)
+    return result
 
 
 def filled(shape: tuple[int, ...], native_dtype: Any, backend: Any, value: int) -> TensorBase:

@@ -19,8 +19,9 @@ from dovetail_dispatcher import NoArrayKernelError, array_kernels
 from dovetail_dispatcher.array_calls import array_wrapper
 from dovetail_dispatcher.array_kernels import ArrayKernels
 from dovetail_kernel.backends import Backend, backend_of_signature
-from dovetail_kernel.signature import NO_GRAD, NORMAL, OVERRIDES
-from dovetail_kernel.state import set_state, state
+from dovetail_kernel.interception import NOT_PLAIN
+from dovetail_kernel.signature import NO_GRAD, NORMAL
+from dovetail_kernel.state import DisableTorchFunction, dispatch_state, set_state, state
 from dovetail_kernel.tensor_base import TensorBase
 
 from . import calls
@@ -97,6 +98,10 @@ def _on_new_thread(task: GraphTask, *arguments: Any) -> Sequence[TensorBase | No
 
 def _run(task: GraphTask, grads: Sequence[TensorBase], wanted: Sequence[EdgeTuple] | None, capture: bool) -> None:
     before = state()
+    if before & ~NO_GRAD and dispatch_state(before).function_modes:
+        with DisableTorchFunction():  # what the engine calls is nobody's call of a function
+            _run(task, grads, wanted, capture)
+        return
     if wanted is not None:
         task.want(wanted, capture)
     arrays = None
@@ -380,7 +385,7 @@ def _as_tensors(node: Node, grad: Any, wrap: Callable[[Any, None], TensorBase]) 
 def _as_arrays(tensors: Sequence[TensorBase | None], backend: Backend) -> Sequence[Any] | None:
     """Return the arrays of `tensors`; None if one is not a plain tensor of `backend`."""
     plain = backend.bit
-    mask = plain | OVERRIDES
+    mask = plain | NOT_PLAIN
     arrays: list[Any] = []
     for tensor in tensors:
         if tensor is None:

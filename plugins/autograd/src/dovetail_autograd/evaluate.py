@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from dovetail_kernel import interception
+from dovetail_kernel.state import DisableTorchFunction
 from dovetail_kernel.tensor_base import TensorBase
 
 from . import anomaly, calls
@@ -63,6 +65,13 @@ def _before_capture(hooks: NodeHooks, grads: list[TensorBase | None]) -> None:
 def _apply(node: Node, grads: tuple[TensorBase | None, ...]) -> Sequence[TensorBase | None]:
     if node.is_formula and not any([grad is not None for grad in grads]):
         return [None] * len(node.next_edges)
+    if node.is_formula and interception.is_used():
+        with DisableTorchFunction():  # saved tensors of overriding classes take part as they are
+            return _applied(node, grads)
+    return _applied(node, grads)
+
+
+def _applied(node: Node, grads: tuple[TensorBase | None, ...]) -> Sequence[TensorBase | None]:
     if not anomaly.anomaly_mode()[0]:
         return flatten(node, node.apply_tensors(*grads))
     with anomaly.watch(node):

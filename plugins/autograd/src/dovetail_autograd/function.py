@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NoReturn
 
 from dovetail_kernel.signature import GRAD, NO_GRAD, NORMAL, VIEW
 from dovetail_kernel.state import set_state, state
-from dovetail_kernel.tensor_base import TensorBase, wrap
+from dovetail_kernel.tensor_base import TensorBase
 from dovetail_kernel.version import bump_version, share_version
 
 from . import calls
@@ -262,7 +262,7 @@ class _Outputs:
 
 def _alias(tensor: TensorBase) -> TensorBase:
     """Return a new tensor with the memory and version of `tensor`."""
-    twin = wrap(tensor.array, tensor._backend, type(tensor))
+    twin = calls.twin(tensor, type(tensor))
     twin._signature = tensor._signature & ~(GRAD | VIEW)
     twin._storage = tensor.untyped_storage()
     twin._counter = share_version(tensor)

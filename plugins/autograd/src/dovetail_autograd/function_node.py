@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from dovetail_kernel import DTYPES
 from dovetail_kernel.backends import backend_of_signature
 from dovetail_kernel.signature import GRAD, NORMAL
-from dovetail_kernel.tensor_base import TensorBase, wrap
+from dovetail_kernel.tensor_base import TensorBase
 from dovetail_kernel.version import share_version
 
 from . import calls
@@ -126,7 +126,7 @@ class FunctionNode(Node):
             return tensor
         if current_version(value) != version:
             raise modified(value, current_version(value), version, self, output_nr)
-        tensor = wrap(value.array, value._backend, type(value))
+        tensor = calls.twin(value, type(value))
         tensor._counter = value._counter
         if tensor._signature & DIFFERENTIABLE:
             tensor._grad_fn = self
@@ -166,7 +166,7 @@ class FunctionNode(Node):
             )
         for output in outputs:
             if value is output:
-                twin = wrap(value.array, value._backend, type(value))
+                twin = calls.twin(value, type(value))
                 twin._counter = share_version(value)
                 return twin, current_version(value), value.output_nr
         counter = value._counter

@@ -6,9 +6,11 @@ import warnings
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
+from dovetail_kernel.interception import PYTHON_DISPATCH
 from dovetail_kernel.signature import DTYPE_MASK, GRAD
 from dovetail_kernel.tensor_base import TensorBase, wrap
 
+from . import calls
 from .autograd_meta import gradient_edge
 from .node import EdgeTuple, Node, next_sequence_nr
 from .views import mark_view
@@ -26,7 +28,8 @@ def edges_of(values: Sequence[Any] | None) -> tuple[EdgeTuple | None, ...]:
 
 def copy_before_write(tensor: TensorBase) -> TensorBase:
     """Return a copy of `tensor` with the same place in the graph, for a formula that needs what is overwritten."""
-    twin = wrap(tensor.array.copy(), tensor._backend, type(tensor))
+    is_wrapped = tensor._signature & PYTHON_DISPATCH
+    twin = calls.clone(tensor) if is_wrapped else wrap(tensor.array.copy(), tensor._backend)
     edge = gradient_edge(tensor)
     if edge is not None:
         twin._grad_fn, twin.output_nr = edge[0].presented(), edge[1]

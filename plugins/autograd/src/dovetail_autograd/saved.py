@@ -10,6 +10,8 @@ from dovetail_kernel.storage import share_storage
 from dovetail_kernel.tensor_base import TensorBase, wrap
 from dovetail_kernel.version import DETACHED, VersionCounter, share_version
 
+from . import calls
+
 if TYPE_CHECKING:
     from .node import EdgeTuple, Node
 
@@ -105,7 +107,7 @@ def save_result(tensor: TensorBase) -> tuple[Any, VersionCounter, int]:
 def save_result_tensor(tensor: TensorBase) -> tuple[TensorBase, VersionCounter, int]:
     """Return what a node without array body keeps of its own output: a twin of the tensor, outside the graph."""
     counter = share_version(tensor)
-    return wrap(tensor.array, tensor._backend, type(tensor)), counter, counter.value
+    return calls.twin(tensor), counter, counter.value
 
 
 def current_version(tensor: TensorBase) -> int:
@@ -148,7 +150,7 @@ def raise_modified(node: Node, name: str) -> NoReturn:
 def rebuild(node: Node, array: Any) -> TensorBase:
     """Return a new leaf around a saved result of `node`: an array, or the twin that `save_result_tensor` made."""
     if isinstance(array, TensorBase):
-        return wrap(array.array, array._backend, type(array))
+        return calls.twin(array)
     assert node.backend is not None
     return wrap(array, node.backend)
 
@@ -212,7 +214,7 @@ def unpack_result(node: Node, name: str, output_nr: int, value: Any) -> TensorBa
         return None
     if type(value) is Packed:
         opened = value.open()
-        tensor = wrap(opened.array, opened._backend, type(opened))
+        tensor = calls.twin(opened)
     else:
         array, counter, expected = value
         if counter.value != expected:

@@ -18,14 +18,16 @@ from typing import Any, Final
 
 from dovetail_dispatcher.formula import Formula, PythonFormula, Saved
 from dovetail_dispatcher.kernels import FORMULA, Kernel
+from dovetail_dispatcher.numbers import tensor_of_number
 from dovetail_dispatcher.operator import Operator
 from dovetail_dispatcher.routes import Composition, compose, set_autograd_layer
 from dovetail_dispatcher.schema import Argument
 from dovetail_dispatcher.templates import RouteText
 from dovetail_dispatcher.templates.arguments import is_tensor_like, spelling
 from dovetail_dispatcher.templates.arguments import route_parameter as parameter
+from dovetail_dispatcher.templates.entry import numbers_allowed
 from dovetail_kernel import DTYPES, after_autograd_keyset, backends_of_signature
-from dovetail_kernel.signature import DTYPE_MASK, GRAD, INFERENCE, PYTHON_COMPLEX, VIEW
+from dovetail_kernel.signature import DTYPE_MASK, GRAD, INFERENCE, PYTHON_COMPLEX, PYTHON_SCALAR, VIEW
 from dovetail_kernel.state import below_ad_inplace_or_view, set_state, state
 from dovetail_kernel.tensor_base import TensorBase
 from dovetail_kernel.version import VersionCounter
@@ -198,7 +200,7 @@ class Recording:
         if not self.is_inline:
             run_below_autograd(below)
         before = self.before()
-        after = self.after()
+        after = [*self.number(tensor_like), *self.after()]
         if self.written is not None and self.key & DTYPE_MASK & ~DIFFERENTIABLE:
             # What is written to may be of integers, which have no gradient.
             tensor = parameter(self.written)
@@ -214,6 +216,14 @@ class Recording:
             ]
         if self.is_view:
             _add_view_lines(below, op, self.key)
+
+    def number(self, tensor_like: Sequence[Argument]) -> list[str]:
+        """Return the line that makes a tensor of a Python number, as array routes do, for the node to save."""
+        if self.is_inline or not self.key & PYTHON_SCALAR or not numbers_allowed(self.op.schema, self.op.promote):
+            return []
+        self.text.bindings["tensor_of_number"] = tensor_of_number
+        first, second = [parameter(a) for a in tensor_like]
+        return [f"{second} = tensor_of_number({second}, [{first}])"]
 
     # -- before the call -----------------------------------------------------------------------------------------
 
@@ -370,17 +380,17 @@ def _unknown(composition: Composition, below: RouteText) -> RouteText:
     arguments = ", ".join(parameter(a) for a in schema.arguments if is_tensor_like(a) and not a.is_out)
     outs = [a for a in schema.arguments if a.is_out]
     if outs:
-        below.bindings.update(refuse_out=_refuse_out, OP=op)
+        below.bindings.update(refuse_out=_refuse_out, OPERATOR=op)
         outputs = ", ".join(parameter(a) for a in outs)
-        below.lines.insert(0, f"refuse_out(OP, [{arguments}{', ' if arguments else ''}{outputs}])")
+        below.lines.insert(0, f"refuse_out(OPERATOR, [{arguments}{', ' if arguments else ''}{outputs}])")
         return below
     written = _written(op)
     if written is not None:
         _guard_write(below, op)
     if not below.results:
         return below
-    below.bindings.update(mark_unknown=_mark_unknown, OP=op, WRITTEN=written is not None)
-    below.lines.append(f"mark_unknown(OP, [{arguments}], [{', '.join(below.results)}], WRITTEN)")
+    below.bindings.update(mark_unknown=_mark_unknown, OPERATOR=op, WRITTEN=written is not None)
+    below.lines.append(f"mark_unknown(OPERATOR, [{arguments}], [{', '.join(below.results)}], WRITTEN)")
     return below
 
 

@@ -1406,14 +1406,14 @@ def empty(*sizes_, size=None, dtype=None, layout=None, device=None, pin_memory=N
     if size.__class__ is list:
         size = tuple(size)
     if not are_ints(size) or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool or memory_format is not None:
-        return miss(empty_memory_format_op, (size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "memory_format": memory_format})
+        return miss(empty_memory_format_op, (size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "memory_format": memory_format}, empty)
     try:
         route = empty_memory_format_routes[state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(size, dtype, layout, device, pin_memory, memory_format)
-    return miss(empty_memory_format_op, (size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "memory_format": memory_format})
+    return miss(empty_memory_format_op, (size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "memory_format": memory_format}, empty)
 
 
 def empty_strided(size, stride, *, dtype=None, layout=None, device=None, pin_memory=None):
@@ -1422,14 +1422,14 @@ def empty_strided(size, stride, *, dtype=None, layout=None, device=None, pin_mem
     if stride.__class__ is list:
         stride = tuple(stride)
     if not are_ints(size) or not are_ints(stride) or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
-        return miss(empty_strided_op, (size, stride,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory})
+        return miss(empty_strided_op, (size, stride,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, empty_strided)
     try:
         route = empty_strided_routes[state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(size, stride, dtype, layout, device, pin_memory)
-    return miss(empty_strided_op, (size, stride,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory})
+    return miss(empty_strided_op, (size, stride,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, empty_strided)
 
 
 def zeros(*sizes_, size=None, dtype=None, layout=None, device=None, pin_memory=None):
@@ -1438,14 +1438,14 @@ def zeros(*sizes_, size=None, dtype=None, layout=None, device=None, pin_memory=N
     if size.__class__ is list:
         size = tuple(size)
     if not are_ints(size) or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
-        return miss(zeros_op, (size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory})
+        return miss(zeros_op, (size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, zeros)
     try:
         route = zeros_routes[state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(size, dtype, layout, device, pin_memory)
-    return miss(zeros_op, (size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory})
+    return miss(zeros_op, (size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, zeros)
 
 
 def ones(*sizes_, size=None, dtype=None, layout=None, device=None, pin_memory=None):
@@ -1454,64 +1454,64 @@ def ones(*sizes_, size=None, dtype=None, layout=None, device=None, pin_memory=No
     if size.__class__ is list:
         size = tuple(size)
     if not are_ints(size) or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
-        return miss(ones_op, (size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory})
+        return miss(ones_op, (size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, ones)
     try:
         route = ones_routes[state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(size, dtype, layout, device, pin_memory)
-    return miss(ones_op, (size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory})
+    return miss(ones_op, (size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, ones)
 
 
 def full(size, fill_value, *, dtype=None, layout=None, device=None, pin_memory=None):
     if size.__class__ is list:
         size = tuple(size)
     if not are_ints(size) or fill_value.__class__ is not int and fill_value.__class__ is not float or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
-        return miss(full_op, (size, fill_value,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory})
+        return miss(full_op, (size, fill_value,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, full)
     try:
         route = full_routes[state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(size, fill_value, dtype, layout, device, pin_memory)
-    return miss(full_op, (size, fill_value,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory})
+    return miss(full_op, (size, fill_value,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, full)
 
 
 def arange_default(end, *, dtype=None, layout=None, device=None, pin_memory=None):
     if end.__class__ is not int and end.__class__ is not float or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
-        return miss(arange_op, (end,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory})
+        return miss(arange_op, (end,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, arange)
     try:
         route = arange_routes[state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(end, dtype, layout, device, pin_memory)
-    return miss(arange_op, (end,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory})
+    return miss(arange_op, (end,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, arange)
 
 
 def arange_start(start, end, *, dtype=None, layout=None, device=None, pin_memory=None):
     if start.__class__ is not int and start.__class__ is not float or end.__class__ is not int and end.__class__ is not float or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
-        return miss(arange_start_op, (start, end,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory})
+        return miss(arange_start_op, (start, end,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, arange)
     try:
         route = arange_start_routes[state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(start, end, dtype, layout, device, pin_memory)
-    return miss(arange_start_op, (start, end,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory})
+    return miss(arange_start_op, (start, end,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, arange)
 
 
 def arange_start_step(start, end, step=1, *, dtype=None, layout=None, device=None, pin_memory=None):
     if start.__class__ is not int and start.__class__ is not float or end.__class__ is not int and end.__class__ is not float or step.__class__ is not int and step.__class__ is not float or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
-        return miss(arange_start_step_op, (start, end, step,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory})
+        return miss(arange_start_step_op, (start, end, step,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, arange)
     try:
         route = arange_start_step_routes[state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(start, end, step, dtype, layout, device, pin_memory)
-    return miss(arange_start_step_op, (start, end, step,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory})
+    return miss(arange_start_step_op, (start, end, step,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, arange)
 
 
 _arange_overloads = (
@@ -1535,110 +1535,110 @@ def arange(*args, **kwargs):
 
 def linspace(start, end, steps, *, dtype=None, layout=None, device=None, pin_memory=None):
     if start.__class__ is not int and start.__class__ is not float or end.__class__ is not int and end.__class__ is not float or steps.__class__ is not int or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
-        return miss(linspace_op, (start, end, steps,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory})
+        return miss(linspace_op, (start, end, steps,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, linspace)
     try:
         route = linspace_routes[state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(start, end, steps, dtype, layout, device, pin_memory)
-    return miss(linspace_op, (start, end, steps,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory})
+    return miss(linspace_op, (start, end, steps,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, linspace)
 
 
 def eye(n, *, dtype=None, layout=None, device=None, pin_memory=None):
     if n.__class__ is not int or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
-        return miss(eye_op, (n,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory})
+        return miss(eye_op, (n,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, eye)
     try:
         route = eye_routes[state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(n, dtype, layout, device, pin_memory)
-    return miss(eye_op, (n,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory})
+    return miss(eye_op, (n,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, eye)
 
 
 def scalar_tensor(s, *, dtype=None, layout=None, device=None, pin_memory=None):
     if s.__class__ is not int and s.__class__ is not float or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
-        return miss(scalar_tensor_op, (s,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory})
+        return miss(scalar_tensor_op, (s,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, scalar_tensor)
     try:
         route = scalar_tensor_routes[state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(s, dtype, layout, device, pin_memory)
-    return miss(scalar_tensor_op, (s,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory})
+    return miss(scalar_tensor_op, (s,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, scalar_tensor)
 
 
 def zeros_like(input, *, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None):
     if dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool or memory_format is not None:
-        return miss(zeros_like_op, (input,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "memory_format": memory_format})
+        return miss(zeros_like_op, (input,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "memory_format": memory_format}, zeros_like)
     try:
         route = zeros_like_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, dtype, layout, device, pin_memory, memory_format)
-    return miss(zeros_like_op, (input,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "memory_format": memory_format})
+    return miss(zeros_like_op, (input,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "memory_format": memory_format}, zeros_like)
 
 
 def ones_like(input, *, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None):
     if dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool or memory_format is not None:
-        return miss(ones_like_op, (input,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "memory_format": memory_format})
+        return miss(ones_like_op, (input,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "memory_format": memory_format}, ones_like)
     try:
         route = ones_like_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, dtype, layout, device, pin_memory, memory_format)
-    return miss(ones_like_op, (input,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "memory_format": memory_format})
+    return miss(ones_like_op, (input,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "memory_format": memory_format}, ones_like)
 
 
 def empty_like(input, *, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None):
     if dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool or memory_format is not None:
-        return miss(empty_like_op, (input,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "memory_format": memory_format})
+        return miss(empty_like_op, (input,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "memory_format": memory_format}, empty_like)
     try:
         route = empty_like_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, dtype, layout, device, pin_memory, memory_format)
-    return miss(empty_like_op, (input,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "memory_format": memory_format})
+    return miss(empty_like_op, (input,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "memory_format": memory_format}, empty_like)
 
 
 def full_like(input, fill_value, *, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None):
     if fill_value.__class__ is not int and fill_value.__class__ is not float or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool or memory_format is not None:
-        return miss(full_like_op, (input, fill_value,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "memory_format": memory_format})
+        return miss(full_like_op, (input, fill_value,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "memory_format": memory_format}, full_like)
     try:
         route = full_like_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, fill_value, dtype, layout, device, pin_memory, memory_format)
-    return miss(full_like_op, (input, fill_value,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "memory_format": memory_format})
+    return miss(full_like_op, (input, fill_value,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "memory_format": memory_format}, full_like)
 
 
 def rand_like(input, *, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None):
     if dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool or memory_format is not None:
-        return miss(rand_like_op, (input,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "memory_format": memory_format})
+        return miss(rand_like_op, (input,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "memory_format": memory_format}, rand_like)
     try:
         route = rand_like_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, dtype, layout, device, pin_memory, memory_format)
-    return miss(rand_like_op, (input,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "memory_format": memory_format})
+    return miss(rand_like_op, (input,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "memory_format": memory_format}, rand_like)
 
 
 def randn_like(input, *, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None):
     if dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool or memory_format is not None:
-        return miss(randn_like_op, (input,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "memory_format": memory_format})
+        return miss(randn_like_op, (input,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "memory_format": memory_format}, randn_like)
     try:
         route = randn_like_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, dtype, layout, device, pin_memory, memory_format)
-    return miss(randn_like_op, (input,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "memory_format": memory_format})
+    return miss(randn_like_op, (input,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "memory_format": memory_format}, randn_like)
 
 
 def new_zeros(input, *sizes_, size=None, dtype=None, layout=None, device=None, pin_memory=None):
@@ -1647,14 +1647,14 @@ def new_zeros(input, *sizes_, size=None, dtype=None, layout=None, device=None, p
     if size.__class__ is list:
         size = tuple(size)
     if not are_ints(size) or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
-        return miss(new_zeros_op, (input, size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory})
+        return miss(new_zeros_op, (input, size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, new_zeros)
     try:
         route = new_zeros_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, size, dtype, layout, device, pin_memory)
-    return miss(new_zeros_op, (input, size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory})
+    return miss(new_zeros_op, (input, size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, new_zeros)
 
 
 def new_ones(input, *sizes_, size=None, dtype=None, layout=None, device=None, pin_memory=None):
@@ -1663,28 +1663,28 @@ def new_ones(input, *sizes_, size=None, dtype=None, layout=None, device=None, pi
     if size.__class__ is list:
         size = tuple(size)
     if not are_ints(size) or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
-        return miss(new_ones_op, (input, size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory})
+        return miss(new_ones_op, (input, size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, new_ones)
     try:
         route = new_ones_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, size, dtype, layout, device, pin_memory)
-    return miss(new_ones_op, (input, size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory})
+    return miss(new_ones_op, (input, size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, new_ones)
 
 
 def new_full(input, size, fill_value, *, dtype=None, layout=None, device=None, pin_memory=None):
     if size.__class__ is list:
         size = tuple(size)
     if not are_ints(size) or fill_value.__class__ is not int and fill_value.__class__ is not float or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
-        return miss(new_full_op, (input, size, fill_value,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory})
+        return miss(new_full_op, (input, size, fill_value,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, new_full)
     try:
         route = new_full_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, size, fill_value, dtype, layout, device, pin_memory)
-    return miss(new_full_op, (input, size, fill_value,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory})
+    return miss(new_full_op, (input, size, fill_value,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, new_full)
 
 
 def new_empty(input, *sizes_, size=None, dtype=None, layout=None, device=None, pin_memory=None):
@@ -1693,14 +1693,14 @@ def new_empty(input, *sizes_, size=None, dtype=None, layout=None, device=None, p
     if size.__class__ is list:
         size = tuple(size)
     if not are_ints(size) or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
-        return miss(new_empty_op, (input, size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory})
+        return miss(new_empty_op, (input, size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, new_empty)
     try:
         route = new_empty_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, size, dtype, layout, device, pin_memory)
-    return miss(new_empty_op, (input, size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory})
+    return miss(new_empty_op, (input, size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, new_empty)
 
 
 def rand(*sizes_, size=None, dtype=None, layout=None, device=None, pin_memory=None):
@@ -1709,14 +1709,14 @@ def rand(*sizes_, size=None, dtype=None, layout=None, device=None, pin_memory=No
     if size.__class__ is list:
         size = tuple(size)
     if not are_ints(size) or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
-        return miss(rand_op, (size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory})
+        return miss(rand_op, (size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, rand)
     try:
         route = rand_routes[state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(size, dtype, layout, device, pin_memory)
-    return miss(rand_op, (size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory})
+    return miss(rand_op, (size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, rand)
 
 
 def randn(*sizes_, size=None, dtype=None, layout=None, device=None, pin_memory=None):
@@ -1725,42 +1725,42 @@ def randn(*sizes_, size=None, dtype=None, layout=None, device=None, pin_memory=N
     if size.__class__ is list:
         size = tuple(size)
     if not are_ints(size) or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
-        return miss(randn_op, (size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory})
+        return miss(randn_op, (size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, randn)
     try:
         route = randn_routes[state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(size, dtype, layout, device, pin_memory)
-    return miss(randn_op, (size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory})
+    return miss(randn_op, (size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, randn)
 
 
 def randint_default(high, size, *, dtype=dtype_default, layout=None, device=None, pin_memory=None):
     if size.__class__ is list:
         size = tuple(size)
     if high.__class__ is not int or not are_ints(size) or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
-        return miss(randint_op, (high, size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory})
+        return miss(randint_op, (high, size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, randint)
     try:
         route = randint_routes[state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(high, size, dtype, layout, device, pin_memory)
-    return miss(randint_op, (high, size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory})
+    return miss(randint_op, (high, size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, randint)
 
 
 def randint_low(low, high, size, *, dtype=dtype_default, layout=None, device=None, pin_memory=None):
     if size.__class__ is list:
         size = tuple(size)
     if low.__class__ is not int or high.__class__ is not int or not are_ints(size) or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
-        return miss(randint_low_op, (low, high, size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory})
+        return miss(randint_low_op, (low, high, size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, randint)
     try:
         route = randint_low_routes[state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(low, high, size, dtype, layout, device, pin_memory)
-    return miss(randint_low_op, (low, high, size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory})
+    return miss(randint_low_op, (low, high, size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, randint)
 
 
 _randint_overloads = (
@@ -1781,131 +1781,131 @@ def randint(*args, **kwargs):
 
 def randperm(n, *, dtype=dtype_default, layout=None, device=None, pin_memory=None):
     if n.__class__ is not int or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
-        return miss(randperm_op, (n,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory})
+        return miss(randperm_op, (n,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, randperm)
     try:
         route = randperm_routes[state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(n, dtype, layout, device, pin_memory)
-    return miss(randperm_op, (n,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory})
+    return miss(randperm_op, (n,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, randperm)
 
 
 def uniform_(input, from_=0.0, to=1.0, *, generator=None):
     if from_.__class__ is not float or to.__class__ is not float or generator is not None:
-        return miss(uniform__op, (input, from_, to,), {"generator": generator})
+        return miss(uniform__op, (input, from_, to,), {"generator": generator}, uniform_)
     try:
         route = uniform__routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, from_, to, generator)
-    return miss(uniform__op, (input, from_, to,), {"generator": generator})
+    return miss(uniform__op, (input, from_, to,), {"generator": generator}, uniform_)
 
 
 def normal_(input, mean=0.0, std=1.0, *, generator=None):
     if mean.__class__ is not float or std.__class__ is not float or generator is not None:
-        return miss(normal__op, (input, mean, std,), {"generator": generator})
+        return miss(normal__op, (input, mean, std,), {"generator": generator}, normal_)
     try:
         route = normal__routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, mean, std, generator)
-    return miss(normal__op, (input, mean, std,), {"generator": generator})
+    return miss(normal__op, (input, mean, std,), {"generator": generator}, normal_)
 
 
 def bernoulli_out(input, *, generator=None, out):
     if generator is not None:
-        return miss(bernoulli_out_op, (input,), {"generator": generator, "out": out})
+        return miss(bernoulli_out_op, (input,), {"generator": generator, "out": out}, bernoulli)
     try:
         route = bernoulli_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, generator, out)
-    return miss(bernoulli_out_op, (input,), {"generator": generator, "out": out})
+    return miss(bernoulli_out_op, (input,), {"generator": generator, "out": out}, bernoulli)
 
 
 def bernoulli(input, *, generator=None, out=None):
     if out is not None:
         return bernoulli_out(input, generator=generator, out=out)
     if generator is not None:
-        return miss(bernoulli_op, (input,), {"generator": generator})
+        return miss(bernoulli_op, (input,), {"generator": generator}, bernoulli)
     try:
         route = bernoulli_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, generator)
-    return miss(bernoulli_op, (input,), {"generator": generator})
+    return miss(bernoulli_op, (input,), {"generator": generator}, bernoulli)
 
 
 def bernoulli_(input, p=0.5, *, generator=None):
     if p.__class__ is not float or generator is not None:
-        return miss(bernoulli__float_op, (input, p,), {"generator": generator})
+        return miss(bernoulli__float_op, (input, p,), {"generator": generator}, bernoulli_)
     try:
         route = bernoulli__float_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, p, generator)
-    return miss(bernoulli__float_op, (input, p,), {"generator": generator})
+    return miss(bernoulli__float_op, (input, p,), {"generator": generator}, bernoulli_)
 
 
 def native_dropout(input, p, train):
     if p.__class__ is not float or train is not None and train.__class__ is not bool:
-        return miss(native_dropout_op, (input, p, train,), {})
+        return miss(native_dropout_op, (input, p, train,), {}, native_dropout)
     try:
         route = native_dropout_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, p, train)
-    return miss(native_dropout_op, (input, p, train,), {})
+    return miss(native_dropout_op, (input, p, train,), {}, native_dropout)
 
 
 def dropout(input, p, train):
     if p.__class__ is not float or train.__class__ is not bool:
-        return miss(dropout_op, (input, p, train,), {})
+        return miss(dropout_op, (input, p, train,), {}, dropout)
     try:
         route = dropout_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, p, train)
-    return miss(dropout_op, (input, p, train,), {})
+    return miss(dropout_op, (input, p, train,), {}, dropout)
 
 
 def multinomial_out(input, num_samples, replacement=False, *, generator=None, out):
     if num_samples.__class__ is not int or replacement.__class__ is not bool or generator is not None:
-        return miss(multinomial_out_op, (input, num_samples, replacement,), {"generator": generator, "out": out})
+        return miss(multinomial_out_op, (input, num_samples, replacement,), {"generator": generator, "out": out}, multinomial)
     try:
         route = multinomial_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, num_samples, replacement, generator, out)
-    return miss(multinomial_out_op, (input, num_samples, replacement,), {"generator": generator, "out": out})
+    return miss(multinomial_out_op, (input, num_samples, replacement,), {"generator": generator, "out": out}, multinomial)
 
 
 def multinomial(input, num_samples, replacement=False, *, generator=None, out=None):
     if out is not None:
         return multinomial_out(input, num_samples, replacement, generator=generator, out=out)
     if num_samples.__class__ is not int or replacement.__class__ is not bool or generator is not None:
-        return miss(multinomial_op, (input, num_samples, replacement,), {"generator": generator})
+        return miss(multinomial_op, (input, num_samples, replacement,), {"generator": generator}, multinomial)
     try:
         route = multinomial_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, num_samples, replacement, generator)
-    return miss(multinomial_op, (input, num_samples, replacement,), {"generator": generator})
+    return miss(multinomial_op, (input, num_samples, replacement,), {"generator": generator}, multinomial)
 
 
 def add_out(input, other, *, alpha=1, out):
     if alpha.__class__ is not int and alpha.__class__ is not float:
-        return miss(add_out_op, (input, other,), {"alpha": alpha, "out": out})
+        return miss(add_out_op, (input, other,), {"alpha": alpha, "out": out}, add)
     try:
         cls = other.__class__
         if cls in SCALAR_BITS:
@@ -1916,26 +1916,26 @@ def add_out(input, other, *, alpha=1, out):
         pass
     else:
         return route(input, other, alpha, out)
-    return miss(add_out_op, (input, other,), {"alpha": alpha, "out": out})
+    return miss(add_out_op, (input, other,), {"alpha": alpha, "out": out}, add)
 
 
 def add_Scalar_out(input, other, alpha=1, *, out):
     if other.__class__ is not int and other.__class__ is not float or alpha.__class__ is not int and alpha.__class__ is not float:
-        return miss(add_Scalar_out_op, (input, other, alpha,), {"out": out})
+        return miss(add_Scalar_out_op, (input, other, alpha,), {"out": out}, add)
     try:
         route = add_Scalar_out_routes[input._signature | out._signature | SCALAR_BITS[other.__class__] | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, other, alpha, out)
-    return miss(add_Scalar_out_op, (input, other, alpha,), {"out": out})
+    return miss(add_Scalar_out_op, (input, other, alpha,), {"out": out}, add)
 
 
 def add(input, other, *, alpha=1, out=None):
     if out is not None:
         return add_out(input, other, alpha=alpha, out=out)
     if alpha.__class__ is not int and alpha.__class__ is not float:
-        return miss(add_Tensor_op, (input, other,), {"alpha": alpha})
+        return miss(add_Tensor_op, (input, other,), {"alpha": alpha}, add)
     try:
         cls = other.__class__
         if cls in SCALAR_BITS:
@@ -1946,12 +1946,12 @@ def add(input, other, *, alpha=1, out=None):
         pass
     else:
         return route(input, other, alpha)
-    return miss(add_Tensor_op, (input, other,), {"alpha": alpha})
+    return miss(add_Tensor_op, (input, other,), {"alpha": alpha}, add)
 
 
 def add_(input, other, *, alpha=1):
     if alpha.__class__ is not int and alpha.__class__ is not float:
-        return miss(add__Tensor_op, (input, other,), {"alpha": alpha})
+        return miss(add__Tensor_op, (input, other,), {"alpha": alpha}, add_)
     try:
         cls = other.__class__
         if cls in SCALAR_BITS:
@@ -1962,12 +1962,12 @@ def add_(input, other, *, alpha=1):
         pass
     else:
         return route(input, other, alpha)
-    return miss(add__Tensor_op, (input, other,), {"alpha": alpha})
+    return miss(add__Tensor_op, (input, other,), {"alpha": alpha}, add_)
 
 
 def sub_out(input, other, *, alpha=1, out):
     if alpha.__class__ is not int and alpha.__class__ is not float:
-        return miss(sub_out_op, (input, other,), {"alpha": alpha, "out": out})
+        return miss(sub_out_op, (input, other,), {"alpha": alpha, "out": out}, sub)
     try:
         cls = other.__class__
         if cls in SCALAR_BITS:
@@ -1978,26 +1978,26 @@ def sub_out(input, other, *, alpha=1, out):
         pass
     else:
         return route(input, other, alpha, out)
-    return miss(sub_out_op, (input, other,), {"alpha": alpha, "out": out})
+    return miss(sub_out_op, (input, other,), {"alpha": alpha, "out": out}, sub)
 
 
 def sub_Scalar_out(input, other, alpha=1, *, out):
     if other.__class__ is not int and other.__class__ is not float or alpha.__class__ is not int and alpha.__class__ is not float:
-        return miss(sub_Scalar_out_op, (input, other, alpha,), {"out": out})
+        return miss(sub_Scalar_out_op, (input, other, alpha,), {"out": out}, sub)
     try:
         route = sub_Scalar_out_routes[input._signature | out._signature | SCALAR_BITS[other.__class__] | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, other, alpha, out)
-    return miss(sub_Scalar_out_op, (input, other, alpha,), {"out": out})
+    return miss(sub_Scalar_out_op, (input, other, alpha,), {"out": out}, sub)
 
 
 def sub(input, other, *, alpha=1, out=None):
     if out is not None:
         return sub_out(input, other, alpha=alpha, out=out)
     if alpha.__class__ is not int and alpha.__class__ is not float:
-        return miss(sub_Tensor_op, (input, other,), {"alpha": alpha})
+        return miss(sub_Tensor_op, (input, other,), {"alpha": alpha}, sub)
     try:
         cls = other.__class__
         if cls in SCALAR_BITS:
@@ -2008,12 +2008,12 @@ def sub(input, other, *, alpha=1, out=None):
         pass
     else:
         return route(input, other, alpha)
-    return miss(sub_Tensor_op, (input, other,), {"alpha": alpha})
+    return miss(sub_Tensor_op, (input, other,), {"alpha": alpha}, sub)
 
 
 def sub_(input, other, *, alpha=1):
     if alpha.__class__ is not int and alpha.__class__ is not float:
-        return miss(sub__Tensor_op, (input, other,), {"alpha": alpha})
+        return miss(sub__Tensor_op, (input, other,), {"alpha": alpha}, sub_)
     try:
         cls = other.__class__
         if cls in SCALAR_BITS:
@@ -2024,12 +2024,12 @@ def sub_(input, other, *, alpha=1):
         pass
     else:
         return route(input, other, alpha)
-    return miss(sub__Tensor_op, (input, other,), {"alpha": alpha})
+    return miss(sub__Tensor_op, (input, other,), {"alpha": alpha}, sub_)
 
 
 def rsub_Tensor_out(input, other, *, alpha=1, out):
     if alpha.__class__ is not int and alpha.__class__ is not float:
-        return miss(rsub_Tensor_out_op, (input, other,), {"alpha": alpha, "out": out})
+        return miss(rsub_Tensor_out_op, (input, other,), {"alpha": alpha, "out": out}, rsub)
     try:
         cls = other.__class__
         if cls in SCALAR_BITS:
@@ -2040,24 +2040,24 @@ def rsub_Tensor_out(input, other, *, alpha=1, out):
         pass
     else:
         return route(input, other, alpha, out)
-    return miss(rsub_Tensor_out_op, (input, other,), {"alpha": alpha, "out": out})
+    return miss(rsub_Tensor_out_op, (input, other,), {"alpha": alpha, "out": out}, rsub)
 
 
 def rsub_Scalar_out(input, other, alpha=1, *, out):
     if other.__class__ is not int and other.__class__ is not float or alpha.__class__ is not int and alpha.__class__ is not float:
-        return miss(rsub_Scalar_out_op, (input, other, alpha,), {"out": out})
+        return miss(rsub_Scalar_out_op, (input, other, alpha,), {"out": out}, rsub)
     try:
         route = rsub_Scalar_out_routes[input._signature | out._signature | SCALAR_BITS[other.__class__] | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, other, alpha, out)
-    return miss(rsub_Scalar_out_op, (input, other, alpha,), {"out": out})
+    return miss(rsub_Scalar_out_op, (input, other, alpha,), {"out": out}, rsub)
 
 
 def rsub_Tensor(input, other, *, alpha=1):
     if alpha.__class__ is not int and alpha.__class__ is not float:
-        return miss(rsub_Tensor_op, (input, other,), {"alpha": alpha})
+        return miss(rsub_Tensor_op, (input, other,), {"alpha": alpha}, rsub)
     try:
         cls = other.__class__
         if cls in SCALAR_BITS:
@@ -2068,19 +2068,19 @@ def rsub_Tensor(input, other, *, alpha=1):
         pass
     else:
         return route(input, other, alpha)
-    return miss(rsub_Tensor_op, (input, other,), {"alpha": alpha})
+    return miss(rsub_Tensor_op, (input, other,), {"alpha": alpha}, rsub)
 
 
 def rsub_Scalar(input, other, alpha=1):
     if other.__class__ is not int and other.__class__ is not float or alpha.__class__ is not int and alpha.__class__ is not float:
-        return miss(rsub_Scalar_op, (input, other, alpha,), {})
+        return miss(rsub_Scalar_op, (input, other, alpha,), {}, rsub)
     try:
         route = rsub_Scalar_routes[input._signature | SCALAR_BITS[other.__class__] | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, other, alpha)
-    return miss(rsub_Scalar_op, (input, other, alpha,), {})
+    return miss(rsub_Scalar_op, (input, other, alpha,), {}, rsub)
 
 
 _rsub_overloads = (
@@ -2113,19 +2113,19 @@ def mul_out(input, other, *, out):
         pass
     else:
         return route(input, other, out)
-    return miss(mul_out_op, (input, other,), {"out": out})
+    return miss(mul_out_op, (input, other,), {"out": out}, mul)
 
 
 def mul_Scalar_out(input, other, *, out):
     if other.__class__ is not int and other.__class__ is not float:
-        return miss(mul_Scalar_out_op, (input, other,), {"out": out})
+        return miss(mul_Scalar_out_op, (input, other,), {"out": out}, mul)
     try:
         route = mul_Scalar_out_routes[input._signature | out._signature | SCALAR_BITS[other.__class__] | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, other, out)
-    return miss(mul_Scalar_out_op, (input, other,), {"out": out})
+    return miss(mul_Scalar_out_op, (input, other,), {"out": out}, mul)
 
 
 def mul(input, other, *, out=None):
@@ -2141,7 +2141,7 @@ def mul(input, other, *, out=None):
         pass
     else:
         return route(input, other)
-    return miss(mul_Tensor_op, (input, other,), {})
+    return miss(mul_Tensor_op, (input, other,), {}, mul)
 
 
 def mul_(input, other):
@@ -2155,7 +2155,7 @@ def mul_(input, other):
         pass
     else:
         return route(input, other)
-    return miss(mul__Tensor_op, (input, other,), {})
+    return miss(mul__Tensor_op, (input, other,), {}, mul_)
 
 
 def div_out(input, other, *, out):
@@ -2169,24 +2169,24 @@ def div_out(input, other, *, out):
         pass
     else:
         return route(input, other, out)
-    return miss(div_out_op, (input, other,), {"out": out})
+    return miss(div_out_op, (input, other,), {"out": out}, div)
 
 
 def div_Scalar_out(input, other, *, out):
     if other.__class__ is not int and other.__class__ is not float:
-        return miss(div_Scalar_out_op, (input, other,), {"out": out})
+        return miss(div_Scalar_out_op, (input, other,), {"out": out}, div)
     try:
         route = div_Scalar_out_routes[input._signature | out._signature | SCALAR_BITS[other.__class__] | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, other, out)
-    return miss(div_Scalar_out_op, (input, other,), {"out": out})
+    return miss(div_Scalar_out_op, (input, other,), {"out": out}, div)
 
 
 def div_out_mode(input, other, *, rounding_mode, out):
     if rounding_mode is not None and rounding_mode.__class__ is not str:
-        return miss(div_out_mode_op, (input, other,), {"rounding_mode": rounding_mode, "out": out})
+        return miss(div_out_mode_op, (input, other,), {"rounding_mode": rounding_mode, "out": out}, div)
     try:
         cls = other.__class__
         if cls in SCALAR_BITS:
@@ -2197,19 +2197,19 @@ def div_out_mode(input, other, *, rounding_mode, out):
         pass
     else:
         return route(input, other, rounding_mode, out)
-    return miss(div_out_mode_op, (input, other,), {"rounding_mode": rounding_mode, "out": out})
+    return miss(div_out_mode_op, (input, other,), {"rounding_mode": rounding_mode, "out": out}, div)
 
 
 def div_Scalar_mode_out(input, other, *, rounding_mode, out):
     if other.__class__ is not int and other.__class__ is not float or rounding_mode is not None and rounding_mode.__class__ is not str:
-        return miss(div_Scalar_mode_out_op, (input, other,), {"rounding_mode": rounding_mode, "out": out})
+        return miss(div_Scalar_mode_out_op, (input, other,), {"rounding_mode": rounding_mode, "out": out}, div)
     try:
         route = div_Scalar_mode_out_routes[input._signature | out._signature | SCALAR_BITS[other.__class__] | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, other, rounding_mode, out)
-    return miss(div_Scalar_mode_out_op, (input, other,), {"rounding_mode": rounding_mode, "out": out})
+    return miss(div_Scalar_mode_out_op, (input, other,), {"rounding_mode": rounding_mode, "out": out}, div)
 
 
 def div_Tensor(input, other):
@@ -2223,24 +2223,24 @@ def div_Tensor(input, other):
         pass
     else:
         return route(input, other)
-    return miss(div_Tensor_op, (input, other,), {})
+    return miss(div_Tensor_op, (input, other,), {}, div)
 
 
 def div_Scalar(input, other):
     if other.__class__ is not int and other.__class__ is not float:
-        return miss(div_Scalar_op, (input, other,), {})
+        return miss(div_Scalar_op, (input, other,), {}, div)
     try:
         route = div_Scalar_routes[input._signature | SCALAR_BITS[other.__class__] | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, other)
-    return miss(div_Scalar_op, (input, other,), {})
+    return miss(div_Scalar_op, (input, other,), {}, div)
 
 
 def div_Tensor_mode(input, other, *, rounding_mode):
     if rounding_mode is not None and rounding_mode.__class__ is not str:
-        return miss(div_Tensor_mode_op, (input, other,), {"rounding_mode": rounding_mode})
+        return miss(div_Tensor_mode_op, (input, other,), {"rounding_mode": rounding_mode}, div)
     try:
         cls = other.__class__
         if cls in SCALAR_BITS:
@@ -2251,19 +2251,19 @@ def div_Tensor_mode(input, other, *, rounding_mode):
         pass
     else:
         return route(input, other, rounding_mode)
-    return miss(div_Tensor_mode_op, (input, other,), {"rounding_mode": rounding_mode})
+    return miss(div_Tensor_mode_op, (input, other,), {"rounding_mode": rounding_mode}, div)
 
 
 def div_Scalar_mode(input, other, *, rounding_mode):
     if other.__class__ is not int and other.__class__ is not float or rounding_mode is not None and rounding_mode.__class__ is not str:
-        return miss(div_Scalar_mode_op, (input, other,), {"rounding_mode": rounding_mode})
+        return miss(div_Scalar_mode_op, (input, other,), {"rounding_mode": rounding_mode}, div)
     try:
         route = div_Scalar_mode_routes[input._signature | SCALAR_BITS[other.__class__] | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, other, rounding_mode)
-    return miss(div_Scalar_mode_op, (input, other,), {"rounding_mode": rounding_mode})
+    return miss(div_Scalar_mode_op, (input, other,), {"rounding_mode": rounding_mode}, div)
 
 
 _div_overloads = (
@@ -2296,24 +2296,24 @@ def div__Tensor(input, other):
         pass
     else:
         return route(input, other)
-    return miss(div__Tensor_op, (input, other,), {})
+    return miss(div__Tensor_op, (input, other,), {}, div_)
 
 
 def div__Scalar(input, other):
     if other.__class__ is not int and other.__class__ is not float:
-        return miss(div__Scalar_op, (input, other,), {})
+        return miss(div__Scalar_op, (input, other,), {}, div_)
     try:
         route = div__Scalar_routes[input._signature | SCALAR_BITS[other.__class__] | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, other)
-    return miss(div__Scalar_op, (input, other,), {})
+    return miss(div__Scalar_op, (input, other,), {}, div_)
 
 
 def div__Tensor_mode(input, other, *, rounding_mode):
     if rounding_mode is not None and rounding_mode.__class__ is not str:
-        return miss(div__Tensor_mode_op, (input, other,), {"rounding_mode": rounding_mode})
+        return miss(div__Tensor_mode_op, (input, other,), {"rounding_mode": rounding_mode}, div_)
     try:
         cls = other.__class__
         if cls in SCALAR_BITS:
@@ -2324,19 +2324,19 @@ def div__Tensor_mode(input, other, *, rounding_mode):
         pass
     else:
         return route(input, other, rounding_mode)
-    return miss(div__Tensor_mode_op, (input, other,), {"rounding_mode": rounding_mode})
+    return miss(div__Tensor_mode_op, (input, other,), {"rounding_mode": rounding_mode}, div_)
 
 
 def div__Scalar_mode(input, other, *, rounding_mode):
     if other.__class__ is not int and other.__class__ is not float or rounding_mode is not None and rounding_mode.__class__ is not str:
-        return miss(div__Scalar_mode_op, (input, other,), {"rounding_mode": rounding_mode})
+        return miss(div__Scalar_mode_op, (input, other,), {"rounding_mode": rounding_mode}, div_)
     try:
         route = div__Scalar_mode_routes[input._signature | SCALAR_BITS[other.__class__] | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, other, rounding_mode)
-    return miss(div__Scalar_mode_op, (input, other,), {"rounding_mode": rounding_mode})
+    return miss(div__Scalar_mode_op, (input, other,), {"rounding_mode": rounding_mode}, div_)
 
 
 _div__overloads = (
@@ -2369,19 +2369,19 @@ def floor_divide_out(input, other, *, out):
         pass
     else:
         return route(input, other, out)
-    return miss(floor_divide_out_op, (input, other,), {"out": out})
+    return miss(floor_divide_out_op, (input, other,), {"out": out}, floor_divide)
 
 
 def floor_divide_Scalar_out(input, other, *, out):
     if other.__class__ is not int and other.__class__ is not float:
-        return miss(floor_divide_Scalar_out_op, (input, other,), {"out": out})
+        return miss(floor_divide_Scalar_out_op, (input, other,), {"out": out}, floor_divide)
     try:
         route = floor_divide_Scalar_out_routes[input._signature | out._signature | SCALAR_BITS[other.__class__] | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, other, out)
-    return miss(floor_divide_Scalar_out_op, (input, other,), {"out": out})
+    return miss(floor_divide_Scalar_out_op, (input, other,), {"out": out}, floor_divide)
 
 
 def floor_divide(input, other, *, out=None):
@@ -2397,7 +2397,7 @@ def floor_divide(input, other, *, out=None):
         pass
     else:
         return route(input, other)
-    return miss(floor_divide_op, (input, other,), {})
+    return miss(floor_divide_op, (input, other,), {}, floor_divide)
 
 
 def floor_divide_(input, other):
@@ -2411,7 +2411,7 @@ def floor_divide_(input, other):
         pass
     else:
         return route(input, other)
-    return miss(floor_divide__Tensor_op, (input, other,), {})
+    return miss(floor_divide__Tensor_op, (input, other,), {}, floor_divide_)
 
 
 def remainder_Tensor_out(input, other, *, out):
@@ -2425,19 +2425,19 @@ def remainder_Tensor_out(input, other, *, out):
         pass
     else:
         return route(input, other, out)
-    return miss(remainder_Tensor_out_op, (input, other,), {"out": out})
+    return miss(remainder_Tensor_out_op, (input, other,), {"out": out}, remainder)
 
 
 def remainder_Scalar_out(input, other, *, out):
     if other.__class__ is not int and other.__class__ is not float:
-        return miss(remainder_Scalar_out_op, (input, other,), {"out": out})
+        return miss(remainder_Scalar_out_op, (input, other,), {"out": out}, remainder)
     try:
         route = remainder_Scalar_out_routes[input._signature | out._signature | SCALAR_BITS[other.__class__] | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, other, out)
-    return miss(remainder_Scalar_out_op, (input, other,), {"out": out})
+    return miss(remainder_Scalar_out_op, (input, other,), {"out": out}, remainder)
 
 
 def remainder_Tensor(input, other):
@@ -2451,19 +2451,19 @@ def remainder_Tensor(input, other):
         pass
     else:
         return route(input, other)
-    return miss(remainder_Tensor_op, (input, other,), {})
+    return miss(remainder_Tensor_op, (input, other,), {}, remainder)
 
 
 def remainder_Scalar(input, other):
     if other.__class__ is not int and other.__class__ is not float:
-        return miss(remainder_Scalar_op, (input, other,), {})
+        return miss(remainder_Scalar_op, (input, other,), {}, remainder)
     try:
         route = remainder_Scalar_routes[input._signature | SCALAR_BITS[other.__class__] | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, other)
-    return miss(remainder_Scalar_op, (input, other,), {})
+    return miss(remainder_Scalar_op, (input, other,), {}, remainder)
 
 
 _remainder_overloads = (
@@ -2494,19 +2494,19 @@ def remainder__Tensor(input, other):
         pass
     else:
         return route(input, other)
-    return miss(remainder__Tensor_op, (input, other,), {})
+    return miss(remainder__Tensor_op, (input, other,), {}, remainder_)
 
 
 def remainder__Scalar(input, other):
     if other.__class__ is not int and other.__class__ is not float:
-        return miss(remainder__Scalar_op, (input, other,), {})
+        return miss(remainder__Scalar_op, (input, other,), {}, remainder_)
     try:
         route = remainder__Scalar_routes[input._signature | SCALAR_BITS[other.__class__] | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, other)
-    return miss(remainder__Scalar_op, (input, other,), {})
+    return miss(remainder__Scalar_op, (input, other,), {}, remainder_)
 
 
 _remainder__overloads = (
@@ -2537,19 +2537,19 @@ def fmod_Tensor_out(input, other, *, out):
         pass
     else:
         return route(input, other, out)
-    return miss(fmod_Tensor_out_op, (input, other,), {"out": out})
+    return miss(fmod_Tensor_out_op, (input, other,), {"out": out}, fmod)
 
 
 def fmod_Scalar_out(input, other, *, out):
     if other.__class__ is not int and other.__class__ is not float:
-        return miss(fmod_Scalar_out_op, (input, other,), {"out": out})
+        return miss(fmod_Scalar_out_op, (input, other,), {"out": out}, fmod)
     try:
         route = fmod_Scalar_out_routes[input._signature | out._signature | SCALAR_BITS[other.__class__] | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, other, out)
-    return miss(fmod_Scalar_out_op, (input, other,), {"out": out})
+    return miss(fmod_Scalar_out_op, (input, other,), {"out": out}, fmod)
 
 
 def fmod_Tensor(input, other):
@@ -2563,19 +2563,19 @@ def fmod_Tensor(input, other):
         pass
     else:
         return route(input, other)
-    return miss(fmod_Tensor_op, (input, other,), {})
+    return miss(fmod_Tensor_op, (input, other,), {}, fmod)
 
 
 def fmod_Scalar(input, other):
     if other.__class__ is not int and other.__class__ is not float:
-        return miss(fmod_Scalar_op, (input, other,), {})
+        return miss(fmod_Scalar_op, (input, other,), {}, fmod)
     try:
         route = fmod_Scalar_routes[input._signature | SCALAR_BITS[other.__class__] | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, other)
-    return miss(fmod_Scalar_op, (input, other,), {})
+    return miss(fmod_Scalar_op, (input, other,), {}, fmod)
 
 
 _fmod_overloads = (
@@ -2606,19 +2606,19 @@ def fmod__Tensor(input, other):
         pass
     else:
         return route(input, other)
-    return miss(fmod__Tensor_op, (input, other,), {})
+    return miss(fmod__Tensor_op, (input, other,), {}, fmod_)
 
 
 def fmod__Scalar(input, other):
     if other.__class__ is not int and other.__class__ is not float:
-        return miss(fmod__Scalar_op, (input, other,), {})
+        return miss(fmod__Scalar_op, (input, other,), {}, fmod_)
     try:
         route = fmod__Scalar_routes[input._signature | SCALAR_BITS[other.__class__] | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, other)
-    return miss(fmod__Scalar_op, (input, other,), {})
+    return miss(fmod__Scalar_op, (input, other,), {}, fmod_)
 
 
 _fmod__overloads = (
@@ -2649,31 +2649,31 @@ def pow_Tensor_Tensor_out(input, exponent, *, out):
         pass
     else:
         return route(input, exponent, out)
-    return miss(pow_Tensor_Tensor_out_op, (input, exponent,), {"out": out})
+    return miss(pow_Tensor_Tensor_out_op, (input, exponent,), {"out": out}, pow)
 
 
 def pow_Tensor_Scalar_out(input, exponent, *, out):
     if exponent.__class__ is not int and exponent.__class__ is not float:
-        return miss(pow_Tensor_Scalar_out_op, (input, exponent,), {"out": out})
+        return miss(pow_Tensor_Scalar_out_op, (input, exponent,), {"out": out}, pow)
     try:
         route = pow_Tensor_Scalar_out_routes[input._signature | out._signature | SCALAR_BITS[exponent.__class__] | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, exponent, out)
-    return miss(pow_Tensor_Scalar_out_op, (input, exponent,), {"out": out})
+    return miss(pow_Tensor_Scalar_out_op, (input, exponent,), {"out": out}, pow)
 
 
 def pow_Scalar_out(input, exponent, *, out):
     if input.__class__ is not int and input.__class__ is not float:
-        return miss(pow_Scalar_out_op, (input, exponent,), {"out": out})
+        return miss(pow_Scalar_out_op, (input, exponent,), {"out": out}, pow)
     try:
         route = pow_Scalar_out_routes[exponent._signature | out._signature | SCALAR_BITS[input.__class__] | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, exponent, out)
-    return miss(pow_Scalar_out_op, (input, exponent,), {"out": out})
+    return miss(pow_Scalar_out_op, (input, exponent,), {"out": out}, pow)
 
 
 def pow_Tensor_Tensor(input, exponent):
@@ -2687,31 +2687,31 @@ def pow_Tensor_Tensor(input, exponent):
         pass
     else:
         return route(input, exponent)
-    return miss(pow_Tensor_Tensor_op, (input, exponent,), {})
+    return miss(pow_Tensor_Tensor_op, (input, exponent,), {}, pow)
 
 
 def pow_Tensor_Scalar(input, exponent):
     if exponent.__class__ is not int and exponent.__class__ is not float:
-        return miss(pow_Tensor_Scalar_op, (input, exponent,), {})
+        return miss(pow_Tensor_Scalar_op, (input, exponent,), {}, pow)
     try:
         route = pow_Tensor_Scalar_routes[input._signature | SCALAR_BITS[exponent.__class__] | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, exponent)
-    return miss(pow_Tensor_Scalar_op, (input, exponent,), {})
+    return miss(pow_Tensor_Scalar_op, (input, exponent,), {}, pow)
 
 
 def pow_Scalar(input, exponent):
     if input.__class__ is not int and input.__class__ is not float:
-        return miss(pow_Scalar_op, (input, exponent,), {})
+        return miss(pow_Scalar_op, (input, exponent,), {}, pow)
     try:
         route = pow_Scalar_routes[exponent._signature | SCALAR_BITS[input.__class__] | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, exponent)
-    return miss(pow_Scalar_op, (input, exponent,), {})
+    return miss(pow_Scalar_op, (input, exponent,), {}, pow)
 
 
 _pow_overloads = (
@@ -2745,19 +2745,19 @@ def pow__Tensor(input, exponent):
         pass
     else:
         return route(input, exponent)
-    return miss(pow__Tensor_op, (input, exponent,), {})
+    return miss(pow__Tensor_op, (input, exponent,), {}, pow_)
 
 
 def pow__Scalar(input, exponent):
     if exponent.__class__ is not int and exponent.__class__ is not float:
-        return miss(pow__Scalar_op, (input, exponent,), {})
+        return miss(pow__Scalar_op, (input, exponent,), {}, pow_)
     try:
         route = pow__Scalar_routes[input._signature | SCALAR_BITS[exponent.__class__] | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, exponent)
-    return miss(pow__Scalar_op, (input, exponent,), {})
+    return miss(pow__Scalar_op, (input, exponent,), {}, pow_)
 
 
 _pow__overloads = (
@@ -2779,26 +2779,26 @@ def pow_(*args, **kwargs):
 
 def subtract_Tensor(input, other, *, alpha=1):
     if alpha.__class__ is not int and alpha.__class__ is not float:
-        return miss(subtract_Tensor_op, (input, other,), {"alpha": alpha})
+        return miss(subtract_Tensor_op, (input, other,), {"alpha": alpha}, subtract)
     try:
         route = subtract_Tensor_routes[input._signature | other._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, other, alpha)
-    return miss(subtract_Tensor_op, (input, other,), {"alpha": alpha})
+    return miss(subtract_Tensor_op, (input, other,), {"alpha": alpha}, subtract)
 
 
 def subtract_Scalar(input, other, alpha=1):
     if other.__class__ is not int and other.__class__ is not float or alpha.__class__ is not int and alpha.__class__ is not float:
-        return miss(subtract_Scalar_op, (input, other, alpha,), {})
+        return miss(subtract_Scalar_op, (input, other, alpha,), {}, subtract)
     try:
         route = subtract_Scalar_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, other, alpha)
-    return miss(subtract_Scalar_op, (input, other, alpha,), {})
+    return miss(subtract_Scalar_op, (input, other, alpha,), {}, subtract)
 
 
 _subtract_overloads = (
@@ -2822,26 +2822,26 @@ def subtract(*args, **kwargs):
 
 def subtract__Tensor(input, other, *, alpha=1):
     if alpha.__class__ is not int and alpha.__class__ is not float:
-        return miss(subtract__Tensor_op, (input, other,), {"alpha": alpha})
+        return miss(subtract__Tensor_op, (input, other,), {"alpha": alpha}, subtract_)
     try:
         route = subtract__Tensor_routes[input._signature | other._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, other, alpha)
-    return miss(subtract__Tensor_op, (input, other,), {"alpha": alpha})
+    return miss(subtract__Tensor_op, (input, other,), {"alpha": alpha}, subtract_)
 
 
 def subtract__Scalar(input, other, alpha=1):
     if other.__class__ is not int and other.__class__ is not float or alpha.__class__ is not int and alpha.__class__ is not float:
-        return miss(subtract__Scalar_op, (input, other, alpha,), {})
+        return miss(subtract__Scalar_op, (input, other, alpha,), {}, subtract_)
     try:
         route = subtract__Scalar_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, other, alpha)
-    return miss(subtract__Scalar_op, (input, other, alpha,), {})
+    return miss(subtract__Scalar_op, (input, other, alpha,), {}, subtract_)
 
 
 _subtract__overloads = (
@@ -2870,19 +2870,19 @@ def multiply_Tensor(input, other):
         pass
     else:
         return route(input, other)
-    return miss(multiply_Tensor_op, (input, other,), {})
+    return miss(multiply_Tensor_op, (input, other,), {}, multiply)
 
 
 def multiply_Scalar(input, other):
     if other.__class__ is not int and other.__class__ is not float:
-        return miss(multiply_Scalar_op, (input, other,), {})
+        return miss(multiply_Scalar_op, (input, other,), {}, multiply)
     try:
         route = multiply_Scalar_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, other)
-    return miss(multiply_Scalar_op, (input, other,), {})
+    return miss(multiply_Scalar_op, (input, other,), {}, multiply)
 
 
 _multiply_overloads = (
@@ -2909,19 +2909,19 @@ def multiply__Tensor(input, other):
         pass
     else:
         return route(input, other)
-    return miss(multiply__Tensor_op, (input, other,), {})
+    return miss(multiply__Tensor_op, (input, other,), {}, multiply_)
 
 
 def multiply__Scalar(input, other):
     if other.__class__ is not int and other.__class__ is not float:
-        return miss(multiply__Scalar_op, (input, other,), {})
+        return miss(multiply__Scalar_op, (input, other,), {}, multiply_)
     try:
         route = multiply__Scalar_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, other)
-    return miss(multiply__Scalar_op, (input, other,), {})
+    return miss(multiply__Scalar_op, (input, other,), {}, multiply_)
 
 
 _multiply__overloads = (
@@ -2948,43 +2948,43 @@ def divide_Tensor(input, other):
         pass
     else:
         return route(input, other)
-    return miss(divide_Tensor_op, (input, other,), {})
+    return miss(divide_Tensor_op, (input, other,), {}, divide)
 
 
 def divide_Scalar(input, other):
     if other.__class__ is not int and other.__class__ is not float:
-        return miss(divide_Scalar_op, (input, other,), {})
+        return miss(divide_Scalar_op, (input, other,), {}, divide)
     try:
         route = divide_Scalar_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, other)
-    return miss(divide_Scalar_op, (input, other,), {})
+    return miss(divide_Scalar_op, (input, other,), {}, divide)
 
 
 def divide_Tensor_mode(input, other, *, rounding_mode):
     if rounding_mode is not None and rounding_mode.__class__ is not str:
-        return miss(divide_Tensor_mode_op, (input, other,), {"rounding_mode": rounding_mode})
+        return miss(divide_Tensor_mode_op, (input, other,), {"rounding_mode": rounding_mode}, divide)
     try:
         route = divide_Tensor_mode_routes[input._signature | other._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, other, rounding_mode)
-    return miss(divide_Tensor_mode_op, (input, other,), {"rounding_mode": rounding_mode})
+    return miss(divide_Tensor_mode_op, (input, other,), {"rounding_mode": rounding_mode}, divide)
 
 
 def divide_Scalar_mode(input, other, *, rounding_mode):
     if other.__class__ is not int and other.__class__ is not float or rounding_mode is not None and rounding_mode.__class__ is not str:
-        return miss(divide_Scalar_mode_op, (input, other,), {"rounding_mode": rounding_mode})
+        return miss(divide_Scalar_mode_op, (input, other,), {"rounding_mode": rounding_mode}, divide)
     try:
         route = divide_Scalar_mode_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, other, rounding_mode)
-    return miss(divide_Scalar_mode_op, (input, other,), {"rounding_mode": rounding_mode})
+    return miss(divide_Scalar_mode_op, (input, other,), {"rounding_mode": rounding_mode}, divide)
 
 
 _divide_overloads = (
@@ -3013,43 +3013,43 @@ def divide__Tensor(input, other):
         pass
     else:
         return route(input, other)
-    return miss(divide__Tensor_op, (input, other,), {})
+    return miss(divide__Tensor_op, (input, other,), {}, divide_)
 
 
 def divide__Scalar(input, other):
     if other.__class__ is not int and other.__class__ is not float:
-        return miss(divide__Scalar_op, (input, other,), {})
+        return miss(divide__Scalar_op, (input, other,), {}, divide_)
     try:
         route = divide__Scalar_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, other)
-    return miss(divide__Scalar_op, (input, other,), {})
+    return miss(divide__Scalar_op, (input, other,), {}, divide_)
 
 
 def divide__Tensor_mode(input, other, *, rounding_mode):
     if rounding_mode is not None and rounding_mode.__class__ is not str:
-        return miss(divide__Tensor_mode_op, (input, other,), {"rounding_mode": rounding_mode})
+        return miss(divide__Tensor_mode_op, (input, other,), {"rounding_mode": rounding_mode}, divide_)
     try:
         route = divide__Tensor_mode_routes[input._signature | other._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, other, rounding_mode)
-    return miss(divide__Tensor_mode_op, (input, other,), {"rounding_mode": rounding_mode})
+    return miss(divide__Tensor_mode_op, (input, other,), {"rounding_mode": rounding_mode}, divide_)
 
 
 def divide__Scalar_mode(input, other, *, rounding_mode):
     if other.__class__ is not int and other.__class__ is not float or rounding_mode is not None and rounding_mode.__class__ is not str:
-        return miss(divide__Scalar_mode_op, (input, other,), {"rounding_mode": rounding_mode})
+        return miss(divide__Scalar_mode_op, (input, other,), {"rounding_mode": rounding_mode}, divide_)
     try:
         route = divide__Scalar_mode_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, other, rounding_mode)
-    return miss(divide__Scalar_mode_op, (input, other,), {"rounding_mode": rounding_mode})
+    return miss(divide__Scalar_mode_op, (input, other,), {"rounding_mode": rounding_mode}, divide_)
 
 
 _divide__overloads = (
@@ -3078,19 +3078,19 @@ def true_divide_Tensor(input, other):
         pass
     else:
         return route(input, other)
-    return miss(true_divide_Tensor_op, (input, other,), {})
+    return miss(true_divide_Tensor_op, (input, other,), {}, true_divide)
 
 
 def true_divide_Scalar(input, other):
     if other.__class__ is not int and other.__class__ is not float:
-        return miss(true_divide_Scalar_op, (input, other,), {})
+        return miss(true_divide_Scalar_op, (input, other,), {}, true_divide)
     try:
         route = true_divide_Scalar_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, other)
-    return miss(true_divide_Scalar_op, (input, other,), {})
+    return miss(true_divide_Scalar_op, (input, other,), {}, true_divide)
 
 
 _true_divide_overloads = (
@@ -3117,19 +3117,19 @@ def true_divide__Tensor(input, other):
         pass
     else:
         return route(input, other)
-    return miss(true_divide__Tensor_op, (input, other,), {})
+    return miss(true_divide__Tensor_op, (input, other,), {}, true_divide_)
 
 
 def true_divide__Scalar(input, other):
     if other.__class__ is not int and other.__class__ is not float:
-        return miss(true_divide__Scalar_op, (input, other,), {})
+        return miss(true_divide__Scalar_op, (input, other,), {}, true_divide_)
     try:
         route = true_divide__Scalar_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, other)
-    return miss(true_divide__Scalar_op, (input, other,), {})
+    return miss(true_divide__Scalar_op, (input, other,), {}, true_divide_)
 
 
 _true_divide__overloads = (
@@ -3156,7 +3156,7 @@ def negative(input):
         pass
     else:
         return route(input)
-    return miss(negative_op, (input,), {})
+    return miss(negative_op, (input,), {}, negative)
 
 
 def negative_(input):
@@ -3166,7 +3166,7 @@ def negative_(input):
         pass
     else:
         return route(input)
-    return miss(negative__op, (input,), {})
+    return miss(negative__op, (input,), {}, negative_)
 
 
 def absolute(input):
@@ -3176,7 +3176,7 @@ def absolute(input):
         pass
     else:
         return route(input)
-    return miss(absolute_op, (input,), {})
+    return miss(absolute_op, (input,), {}, absolute)
 
 
 def absolute_(input):
@@ -3186,7 +3186,7 @@ def absolute_(input):
         pass
     else:
         return route(input)
-    return miss(absolute__op, (input,), {})
+    return miss(absolute__op, (input,), {}, absolute_)
 
 
 def neg_out(input, *, out):
@@ -3196,7 +3196,7 @@ def neg_out(input, *, out):
         pass
     else:
         return route(input, out)
-    return miss(neg_out_op, (input,), {"out": out})
+    return miss(neg_out_op, (input,), {"out": out}, neg)
 
 
 def neg(input, *, out=None):
@@ -3208,7 +3208,7 @@ def neg(input, *, out=None):
         pass
     else:
         return route(input)
-    return miss(neg_op, (input,), {})
+    return miss(neg_op, (input,), {}, neg)
 
 
 def neg_(input):
@@ -3218,7 +3218,7 @@ def neg_(input):
         pass
     else:
         return route(input)
-    return miss(neg__op, (input,), {})
+    return miss(neg__op, (input,), {}, neg_)
 
 
 def positive(input):
@@ -3228,7 +3228,7 @@ def positive(input):
         pass
     else:
         return route(input)
-    return miss(positive_op, (input,), {})
+    return miss(positive_op, (input,), {}, positive)
 
 
 def abs_out(input, *, out):
@@ -3238,7 +3238,7 @@ def abs_out(input, *, out):
         pass
     else:
         return route(input, out)
-    return miss(abs_out_op, (input,), {"out": out})
+    return miss(abs_out_op, (input,), {"out": out}, abs)
 
 
 def abs(input, *, out=None):
@@ -3250,7 +3250,7 @@ def abs(input, *, out=None):
         pass
     else:
         return route(input)
-    return miss(abs_op, (input,), {})
+    return miss(abs_op, (input,), {}, abs)
 
 
 def abs_(input):
@@ -3260,7 +3260,7 @@ def abs_(input):
         pass
     else:
         return route(input)
-    return miss(abs__op, (input,), {})
+    return miss(abs__op, (input,), {}, abs_)
 
 
 def sign_out(input, *, out):
@@ -3270,7 +3270,7 @@ def sign_out(input, *, out):
         pass
     else:
         return route(input, out)
-    return miss(sign_out_op, (input,), {"out": out})
+    return miss(sign_out_op, (input,), {"out": out}, sign)
 
 
 def sign(input, *, out=None):
@@ -3282,7 +3282,7 @@ def sign(input, *, out=None):
         pass
     else:
         return route(input)
-    return miss(sign_op, (input,), {})
+    return miss(sign_op, (input,), {}, sign)
 
 
 def sign_(input):
@@ -3292,7 +3292,7 @@ def sign_(input):
         pass
     else:
         return route(input)
-    return miss(sign__op, (input,), {})
+    return miss(sign__op, (input,), {}, sign_)
 
 
 def sgn_out(input, *, out):
@@ -3302,7 +3302,7 @@ def sgn_out(input, *, out):
         pass
     else:
         return route(input, out)
-    return miss(sgn_out_op, (input,), {"out": out})
+    return miss(sgn_out_op, (input,), {"out": out}, sgn)
 
 
 def sgn(input, *, out=None):
@@ -3314,7 +3314,7 @@ def sgn(input, *, out=None):
         pass
     else:
         return route(input)
-    return miss(sgn_op, (input,), {})
+    return miss(sgn_op, (input,), {}, sgn)
 
 
 def sgn_(input):
@@ -3324,7 +3324,7 @@ def sgn_(input):
         pass
     else:
         return route(input)
-    return miss(sgn__op, (input,), {})
+    return miss(sgn__op, (input,), {}, sgn_)
 
 
 def reciprocal_out(input, *, out):
@@ -3334,7 +3334,7 @@ def reciprocal_out(input, *, out):
         pass
     else:
         return route(input, out)
-    return miss(reciprocal_out_op, (input,), {"out": out})
+    return miss(reciprocal_out_op, (input,), {"out": out}, reciprocal)
 
 
 def reciprocal(input, *, out=None):
@@ -3346,7 +3346,7 @@ def reciprocal(input, *, out=None):
         pass
     else:
         return route(input)
-    return miss(reciprocal_op, (input,), {})
+    return miss(reciprocal_op, (input,), {}, reciprocal)
 
 
 def reciprocal_(input):
@@ -3356,7 +3356,7 @@ def reciprocal_(input):
         pass
     else:
         return route(input)
-    return miss(reciprocal__op, (input,), {})
+    return miss(reciprocal__op, (input,), {}, reciprocal_)
 
 
 def sqrt_out(input, *, out):
@@ -3366,7 +3366,7 @@ def sqrt_out(input, *, out):
         pass
     else:
         return route(input, out)
-    return miss(sqrt_out_op, (input,), {"out": out})
+    return miss(sqrt_out_op, (input,), {"out": out}, sqrt)
 
 
 def sqrt(input, *, out=None):
@@ -3378,7 +3378,7 @@ def sqrt(input, *, out=None):
         pass
     else:
         return route(input)
-    return miss(sqrt_op, (input,), {})
+    return miss(sqrt_op, (input,), {}, sqrt)
 
 
 def sqrt_(input):
@@ -3388,7 +3388,7 @@ def sqrt_(input):
         pass
     else:
         return route(input)
-    return miss(sqrt__op, (input,), {})
+    return miss(sqrt__op, (input,), {}, sqrt_)
 
 
 def rsqrt_out(input, *, out):
@@ -3398,7 +3398,7 @@ def rsqrt_out(input, *, out):
         pass
     else:
         return route(input, out)
-    return miss(rsqrt_out_op, (input,), {"out": out})
+    return miss(rsqrt_out_op, (input,), {"out": out}, rsqrt)
 
 
 def rsqrt(input, *, out=None):
@@ -3410,7 +3410,7 @@ def rsqrt(input, *, out=None):
         pass
     else:
         return route(input)
-    return miss(rsqrt_op, (input,), {})
+    return miss(rsqrt_op, (input,), {}, rsqrt)
 
 
 def rsqrt_(input):
@@ -3420,7 +3420,7 @@ def rsqrt_(input):
         pass
     else:
         return route(input)
-    return miss(rsqrt__op, (input,), {})
+    return miss(rsqrt__op, (input,), {}, rsqrt_)
 
 
 def square(input):
@@ -3430,7 +3430,7 @@ def square(input):
         pass
     else:
         return route(input)
-    return miss(square_op, (input,), {})
+    return miss(square_op, (input,), {}, square)
 
 
 def square_(input):
@@ -3440,7 +3440,7 @@ def square_(input):
         pass
     else:
         return route(input)
-    return miss(square__op, (input,), {})
+    return miss(square__op, (input,), {}, square_)
 
 
 def exp_out(input, *, out):
@@ -3450,7 +3450,7 @@ def exp_out(input, *, out):
         pass
     else:
         return route(input, out)
-    return miss(exp_out_op, (input,), {"out": out})
+    return miss(exp_out_op, (input,), {"out": out}, exp)
 
 
 def exp(input, *, out=None):
@@ -3462,7 +3462,7 @@ def exp(input, *, out=None):
         pass
     else:
         return route(input)
-    return miss(exp_op, (input,), {})
+    return miss(exp_op, (input,), {}, exp)
 
 
 def exp_(input):
@@ -3472,7 +3472,7 @@ def exp_(input):
         pass
     else:
         return route(input)
-    return miss(exp__op, (input,), {})
+    return miss(exp__op, (input,), {}, exp_)
 
 
 def exp2_out(input, *, out):
@@ -3482,7 +3482,7 @@ def exp2_out(input, *, out):
         pass
     else:
         return route(input, out)
-    return miss(exp2_out_op, (input,), {"out": out})
+    return miss(exp2_out_op, (input,), {"out": out}, exp2)
 
 
 def exp2(input, *, out=None):
@@ -3494,7 +3494,7 @@ def exp2(input, *, out=None):
         pass
     else:
         return route(input)
-    return miss(exp2_op, (input,), {})
+    return miss(exp2_op, (input,), {}, exp2)
 
 
 def exp2_(input):
@@ -3504,7 +3504,7 @@ def exp2_(input):
         pass
     else:
         return route(input)
-    return miss(exp2__op, (input,), {})
+    return miss(exp2__op, (input,), {}, exp2_)
 
 
 def expm1_out(input, *, out):
@@ -3514,7 +3514,7 @@ def expm1_out(input, *, out):
         pass
     else:
         return route(input, out)
-    return miss(expm1_out_op, (input,), {"out": out})
+    return miss(expm1_out_op, (input,), {"out": out}, expm1)
 
 
 def expm1(input, *, out=None):
@@ -3526,7 +3526,7 @@ def expm1(input, *, out=None):
         pass
     else:
         return route(input)
-    return miss(expm1_op, (input,), {})
+    return miss(expm1_op, (input,), {}, expm1)
 
 
 def expm1_(input):
@@ -3536,7 +3536,7 @@ def expm1_(input):
         pass
     else:
         return route(input)
-    return miss(expm1__op, (input,), {})
+    return miss(expm1__op, (input,), {}, expm1_)
 
 
 def log_out(input, *, out):
@@ -3546,7 +3546,7 @@ def log_out(input, *, out):
         pass
     else:
         return route(input, out)
-    return miss(log_out_op, (input,), {"out": out})
+    return miss(log_out_op, (input,), {"out": out}, log)
 
 
 def log(input, *, out=None):
@@ -3558,7 +3558,7 @@ def log(input, *, out=None):
         pass
     else:
         return route(input)
-    return miss(log_op, (input,), {})
+    return miss(log_op, (input,), {}, log)
 
 
 def log_(input):
@@ -3568,7 +3568,7 @@ def log_(input):
         pass
     else:
         return route(input)
-    return miss(log__op, (input,), {})
+    return miss(log__op, (input,), {}, log_)
 
 
 def log2_out(input, *, out):
@@ -3578,7 +3578,7 @@ def log2_out(input, *, out):
         pass
     else:
         return route(input, out)
-    return miss(log2_out_op, (input,), {"out": out})
+    return miss(log2_out_op, (input,), {"out": out}, log2)
 
 
 def log2(input, *, out=None):
@@ -3590,7 +3590,7 @@ def log2(input, *, out=None):
         pass
     else:
         return route(input)
-    return miss(log2_op, (input,), {})
+    return miss(log2_op, (input,), {}, log2)
 
 
 def log2_(input):
@@ -3600,7 +3600,7 @@ def log2_(input):
         pass
     else:
         return route(input)
-    return miss(log2__op, (input,), {})
+    return miss(log2__op, (input,), {}, log2_)
 
 
 def log10_out(input, *, out):
@@ -3610,7 +3610,7 @@ def log10_out(input, *, out):
         pass
     else:
         return route(input, out)
-    return miss(log10_out_op, (input,), {"out": out})
+    return miss(log10_out_op, (input,), {"out": out}, log10)
 
 
 def log10(input, *, out=None):
@@ -3622,7 +3622,7 @@ def log10(input, *, out=None):
         pass
     else:
         return route(input)
-    return miss(log10_op, (input,), {})
+    return miss(log10_op, (input,), {}, log10)
 
 
 def log10_(input):
@@ -3632,7 +3632,7 @@ def log10_(input):
         pass
     else:
         return route(input)
-    return miss(log10__op, (input,), {})
+    return miss(log10__op, (input,), {}, log10_)
 
 
 def log1p_out(input, *, out):
@@ -3642,7 +3642,7 @@ def log1p_out(input, *, out):
         pass
     else:
         return route(input, out)
-    return miss(log1p_out_op, (input,), {"out": out})
+    return miss(log1p_out_op, (input,), {"out": out}, log1p)
 
 
 def log1p(input, *, out=None):
@@ -3654,7 +3654,7 @@ def log1p(input, *, out=None):
         pass
     else:
         return route(input)
-    return miss(log1p_op, (input,), {})
+    return miss(log1p_op, (input,), {}, log1p)
 
 
 def log1p_(input):
@@ -3664,7 +3664,7 @@ def log1p_(input):
         pass
     else:
         return route(input)
-    return miss(log1p__op, (input,), {})
+    return miss(log1p__op, (input,), {}, log1p_)
 
 
 def sin_out(input, *, out):
@@ -3674,7 +3674,7 @@ def sin_out(input, *, out):
         pass
     else:
         return route(input, out)
-    return miss(sin_out_op, (input,), {"out": out})
+    return miss(sin_out_op, (input,), {"out": out}, sin)
 
 
 def sin(input, *, out=None):
@@ -3686,7 +3686,7 @@ def sin(input, *, out=None):
         pass
     else:
         return route(input)
-    return miss(sin_op, (input,), {})
+    return miss(sin_op, (input,), {}, sin)
 
 
 def sin_(input):
@@ -3696,7 +3696,7 @@ def sin_(input):
         pass
     else:
         return route(input)
-    return miss(sin__op, (input,), {})
+    return miss(sin__op, (input,), {}, sin_)
 
 
 def cos_out(input, *, out):
@@ -3706,7 +3706,7 @@ def cos_out(input, *, out):
         pass
     else:
         return route(input, out)
-    return miss(cos_out_op, (input,), {"out": out})
+    return miss(cos_out_op, (input,), {"out": out}, cos)
 
 
 def cos(input, *, out=None):
@@ -3718,7 +3718,7 @@ def cos(input, *, out=None):
         pass
     else:
         return route(input)
-    return miss(cos_op, (input,), {})
+    return miss(cos_op, (input,), {}, cos)
 
 
 def cos_(input):
@@ -3728,7 +3728,7 @@ def cos_(input):
         pass
     else:
         return route(input)
-    return miss(cos__op, (input,), {})
+    return miss(cos__op, (input,), {}, cos_)
 
 
 def tan_out(input, *, out):
@@ -3738,7 +3738,7 @@ def tan_out(input, *, out):
         pass
     else:
         return route(input, out)
-    return miss(tan_out_op, (input,), {"out": out})
+    return miss(tan_out_op, (input,), {"out": out}, tan)
 
 
 def tan(input, *, out=None):
@@ -3750,7 +3750,7 @@ def tan(input, *, out=None):
         pass
     else:
         return route(input)
-    return miss(tan_op, (input,), {})
+    return miss(tan_op, (input,), {}, tan)
 
 
 def tan_(input):
@@ -3760,7 +3760,7 @@ def tan_(input):
         pass
     else:
         return route(input)
-    return miss(tan__op, (input,), {})
+    return miss(tan__op, (input,), {}, tan_)
 
 
 def asin_out(input, *, out):
@@ -3770,7 +3770,7 @@ def asin_out(input, *, out):
         pass
     else:
         return route(input, out)
-    return miss(asin_out_op, (input,), {"out": out})
+    return miss(asin_out_op, (input,), {"out": out}, asin)
 
 
 def asin(input, *, out=None):
@@ -3782,7 +3782,7 @@ def asin(input, *, out=None):
         pass
     else:
         return route(input)
-    return miss(asin_op, (input,), {})
+    return miss(asin_op, (input,), {}, asin)
 
 
 def asin_(input):
@@ -3792,7 +3792,7 @@ def asin_(input):
         pass
     else:
         return route(input)
-    return miss(asin__op, (input,), {})
+    return miss(asin__op, (input,), {}, asin_)
 
 
 def acos_out(input, *, out):
@@ -3802,7 +3802,7 @@ def acos_out(input, *, out):
         pass
     else:
         return route(input, out)
-    return miss(acos_out_op, (input,), {"out": out})
+    return miss(acos_out_op, (input,), {"out": out}, acos)
 
 
 def acos(input, *, out=None):
@@ -3814,7 +3814,7 @@ def acos(input, *, out=None):
         pass
     else:
         return route(input)
-    return miss(acos_op, (input,), {})
+    return miss(acos_op, (input,), {}, acos)
 
 
 def acos_(input):
@@ -3824,7 +3824,7 @@ def acos_(input):
         pass
     else:
         return route(input)
-    return miss(acos__op, (input,), {})
+    return miss(acos__op, (input,), {}, acos_)
 
 
 def atan_out(input, *, out):
@@ -3834,7 +3834,7 @@ def atan_out(input, *, out):
         pass
     else:
         return route(input, out)
-    return miss(atan_out_op, (input,), {"out": out})
+    return miss(atan_out_op, (input,), {"out": out}, atan)
 
 
 def atan(input, *, out=None):
@@ -3846,7 +3846,7 @@ def atan(input, *, out=None):
         pass
     else:
         return route(input)
-    return miss(atan_op, (input,), {})
+    return miss(atan_op, (input,), {}, atan)
 
 
 def atan_(input):
@@ -3856,7 +3856,7 @@ def atan_(input):
         pass
     else:
         return route(input)
-    return miss(atan__op, (input,), {})
+    return miss(atan__op, (input,), {}, atan_)
 
 
 def atan2_out(input, other, *, out):
@@ -3870,7 +3870,7 @@ def atan2_out(input, other, *, out):
         pass
     else:
         return route(input, other, out)
-    return miss(atan2_out_op, (input, other,), {"out": out})
+    return miss(atan2_out_op, (input, other,), {"out": out}, atan2)
 
 
 def atan2(input, other, *, out=None):
@@ -3886,7 +3886,7 @@ def atan2(input, other, *, out=None):
         pass
     else:
         return route(input, other)
-    return miss(atan2_op, (input, other,), {})
+    return miss(atan2_op, (input, other,), {}, atan2)
 
 
 def atan2_(input, other):
@@ -3900,7 +3900,7 @@ def atan2_(input, other):
         pass
     else:
         return route(input, other)
-    return miss(atan2__op, (input, other,), {})
+    return miss(atan2__op, (input, other,), {}, atan2_)
 
 
 def sinh_out(input, *, out):
@@ -3910,7 +3910,7 @@ def sinh_out(input, *, out):
         pass
     else:
         return route(input, out)
-    return miss(sinh_out_op, (input,), {"out": out})
+    return miss(sinh_out_op, (input,), {"out": out}, sinh)
 
 
 def sinh(input, *, out=None):
@@ -3922,7 +3922,7 @@ def sinh(input, *, out=None):
         pass
     else:
         return route(input)
-    return miss(sinh_op, (input,), {})
+    return miss(sinh_op, (input,), {}, sinh)
 
 
 def sinh_(input):
@@ -3932,7 +3932,7 @@ def sinh_(input):
         pass
     else:
         return route(input)
-    return miss(sinh__op, (input,), {})
+    return miss(sinh__op, (input,), {}, sinh_)
 
 
 def cosh_out(input, *, out):
@@ -3942,7 +3942,7 @@ def cosh_out(input, *, out):
         pass
     else:
         return route(input, out)
-    return miss(cosh_out_op, (input,), {"out": out})
+    return miss(cosh_out_op, (input,), {"out": out}, cosh)
 
 
 def cosh(input, *, out=None):
@@ -3954,7 +3954,7 @@ def cosh(input, *, out=None):
         pass
     else:
         return route(input)
-    return miss(cosh_op, (input,), {})
+    return miss(cosh_op, (input,), {}, cosh)
 
 
 def cosh_(input):
@@ -3964,7 +3964,7 @@ def cosh_(input):
         pass
     else:
         return route(input)
-    return miss(cosh__op, (input,), {})
+    return miss(cosh__op, (input,), {}, cosh_)
 
 
 def tanh_out(input, *, out):
@@ -3974,7 +3974,7 @@ def tanh_out(input, *, out):
         pass
     else:
         return route(input, out)
-    return miss(tanh_out_op, (input,), {"out": out})
+    return miss(tanh_out_op, (input,), {"out": out}, tanh)
 
 
 def tanh(input, *, out=None):
@@ -3986,7 +3986,7 @@ def tanh(input, *, out=None):
         pass
     else:
         return route(input)
-    return miss(tanh_op, (input,), {})
+    return miss(tanh_op, (input,), {}, tanh)
 
 
 def tanh_(input):
@@ -3996,7 +3996,7 @@ def tanh_(input):
         pass
     else:
         return route(input)
-    return miss(tanh__op, (input,), {})
+    return miss(tanh__op, (input,), {}, tanh_)
 
 
 def asinh_out(input, *, out):
@@ -4006,7 +4006,7 @@ def asinh_out(input, *, out):
         pass
     else:
         return route(input, out)
-    return miss(asinh_out_op, (input,), {"out": out})
+    return miss(asinh_out_op, (input,), {"out": out}, asinh)
 
 
 def asinh(input, *, out=None):
@@ -4018,7 +4018,7 @@ def asinh(input, *, out=None):
         pass
     else:
         return route(input)
-    return miss(asinh_op, (input,), {})
+    return miss(asinh_op, (input,), {}, asinh)
 
 
 def asinh_(input):
@@ -4028,7 +4028,7 @@ def asinh_(input):
         pass
     else:
         return route(input)
-    return miss(asinh__op, (input,), {})
+    return miss(asinh__op, (input,), {}, asinh_)
 
 
 def acosh_out(input, *, out):
@@ -4038,7 +4038,7 @@ def acosh_out(input, *, out):
         pass
     else:
         return route(input, out)
-    return miss(acosh_out_op, (input,), {"out": out})
+    return miss(acosh_out_op, (input,), {"out": out}, acosh)
 
 
 def acosh(input, *, out=None):
@@ -4050,7 +4050,7 @@ def acosh(input, *, out=None):
         pass
     else:
         return route(input)
-    return miss(acosh_op, (input,), {})
+    return miss(acosh_op, (input,), {}, acosh)
 
 
 def acosh_(input):
@@ -4060,7 +4060,7 @@ def acosh_(input):
         pass
     else:
         return route(input)
-    return miss(acosh__op, (input,), {})
+    return miss(acosh__op, (input,), {}, acosh_)
 
 
 def atanh_out(input, *, out):
@@ -4070,7 +4070,7 @@ def atanh_out(input, *, out):
         pass
     else:
         return route(input, out)
-    return miss(atanh_out_op, (input,), {"out": out})
+    return miss(atanh_out_op, (input,), {"out": out}, atanh)
 
 
 def atanh(input, *, out=None):
@@ -4082,7 +4082,7 @@ def atanh(input, *, out=None):
         pass
     else:
         return route(input)
-    return miss(atanh_op, (input,), {})
+    return miss(atanh_op, (input,), {}, atanh)
 
 
 def atanh_(input):
@@ -4092,7 +4092,7 @@ def atanh_(input):
         pass
     else:
         return route(input)
-    return miss(atanh__op, (input,), {})
+    return miss(atanh__op, (input,), {}, atanh_)
 
 
 def erf_out(input, *, out):
@@ -4102,7 +4102,7 @@ def erf_out(input, *, out):
         pass
     else:
         return route(input, out)
-    return miss(erf_out_op, (input,), {"out": out})
+    return miss(erf_out_op, (input,), {"out": out}, erf)
 
 
 def erf(input, *, out=None):
@@ -4114,7 +4114,7 @@ def erf(input, *, out=None):
         pass
     else:
         return route(input)
-    return miss(erf_op, (input,), {})
+    return miss(erf_op, (input,), {}, erf)
 
 
 def erf_(input):
@@ -4124,7 +4124,7 @@ def erf_(input):
         pass
     else:
         return route(input)
-    return miss(erf__op, (input,), {})
+    return miss(erf__op, (input,), {}, erf_)
 
 
 def erfc_out(input, *, out):
@@ -4134,7 +4134,7 @@ def erfc_out(input, *, out):
         pass
     else:
         return route(input, out)
-    return miss(erfc_out_op, (input,), {"out": out})
+    return miss(erfc_out_op, (input,), {"out": out}, erfc)
 
 
 def erfc(input, *, out=None):
@@ -4146,7 +4146,7 @@ def erfc(input, *, out=None):
         pass
     else:
         return route(input)
-    return miss(erfc_op, (input,), {})
+    return miss(erfc_op, (input,), {}, erfc)
 
 
 def erfc_(input):
@@ -4156,7 +4156,7 @@ def erfc_(input):
         pass
     else:
         return route(input)
-    return miss(erfc__op, (input,), {})
+    return miss(erfc__op, (input,), {}, erfc_)
 
 
 def sigmoid_out(input, *, out):
@@ -4166,7 +4166,7 @@ def sigmoid_out(input, *, out):
         pass
     else:
         return route(input, out)
-    return miss(sigmoid_out_op, (input,), {"out": out})
+    return miss(sigmoid_out_op, (input,), {"out": out}, sigmoid)
 
 
 def sigmoid(input, *, out=None):
@@ -4178,7 +4178,7 @@ def sigmoid(input, *, out=None):
         pass
     else:
         return route(input)
-    return miss(sigmoid_op, (input,), {})
+    return miss(sigmoid_op, (input,), {}, sigmoid)
 
 
 def sigmoid_(input):
@@ -4188,7 +4188,7 @@ def sigmoid_(input):
         pass
     else:
         return route(input)
-    return miss(sigmoid__op, (input,), {})
+    return miss(sigmoid__op, (input,), {}, sigmoid_)
 
 
 def floor_out(input, *, out):
@@ -4198,7 +4198,7 @@ def floor_out(input, *, out):
         pass
     else:
         return route(input, out)
-    return miss(floor_out_op, (input,), {"out": out})
+    return miss(floor_out_op, (input,), {"out": out}, floor)
 
 
 def floor(input, *, out=None):
@@ -4210,7 +4210,7 @@ def floor(input, *, out=None):
         pass
     else:
         return route(input)
-    return miss(floor_op, (input,), {})
+    return miss(floor_op, (input,), {}, floor)
 
 
 def floor_(input):
@@ -4220,7 +4220,7 @@ def floor_(input):
         pass
     else:
         return route(input)
-    return miss(floor__op, (input,), {})
+    return miss(floor__op, (input,), {}, floor_)
 
 
 def ceil_out(input, *, out):
@@ -4230,7 +4230,7 @@ def ceil_out(input, *, out):
         pass
     else:
         return route(input, out)
-    return miss(ceil_out_op, (input,), {"out": out})
+    return miss(ceil_out_op, (input,), {"out": out}, ceil)
 
 
 def ceil(input, *, out=None):
@@ -4242,7 +4242,7 @@ def ceil(input, *, out=None):
         pass
     else:
         return route(input)
-    return miss(ceil_op, (input,), {})
+    return miss(ceil_op, (input,), {}, ceil)
 
 
 def ceil_(input):
@@ -4252,7 +4252,7 @@ def ceil_(input):
         pass
     else:
         return route(input)
-    return miss(ceil__op, (input,), {})
+    return miss(ceil__op, (input,), {}, ceil_)
 
 
 def round_out(input, *, out):
@@ -4262,7 +4262,7 @@ def round_out(input, *, out):
         pass
     else:
         return route(input, out)
-    return miss(round_out_op, (input,), {"out": out})
+    return miss(round_out_op, (input,), {"out": out}, round)
 
 
 def round(input, *, out=None):
@@ -4274,7 +4274,7 @@ def round(input, *, out=None):
         pass
     else:
         return route(input)
-    return miss(round_op, (input,), {})
+    return miss(round_op, (input,), {}, round)
 
 
 def round_(input):
@@ -4284,7 +4284,7 @@ def round_(input):
         pass
     else:
         return route(input)
-    return miss(round__op, (input,), {})
+    return miss(round__op, (input,), {}, round_)
 
 
 def trunc_out(input, *, out):
@@ -4294,7 +4294,7 @@ def trunc_out(input, *, out):
         pass
     else:
         return route(input, out)
-    return miss(trunc_out_op, (input,), {"out": out})
+    return miss(trunc_out_op, (input,), {"out": out}, trunc)
 
 
 def trunc(input, *, out=None):
@@ -4306,7 +4306,7 @@ def trunc(input, *, out=None):
         pass
     else:
         return route(input)
-    return miss(trunc_op, (input,), {})
+    return miss(trunc_op, (input,), {}, trunc)
 
 
 def trunc_(input):
@@ -4316,7 +4316,7 @@ def trunc_(input):
         pass
     else:
         return route(input)
-    return miss(trunc__op, (input,), {})
+    return miss(trunc__op, (input,), {}, trunc_)
 
 
 def fix(input):
@@ -4326,7 +4326,7 @@ def fix(input):
         pass
     else:
         return route(input)
-    return miss(fix_op, (input,), {})
+    return miss(fix_op, (input,), {}, fix)
 
 
 def fix_(input):
@@ -4336,7 +4336,7 @@ def fix_(input):
         pass
     else:
         return route(input)
-    return miss(fix__op, (input,), {})
+    return miss(fix__op, (input,), {}, fix_)
 
 
 def frac_out(input, *, out):
@@ -4346,7 +4346,7 @@ def frac_out(input, *, out):
         pass
     else:
         return route(input, out)
-    return miss(frac_out_op, (input,), {"out": out})
+    return miss(frac_out_op, (input,), {"out": out}, frac)
 
 
 def frac(input, *, out=None):
@@ -4358,7 +4358,7 @@ def frac(input, *, out=None):
         pass
     else:
         return route(input)
-    return miss(frac_op, (input,), {})
+    return miss(frac_op, (input,), {}, frac)
 
 
 def frac_(input):
@@ -4368,7 +4368,7 @@ def frac_(input):
         pass
     else:
         return route(input)
-    return miss(frac__op, (input,), {})
+    return miss(frac__op, (input,), {}, frac_)
 
 
 def isnan_out(input, *, out):
@@ -4378,7 +4378,7 @@ def isnan_out(input, *, out):
         pass
     else:
         return route(input, out)
-    return miss(isnan_out_op, (input,), {"out": out})
+    return miss(isnan_out_op, (input,), {"out": out}, isnan)
 
 
 def isnan(input, *, out=None):
@@ -4390,7 +4390,7 @@ def isnan(input, *, out=None):
         pass
     else:
         return route(input)
-    return miss(isnan_op, (input,), {})
+    return miss(isnan_op, (input,), {}, isnan)
 
 
 def isinf_out(input, *, out):
@@ -4400,7 +4400,7 @@ def isinf_out(input, *, out):
         pass
     else:
         return route(input, out)
-    return miss(isinf_out_op, (input,), {"out": out})
+    return miss(isinf_out_op, (input,), {"out": out}, isinf)
 
 
 def isinf(input, *, out=None):
@@ -4412,7 +4412,7 @@ def isinf(input, *, out=None):
         pass
     else:
         return route(input)
-    return miss(isinf_op, (input,), {})
+    return miss(isinf_op, (input,), {}, isinf)
 
 
 def isfinite(input):
@@ -4422,45 +4422,45 @@ def isfinite(input):
         pass
     else:
         return route(input)
-    return miss(isfinite_op, (input,), {})
+    return miss(isfinite_op, (input,), {}, isfinite)
 
 
 def nan_to_num_out(input, nan=None, posinf=None, neginf=None, *, out):
     if nan is not None and nan.__class__ is not float or posinf is not None and posinf.__class__ is not float or neginf is not None and neginf.__class__ is not float:
-        return miss(nan_to_num_out_op, (input, nan, posinf, neginf,), {"out": out})
+        return miss(nan_to_num_out_op, (input, nan, posinf, neginf,), {"out": out}, nan_to_num)
     try:
         route = nan_to_num_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, nan, posinf, neginf, out)
-    return miss(nan_to_num_out_op, (input, nan, posinf, neginf,), {"out": out})
+    return miss(nan_to_num_out_op, (input, nan, posinf, neginf,), {"out": out}, nan_to_num)
 
 
 def nan_to_num(input, nan=None, posinf=None, neginf=None, *, out=None):
     if out is not None:
         return nan_to_num_out(input, nan, posinf, neginf, out=out)
     if nan is not None and nan.__class__ is not float or posinf is not None and posinf.__class__ is not float or neginf is not None and neginf.__class__ is not float:
-        return miss(nan_to_num_op, (input, nan, posinf, neginf,), {})
+        return miss(nan_to_num_op, (input, nan, posinf, neginf,), {}, nan_to_num)
     try:
         route = nan_to_num_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, nan, posinf, neginf)
-    return miss(nan_to_num_op, (input, nan, posinf, neginf,), {})
+    return miss(nan_to_num_op, (input, nan, posinf, neginf,), {}, nan_to_num)
 
 
 def nan_to_num_(input, nan=None, posinf=None, neginf=None):
     if nan is not None and nan.__class__ is not float or posinf is not None and posinf.__class__ is not float or neginf is not None and neginf.__class__ is not float:
-        return miss(nan_to_num__op, (input, nan, posinf, neginf,), {})
+        return miss(nan_to_num__op, (input, nan, posinf, neginf,), {}, nan_to_num_)
     try:
         route = nan_to_num__routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, nan, posinf, neginf)
-    return miss(nan_to_num__op, (input, nan, posinf, neginf,), {})
+    return miss(nan_to_num__op, (input, nan, posinf, neginf,), {}, nan_to_num_)
 
 
 def arcsin(input):
@@ -4470,7 +4470,7 @@ def arcsin(input):
         pass
     else:
         return route(input)
-    return miss(arcsin_op, (input,), {})
+    return miss(arcsin_op, (input,), {}, arcsin)
 
 
 def arcsin_(input):
@@ -4480,7 +4480,7 @@ def arcsin_(input):
         pass
     else:
         return route(input)
-    return miss(arcsin__op, (input,), {})
+    return miss(arcsin__op, (input,), {}, arcsin_)
 
 
 def arccos(input):
@@ -4490,7 +4490,7 @@ def arccos(input):
         pass
     else:
         return route(input)
-    return miss(arccos_op, (input,), {})
+    return miss(arccos_op, (input,), {}, arccos)
 
 
 def arccos_(input):
@@ -4500,7 +4500,7 @@ def arccos_(input):
         pass
     else:
         return route(input)
-    return miss(arccos__op, (input,), {})
+    return miss(arccos__op, (input,), {}, arccos_)
 
 
 def arctan(input):
@@ -4510,7 +4510,7 @@ def arctan(input):
         pass
     else:
         return route(input)
-    return miss(arctan_op, (input,), {})
+    return miss(arctan_op, (input,), {}, arctan)
 
 
 def arctan_(input):
@@ -4520,7 +4520,7 @@ def arctan_(input):
         pass
     else:
         return route(input)
-    return miss(arctan__op, (input,), {})
+    return miss(arctan__op, (input,), {}, arctan_)
 
 
 def arctan2(input, other):
@@ -4530,7 +4530,7 @@ def arctan2(input, other):
         pass
     else:
         return route(input, other)
-    return miss(arctan2_op, (input, other,), {})
+    return miss(arctan2_op, (input, other,), {}, arctan2)
 
 
 def arctan2_(input, other):
@@ -4540,7 +4540,7 @@ def arctan2_(input, other):
         pass
     else:
         return route(input, other)
-    return miss(arctan2__op, (input, other,), {})
+    return miss(arctan2__op, (input, other,), {}, arctan2_)
 
 
 def arcsinh(input):
@@ -4550,7 +4550,7 @@ def arcsinh(input):
         pass
     else:
         return route(input)
-    return miss(arcsinh_op, (input,), {})
+    return miss(arcsinh_op, (input,), {}, arcsinh)
 
 
 def arcsinh_(input):
@@ -4560,7 +4560,7 @@ def arcsinh_(input):
         pass
     else:
         return route(input)
-    return miss(arcsinh__op, (input,), {})
+    return miss(arcsinh__op, (input,), {}, arcsinh_)
 
 
 def arccosh(input):
@@ -4570,7 +4570,7 @@ def arccosh(input):
         pass
     else:
         return route(input)
-    return miss(arccosh_op, (input,), {})
+    return miss(arccosh_op, (input,), {}, arccosh)
 
 
 def arccosh_(input):
@@ -4580,7 +4580,7 @@ def arccosh_(input):
         pass
     else:
         return route(input)
-    return miss(arccosh__op, (input,), {})
+    return miss(arccosh__op, (input,), {}, arccosh_)
 
 
 def arctanh(input):
@@ -4590,7 +4590,7 @@ def arctanh(input):
         pass
     else:
         return route(input)
-    return miss(arctanh_op, (input,), {})
+    return miss(arctanh_op, (input,), {}, arctanh)
 
 
 def arctanh_(input):
@@ -4600,19 +4600,19 @@ def arctanh_(input):
         pass
     else:
         return route(input)
-    return miss(arctanh__op, (input,), {})
+    return miss(arctanh__op, (input,), {}, arctanh_)
 
 
 def clip_default(input, min=None, max=None):
     if min is not None and min.__class__ is not int and min.__class__ is not float or max is not None and max.__class__ is not int and max.__class__ is not float:
-        return miss(clip_op, (input, min, max,), {})
+        return miss(clip_op, (input, min, max,), {}, clip)
     try:
         route = clip_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, min, max)
-    return miss(clip_op, (input, min, max,), {})
+    return miss(clip_op, (input, min, max,), {}, clip)
 
 
 def clip_Tensor(input, min=None, max=None):
@@ -4627,7 +4627,7 @@ def clip_Tensor(input, min=None, max=None):
         pass
     else:
         return route(input, min, max)
-    return miss(clip_Tensor_op, (input, min, max,), {})
+    return miss(clip_Tensor_op, (input, min, max,), {}, clip)
 
 
 _clip_overloads = (
@@ -4656,14 +4656,14 @@ def clip(*args, **kwargs):
 
 def clip__default(input, min=None, max=None):
     if min is not None and min.__class__ is not int and min.__class__ is not float or max is not None and max.__class__ is not int and max.__class__ is not float:
-        return miss(clip__op, (input, min, max,), {})
+        return miss(clip__op, (input, min, max,), {}, clip_)
     try:
         route = clip__routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, min, max)
-    return miss(clip__op, (input, min, max,), {})
+    return miss(clip__op, (input, min, max,), {}, clip_)
 
 
 def clip__Tensor(input, min=None, max=None):
@@ -4678,7 +4678,7 @@ def clip__Tensor(input, min=None, max=None):
         pass
     else:
         return route(input, min, max)
-    return miss(clip__Tensor_op, (input, min, max,), {})
+    return miss(clip__Tensor_op, (input, min, max,), {}, clip_)
 
 
 _clip__overloads = (
@@ -4707,7 +4707,7 @@ def clip_(*args, **kwargs):
 
 def clamp_out(input, min=None, max=None, *, out):
     if min is not None and min.__class__ is not int and min.__class__ is not float or max is not None and max.__class__ is not int and max.__class__ is not float:
-        return miss(clamp_out_op, (input, min, max,), {"out": out})
+        return miss(clamp_out_op, (input, min, max,), {"out": out}, clamp)
     try:
         key = input._signature | out._signature | state()
         if min is not None:
@@ -4719,7 +4719,7 @@ def clamp_out(input, min=None, max=None, *, out):
         pass
     else:
         return route(input, min, max, out)
-    return miss(clamp_out_op, (input, min, max,), {"out": out})
+    return miss(clamp_out_op, (input, min, max,), {"out": out}, clamp)
 
 
 def clamp_Tensor_out(input, min=None, max=None, *, out):
@@ -4734,12 +4734,12 @@ def clamp_Tensor_out(input, min=None, max=None, *, out):
         pass
     else:
         return route(input, min, max, out)
-    return miss(clamp_Tensor_out_op, (input, min, max,), {"out": out})
+    return miss(clamp_Tensor_out_op, (input, min, max,), {"out": out}, clamp)
 
 
 def clamp_default(input, min=None, max=None):
     if min is not None and min.__class__ is not int and min.__class__ is not float or max is not None and max.__class__ is not int and max.__class__ is not float:
-        return miss(clamp_op, (input, min, max,), {})
+        return miss(clamp_op, (input, min, max,), {}, clamp)
     try:
         key = input._signature | state()
         if min is not None:
@@ -4751,7 +4751,7 @@ def clamp_default(input, min=None, max=None):
         pass
     else:
         return route(input, min, max)
-    return miss(clamp_op, (input, min, max,), {})
+    return miss(clamp_op, (input, min, max,), {}, clamp)
 
 
 def clamp_Tensor(input, min=None, max=None):
@@ -4766,7 +4766,7 @@ def clamp_Tensor(input, min=None, max=None):
         pass
     else:
         return route(input, min, max)
-    return miss(clamp_Tensor_op, (input, min, max,), {})
+    return miss(clamp_Tensor_op, (input, min, max,), {}, clamp)
 
 
 _clamp_overloads = (
@@ -4795,7 +4795,7 @@ def clamp(*args, **kwargs):
 
 def clamp__default(input, min=None, max=None):
     if min is not None and min.__class__ is not int and min.__class__ is not float or max is not None and max.__class__ is not int and max.__class__ is not float:
-        return miss(clamp__op, (input, min, max,), {})
+        return miss(clamp__op, (input, min, max,), {}, clamp_)
     try:
         key = input._signature | state()
         if min is not None:
@@ -4807,7 +4807,7 @@ def clamp__default(input, min=None, max=None):
         pass
     else:
         return route(input, min, max)
-    return miss(clamp__op, (input, min, max,), {})
+    return miss(clamp__op, (input, min, max,), {}, clamp_)
 
 
 def clamp__Tensor(input, min=None, max=None):
@@ -4822,7 +4822,7 @@ def clamp__Tensor(input, min=None, max=None):
         pass
     else:
         return route(input, min, max)
-    return miss(clamp__Tensor_op, (input, min, max,), {})
+    return miss(clamp__Tensor_op, (input, min, max,), {}, clamp_)
 
 
 _clamp__overloads = (
@@ -4851,14 +4851,14 @@ def clamp_(*args, **kwargs):
 
 def clamp_min_out(input, min, *, out):
     if min.__class__ is not int and min.__class__ is not float:
-        return miss(clamp_min_out_op, (input, min,), {"out": out})
+        return miss(clamp_min_out_op, (input, min,), {"out": out}, clamp_min)
     try:
         route = clamp_min_out_routes[input._signature | out._signature | SCALAR_BITS[min.__class__] | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, min, out)
-    return miss(clamp_min_out_op, (input, min,), {"out": out})
+    return miss(clamp_min_out_op, (input, min,), {"out": out}, clamp_min)
 
 
 def clamp_min_Tensor_out(input, min, *, out):
@@ -4872,19 +4872,19 @@ def clamp_min_Tensor_out(input, min, *, out):
         pass
     else:
         return route(input, min, out)
-    return miss(clamp_min_Tensor_out_op, (input, min,), {"out": out})
+    return miss(clamp_min_Tensor_out_op, (input, min,), {"out": out}, clamp_min)
 
 
 def clamp_min_default(input, min):
     if min.__class__ is not int and min.__class__ is not float:
-        return miss(clamp_min_op, (input, min,), {})
+        return miss(clamp_min_op, (input, min,), {}, clamp_min)
     try:
         route = clamp_min_routes[input._signature | SCALAR_BITS[min.__class__] | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, min)
-    return miss(clamp_min_op, (input, min,), {})
+    return miss(clamp_min_op, (input, min,), {}, clamp_min)
 
 
 def clamp_min_Tensor(input, min):
@@ -4898,7 +4898,7 @@ def clamp_min_Tensor(input, min):
         pass
     else:
         return route(input, min)
-    return miss(clamp_min_Tensor_op, (input, min,), {})
+    return miss(clamp_min_Tensor_op, (input, min,), {}, clamp_min)
 
 
 _clamp_min_overloads = (
@@ -4920,14 +4920,14 @@ def clamp_min(*args, **kwargs):
 
 def clamp_min__default(input, min):
     if min.__class__ is not int and min.__class__ is not float:
-        return miss(clamp_min__op, (input, min,), {})
+        return miss(clamp_min__op, (input, min,), {}, clamp_min_)
     try:
         route = clamp_min__routes[input._signature | SCALAR_BITS[min.__class__] | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, min)
-    return miss(clamp_min__op, (input, min,), {})
+    return miss(clamp_min__op, (input, min,), {}, clamp_min_)
 
 
 def clamp_min__Tensor(input, min):
@@ -4941,7 +4941,7 @@ def clamp_min__Tensor(input, min):
         pass
     else:
         return route(input, min)
-    return miss(clamp_min__Tensor_op, (input, min,), {})
+    return miss(clamp_min__Tensor_op, (input, min,), {}, clamp_min_)
 
 
 _clamp_min__overloads = (
@@ -4963,14 +4963,14 @@ def clamp_min_(*args, **kwargs):
 
 def clamp_max_out(input, max, *, out):
     if max.__class__ is not int and max.__class__ is not float:
-        return miss(clamp_max_out_op, (input, max,), {"out": out})
+        return miss(clamp_max_out_op, (input, max,), {"out": out}, clamp_max)
     try:
         route = clamp_max_out_routes[input._signature | out._signature | SCALAR_BITS[max.__class__] | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, max, out)
-    return miss(clamp_max_out_op, (input, max,), {"out": out})
+    return miss(clamp_max_out_op, (input, max,), {"out": out}, clamp_max)
 
 
 def clamp_max_Tensor_out(input, max, *, out):
@@ -4984,19 +4984,19 @@ def clamp_max_Tensor_out(input, max, *, out):
         pass
     else:
         return route(input, max, out)
-    return miss(clamp_max_Tensor_out_op, (input, max,), {"out": out})
+    return miss(clamp_max_Tensor_out_op, (input, max,), {"out": out}, clamp_max)
 
 
 def clamp_max_default(input, max):
     if max.__class__ is not int and max.__class__ is not float:
-        return miss(clamp_max_op, (input, max,), {})
+        return miss(clamp_max_op, (input, max,), {}, clamp_max)
     try:
         route = clamp_max_routes[input._signature | SCALAR_BITS[max.__class__] | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, max)
-    return miss(clamp_max_op, (input, max,), {})
+    return miss(clamp_max_op, (input, max,), {}, clamp_max)
 
 
 def clamp_max_Tensor(input, max):
@@ -5010,7 +5010,7 @@ def clamp_max_Tensor(input, max):
         pass
     else:
         return route(input, max)
-    return miss(clamp_max_Tensor_op, (input, max,), {})
+    return miss(clamp_max_Tensor_op, (input, max,), {}, clamp_max)
 
 
 _clamp_max_overloads = (
@@ -5032,14 +5032,14 @@ def clamp_max(*args, **kwargs):
 
 def clamp_max__default(input, max):
     if max.__class__ is not int and max.__class__ is not float:
-        return miss(clamp_max__op, (input, max,), {})
+        return miss(clamp_max__op, (input, max,), {}, clamp_max_)
     try:
         route = clamp_max__routes[input._signature | SCALAR_BITS[max.__class__] | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, max)
-    return miss(clamp_max__op, (input, max,), {})
+    return miss(clamp_max__op, (input, max,), {}, clamp_max_)
 
 
 def clamp_max__Tensor(input, max):
@@ -5053,7 +5053,7 @@ def clamp_max__Tensor(input, max):
         pass
     else:
         return route(input, max)
-    return miss(clamp_max__Tensor_op, (input, max,), {})
+    return miss(clamp_max__Tensor_op, (input, max,), {}, clamp_max_)
 
 
 _clamp_max__overloads = (
@@ -5084,7 +5084,7 @@ def maximum_out(input, other, *, out):
         pass
     else:
         return route(input, other, out)
-    return miss(maximum_out_op, (input, other,), {"out": out})
+    return miss(maximum_out_op, (input, other,), {"out": out}, maximum)
 
 
 def maximum(input, other, *, out=None):
@@ -5100,7 +5100,7 @@ def maximum(input, other, *, out=None):
         pass
     else:
         return route(input, other)
-    return miss(maximum_op, (input, other,), {})
+    return miss(maximum_op, (input, other,), {}, maximum)
 
 
 def minimum_out(input, other, *, out):
@@ -5114,7 +5114,7 @@ def minimum_out(input, other, *, out):
         pass
     else:
         return route(input, other, out)
-    return miss(minimum_out_op, (input, other,), {"out": out})
+    return miss(minimum_out_op, (input, other,), {"out": out}, minimum)
 
 
 def minimum(input, other, *, out=None):
@@ -5130,7 +5130,7 @@ def minimum(input, other, *, out=None):
         pass
     else:
         return route(input, other)
-    return miss(minimum_op, (input, other,), {})
+    return miss(minimum_op, (input, other,), {}, minimum)
 
 
 def where_self_out(condition, input, other, *, out):
@@ -5140,7 +5140,7 @@ def where_self_out(condition, input, other, *, out):
         pass
     else:
         return route(condition, input, other, out)
-    return miss(where_self_out_op, (condition, input, other,), {"out": out})
+    return miss(where_self_out_op, (condition, input, other,), {"out": out}, where)
 
 
 def where_self(condition, input, other):
@@ -5150,43 +5150,43 @@ def where_self(condition, input, other):
         pass
     else:
         return route(condition, input, other)
-    return miss(where_self_op, (condition, input, other,), {})
+    return miss(where_self_op, (condition, input, other,), {}, where)
 
 
 def where_ScalarOther(condition, input, other):
     if other.__class__ is not int and other.__class__ is not float:
-        return miss(where_ScalarOther_op, (condition, input, other,), {})
+        return miss(where_ScalarOther_op, (condition, input, other,), {}, where)
     try:
         route = where_ScalarOther_routes[condition._signature | input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(condition, input, other)
-    return miss(where_ScalarOther_op, (condition, input, other,), {})
+    return miss(where_ScalarOther_op, (condition, input, other,), {}, where)
 
 
 def where_ScalarSelf(condition, input, other):
     if input.__class__ is not int and input.__class__ is not float:
-        return miss(where_ScalarSelf_op, (condition, input, other,), {})
+        return miss(where_ScalarSelf_op, (condition, input, other,), {}, where)
     try:
         route = where_ScalarSelf_routes[condition._signature | other._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(condition, input, other)
-    return miss(where_ScalarSelf_op, (condition, input, other,), {})
+    return miss(where_ScalarSelf_op, (condition, input, other,), {}, where)
 
 
 def where_Scalar(condition, input, other):
     if input.__class__ is not int and input.__class__ is not float or other.__class__ is not int and other.__class__ is not float:
-        return miss(where_Scalar_op, (condition, input, other,), {})
+        return miss(where_Scalar_op, (condition, input, other,), {}, where)
     try:
         route = where_Scalar_routes[condition._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(condition, input, other)
-    return miss(where_Scalar_op, (condition, input, other,), {})
+    return miss(where_Scalar_op, (condition, input, other,), {}, where)
 
 
 def where_default(condition):
@@ -5196,7 +5196,7 @@ def where_default(condition):
         pass
     else:
         return route(condition)
-    return miss(where_op, (condition,), {})
+    return miss(where_op, (condition,), {}, where)
 
 
 _where_overloads = (
@@ -5227,7 +5227,7 @@ def where(*args, **kwargs):
 
 def lerp_Scalar_out(input, end, weight, *, out):
     if weight.__class__ is not int and weight.__class__ is not float:
-        return miss(lerp_Scalar_out_op, (input, end, weight,), {"out": out})
+        return miss(lerp_Scalar_out_op, (input, end, weight,), {"out": out}, lerp)
     try:
         cls = end.__class__
         if cls in SCALAR_BITS:
@@ -5238,7 +5238,7 @@ def lerp_Scalar_out(input, end, weight, *, out):
         pass
     else:
         return route(input, end, weight, out)
-    return miss(lerp_Scalar_out_op, (input, end, weight,), {"out": out})
+    return miss(lerp_Scalar_out_op, (input, end, weight,), {"out": out}, lerp)
 
 
 def lerp_Tensor_out(input, end, weight, *, out):
@@ -5248,12 +5248,12 @@ def lerp_Tensor_out(input, end, weight, *, out):
         pass
     else:
         return route(input, end, weight, out)
-    return miss(lerp_Tensor_out_op, (input, end, weight,), {"out": out})
+    return miss(lerp_Tensor_out_op, (input, end, weight,), {"out": out}, lerp)
 
 
 def lerp_Scalar(input, end, weight):
     if weight.__class__ is not int and weight.__class__ is not float:
-        return miss(lerp_Scalar_op, (input, end, weight,), {})
+        return miss(lerp_Scalar_op, (input, end, weight,), {}, lerp)
     try:
         cls = end.__class__
         if cls in SCALAR_BITS:
@@ -5264,7 +5264,7 @@ def lerp_Scalar(input, end, weight):
         pass
     else:
         return route(input, end, weight)
-    return miss(lerp_Scalar_op, (input, end, weight,), {})
+    return miss(lerp_Scalar_op, (input, end, weight,), {}, lerp)
 
 
 def lerp_Tensor(input, end, weight):
@@ -5274,7 +5274,7 @@ def lerp_Tensor(input, end, weight):
         pass
     else:
         return route(input, end, weight)
-    return miss(lerp_Tensor_op, (input, end, weight,), {})
+    return miss(lerp_Tensor_op, (input, end, weight,), {}, lerp)
 
 
 _lerp_overloads = (
@@ -5296,7 +5296,7 @@ def lerp(*args, **kwargs):
 
 def lerp__Scalar(input, end, weight):
     if weight.__class__ is not int and weight.__class__ is not float:
-        return miss(lerp__Scalar_op, (input, end, weight,), {})
+        return miss(lerp__Scalar_op, (input, end, weight,), {}, lerp_)
     try:
         cls = end.__class__
         if cls in SCALAR_BITS:
@@ -5307,7 +5307,7 @@ def lerp__Scalar(input, end, weight):
         pass
     else:
         return route(input, end, weight)
-    return miss(lerp__Scalar_op, (input, end, weight,), {})
+    return miss(lerp__Scalar_op, (input, end, weight,), {}, lerp_)
 
 
 def lerp__Tensor(input, end, weight):
@@ -5317,7 +5317,7 @@ def lerp__Tensor(input, end, weight):
         pass
     else:
         return route(input, end, weight)
-    return miss(lerp__Tensor_op, (input, end, weight,), {})
+    return miss(lerp__Tensor_op, (input, end, weight,), {}, lerp_)
 
 
 _lerp__overloads = (
@@ -5339,78 +5339,78 @@ def lerp_(*args, **kwargs):
 
 def addcmul_out(input, tensor1, tensor2, *, value=1, out):
     if value.__class__ is not int and value.__class__ is not float:
-        return miss(addcmul_out_op, (input, tensor1, tensor2,), {"value": value, "out": out})
+        return miss(addcmul_out_op, (input, tensor1, tensor2,), {"value": value, "out": out}, addcmul)
     try:
         route = addcmul_out_routes[input._signature | tensor1._signature | tensor2._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, tensor1, tensor2, value, out)
-    return miss(addcmul_out_op, (input, tensor1, tensor2,), {"value": value, "out": out})
+    return miss(addcmul_out_op, (input, tensor1, tensor2,), {"value": value, "out": out}, addcmul)
 
 
 def addcmul(input, tensor1, tensor2, *, value=1, out=None):
     if out is not None:
         return addcmul_out(input, tensor1, tensor2, value=value, out=out)
     if value.__class__ is not int and value.__class__ is not float:
-        return miss(addcmul_op, (input, tensor1, tensor2,), {"value": value})
+        return miss(addcmul_op, (input, tensor1, tensor2,), {"value": value}, addcmul)
     try:
         route = addcmul_routes[input._signature | tensor1._signature | tensor2._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, tensor1, tensor2, value)
-    return miss(addcmul_op, (input, tensor1, tensor2,), {"value": value})
+    return miss(addcmul_op, (input, tensor1, tensor2,), {"value": value}, addcmul)
 
 
 def addcmul_(input, tensor1, tensor2, *, value=1):
     if value.__class__ is not int and value.__class__ is not float:
-        return miss(addcmul__op, (input, tensor1, tensor2,), {"value": value})
+        return miss(addcmul__op, (input, tensor1, tensor2,), {"value": value}, addcmul_)
     try:
         route = addcmul__routes[input._signature | tensor1._signature | tensor2._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, tensor1, tensor2, value)
-    return miss(addcmul__op, (input, tensor1, tensor2,), {"value": value})
+    return miss(addcmul__op, (input, tensor1, tensor2,), {"value": value}, addcmul_)
 
 
 def addcdiv_out(input, tensor1, tensor2, *, value=1, out):
     if value.__class__ is not int and value.__class__ is not float:
-        return miss(addcdiv_out_op, (input, tensor1, tensor2,), {"value": value, "out": out})
+        return miss(addcdiv_out_op, (input, tensor1, tensor2,), {"value": value, "out": out}, addcdiv)
     try:
         route = addcdiv_out_routes[input._signature | tensor1._signature | tensor2._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, tensor1, tensor2, value, out)
-    return miss(addcdiv_out_op, (input, tensor1, tensor2,), {"value": value, "out": out})
+    return miss(addcdiv_out_op, (input, tensor1, tensor2,), {"value": value, "out": out}, addcdiv)
 
 
 def addcdiv(input, tensor1, tensor2, *, value=1, out=None):
     if out is not None:
         return addcdiv_out(input, tensor1, tensor2, value=value, out=out)
     if value.__class__ is not int and value.__class__ is not float:
-        return miss(addcdiv_op, (input, tensor1, tensor2,), {"value": value})
+        return miss(addcdiv_op, (input, tensor1, tensor2,), {"value": value}, addcdiv)
     try:
         route = addcdiv_routes[input._signature | tensor1._signature | tensor2._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, tensor1, tensor2, value)
-    return miss(addcdiv_op, (input, tensor1, tensor2,), {"value": value})
+    return miss(addcdiv_op, (input, tensor1, tensor2,), {"value": value}, addcdiv)
 
 
 def addcdiv_(input, tensor1, tensor2, *, value=1):
     if value.__class__ is not int and value.__class__ is not float:
-        return miss(addcdiv__op, (input, tensor1, tensor2,), {"value": value})
+        return miss(addcdiv__op, (input, tensor1, tensor2,), {"value": value}, addcdiv_)
     try:
         route = addcdiv__routes[input._signature | tensor1._signature | tensor2._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, tensor1, tensor2, value)
-    return miss(addcdiv__op, (input, tensor1, tensor2,), {"value": value})
+    return miss(addcdiv__op, (input, tensor1, tensor2,), {"value": value}, addcdiv_)
 
 
 def logical_and_out(input, other, *, out):
@@ -5424,7 +5424,7 @@ def logical_and_out(input, other, *, out):
         pass
     else:
         return route(input, other, out)
-    return miss(logical_and_out_op, (input, other,), {"out": out})
+    return miss(logical_and_out_op, (input, other,), {"out": out}, logical_and)
 
 
 def logical_and(input, other, *, out=None):
@@ -5440,7 +5440,7 @@ def logical_and(input, other, *, out=None):
         pass
     else:
         return route(input, other)
-    return miss(logical_and_op, (input, other,), {})
+    return miss(logical_and_op, (input, other,), {}, logical_and)
 
 
 def logical_and_(input, other):
@@ -5454,7 +5454,7 @@ def logical_and_(input, other):
         pass
     else:
         return route(input, other)
-    return miss(logical_and__op, (input, other,), {})
+    return miss(logical_and__op, (input, other,), {}, logical_and_)
 
 
 def logical_or_out(input, other, *, out):
@@ -5468,7 +5468,7 @@ def logical_or_out(input, other, *, out):
         pass
     else:
         return route(input, other, out)
-    return miss(logical_or_out_op, (input, other,), {"out": out})
+    return miss(logical_or_out_op, (input, other,), {"out": out}, logical_or)
 
 
 def logical_or(input, other, *, out=None):
@@ -5484,7 +5484,7 @@ def logical_or(input, other, *, out=None):
         pass
     else:
         return route(input, other)
-    return miss(logical_or_op, (input, other,), {})
+    return miss(logical_or_op, (input, other,), {}, logical_or)
 
 
 def logical_or_(input, other):
@@ -5498,7 +5498,7 @@ def logical_or_(input, other):
         pass
     else:
         return route(input, other)
-    return miss(logical_or__op, (input, other,), {})
+    return miss(logical_or__op, (input, other,), {}, logical_or_)
 
 
 def logical_xor_out(input, other, *, out):
@@ -5512,7 +5512,7 @@ def logical_xor_out(input, other, *, out):
         pass
     else:
         return route(input, other, out)
-    return miss(logical_xor_out_op, (input, other,), {"out": out})
+    return miss(logical_xor_out_op, (input, other,), {"out": out}, logical_xor)
 
 
 def logical_xor(input, other, *, out=None):
@@ -5528,7 +5528,7 @@ def logical_xor(input, other, *, out=None):
         pass
     else:
         return route(input, other)
-    return miss(logical_xor_op, (input, other,), {})
+    return miss(logical_xor_op, (input, other,), {}, logical_xor)
 
 
 def logical_xor_(input, other):
@@ -5542,7 +5542,7 @@ def logical_xor_(input, other):
         pass
     else:
         return route(input, other)
-    return miss(logical_xor__op, (input, other,), {})
+    return miss(logical_xor__op, (input, other,), {}, logical_xor_)
 
 
 def logical_not_out(input, *, out):
@@ -5552,7 +5552,7 @@ def logical_not_out(input, *, out):
         pass
     else:
         return route(input, out)
-    return miss(logical_not_out_op, (input,), {"out": out})
+    return miss(logical_not_out_op, (input,), {"out": out}, logical_not)
 
 
 def logical_not(input, *, out=None):
@@ -5564,7 +5564,7 @@ def logical_not(input, *, out=None):
         pass
     else:
         return route(input)
-    return miss(logical_not_op, (input,), {})
+    return miss(logical_not_op, (input,), {}, logical_not)
 
 
 def logical_not_(input):
@@ -5574,7 +5574,7 @@ def logical_not_(input):
         pass
     else:
         return route(input)
-    return miss(logical_not__op, (input,), {})
+    return miss(logical_not__op, (input,), {}, logical_not_)
 
 
 def bitwise_and_Tensor_out(input, other, *, out):
@@ -5588,19 +5588,19 @@ def bitwise_and_Tensor_out(input, other, *, out):
         pass
     else:
         return route(input, other, out)
-    return miss(bitwise_and_Tensor_out_op, (input, other,), {"out": out})
+    return miss(bitwise_and_Tensor_out_op, (input, other,), {"out": out}, bitwise_and)
 
 
 def bitwise_and_Scalar_out(input, other, *, out):
     if other.__class__ is not int and other.__class__ is not float:
-        return miss(bitwise_and_Scalar_out_op, (input, other,), {"out": out})
+        return miss(bitwise_and_Scalar_out_op, (input, other,), {"out": out}, bitwise_and)
     try:
         route = bitwise_and_Scalar_out_routes[input._signature | out._signature | SCALAR_BITS[other.__class__] | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, other, out)
-    return miss(bitwise_and_Scalar_out_op, (input, other,), {"out": out})
+    return miss(bitwise_and_Scalar_out_op, (input, other,), {"out": out}, bitwise_and)
 
 
 def bitwise_and(input, other, *, out=None):
@@ -5616,7 +5616,7 @@ def bitwise_and(input, other, *, out=None):
         pass
     else:
         return route(input, other)
-    return miss(bitwise_and_Tensor_op, (input, other,), {})
+    return miss(bitwise_and_Tensor_op, (input, other,), {}, bitwise_and)
 
 
 def bitwise_and_(input, other):
@@ -5630,7 +5630,7 @@ def bitwise_and_(input, other):
         pass
     else:
         return route(input, other)
-    return miss(bitwise_and__Tensor_op, (input, other,), {})
+    return miss(bitwise_and__Tensor_op, (input, other,), {}, bitwise_and_)
 
 
 def bitwise_or_Tensor_out(input, other, *, out):
@@ -5644,19 +5644,19 @@ def bitwise_or_Tensor_out(input, other, *, out):
         pass
     else:
         return route(input, other, out)
-    return miss(bitwise_or_Tensor_out_op, (input, other,), {"out": out})
+    return miss(bitwise_or_Tensor_out_op, (input, other,), {"out": out}, bitwise_or)
 
 
 def bitwise_or_Scalar_out(input, other, *, out):
     if other.__class__ is not int and other.__class__ is not float:
-        return miss(bitwise_or_Scalar_out_op, (input, other,), {"out": out})
+        return miss(bitwise_or_Scalar_out_op, (input, other,), {"out": out}, bitwise_or)
     try:
         route = bitwise_or_Scalar_out_routes[input._signature | out._signature | SCALAR_BITS[other.__class__] | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, other, out)
-    return miss(bitwise_or_Scalar_out_op, (input, other,), {"out": out})
+    return miss(bitwise_or_Scalar_out_op, (input, other,), {"out": out}, bitwise_or)
 
 
 def bitwise_or(input, other, *, out=None):
@@ -5672,7 +5672,7 @@ def bitwise_or(input, other, *, out=None):
         pass
     else:
         return route(input, other)
-    return miss(bitwise_or_Tensor_op, (input, other,), {})
+    return miss(bitwise_or_Tensor_op, (input, other,), {}, bitwise_or)
 
 
 def bitwise_or_(input, other):
@@ -5686,7 +5686,7 @@ def bitwise_or_(input, other):
         pass
     else:
         return route(input, other)
-    return miss(bitwise_or__Tensor_op, (input, other,), {})
+    return miss(bitwise_or__Tensor_op, (input, other,), {}, bitwise_or_)
 
 
 def bitwise_xor_Tensor_out(input, other, *, out):
@@ -5700,19 +5700,19 @@ def bitwise_xor_Tensor_out(input, other, *, out):
         pass
     else:
         return route(input, other, out)
-    return miss(bitwise_xor_Tensor_out_op, (input, other,), {"out": out})
+    return miss(bitwise_xor_Tensor_out_op, (input, other,), {"out": out}, bitwise_xor)
 
 
 def bitwise_xor_Scalar_out(input, other, *, out):
     if other.__class__ is not int and other.__class__ is not float:
-        return miss(bitwise_xor_Scalar_out_op, (input, other,), {"out": out})
+        return miss(bitwise_xor_Scalar_out_op, (input, other,), {"out": out}, bitwise_xor)
     try:
         route = bitwise_xor_Scalar_out_routes[input._signature | out._signature | SCALAR_BITS[other.__class__] | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, other, out)
-    return miss(bitwise_xor_Scalar_out_op, (input, other,), {"out": out})
+    return miss(bitwise_xor_Scalar_out_op, (input, other,), {"out": out}, bitwise_xor)
 
 
 def bitwise_xor(input, other, *, out=None):
@@ -5728,7 +5728,7 @@ def bitwise_xor(input, other, *, out=None):
         pass
     else:
         return route(input, other)
-    return miss(bitwise_xor_Tensor_op, (input, other,), {})
+    return miss(bitwise_xor_Tensor_op, (input, other,), {}, bitwise_xor)
 
 
 def bitwise_xor_(input, other):
@@ -5742,7 +5742,7 @@ def bitwise_xor_(input, other):
         pass
     else:
         return route(input, other)
-    return miss(bitwise_xor__Tensor_op, (input, other,), {})
+    return miss(bitwise_xor__Tensor_op, (input, other,), {}, bitwise_xor_)
 
 
 def bitwise_not_out(input, *, out):
@@ -5752,7 +5752,7 @@ def bitwise_not_out(input, *, out):
         pass
     else:
         return route(input, out)
-    return miss(bitwise_not_out_op, (input,), {"out": out})
+    return miss(bitwise_not_out_op, (input,), {"out": out}, bitwise_not)
 
 
 def bitwise_not(input, *, out=None):
@@ -5764,7 +5764,7 @@ def bitwise_not(input, *, out=None):
         pass
     else:
         return route(input)
-    return miss(bitwise_not_op, (input,), {})
+    return miss(bitwise_not_op, (input,), {}, bitwise_not)
 
 
 def bitwise_not_(input):
@@ -5774,19 +5774,19 @@ def bitwise_not_(input):
         pass
     else:
         return route(input)
-    return miss(bitwise_not__op, (input,), {})
+    return miss(bitwise_not__op, (input,), {}, bitwise_not_)
 
 
 def __and___Scalar(input, other):
     if other.__class__ is not int and other.__class__ is not float:
-        return miss(__and___Scalar_op, (input, other,), {})
+        return miss(__and___Scalar_op, (input, other,), {}, __and__)
     try:
         route = __and___Scalar_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, other)
-    return miss(__and___Scalar_op, (input, other,), {})
+    return miss(__and___Scalar_op, (input, other,), {}, __and__)
 
 
 def __and___Tensor(input, other):
@@ -5796,7 +5796,7 @@ def __and___Tensor(input, other):
         pass
     else:
         return route(input, other)
-    return miss(__and___Tensor_op, (input, other,), {})
+    return miss(__and___Tensor_op, (input, other,), {}, __and__)
 
 
 ___and___overloads = (
@@ -5823,19 +5823,19 @@ def __or___Tensor(input, other):
         pass
     else:
         return route(input, other)
-    return miss(__or___Tensor_op, (input, other,), {})
+    return miss(__or___Tensor_op, (input, other,), {}, __or__)
 
 
 def __or___Scalar(input, other):
     if other.__class__ is not int and other.__class__ is not float:
-        return miss(__or___Scalar_op, (input, other,), {})
+        return miss(__or___Scalar_op, (input, other,), {}, __or__)
     try:
         route = __or___Scalar_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, other)
-    return miss(__or___Scalar_op, (input, other,), {})
+    return miss(__or___Scalar_op, (input, other,), {}, __or__)
 
 
 ___or___overloads = (
@@ -5862,19 +5862,19 @@ def __xor___Tensor(input, other):
         pass
     else:
         return route(input, other)
-    return miss(__xor___Tensor_op, (input, other,), {})
+    return miss(__xor___Tensor_op, (input, other,), {}, __xor__)
 
 
 def __xor___Scalar(input, other):
     if other.__class__ is not int and other.__class__ is not float:
-        return miss(__xor___Scalar_op, (input, other,), {})
+        return miss(__xor___Scalar_op, (input, other,), {}, __xor__)
     try:
         route = __xor___Scalar_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, other)
-    return miss(__xor___Scalar_op, (input, other,), {})
+    return miss(__xor___Scalar_op, (input, other,), {}, __xor__)
 
 
 ___xor___overloads = (
@@ -5905,19 +5905,19 @@ def eq_Tensor_out(input, other, *, out):
         pass
     else:
         return route(input, other, out)
-    return miss(eq_Tensor_out_op, (input, other,), {"out": out})
+    return miss(eq_Tensor_out_op, (input, other,), {"out": out}, eq)
 
 
 def eq_Scalar_out(input, other, *, out):
     if other.__class__ is not int and other.__class__ is not float:
-        return miss(eq_Scalar_out_op, (input, other,), {"out": out})
+        return miss(eq_Scalar_out_op, (input, other,), {"out": out}, eq)
     try:
         route = eq_Scalar_out_routes[input._signature | out._signature | SCALAR_BITS[other.__class__] | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, other, out)
-    return miss(eq_Scalar_out_op, (input, other,), {"out": out})
+    return miss(eq_Scalar_out_op, (input, other,), {"out": out}, eq)
 
 
 def eq(input, other, *, out=None):
@@ -5933,7 +5933,7 @@ def eq(input, other, *, out=None):
         pass
     else:
         return route(input, other)
-    return miss(eq_Tensor_op, (input, other,), {})
+    return miss(eq_Tensor_op, (input, other,), {}, eq)
 
 
 def eq_operator(input, other):
@@ -5949,7 +5949,7 @@ def eq_operator(input, other):
         pass
     else:
         return route(input, other)
-    return miss(eq_Tensor_op, (input, other,), {})
+    return miss(eq_Tensor_op, (input, other,), {}, eq_operator)
 
 
 def eq_(input, other):
@@ -5963,7 +5963,7 @@ def eq_(input, other):
         pass
     else:
         return route(input, other)
-    return miss(eq__Tensor_op, (input, other,), {})
+    return miss(eq__Tensor_op, (input, other,), {}, eq_)
 
 
 def ne_Tensor_out(input, other, *, out):
@@ -5977,19 +5977,19 @@ def ne_Tensor_out(input, other, *, out):
         pass
     else:
         return route(input, other, out)
-    return miss(ne_Tensor_out_op, (input, other,), {"out": out})
+    return miss(ne_Tensor_out_op, (input, other,), {"out": out}, ne)
 
 
 def ne_Scalar_out(input, other, *, out):
     if other.__class__ is not int and other.__class__ is not float:
-        return miss(ne_Scalar_out_op, (input, other,), {"out": out})
+        return miss(ne_Scalar_out_op, (input, other,), {"out": out}, ne)
     try:
         route = ne_Scalar_out_routes[input._signature | out._signature | SCALAR_BITS[other.__class__] | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, other, out)
-    return miss(ne_Scalar_out_op, (input, other,), {"out": out})
+    return miss(ne_Scalar_out_op, (input, other,), {"out": out}, ne)
 
 
 def ne(input, other, *, out=None):
@@ -6005,7 +6005,7 @@ def ne(input, other, *, out=None):
         pass
     else:
         return route(input, other)
-    return miss(ne_Tensor_op, (input, other,), {})
+    return miss(ne_Tensor_op, (input, other,), {}, ne)
 
 
 def ne_operator(input, other):
@@ -6021,7 +6021,7 @@ def ne_operator(input, other):
         pass
     else:
         return route(input, other)
-    return miss(ne_Tensor_op, (input, other,), {})
+    return miss(ne_Tensor_op, (input, other,), {}, ne_operator)
 
 
 def ne_(input, other):
@@ -6035,7 +6035,7 @@ def ne_(input, other):
         pass
     else:
         return route(input, other)
-    return miss(ne__Tensor_op, (input, other,), {})
+    return miss(ne__Tensor_op, (input, other,), {}, ne_)
 
 
 def lt_Tensor_out(input, other, *, out):
@@ -6049,19 +6049,19 @@ def lt_Tensor_out(input, other, *, out):
         pass
     else:
         return route(input, other, out)
-    return miss(lt_Tensor_out_op, (input, other,), {"out": out})
+    return miss(lt_Tensor_out_op, (input, other,), {"out": out}, lt)
 
 
 def lt_Scalar_out(input, other, *, out):
     if other.__class__ is not int and other.__class__ is not float:
-        return miss(lt_Scalar_out_op, (input, other,), {"out": out})
+        return miss(lt_Scalar_out_op, (input, other,), {"out": out}, lt)
     try:
         route = lt_Scalar_out_routes[input._signature | out._signature | SCALAR_BITS[other.__class__] | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, other, out)
-    return miss(lt_Scalar_out_op, (input, other,), {"out": out})
+    return miss(lt_Scalar_out_op, (input, other,), {"out": out}, lt)
 
 
 def lt(input, other, *, out=None):
@@ -6077,7 +6077,7 @@ def lt(input, other, *, out=None):
         pass
     else:
         return route(input, other)
-    return miss(lt_Tensor_op, (input, other,), {})
+    return miss(lt_Tensor_op, (input, other,), {}, lt)
 
 
 def lt_(input, other):
@@ -6091,7 +6091,7 @@ def lt_(input, other):
         pass
     else:
         return route(input, other)
-    return miss(lt__Tensor_op, (input, other,), {})
+    return miss(lt__Tensor_op, (input, other,), {}, lt_)
 
 
 def le_Tensor_out(input, other, *, out):
@@ -6105,19 +6105,19 @@ def le_Tensor_out(input, other, *, out):
         pass
     else:
         return route(input, other, out)
-    return miss(le_Tensor_out_op, (input, other,), {"out": out})
+    return miss(le_Tensor_out_op, (input, other,), {"out": out}, le)
 
 
 def le_Scalar_out(input, other, *, out):
     if other.__class__ is not int and other.__class__ is not float:
-        return miss(le_Scalar_out_op, (input, other,), {"out": out})
+        return miss(le_Scalar_out_op, (input, other,), {"out": out}, le)
     try:
         route = le_Scalar_out_routes[input._signature | out._signature | SCALAR_BITS[other.__class__] | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, other, out)
-    return miss(le_Scalar_out_op, (input, other,), {"out": out})
+    return miss(le_Scalar_out_op, (input, other,), {"out": out}, le)
 
 
 def le(input, other, *, out=None):
@@ -6133,7 +6133,7 @@ def le(input, other, *, out=None):
         pass
     else:
         return route(input, other)
-    return miss(le_Tensor_op, (input, other,), {})
+    return miss(le_Tensor_op, (input, other,), {}, le)
 
 
 def le_(input, other):
@@ -6147,7 +6147,7 @@ def le_(input, other):
         pass
     else:
         return route(input, other)
-    return miss(le__Tensor_op, (input, other,), {})
+    return miss(le__Tensor_op, (input, other,), {}, le_)
 
 
 def gt_Tensor_out(input, other, *, out):
@@ -6161,19 +6161,19 @@ def gt_Tensor_out(input, other, *, out):
         pass
     else:
         return route(input, other, out)
-    return miss(gt_Tensor_out_op, (input, other,), {"out": out})
+    return miss(gt_Tensor_out_op, (input, other,), {"out": out}, gt)
 
 
 def gt_Scalar_out(input, other, *, out):
     if other.__class__ is not int and other.__class__ is not float:
-        return miss(gt_Scalar_out_op, (input, other,), {"out": out})
+        return miss(gt_Scalar_out_op, (input, other,), {"out": out}, gt)
     try:
         route = gt_Scalar_out_routes[input._signature | out._signature | SCALAR_BITS[other.__class__] | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, other, out)
-    return miss(gt_Scalar_out_op, (input, other,), {"out": out})
+    return miss(gt_Scalar_out_op, (input, other,), {"out": out}, gt)
 
 
 def gt(input, other, *, out=None):
@@ -6189,7 +6189,7 @@ def gt(input, other, *, out=None):
         pass
     else:
         return route(input, other)
-    return miss(gt_Tensor_op, (input, other,), {})
+    return miss(gt_Tensor_op, (input, other,), {}, gt)
 
 
 def gt_(input, other):
@@ -6203,7 +6203,7 @@ def gt_(input, other):
         pass
     else:
         return route(input, other)
-    return miss(gt__Tensor_op, (input, other,), {})
+    return miss(gt__Tensor_op, (input, other,), {}, gt_)
 
 
 def ge_Tensor_out(input, other, *, out):
@@ -6217,19 +6217,19 @@ def ge_Tensor_out(input, other, *, out):
         pass
     else:
         return route(input, other, out)
-    return miss(ge_Tensor_out_op, (input, other,), {"out": out})
+    return miss(ge_Tensor_out_op, (input, other,), {"out": out}, ge)
 
 
 def ge_Scalar_out(input, other, *, out):
     if other.__class__ is not int and other.__class__ is not float:
-        return miss(ge_Scalar_out_op, (input, other,), {"out": out})
+        return miss(ge_Scalar_out_op, (input, other,), {"out": out}, ge)
     try:
         route = ge_Scalar_out_routes[input._signature | out._signature | SCALAR_BITS[other.__class__] | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, other, out)
-    return miss(ge_Scalar_out_op, (input, other,), {"out": out})
+    return miss(ge_Scalar_out_op, (input, other,), {"out": out}, ge)
 
 
 def ge(input, other, *, out=None):
@@ -6245,7 +6245,7 @@ def ge(input, other, *, out=None):
         pass
     else:
         return route(input, other)
-    return miss(ge_Tensor_op, (input, other,), {})
+    return miss(ge_Tensor_op, (input, other,), {}, ge)
 
 
 def ge_(input, other):
@@ -6259,7 +6259,7 @@ def ge_(input, other):
         pass
     else:
         return route(input, other)
-    return miss(ge__Tensor_op, (input, other,), {})
+    return miss(ge__Tensor_op, (input, other,), {}, ge_)
 
 
 def greater_Tensor(input, other):
@@ -6269,19 +6269,19 @@ def greater_Tensor(input, other):
         pass
     else:
         return route(input, other)
-    return miss(greater_Tensor_op, (input, other,), {})
+    return miss(greater_Tensor_op, (input, other,), {}, greater)
 
 
 def greater_Scalar(input, other):
     if other.__class__ is not int and other.__class__ is not float:
-        return miss(greater_Scalar_op, (input, other,), {})
+        return miss(greater_Scalar_op, (input, other,), {}, greater)
     try:
         route = greater_Scalar_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, other)
-    return miss(greater_Scalar_op, (input, other,), {})
+    return miss(greater_Scalar_op, (input, other,), {}, greater)
 
 
 _greater_overloads = (
@@ -6308,19 +6308,19 @@ def greater__Tensor(input, other):
         pass
     else:
         return route(input, other)
-    return miss(greater__Tensor_op, (input, other,), {})
+    return miss(greater__Tensor_op, (input, other,), {}, greater_)
 
 
 def greater__Scalar(input, other):
     if other.__class__ is not int and other.__class__ is not float:
-        return miss(greater__Scalar_op, (input, other,), {})
+        return miss(greater__Scalar_op, (input, other,), {}, greater_)
     try:
         route = greater__Scalar_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, other)
-    return miss(greater__Scalar_op, (input, other,), {})
+    return miss(greater__Scalar_op, (input, other,), {}, greater_)
 
 
 _greater__overloads = (
@@ -6347,19 +6347,19 @@ def greater_equal_Tensor(input, other):
         pass
     else:
         return route(input, other)
-    return miss(greater_equal_Tensor_op, (input, other,), {})
+    return miss(greater_equal_Tensor_op, (input, other,), {}, greater_equal)
 
 
 def greater_equal_Scalar(input, other):
     if other.__class__ is not int and other.__class__ is not float:
-        return miss(greater_equal_Scalar_op, (input, other,), {})
+        return miss(greater_equal_Scalar_op, (input, other,), {}, greater_equal)
     try:
         route = greater_equal_Scalar_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, other)
-    return miss(greater_equal_Scalar_op, (input, other,), {})
+    return miss(greater_equal_Scalar_op, (input, other,), {}, greater_equal)
 
 
 _greater_equal_overloads = (
@@ -6386,19 +6386,19 @@ def greater_equal__Tensor(input, other):
         pass
     else:
         return route(input, other)
-    return miss(greater_equal__Tensor_op, (input, other,), {})
+    return miss(greater_equal__Tensor_op, (input, other,), {}, greater_equal_)
 
 
 def greater_equal__Scalar(input, other):
     if other.__class__ is not int and other.__class__ is not float:
-        return miss(greater_equal__Scalar_op, (input, other,), {})
+        return miss(greater_equal__Scalar_op, (input, other,), {}, greater_equal_)
     try:
         route = greater_equal__Scalar_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, other)
-    return miss(greater_equal__Scalar_op, (input, other,), {})
+    return miss(greater_equal__Scalar_op, (input, other,), {}, greater_equal_)
 
 
 _greater_equal__overloads = (
@@ -6425,19 +6425,19 @@ def less_Tensor(input, other):
         pass
     else:
         return route(input, other)
-    return miss(less_Tensor_op, (input, other,), {})
+    return miss(less_Tensor_op, (input, other,), {}, less)
 
 
 def less_Scalar(input, other):
     if other.__class__ is not int and other.__class__ is not float:
-        return miss(less_Scalar_op, (input, other,), {})
+        return miss(less_Scalar_op, (input, other,), {}, less)
     try:
         route = less_Scalar_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, other)
-    return miss(less_Scalar_op, (input, other,), {})
+    return miss(less_Scalar_op, (input, other,), {}, less)
 
 
 _less_overloads = (
@@ -6464,19 +6464,19 @@ def less__Tensor(input, other):
         pass
     else:
         return route(input, other)
-    return miss(less__Tensor_op, (input, other,), {})
+    return miss(less__Tensor_op, (input, other,), {}, less_)
 
 
 def less__Scalar(input, other):
     if other.__class__ is not int and other.__class__ is not float:
-        return miss(less__Scalar_op, (input, other,), {})
+        return miss(less__Scalar_op, (input, other,), {}, less_)
     try:
         route = less__Scalar_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, other)
-    return miss(less__Scalar_op, (input, other,), {})
+    return miss(less__Scalar_op, (input, other,), {}, less_)
 
 
 _less__overloads = (
@@ -6503,19 +6503,19 @@ def less_equal_Tensor(input, other):
         pass
     else:
         return route(input, other)
-    return miss(less_equal_Tensor_op, (input, other,), {})
+    return miss(less_equal_Tensor_op, (input, other,), {}, less_equal)
 
 
 def less_equal_Scalar(input, other):
     if other.__class__ is not int and other.__class__ is not float:
-        return miss(less_equal_Scalar_op, (input, other,), {})
+        return miss(less_equal_Scalar_op, (input, other,), {}, less_equal)
     try:
         route = less_equal_Scalar_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, other)
-    return miss(less_equal_Scalar_op, (input, other,), {})
+    return miss(less_equal_Scalar_op, (input, other,), {}, less_equal)
 
 
 _less_equal_overloads = (
@@ -6542,19 +6542,19 @@ def less_equal__Tensor(input, other):
         pass
     else:
         return route(input, other)
-    return miss(less_equal__Tensor_op, (input, other,), {})
+    return miss(less_equal__Tensor_op, (input, other,), {}, less_equal_)
 
 
 def less_equal__Scalar(input, other):
     if other.__class__ is not int and other.__class__ is not float:
-        return miss(less_equal__Scalar_op, (input, other,), {})
+        return miss(less_equal__Scalar_op, (input, other,), {}, less_equal_)
     try:
         route = less_equal__Scalar_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, other)
-    return miss(less_equal__Scalar_op, (input, other,), {})
+    return miss(less_equal__Scalar_op, (input, other,), {}, less_equal_)
 
 
 _less_equal__overloads = (
@@ -6581,19 +6581,19 @@ def not_equal_Tensor(input, other):
         pass
     else:
         return route(input, other)
-    return miss(not_equal_Tensor_op, (input, other,), {})
+    return miss(not_equal_Tensor_op, (input, other,), {}, not_equal)
 
 
 def not_equal_Scalar(input, other):
     if other.__class__ is not int and other.__class__ is not float:
-        return miss(not_equal_Scalar_op, (input, other,), {})
+        return miss(not_equal_Scalar_op, (input, other,), {}, not_equal)
     try:
         route = not_equal_Scalar_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, other)
-    return miss(not_equal_Scalar_op, (input, other,), {})
+    return miss(not_equal_Scalar_op, (input, other,), {}, not_equal)
 
 
 _not_equal_overloads = (
@@ -6620,19 +6620,19 @@ def not_equal__Tensor(input, other):
         pass
     else:
         return route(input, other)
-    return miss(not_equal__Tensor_op, (input, other,), {})
+    return miss(not_equal__Tensor_op, (input, other,), {}, not_equal_)
 
 
 def not_equal__Scalar(input, other):
     if other.__class__ is not int and other.__class__ is not float:
-        return miss(not_equal__Scalar_op, (input, other,), {})
+        return miss(not_equal__Scalar_op, (input, other,), {}, not_equal_)
     try:
         route = not_equal__Scalar_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, other)
-    return miss(not_equal__Scalar_op, (input, other,), {})
+    return miss(not_equal__Scalar_op, (input, other,), {}, not_equal_)
 
 
 _not_equal__overloads = (
@@ -6659,7 +6659,7 @@ def conj(input):
         pass
     else:
         return route(input)
-    return miss(conj_op, (input,), {})
+    return miss(conj_op, (input,), {}, conj)
 
 
 def _conj_physical_out(input, *, out):
@@ -6669,7 +6669,7 @@ def _conj_physical_out(input, *, out):
         pass
     else:
         return route(input, out)
-    return miss(_conj_physical_out_op, (input,), {"out": out})
+    return miss(_conj_physical_out_op, (input,), {"out": out}, _conj_physical)
 
 
 def _conj_physical(input, *, out=None):
@@ -6681,7 +6681,7 @@ def _conj_physical(input, *, out=None):
         pass
     else:
         return route(input)
-    return miss(_conj_physical_op, (input,), {})
+    return miss(_conj_physical_op, (input,), {}, _conj_physical)
 
 
 def resolve_conj(input):
@@ -6691,7 +6691,7 @@ def resolve_conj(input):
         pass
     else:
         return route(input)
-    return miss(resolve_conj_op, (input,), {})
+    return miss(resolve_conj_op, (input,), {}, resolve_conj)
 
 
 def is_complex(input):
@@ -6701,7 +6701,7 @@ def is_complex(input):
         pass
     else:
         return route(input)
-    return miss(is_complex_op, (input,), {})
+    return miss(is_complex_op, (input,), {}, is_complex)
 
 
 def is_floating_point(input):
@@ -6711,7 +6711,7 @@ def is_floating_point(input):
         pass
     else:
         return route(input)
-    return miss(is_floating_point_op, (input,), {})
+    return miss(is_floating_point_op, (input,), {}, is_floating_point)
 
 
 def real(input):
@@ -6721,7 +6721,7 @@ def real(input):
         pass
     else:
         return route(input)
-    return miss(real_op, (input,), {})
+    return miss(real_op, (input,), {}, real)
 
 
 def imag(input):
@@ -6731,7 +6731,7 @@ def imag(input):
         pass
     else:
         return route(input)
-    return miss(imag_op, (input,), {})
+    return miss(imag_op, (input,), {}, imag)
 
 
 def angle_out(input, *, out):
@@ -6741,7 +6741,7 @@ def angle_out(input, *, out):
         pass
     else:
         return route(input, out)
-    return miss(angle_out_op, (input,), {"out": out})
+    return miss(angle_out_op, (input,), {"out": out}, angle)
 
 
 def angle(input, *, out=None):
@@ -6753,7 +6753,7 @@ def angle(input, *, out=None):
         pass
     else:
         return route(input)
-    return miss(angle_op, (input,), {})
+    return miss(angle_op, (input,), {}, angle)
 
 
 def logaddexp_out(input, other, *, out):
@@ -6767,7 +6767,7 @@ def logaddexp_out(input, other, *, out):
         pass
     else:
         return route(input, other, out)
-    return miss(logaddexp_out_op, (input, other,), {"out": out})
+    return miss(logaddexp_out_op, (input, other,), {"out": out}, logaddexp)
 
 
 def logaddexp(input, other, *, out=None):
@@ -6783,7 +6783,7 @@ def logaddexp(input, other, *, out=None):
         pass
     else:
         return route(input, other)
-    return miss(logaddexp_op, (input, other,), {})
+    return miss(logaddexp_op, (input, other,), {}, logaddexp)
 
 
 def hypot_out(input, other, *, out):
@@ -6797,7 +6797,7 @@ def hypot_out(input, other, *, out):
         pass
     else:
         return route(input, other, out)
-    return miss(hypot_out_op, (input, other,), {"out": out})
+    return miss(hypot_out_op, (input, other,), {"out": out}, hypot)
 
 
 def hypot(input, other, *, out=None):
@@ -6813,7 +6813,7 @@ def hypot(input, other, *, out=None):
         pass
     else:
         return route(input, other)
-    return miss(hypot_op, (input, other,), {})
+    return miss(hypot_op, (input, other,), {}, hypot)
 
 
 def hypot_(input, other):
@@ -6827,7 +6827,7 @@ def hypot_(input, other):
         pass
     else:
         return route(input, other)
-    return miss(hypot__op, (input, other,), {})
+    return miss(hypot__op, (input, other,), {}, hypot_)
 
 
 def xlogy_OutTensor(input, other, *, out):
@@ -6841,7 +6841,7 @@ def xlogy_OutTensor(input, other, *, out):
         pass
     else:
         return route(input, other, out)
-    return miss(xlogy_OutTensor_op, (input, other,), {"out": out})
+    return miss(xlogy_OutTensor_op, (input, other,), {"out": out}, xlogy)
 
 
 def xlogy(input, other, *, out=None):
@@ -6857,7 +6857,7 @@ def xlogy(input, other, *, out=None):
         pass
     else:
         return route(input, other)
-    return miss(xlogy_Tensor_op, (input, other,), {})
+    return miss(xlogy_Tensor_op, (input, other,), {}, xlogy)
 
 
 def xlogy_(input, other):
@@ -6871,19 +6871,19 @@ def xlogy_(input, other):
         pass
     else:
         return route(input, other)
-    return miss(xlogy__Tensor_op, (input, other,), {})
+    return miss(xlogy__Tensor_op, (input, other,), {}, xlogy_)
 
 
 def masked_fill_Scalar_out(input, mask, value, *, out):
     if value.__class__ is not int and value.__class__ is not float:
-        return miss(masked_fill_Scalar_out_op, (input, mask, value,), {"out": out})
+        return miss(masked_fill_Scalar_out_op, (input, mask, value,), {"out": out}, masked_fill)
     try:
         route = masked_fill_Scalar_out_routes[input._signature | mask._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, mask, value, out)
-    return miss(masked_fill_Scalar_out_op, (input, mask, value,), {"out": out})
+    return miss(masked_fill_Scalar_out_op, (input, mask, value,), {"out": out}, masked_fill)
 
 
 def masked_fill_Tensor_out(input, mask, value, *, out):
@@ -6893,19 +6893,19 @@ def masked_fill_Tensor_out(input, mask, value, *, out):
         pass
     else:
         return route(input, mask, value, out)
-    return miss(masked_fill_Tensor_out_op, (input, mask, value,), {"out": out})
+    return miss(masked_fill_Tensor_out_op, (input, mask, value,), {"out": out}, masked_fill)
 
 
 def masked_fill_Scalar(input, mask, value):
     if value.__class__ is not int and value.__class__ is not float:
-        return miss(masked_fill_Scalar_op, (input, mask, value,), {})
+        return miss(masked_fill_Scalar_op, (input, mask, value,), {}, masked_fill)
     try:
         route = masked_fill_Scalar_routes[input._signature | mask._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, mask, value)
-    return miss(masked_fill_Scalar_op, (input, mask, value,), {})
+    return miss(masked_fill_Scalar_op, (input, mask, value,), {}, masked_fill)
 
 
 def masked_fill_Tensor(input, mask, value):
@@ -6915,7 +6915,7 @@ def masked_fill_Tensor(input, mask, value):
         pass
     else:
         return route(input, mask, value)
-    return miss(masked_fill_Tensor_op, (input, mask, value,), {})
+    return miss(masked_fill_Tensor_op, (input, mask, value,), {}, masked_fill)
 
 
 _masked_fill_overloads = (
@@ -6937,14 +6937,14 @@ def masked_fill(*args, **kwargs):
 
 def masked_fill__Scalar(input, mask, value):
     if value.__class__ is not int and value.__class__ is not float:
-        return miss(masked_fill__Scalar_op, (input, mask, value,), {})
+        return miss(masked_fill__Scalar_op, (input, mask, value,), {}, masked_fill_)
     try:
         route = masked_fill__Scalar_routes[input._signature | mask._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, mask, value)
-    return miss(masked_fill__Scalar_op, (input, mask, value,), {})
+    return miss(masked_fill__Scalar_op, (input, mask, value,), {}, masked_fill_)
 
 
 def masked_fill__Tensor(input, mask, value):
@@ -6954,7 +6954,7 @@ def masked_fill__Tensor(input, mask, value):
         pass
     else:
         return route(input, mask, value)
-    return miss(masked_fill__Tensor_op, (input, mask, value,), {})
+    return miss(masked_fill__Tensor_op, (input, mask, value,), {}, masked_fill_)
 
 
 _masked_fill__overloads = (
@@ -6976,14 +6976,14 @@ def masked_fill_(*args, **kwargs):
 
 def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
     if rtol.__class__ is not float or atol.__class__ is not float or equal_nan.__class__ is not bool:
-        return miss(isclose_op, (input, other, rtol, atol, equal_nan,), {})
+        return miss(isclose_op, (input, other, rtol, atol, equal_nan,), {}, isclose)
     try:
         route = isclose_routes[input._signature | other._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, other, rtol, atol, equal_nan)
-    return miss(isclose_op, (input, other, rtol, atol, equal_nan,), {})
+    return miss(isclose_op, (input, other, rtol, atol, equal_nan,), {}, isclose)
 
 
 def sum_IntList_out(input, dim, keepdim=False, *, dtype=None, out):
@@ -6992,26 +6992,26 @@ def sum_IntList_out(input, dim, keepdim=False, *, dtype=None, out):
     elif dim.__class__ is list:
         dim = tuple(dim)
     if dim is not None and not are_ints(dim) or keepdim.__class__ is not bool or dtype is not None and dtype.__class__ is not DType:
-        return miss(sum_IntList_out_op, (input, dim, keepdim,), {"dtype": dtype, "out": out})
+        return miss(sum_IntList_out_op, (input, dim, keepdim,), {"dtype": dtype, "out": out}, sum)
     try:
         route = sum_IntList_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, dim, keepdim, dtype, out)
-    return miss(sum_IntList_out_op, (input, dim, keepdim,), {"dtype": dtype, "out": out})
+    return miss(sum_IntList_out_op, (input, dim, keepdim,), {"dtype": dtype, "out": out}, sum)
 
 
 def sum_out(input, *, dtype=None, out):
     if dtype is not None and dtype.__class__ is not DType:
-        return miss(sum_out_op, (input,), {"dtype": dtype, "out": out})
+        return miss(sum_out_op, (input,), {"dtype": dtype, "out": out}, sum)
     try:
         route = sum_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, dtype, out)
-    return miss(sum_out_op, (input,), {"dtype": dtype, "out": out})
+    return miss(sum_out_op, (input,), {"dtype": dtype, "out": out}, sum)
 
 
 def sum_dim_IntList(input, dim, keepdim=False, *, dtype=None):
@@ -7020,26 +7020,26 @@ def sum_dim_IntList(input, dim, keepdim=False, *, dtype=None):
     elif dim.__class__ is list:
         dim = tuple(dim)
     if dim is not None and not are_ints(dim) or keepdim.__class__ is not bool or dtype is not None and dtype.__class__ is not DType:
-        return miss(sum_dim_IntList_op, (input, dim, keepdim,), {"dtype": dtype})
+        return miss(sum_dim_IntList_op, (input, dim, keepdim,), {"dtype": dtype}, sum)
     try:
         route = sum_dim_IntList_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, dim, keepdim, dtype)
-    return miss(sum_dim_IntList_op, (input, dim, keepdim,), {"dtype": dtype})
+    return miss(sum_dim_IntList_op, (input, dim, keepdim,), {"dtype": dtype}, sum)
 
 
 def sum_default(input, *, dtype=None):
     if dtype is not None and dtype.__class__ is not DType:
-        return miss(sum_op, (input,), {"dtype": dtype})
+        return miss(sum_op, (input,), {"dtype": dtype}, sum)
     try:
         route = sum_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, dtype)
-    return miss(sum_op, (input,), {"dtype": dtype})
+    return miss(sum_op, (input,), {"dtype": dtype}, sum)
 
 
 _sum_overloads = (
@@ -7062,14 +7062,14 @@ def sum(*args, **kwargs):
 
 def mean_dtype_out(input, *, dtype=None, out):
     if dtype is not None and dtype.__class__ is not DType:
-        return miss(mean_dtype_out_op, (input,), {"dtype": dtype, "out": out})
+        return miss(mean_dtype_out_op, (input,), {"dtype": dtype, "out": out}, mean)
     try:
         route = mean_dtype_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, dtype, out)
-    return miss(mean_dtype_out_op, (input,), {"dtype": dtype, "out": out})
+    return miss(mean_dtype_out_op, (input,), {"dtype": dtype, "out": out}, mean)
 
 
 def mean_out(input, dim, keepdim=False, *, dtype=None, out):
@@ -7078,26 +7078,26 @@ def mean_out(input, dim, keepdim=False, *, dtype=None, out):
     elif dim.__class__ is list:
         dim = tuple(dim)
     if dim is not None and not are_ints(dim) or keepdim.__class__ is not bool or dtype is not None and dtype.__class__ is not DType:
-        return miss(mean_out_op, (input, dim, keepdim,), {"dtype": dtype, "out": out})
+        return miss(mean_out_op, (input, dim, keepdim,), {"dtype": dtype, "out": out}, mean)
     try:
         route = mean_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, dim, keepdim, dtype, out)
-    return miss(mean_out_op, (input, dim, keepdim,), {"dtype": dtype, "out": out})
+    return miss(mean_out_op, (input, dim, keepdim,), {"dtype": dtype, "out": out}, mean)
 
 
 def mean_default(input, *, dtype=None):
     if dtype is not None and dtype.__class__ is not DType:
-        return miss(mean_op, (input,), {"dtype": dtype})
+        return miss(mean_op, (input,), {"dtype": dtype}, mean)
     try:
         route = mean_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, dtype)
-    return miss(mean_op, (input,), {"dtype": dtype})
+    return miss(mean_op, (input,), {"dtype": dtype}, mean)
 
 
 def mean_dim(input, dim, keepdim=False, *, dtype=None):
@@ -7106,14 +7106,14 @@ def mean_dim(input, dim, keepdim=False, *, dtype=None):
     elif dim.__class__ is list:
         dim = tuple(dim)
     if dim is not None and not are_ints(dim) or keepdim.__class__ is not bool or dtype is not None and dtype.__class__ is not DType:
-        return miss(mean_dim_op, (input, dim, keepdim,), {"dtype": dtype})
+        return miss(mean_dim_op, (input, dim, keepdim,), {"dtype": dtype}, mean)
     try:
         route = mean_dim_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, dim, keepdim, dtype)
-    return miss(mean_dim_op, (input, dim, keepdim,), {"dtype": dtype})
+    return miss(mean_dim_op, (input, dim, keepdim,), {"dtype": dtype}, mean)
 
 
 _mean_overloads = (
@@ -7136,50 +7136,50 @@ def mean(*args, **kwargs):
 
 def prod_out(input, *, dtype=None, out):
     if dtype is not None and dtype.__class__ is not DType:
-        return miss(prod_out_op, (input,), {"dtype": dtype, "out": out})
+        return miss(prod_out_op, (input,), {"dtype": dtype, "out": out}, prod)
     try:
         route = prod_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, dtype, out)
-    return miss(prod_out_op, (input,), {"dtype": dtype, "out": out})
+    return miss(prod_out_op, (input,), {"dtype": dtype, "out": out}, prod)
 
 
 def prod_int_out(input, dim, keepdim=False, *, dtype=None, out):
     if dim.__class__ is not int or keepdim.__class__ is not bool or dtype is not None and dtype.__class__ is not DType:
-        return miss(prod_int_out_op, (input, dim, keepdim,), {"dtype": dtype, "out": out})
+        return miss(prod_int_out_op, (input, dim, keepdim,), {"dtype": dtype, "out": out}, prod)
     try:
         route = prod_int_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, dim, keepdim, dtype, out)
-    return miss(prod_int_out_op, (input, dim, keepdim,), {"dtype": dtype, "out": out})
+    return miss(prod_int_out_op, (input, dim, keepdim,), {"dtype": dtype, "out": out}, prod)
 
 
 def prod_default(input, *, dtype=None):
     if dtype is not None and dtype.__class__ is not DType:
-        return miss(prod_op, (input,), {"dtype": dtype})
+        return miss(prod_op, (input,), {"dtype": dtype}, prod)
     try:
         route = prod_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, dtype)
-    return miss(prod_op, (input,), {"dtype": dtype})
+    return miss(prod_op, (input,), {"dtype": dtype}, prod)
 
 
 def prod_dim_int(input, dim, keepdim=False, *, dtype=None):
     if dim.__class__ is not int or keepdim.__class__ is not bool or dtype is not None and dtype.__class__ is not DType:
-        return miss(prod_dim_int_op, (input, dim, keepdim,), {"dtype": dtype})
+        return miss(prod_dim_int_op, (input, dim, keepdim,), {"dtype": dtype}, prod)
     try:
         route = prod_dim_int_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, dim, keepdim, dtype)
-    return miss(prod_dim_int_op, (input, dim, keepdim,), {"dtype": dtype})
+    return miss(prod_dim_int_op, (input, dim, keepdim,), {"dtype": dtype}, prod)
 
 
 _prod_overloads = (
@@ -7206,14 +7206,14 @@ def amax_out(input, dim=(), keepdim=False, *, out):
     elif dim.__class__ is list:
         dim = tuple(dim)
     if not are_ints(dim) or keepdim.__class__ is not bool:
-        return miss(amax_out_op, (input, dim, keepdim,), {"out": out})
+        return miss(amax_out_op, (input, dim, keepdim,), {"out": out}, amax)
     try:
         route = amax_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, dim, keepdim, out)
-    return miss(amax_out_op, (input, dim, keepdim,), {"out": out})
+    return miss(amax_out_op, (input, dim, keepdim,), {"out": out}, amax)
 
 
 def amax(input, dim=(), keepdim=False, *, out=None):
@@ -7224,14 +7224,14 @@ def amax(input, dim=(), keepdim=False, *, out=None):
     elif dim.__class__ is list:
         dim = tuple(dim)
     if not are_ints(dim) or keepdim.__class__ is not bool:
-        return miss(amax_op, (input, dim, keepdim,), {})
+        return miss(amax_op, (input, dim, keepdim,), {}, amax)
     try:
         route = amax_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, dim, keepdim)
-    return miss(amax_op, (input, dim, keepdim,), {})
+    return miss(amax_op, (input, dim, keepdim,), {}, amax)
 
 
 def amin_out(input, dim=(), keepdim=False, *, out):
@@ -7240,14 +7240,14 @@ def amin_out(input, dim=(), keepdim=False, *, out):
     elif dim.__class__ is list:
         dim = tuple(dim)
     if not are_ints(dim) or keepdim.__class__ is not bool:
-        return miss(amin_out_op, (input, dim, keepdim,), {"out": out})
+        return miss(amin_out_op, (input, dim, keepdim,), {"out": out}, amin)
     try:
         route = amin_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, dim, keepdim, out)
-    return miss(amin_out_op, (input, dim, keepdim,), {"out": out})
+    return miss(amin_out_op, (input, dim, keepdim,), {"out": out}, amin)
 
 
 def amin(input, dim=(), keepdim=False, *, out=None):
@@ -7258,14 +7258,14 @@ def amin(input, dim=(), keepdim=False, *, out=None):
     elif dim.__class__ is list:
         dim = tuple(dim)
     if not are_ints(dim) or keepdim.__class__ is not bool:
-        return miss(amin_op, (input, dim, keepdim,), {})
+        return miss(amin_op, (input, dim, keepdim,), {}, amin)
     try:
         route = amin_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, dim, keepdim)
-    return miss(amin_op, (input, dim, keepdim,), {})
+    return miss(amin_op, (input, dim, keepdim,), {}, amin)
 
 
 def max_unary_out(input, *, out):
@@ -7275,19 +7275,19 @@ def max_unary_out(input, *, out):
         pass
     else:
         return route(input, out)
-    return miss(max_unary_out_op, (input,), {"out": out})
+    return miss(max_unary_out_op, (input,), {"out": out}, max)
 
 
 def max_dim_max(input, dim, keepdim=False, *, max, max_values):
     if dim.__class__ is not int or keepdim.__class__ is not bool:
-        return miss(max_dim_max_op, (input, dim, keepdim,), {"max": max, "max_values": max_values})
+        return miss(max_dim_max_op, (input, dim, keepdim,), {"max": max, "max_values": max_values}, globals()["max"])
     try:
         route = max_dim_max_routes[input._signature | max._signature | max_values._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, dim, keepdim, max, max_values)
-    return miss(max_dim_max_op, (input, dim, keepdim,), {"max": max, "max_values": max_values})
+    return miss(max_dim_max_op, (input, dim, keepdim,), {"max": max, "max_values": max_values}, globals()["max"])
 
 
 def max_other(input, other):
@@ -7297,7 +7297,7 @@ def max_other(input, other):
         pass
     else:
         return route(input, other)
-    return miss(max_other_op, (input, other,), {})
+    return miss(max_other_op, (input, other,), {}, max)
 
 
 def max_default(input):
@@ -7307,19 +7307,19 @@ def max_default(input):
         pass
     else:
         return route(input)
-    return miss(max_op, (input,), {})
+    return miss(max_op, (input,), {}, max)
 
 
 def max_dim(input, dim, keepdim=False):
     if dim.__class__ is not int or keepdim.__class__ is not bool:
-        return miss(max_dim_op, (input, dim, keepdim,), {})
+        return miss(max_dim_op, (input, dim, keepdim,), {}, max)
     try:
         route = max_dim_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, dim, keepdim)
-    return miss(max_dim_op, (input, dim, keepdim,), {})
+    return miss(max_dim_op, (input, dim, keepdim,), {}, max)
 
 
 _max_overloads = (
@@ -7351,19 +7351,19 @@ def min_unary_out(input, *, out):
         pass
     else:
         return route(input, out)
-    return miss(min_unary_out_op, (input,), {"out": out})
+    return miss(min_unary_out_op, (input,), {"out": out}, min)
 
 
 def min_dim_min(input, dim, keepdim=False, *, min, min_indices):
     if dim.__class__ is not int or keepdim.__class__ is not bool:
-        return miss(min_dim_min_op, (input, dim, keepdim,), {"min": min, "min_indices": min_indices})
+        return miss(min_dim_min_op, (input, dim, keepdim,), {"min": min, "min_indices": min_indices}, globals()["min"])
     try:
         route = min_dim_min_routes[input._signature | min._signature | min_indices._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, dim, keepdim, min, min_indices)
-    return miss(min_dim_min_op, (input, dim, keepdim,), {"min": min, "min_indices": min_indices})
+    return miss(min_dim_min_op, (input, dim, keepdim,), {"min": min, "min_indices": min_indices}, globals()["min"])
 
 
 def min_other(input, other):
@@ -7373,7 +7373,7 @@ def min_other(input, other):
         pass
     else:
         return route(input, other)
-    return miss(min_other_op, (input, other,), {})
+    return miss(min_other_op, (input, other,), {}, min)
 
 
 def min_default(input):
@@ -7383,19 +7383,19 @@ def min_default(input):
         pass
     else:
         return route(input)
-    return miss(min_op, (input,), {})
+    return miss(min_op, (input,), {}, min)
 
 
 def min_dim(input, dim, keepdim=False):
     if dim.__class__ is not int or keepdim.__class__ is not bool:
-        return miss(min_dim_op, (input, dim, keepdim,), {})
+        return miss(min_dim_op, (input, dim, keepdim,), {}, min)
     try:
         route = min_dim_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, dim, keepdim)
-    return miss(min_dim_op, (input, dim, keepdim,), {})
+    return miss(min_dim_op, (input, dim, keepdim,), {}, min)
 
 
 _min_overloads = (
@@ -7422,54 +7422,54 @@ def min(*args, **kwargs):
 
 def argmax_out(input, dim=None, keepdim=False, *, out):
     if dim is not None and dim.__class__ is not int or keepdim.__class__ is not bool:
-        return miss(argmax_out_op, (input, dim, keepdim,), {"out": out})
+        return miss(argmax_out_op, (input, dim, keepdim,), {"out": out}, argmax)
     try:
         route = argmax_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, dim, keepdim, out)
-    return miss(argmax_out_op, (input, dim, keepdim,), {"out": out})
+    return miss(argmax_out_op, (input, dim, keepdim,), {"out": out}, argmax)
 
 
 def argmax(input, dim=None, keepdim=False, *, out=None):
     if out is not None:
         return argmax_out(input, dim, keepdim, out=out)
     if dim is not None and dim.__class__ is not int or keepdim.__class__ is not bool:
-        return miss(argmax_op, (input, dim, keepdim,), {})
+        return miss(argmax_op, (input, dim, keepdim,), {}, argmax)
     try:
         route = argmax_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, dim, keepdim)
-    return miss(argmax_op, (input, dim, keepdim,), {})
+    return miss(argmax_op, (input, dim, keepdim,), {}, argmax)
 
 
 def argmin_out(input, dim=None, keepdim=False, *, out):
     if dim is not None and dim.__class__ is not int or keepdim.__class__ is not bool:
-        return miss(argmin_out_op, (input, dim, keepdim,), {"out": out})
+        return miss(argmin_out_op, (input, dim, keepdim,), {"out": out}, argmin)
     try:
         route = argmin_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, dim, keepdim, out)
-    return miss(argmin_out_op, (input, dim, keepdim,), {"out": out})
+    return miss(argmin_out_op, (input, dim, keepdim,), {"out": out}, argmin)
 
 
 def argmin(input, dim=None, keepdim=False, *, out=None):
     if out is not None:
         return argmin_out(input, dim, keepdim, out=out)
     if dim is not None and dim.__class__ is not int or keepdim.__class__ is not bool:
-        return miss(argmin_op, (input, dim, keepdim,), {})
+        return miss(argmin_op, (input, dim, keepdim,), {}, argmin)
     try:
         route = argmin_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, dim, keepdim)
-    return miss(argmin_op, (input, dim, keepdim,), {})
+    return miss(argmin_op, (input, dim, keepdim,), {}, argmin)
 
 
 def any_all_out(input, *, out):
@@ -7479,19 +7479,19 @@ def any_all_out(input, *, out):
         pass
     else:
         return route(input, out)
-    return miss(any_all_out_op, (input,), {"out": out})
+    return miss(any_all_out_op, (input,), {"out": out}, any)
 
 
 def any_out(input, dim, keepdim=False, *, out):
     if dim.__class__ is not int or keepdim.__class__ is not bool:
-        return miss(any_out_op, (input, dim, keepdim,), {"out": out})
+        return miss(any_out_op, (input, dim, keepdim,), {"out": out}, any)
     try:
         route = any_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, dim, keepdim, out)
-    return miss(any_out_op, (input, dim, keepdim,), {"out": out})
+    return miss(any_out_op, (input, dim, keepdim,), {"out": out}, any)
 
 
 def any_default(input):
@@ -7501,19 +7501,19 @@ def any_default(input):
         pass
     else:
         return route(input)
-    return miss(any_op, (input,), {})
+    return miss(any_op, (input,), {}, any)
 
 
 def any_dim(input, dim, keepdim=False):
     if dim.__class__ is not int or keepdim.__class__ is not bool:
-        return miss(any_dim_op, (input, dim, keepdim,), {})
+        return miss(any_dim_op, (input, dim, keepdim,), {}, any)
     try:
         route = any_dim_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, dim, keepdim)
-    return miss(any_dim_op, (input, dim, keepdim,), {})
+    return miss(any_dim_op, (input, dim, keepdim,), {}, any)
 
 
 _any_overloads = (
@@ -7541,19 +7541,19 @@ def all_all_out(input, *, out):
         pass
     else:
         return route(input, out)
-    return miss(all_all_out_op, (input,), {"out": out})
+    return miss(all_all_out_op, (input,), {"out": out}, all)
 
 
 def all_out(input, dim, keepdim=False, *, out):
     if dim.__class__ is not int or keepdim.__class__ is not bool:
-        return miss(all_out_op, (input, dim, keepdim,), {"out": out})
+        return miss(all_out_op, (input, dim, keepdim,), {"out": out}, all)
     try:
         route = all_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, dim, keepdim, out)
-    return miss(all_out_op, (input, dim, keepdim,), {"out": out})
+    return miss(all_out_op, (input, dim, keepdim,), {"out": out}, all)
 
 
 def all_default(input):
@@ -7563,19 +7563,19 @@ def all_default(input):
         pass
     else:
         return route(input)
-    return miss(all_op, (input,), {})
+    return miss(all_op, (input,), {}, all)
 
 
 def all_dim(input, dim, keepdim=False):
     if dim.__class__ is not int or keepdim.__class__ is not bool:
-        return miss(all_dim_op, (input, dim, keepdim,), {})
+        return miss(all_dim_op, (input, dim, keepdim,), {}, all)
     try:
         route = all_dim_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, dim, keepdim)
-    return miss(all_dim_op, (input, dim, keepdim,), {})
+    return miss(all_dim_op, (input, dim, keepdim,), {}, all)
 
 
 _all_overloads = (
@@ -7602,26 +7602,26 @@ def var_correction_out(input, dim=None, *, correction=None, keepdim=False, out):
     elif dim.__class__ is list:
         dim = tuple(dim)
     if dim is not None and not are_ints(dim) or correction is not None and correction.__class__ is not int and correction.__class__ is not float or keepdim.__class__ is not bool:
-        return miss(var_correction_out_op, (input, dim,), {"correction": correction, "keepdim": keepdim, "out": out})
+        return miss(var_correction_out_op, (input, dim,), {"correction": correction, "keepdim": keepdim, "out": out}, var)
     try:
         route = var_correction_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, dim, correction, keepdim, out)
-    return miss(var_correction_out_op, (input, dim,), {"correction": correction, "keepdim": keepdim, "out": out})
+    return miss(var_correction_out_op, (input, dim,), {"correction": correction, "keepdim": keepdim, "out": out}, var)
 
 
 def var_default(input, unbiased=True):
     if unbiased.__class__ is not bool:
-        return miss(var_op, (input, unbiased,), {})
+        return miss(var_op, (input, unbiased,), {}, var)
     try:
         route = var_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, unbiased)
-    return miss(var_op, (input, unbiased,), {})
+    return miss(var_op, (input, unbiased,), {}, var)
 
 
 def var_dim(input, dim, unbiased=True, keepdim=False):
@@ -7630,14 +7630,14 @@ def var_dim(input, dim, unbiased=True, keepdim=False):
     elif dim.__class__ is list:
         dim = tuple(dim)
     if dim is not None and not are_ints(dim) or unbiased.__class__ is not bool or keepdim.__class__ is not bool:
-        return miss(var_dim_op, (input, dim, unbiased, keepdim,), {})
+        return miss(var_dim_op, (input, dim, unbiased, keepdim,), {}, var)
     try:
         route = var_dim_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, dim, unbiased, keepdim)
-    return miss(var_dim_op, (input, dim, unbiased, keepdim,), {})
+    return miss(var_dim_op, (input, dim, unbiased, keepdim,), {}, var)
 
 
 def var_correction(input, dim=None, *, correction=None, keepdim=False):
@@ -7646,14 +7646,14 @@ def var_correction(input, dim=None, *, correction=None, keepdim=False):
     elif dim.__class__ is list:
         dim = tuple(dim)
     if dim is not None and not are_ints(dim) or correction is not None and correction.__class__ is not int and correction.__class__ is not float or keepdim.__class__ is not bool:
-        return miss(var_correction_op, (input, dim,), {"correction": correction, "keepdim": keepdim})
+        return miss(var_correction_op, (input, dim,), {"correction": correction, "keepdim": keepdim}, var)
     try:
         route = var_correction_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, dim, correction, keepdim)
-    return miss(var_correction_op, (input, dim,), {"correction": correction, "keepdim": keepdim})
+    return miss(var_correction_op, (input, dim,), {"correction": correction, "keepdim": keepdim}, var)
 
 
 _var_overloads = (
@@ -7684,26 +7684,26 @@ def std_correction_out(input, dim=None, *, correction=None, keepdim=False, out):
     elif dim.__class__ is list:
         dim = tuple(dim)
     if dim is not None and not are_ints(dim) or correction is not None and correction.__class__ is not int and correction.__class__ is not float or keepdim.__class__ is not bool:
-        return miss(std_correction_out_op, (input, dim,), {"correction": correction, "keepdim": keepdim, "out": out})
+        return miss(std_correction_out_op, (input, dim,), {"correction": correction, "keepdim": keepdim, "out": out}, std)
     try:
         route = std_correction_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, dim, correction, keepdim, out)
-    return miss(std_correction_out_op, (input, dim,), {"correction": correction, "keepdim": keepdim, "out": out})
+    return miss(std_correction_out_op, (input, dim,), {"correction": correction, "keepdim": keepdim, "out": out}, std)
 
 
 def std_default(input, unbiased=True):
     if unbiased.__class__ is not bool:
-        return miss(std_op, (input, unbiased,), {})
+        return miss(std_op, (input, unbiased,), {}, std)
     try:
         route = std_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, unbiased)
-    return miss(std_op, (input, unbiased,), {})
+    return miss(std_op, (input, unbiased,), {}, std)
 
 
 def std_dim(input, dim, unbiased=True, keepdim=False):
@@ -7712,14 +7712,14 @@ def std_dim(input, dim, unbiased=True, keepdim=False):
     elif dim.__class__ is list:
         dim = tuple(dim)
     if dim is not None and not are_ints(dim) or unbiased.__class__ is not bool or keepdim.__class__ is not bool:
-        return miss(std_dim_op, (input, dim, unbiased, keepdim,), {})
+        return miss(std_dim_op, (input, dim, unbiased, keepdim,), {}, std)
     try:
         route = std_dim_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, dim, unbiased, keepdim)
-    return miss(std_dim_op, (input, dim, unbiased, keepdim,), {})
+    return miss(std_dim_op, (input, dim, unbiased, keepdim,), {}, std)
 
 
 def std_correction(input, dim=None, *, correction=None, keepdim=False):
@@ -7728,14 +7728,14 @@ def std_correction(input, dim=None, *, correction=None, keepdim=False):
     elif dim.__class__ is list:
         dim = tuple(dim)
     if dim is not None and not are_ints(dim) or correction is not None and correction.__class__ is not int and correction.__class__ is not float or keepdim.__class__ is not bool:
-        return miss(std_correction_op, (input, dim,), {"correction": correction, "keepdim": keepdim})
+        return miss(std_correction_op, (input, dim,), {"correction": correction, "keepdim": keepdim}, std)
     try:
         route = std_correction_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, dim, correction, keepdim)
-    return miss(std_correction_op, (input, dim,), {"correction": correction, "keepdim": keepdim})
+    return miss(std_correction_op, (input, dim,), {"correction": correction, "keepdim": keepdim}, std)
 
 
 _std_overloads = (
@@ -7766,14 +7766,14 @@ def linalg_vector_norm_out(input, ord=2, dim=None, keepdim=False, *, dtype=None,
     elif dim.__class__ is list:
         dim = tuple(dim)
     if ord.__class__ is not int and ord.__class__ is not float or dim is not None and not are_ints(dim) or keepdim.__class__ is not bool or dtype is not None and dtype.__class__ is not DType:
-        return miss(linalg_vector_norm_out_op, (input, ord, dim, keepdim,), {"dtype": dtype, "out": out})
+        return miss(linalg_vector_norm_out_op, (input, ord, dim, keepdim,), {"dtype": dtype, "out": out}, linalg_vector_norm)
     try:
         route = linalg_vector_norm_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, ord, dim, keepdim, dtype, out)
-    return miss(linalg_vector_norm_out_op, (input, ord, dim, keepdim,), {"dtype": dtype, "out": out})
+    return miss(linalg_vector_norm_out_op, (input, ord, dim, keepdim,), {"dtype": dtype, "out": out}, linalg_vector_norm)
 
 
 def linalg_vector_norm(input, ord=2, dim=None, keepdim=False, *, dtype=None, out=None):
@@ -7784,26 +7784,26 @@ def linalg_vector_norm(input, ord=2, dim=None, keepdim=False, *, dtype=None, out
     elif dim.__class__ is list:
         dim = tuple(dim)
     if ord.__class__ is not int and ord.__class__ is not float or dim is not None and not are_ints(dim) or keepdim.__class__ is not bool or dtype is not None and dtype.__class__ is not DType:
-        return miss(linalg_vector_norm_op, (input, ord, dim, keepdim,), {"dtype": dtype})
+        return miss(linalg_vector_norm_op, (input, ord, dim, keepdim,), {"dtype": dtype}, linalg_vector_norm)
     try:
         route = linalg_vector_norm_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, ord, dim, keepdim, dtype)
-    return miss(linalg_vector_norm_op, (input, ord, dim, keepdim,), {"dtype": dtype})
+    return miss(linalg_vector_norm_op, (input, ord, dim, keepdim,), {"dtype": dtype}, linalg_vector_norm)
 
 
 def norm_Scalar_out(input, p=2, *, out):
     if p.__class__ is not int and p.__class__ is not float:
-        return miss(norm_Scalar_out_op, (input, p,), {"out": out})
+        return miss(norm_Scalar_out_op, (input, p,), {"out": out}, norm)
     try:
         route = norm_Scalar_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, p, out)
-    return miss(norm_Scalar_out_op, (input, p,), {"out": out})
+    return miss(norm_Scalar_out_op, (input, p,), {"out": out}, norm)
 
 
 def norm_out(input, p, dim, keepdim=False, *, out):
@@ -7812,26 +7812,26 @@ def norm_out(input, p, dim, keepdim=False, *, out):
     elif dim.__class__ is list:
         dim = tuple(dim)
     if p is not None and p.__class__ is not int and p.__class__ is not float or not are_ints(dim) or keepdim.__class__ is not bool:
-        return miss(norm_out_op, (input, p, dim, keepdim,), {"out": out})
+        return miss(norm_out_op, (input, p, dim, keepdim,), {"out": out}, norm)
     try:
         route = norm_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, p, dim, keepdim, out)
-    return miss(norm_out_op, (input, p, dim, keepdim,), {"out": out})
+    return miss(norm_out_op, (input, p, dim, keepdim,), {"out": out}, norm)
 
 
 def norm_Scalar(input, p=2):
     if p.__class__ is not int and p.__class__ is not float:
-        return miss(norm_Scalar_op, (input, p,), {})
+        return miss(norm_Scalar_op, (input, p,), {}, norm)
     try:
         route = norm_Scalar_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, p)
-    return miss(norm_Scalar_op, (input, p,), {})
+    return miss(norm_Scalar_op, (input, p,), {}, norm)
 
 
 def norm_ScalarOpt_dim(input, p, dim, keepdim=False):
@@ -7840,14 +7840,14 @@ def norm_ScalarOpt_dim(input, p, dim, keepdim=False):
     elif dim.__class__ is list:
         dim = tuple(dim)
     if p is not None and p.__class__ is not int and p.__class__ is not float or not are_ints(dim) or keepdim.__class__ is not bool:
-        return miss(norm_ScalarOpt_dim_op, (input, p, dim, keepdim,), {})
+        return miss(norm_ScalarOpt_dim_op, (input, p, dim, keepdim,), {}, norm)
     try:
         route = norm_ScalarOpt_dim_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, p, dim, keepdim)
-    return miss(norm_ScalarOpt_dim_op, (input, p, dim, keepdim,), {})
+    return miss(norm_ScalarOpt_dim_op, (input, p, dim, keepdim,), {}, norm)
 
 
 _norm_overloads = (
@@ -7876,14 +7876,14 @@ def logsumexp_out(input, dim, keepdim=False, *, out):
     elif dim.__class__ is list:
         dim = tuple(dim)
     if not are_ints(dim) or keepdim.__class__ is not bool:
-        return miss(logsumexp_out_op, (input, dim, keepdim,), {"out": out})
+        return miss(logsumexp_out_op, (input, dim, keepdim,), {"out": out}, logsumexp)
     try:
         route = logsumexp_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, dim, keepdim, out)
-    return miss(logsumexp_out_op, (input, dim, keepdim,), {"out": out})
+    return miss(logsumexp_out_op, (input, dim, keepdim,), {"out": out}, logsumexp)
 
 
 def logsumexp(input, dim, keepdim=False, *, out=None):
@@ -7894,150 +7894,150 @@ def logsumexp(input, dim, keepdim=False, *, out=None):
     elif dim.__class__ is list:
         dim = tuple(dim)
     if not are_ints(dim) or keepdim.__class__ is not bool:
-        return miss(logsumexp_op, (input, dim, keepdim,), {})
+        return miss(logsumexp_op, (input, dim, keepdim,), {}, logsumexp)
     try:
         route = logsumexp_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, dim, keepdim)
-    return miss(logsumexp_op, (input, dim, keepdim,), {})
+    return miss(logsumexp_op, (input, dim, keepdim,), {}, logsumexp)
 
 
 def cumsum_out(input, dim, *, dtype=None, out):
     if dim.__class__ is not int or dtype is not None and dtype.__class__ is not DType:
-        return miss(cumsum_out_op, (input, dim,), {"dtype": dtype, "out": out})
+        return miss(cumsum_out_op, (input, dim,), {"dtype": dtype, "out": out}, cumsum)
     try:
         route = cumsum_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, dim, dtype, out)
-    return miss(cumsum_out_op, (input, dim,), {"dtype": dtype, "out": out})
+    return miss(cumsum_out_op, (input, dim,), {"dtype": dtype, "out": out}, cumsum)
 
 
 def cumsum(input, dim, *, dtype=None, out=None):
     if out is not None:
         return cumsum_out(input, dim, dtype=dtype, out=out)
     if dim.__class__ is not int or dtype is not None and dtype.__class__ is not DType:
-        return miss(cumsum_op, (input, dim,), {"dtype": dtype})
+        return miss(cumsum_op, (input, dim,), {"dtype": dtype}, cumsum)
     try:
         route = cumsum_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, dim, dtype)
-    return miss(cumsum_op, (input, dim,), {"dtype": dtype})
+    return miss(cumsum_op, (input, dim,), {"dtype": dtype}, cumsum)
 
 
 def cumsum_(input, dim, *, dtype=None):
     if dim.__class__ is not int or dtype is not None and dtype.__class__ is not DType:
-        return miss(cumsum__op, (input, dim,), {"dtype": dtype})
+        return miss(cumsum__op, (input, dim,), {"dtype": dtype}, cumsum_)
     try:
         route = cumsum__routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, dim, dtype)
-    return miss(cumsum__op, (input, dim,), {"dtype": dtype})
+    return miss(cumsum__op, (input, dim,), {"dtype": dtype}, cumsum_)
 
 
 def cumprod_out(input, dim, *, dtype=None, out):
     if dim.__class__ is not int or dtype is not None and dtype.__class__ is not DType:
-        return miss(cumprod_out_op, (input, dim,), {"dtype": dtype, "out": out})
+        return miss(cumprod_out_op, (input, dim,), {"dtype": dtype, "out": out}, cumprod)
     try:
         route = cumprod_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, dim, dtype, out)
-    return miss(cumprod_out_op, (input, dim,), {"dtype": dtype, "out": out})
+    return miss(cumprod_out_op, (input, dim,), {"dtype": dtype, "out": out}, cumprod)
 
 
 def cumprod(input, dim, *, dtype=None, out=None):
     if out is not None:
         return cumprod_out(input, dim, dtype=dtype, out=out)
     if dim.__class__ is not int or dtype is not None and dtype.__class__ is not DType:
-        return miss(cumprod_op, (input, dim,), {"dtype": dtype})
+        return miss(cumprod_op, (input, dim,), {"dtype": dtype}, cumprod)
     try:
         route = cumprod_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, dim, dtype)
-    return miss(cumprod_op, (input, dim,), {"dtype": dtype})
+    return miss(cumprod_op, (input, dim,), {"dtype": dtype}, cumprod)
 
 
 def cumprod_(input, dim, *, dtype=None):
     if dim.__class__ is not int or dtype is not None and dtype.__class__ is not DType:
-        return miss(cumprod__op, (input, dim,), {"dtype": dtype})
+        return miss(cumprod__op, (input, dim,), {"dtype": dtype}, cumprod_)
     try:
         route = cumprod__routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, dim, dtype)
-    return miss(cumprod__op, (input, dim,), {"dtype": dtype})
+    return miss(cumprod__op, (input, dim,), {"dtype": dtype}, cumprod_)
 
 
 def sort_values(input, dim=-1, descending=False, *, values, indices):
     if dim.__class__ is not int or descending.__class__ is not bool:
-        return miss(sort_values_op, (input, dim, descending,), {"values": values, "indices": indices})
+        return miss(sort_values_op, (input, dim, descending,), {"values": values, "indices": indices}, sort)
     try:
         route = sort_values_routes[input._signature | values._signature | indices._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, dim, descending, values, indices)
-    return miss(sort_values_op, (input, dim, descending,), {"values": values, "indices": indices})
+    return miss(sort_values_op, (input, dim, descending,), {"values": values, "indices": indices}, sort)
 
 
 def sort(input, dim=-1, descending=False):
     if dim.__class__ is not int or descending.__class__ is not bool:
-        return miss(sort_op, (input, dim, descending,), {})
+        return miss(sort_op, (input, dim, descending,), {}, sort)
     try:
         route = sort_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, dim, descending)
-    return miss(sort_op, (input, dim, descending,), {})
+    return miss(sort_op, (input, dim, descending,), {}, sort)
 
 
 def argsort(input, dim=-1, descending=False):
     if dim.__class__ is not int or descending.__class__ is not bool:
-        return miss(argsort_op, (input, dim, descending,), {})
+        return miss(argsort_op, (input, dim, descending,), {}, argsort)
     try:
         route = argsort_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, dim, descending)
-    return miss(argsort_op, (input, dim, descending,), {})
+    return miss(argsort_op, (input, dim, descending,), {}, argsort)
 
 
 def topk_values(input, k, dim=-1, largest=True, sorted=True, *, values, indices):
     if k.__class__ is not int or dim.__class__ is not int or largest.__class__ is not bool or sorted.__class__ is not bool:
-        return miss(topk_values_op, (input, k, dim, largest, sorted,), {"values": values, "indices": indices})
+        return miss(topk_values_op, (input, k, dim, largest, sorted,), {"values": values, "indices": indices}, topk)
     try:
         route = topk_values_routes[input._signature | values._signature | indices._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, k, dim, largest, sorted, values, indices)
-    return miss(topk_values_op, (input, k, dim, largest, sorted,), {"values": values, "indices": indices})
+    return miss(topk_values_op, (input, k, dim, largest, sorted,), {"values": values, "indices": indices}, topk)
 
 
 def topk(input, k, dim=-1, largest=True, sorted=True):
     if k.__class__ is not int or dim.__class__ is not int or largest.__class__ is not bool or sorted.__class__ is not bool:
-        return miss(topk_op, (input, k, dim, largest, sorted,), {})
+        return miss(topk_op, (input, k, dim, largest, sorted,), {}, topk)
     try:
         route = topk_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, k, dim, largest, sorted)
-    return miss(topk_op, (input, k, dim, largest, sorted,), {})
+    return miss(topk_op, (input, k, dim, largest, sorted,), {}, topk)
 
 
 def nonzero_out(input, *, out):
@@ -8047,7 +8047,7 @@ def nonzero_out(input, *, out):
         pass
     else:
         return route(input, out)
-    return miss(nonzero_out_op, (input,), {"out": out})
+    return miss(nonzero_out_op, (input,), {"out": out}, nonzero)
 
 
 def nonzero(input, *, out=None):
@@ -8059,19 +8059,19 @@ def nonzero(input, *, out=None):
         pass
     else:
         return route(input)
-    return miss(nonzero_op, (input,), {})
+    return miss(nonzero_op, (input,), {}, nonzero)
 
 
 def count_nonzero_out(input, dim=None, *, out):
     if dim is not None and dim.__class__ is not int:
-        return miss(count_nonzero_out_op, (input, dim,), {"out": out})
+        return miss(count_nonzero_out_op, (input, dim,), {"out": out}, count_nonzero)
     try:
         route = count_nonzero_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, dim, out)
-    return miss(count_nonzero_out_op, (input, dim,), {"out": out})
+    return miss(count_nonzero_out_op, (input, dim,), {"out": out}, count_nonzero)
 
 
 def count_nonzero_dim_IntList_out(input, *dims_, dim=None, out):
@@ -8080,26 +8080,26 @@ def count_nonzero_dim_IntList_out(input, *dims_, dim=None, out):
     if dim.__class__ is list:
         dim = tuple(dim)
     if not are_ints(dim):
-        return miss(count_nonzero_dim_IntList_out_op, (input, dim,), {"out": out})
+        return miss(count_nonzero_dim_IntList_out_op, (input, dim,), {"out": out}, count_nonzero)
     try:
         route = count_nonzero_dim_IntList_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, dim, out)
-    return miss(count_nonzero_dim_IntList_out_op, (input, dim,), {"out": out})
+    return miss(count_nonzero_dim_IntList_out_op, (input, dim,), {"out": out}, count_nonzero)
 
 
 def count_nonzero_default(input, dim=None):
     if dim is not None and dim.__class__ is not int:
-        return miss(count_nonzero_op, (input, dim,), {})
+        return miss(count_nonzero_op, (input, dim,), {}, count_nonzero)
     try:
         route = count_nonzero_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, dim)
-    return miss(count_nonzero_op, (input, dim,), {})
+    return miss(count_nonzero_op, (input, dim,), {}, count_nonzero)
 
 
 def count_nonzero_dim_IntList(input, *dims_, dim=None):
@@ -8108,14 +8108,14 @@ def count_nonzero_dim_IntList(input, *dims_, dim=None):
     if dim.__class__ is list:
         dim = tuple(dim)
     if not are_ints(dim):
-        return miss(count_nonzero_dim_IntList_op, (input, dim,), {})
+        return miss(count_nonzero_dim_IntList_op, (input, dim,), {}, count_nonzero)
     try:
         route = count_nonzero_dim_IntList_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, dim)
-    return miss(count_nonzero_dim_IntList_op, (input, dim,), {})
+    return miss(count_nonzero_dim_IntList_op, (input, dim,), {}, count_nonzero)
 
 
 _count_nonzero_overloads = (
@@ -8146,7 +8146,7 @@ def mm_out(input, mat2, *, out):
         pass
     else:
         return route(input, mat2, out)
-    return miss(mm_out_op, (input, mat2,), {"out": out})
+    return miss(mm_out_op, (input, mat2,), {"out": out}, mm)
 
 
 def mm(input, mat2, *, out=None):
@@ -8158,7 +8158,7 @@ def mm(input, mat2, *, out=None):
         pass
     else:
         return route(input, mat2)
-    return miss(mm_op, (input, mat2,), {})
+    return miss(mm_op, (input, mat2,), {}, mm)
 
 
 def bmm_out(input, mat2, *, out):
@@ -8168,7 +8168,7 @@ def bmm_out(input, mat2, *, out):
         pass
     else:
         return route(input, mat2, out)
-    return miss(bmm_out_op, (input, mat2,), {"out": out})
+    return miss(bmm_out_op, (input, mat2,), {"out": out}, bmm)
 
 
 def bmm(input, mat2, *, out=None):
@@ -8180,7 +8180,7 @@ def bmm(input, mat2, *, out=None):
         pass
     else:
         return route(input, mat2)
-    return miss(bmm_op, (input, mat2,), {})
+    return miss(bmm_op, (input, mat2,), {}, bmm)
 
 
 def mv_out(input, vec, *, out):
@@ -8190,7 +8190,7 @@ def mv_out(input, vec, *, out):
         pass
     else:
         return route(input, vec, out)
-    return miss(mv_out_op, (input, vec,), {"out": out})
+    return miss(mv_out_op, (input, vec,), {"out": out}, mv)
 
 
 def mv(input, vec, *, out=None):
@@ -8202,7 +8202,7 @@ def mv(input, vec, *, out=None):
         pass
     else:
         return route(input, vec)
-    return miss(mv_op, (input, vec,), {})
+    return miss(mv_op, (input, vec,), {}, mv)
 
 
 def dot_out(input, tensor, *, out):
@@ -8212,7 +8212,7 @@ def dot_out(input, tensor, *, out):
         pass
     else:
         return route(input, tensor, out)
-    return miss(dot_out_op, (input, tensor,), {"out": out})
+    return miss(dot_out_op, (input, tensor,), {"out": out}, dot)
 
 
 def dot(input, tensor, *, out=None):
@@ -8224,7 +8224,7 @@ def dot(input, tensor, *, out=None):
         pass
     else:
         return route(input, tensor)
-    return miss(dot_op, (input, tensor,), {})
+    return miss(dot_op, (input, tensor,), {}, dot)
 
 
 def vdot_out(input, other, *, out):
@@ -8234,7 +8234,7 @@ def vdot_out(input, other, *, out):
         pass
     else:
         return route(input, other, out)
-    return miss(vdot_out_op, (input, other,), {"out": out})
+    return miss(vdot_out_op, (input, other,), {"out": out}, vdot)
 
 
 def vdot(input, other, *, out=None):
@@ -8246,7 +8246,7 @@ def vdot(input, other, *, out=None):
         pass
     else:
         return route(input, other)
-    return miss(vdot_op, (input, other,), {})
+    return miss(vdot_op, (input, other,), {}, vdot)
 
 
 def inner(input, other):
@@ -8256,159 +8256,159 @@ def inner(input, other):
         pass
     else:
         return route(input, other)
-    return miss(inner_op, (input, other,), {})
+    return miss(inner_op, (input, other,), {}, inner)
 
 
 def addmm_out(input, mat1, mat2, *, beta=1, alpha=1, out):
     if beta.__class__ is not int and beta.__class__ is not float or alpha.__class__ is not int and alpha.__class__ is not float:
-        return miss(addmm_out_op, (input, mat1, mat2,), {"beta": beta, "alpha": alpha, "out": out})
+        return miss(addmm_out_op, (input, mat1, mat2,), {"beta": beta, "alpha": alpha, "out": out}, addmm)
     try:
         route = addmm_out_routes[input._signature | mat1._signature | mat2._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, mat1, mat2, beta, alpha, out)
-    return miss(addmm_out_op, (input, mat1, mat2,), {"beta": beta, "alpha": alpha, "out": out})
+    return miss(addmm_out_op, (input, mat1, mat2,), {"beta": beta, "alpha": alpha, "out": out}, addmm)
 
 
 def addmm(input, mat1, mat2, *, beta=1, alpha=1, out=None):
     if out is not None:
         return addmm_out(input, mat1, mat2, beta=beta, alpha=alpha, out=out)
     if beta.__class__ is not int and beta.__class__ is not float or alpha.__class__ is not int and alpha.__class__ is not float:
-        return miss(addmm_op, (input, mat1, mat2,), {"beta": beta, "alpha": alpha})
+        return miss(addmm_op, (input, mat1, mat2,), {"beta": beta, "alpha": alpha}, addmm)
     try:
         route = addmm_routes[input._signature | mat1._signature | mat2._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, mat1, mat2, beta, alpha)
-    return miss(addmm_op, (input, mat1, mat2,), {"beta": beta, "alpha": alpha})
+    return miss(addmm_op, (input, mat1, mat2,), {"beta": beta, "alpha": alpha}, addmm)
 
 
 def addmm_(input, mat1, mat2, *, beta=1, alpha=1):
     if beta.__class__ is not int and beta.__class__ is not float or alpha.__class__ is not int and alpha.__class__ is not float:
-        return miss(addmm__op, (input, mat1, mat2,), {"beta": beta, "alpha": alpha})
+        return miss(addmm__op, (input, mat1, mat2,), {"beta": beta, "alpha": alpha}, addmm_)
     try:
         route = addmm__routes[input._signature | mat1._signature | mat2._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, mat1, mat2, beta, alpha)
-    return miss(addmm__op, (input, mat1, mat2,), {"beta": beta, "alpha": alpha})
+    return miss(addmm__op, (input, mat1, mat2,), {"beta": beta, "alpha": alpha}, addmm_)
 
 
 def addmv_out(input, mat, vec, *, beta=1, alpha=1, out):
     if beta.__class__ is not int and beta.__class__ is not float or alpha.__class__ is not int and alpha.__class__ is not float:
-        return miss(addmv_out_op, (input, mat, vec,), {"beta": beta, "alpha": alpha, "out": out})
+        return miss(addmv_out_op, (input, mat, vec,), {"beta": beta, "alpha": alpha, "out": out}, addmv)
     try:
         route = addmv_out_routes[input._signature | mat._signature | vec._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, mat, vec, beta, alpha, out)
-    return miss(addmv_out_op, (input, mat, vec,), {"beta": beta, "alpha": alpha, "out": out})
+    return miss(addmv_out_op, (input, mat, vec,), {"beta": beta, "alpha": alpha, "out": out}, addmv)
 
 
 def addmv(input, mat, vec, *, beta=1, alpha=1, out=None):
     if out is not None:
         return addmv_out(input, mat, vec, beta=beta, alpha=alpha, out=out)
     if beta.__class__ is not int and beta.__class__ is not float or alpha.__class__ is not int and alpha.__class__ is not float:
-        return miss(addmv_op, (input, mat, vec,), {"beta": beta, "alpha": alpha})
+        return miss(addmv_op, (input, mat, vec,), {"beta": beta, "alpha": alpha}, addmv)
     try:
         route = addmv_routes[input._signature | mat._signature | vec._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, mat, vec, beta, alpha)
-    return miss(addmv_op, (input, mat, vec,), {"beta": beta, "alpha": alpha})
+    return miss(addmv_op, (input, mat, vec,), {"beta": beta, "alpha": alpha}, addmv)
 
 
 def addmv_(input, mat, vec, *, beta=1, alpha=1):
     if beta.__class__ is not int and beta.__class__ is not float or alpha.__class__ is not int and alpha.__class__ is not float:
-        return miss(addmv__op, (input, mat, vec,), {"beta": beta, "alpha": alpha})
+        return miss(addmv__op, (input, mat, vec,), {"beta": beta, "alpha": alpha}, addmv_)
     try:
         route = addmv__routes[input._signature | mat._signature | vec._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, mat, vec, beta, alpha)
-    return miss(addmv__op, (input, mat, vec,), {"beta": beta, "alpha": alpha})
+    return miss(addmv__op, (input, mat, vec,), {"beta": beta, "alpha": alpha}, addmv_)
 
 
 def addbmm_out(input, batch1, batch2, *, beta=1, alpha=1, out):
     if beta.__class__ is not int and beta.__class__ is not float or alpha.__class__ is not int and alpha.__class__ is not float:
-        return miss(addbmm_out_op, (input, batch1, batch2,), {"beta": beta, "alpha": alpha, "out": out})
+        return miss(addbmm_out_op, (input, batch1, batch2,), {"beta": beta, "alpha": alpha, "out": out}, addbmm)
     try:
         route = addbmm_out_routes[input._signature | batch1._signature | batch2._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, batch1, batch2, beta, alpha, out)
-    return miss(addbmm_out_op, (input, batch1, batch2,), {"beta": beta, "alpha": alpha, "out": out})
+    return miss(addbmm_out_op, (input, batch1, batch2,), {"beta": beta, "alpha": alpha, "out": out}, addbmm)
 
 
 def addbmm(input, batch1, batch2, *, beta=1, alpha=1, out=None):
     if out is not None:
         return addbmm_out(input, batch1, batch2, beta=beta, alpha=alpha, out=out)
     if beta.__class__ is not int and beta.__class__ is not float or alpha.__class__ is not int and alpha.__class__ is not float:
-        return miss(addbmm_op, (input, batch1, batch2,), {"beta": beta, "alpha": alpha})
+        return miss(addbmm_op, (input, batch1, batch2,), {"beta": beta, "alpha": alpha}, addbmm)
     try:
         route = addbmm_routes[input._signature | batch1._signature | batch2._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, batch1, batch2, beta, alpha)
-    return miss(addbmm_op, (input, batch1, batch2,), {"beta": beta, "alpha": alpha})
+    return miss(addbmm_op, (input, batch1, batch2,), {"beta": beta, "alpha": alpha}, addbmm)
 
 
 def addbmm_(input, batch1, batch2, *, beta=1, alpha=1):
     if beta.__class__ is not int and beta.__class__ is not float or alpha.__class__ is not int and alpha.__class__ is not float:
-        return miss(addbmm__op, (input, batch1, batch2,), {"beta": beta, "alpha": alpha})
+        return miss(addbmm__op, (input, batch1, batch2,), {"beta": beta, "alpha": alpha}, addbmm_)
     try:
         route = addbmm__routes[input._signature | batch1._signature | batch2._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, batch1, batch2, beta, alpha)
-    return miss(addbmm__op, (input, batch1, batch2,), {"beta": beta, "alpha": alpha})
+    return miss(addbmm__op, (input, batch1, batch2,), {"beta": beta, "alpha": alpha}, addbmm_)
 
 
 def baddbmm_out(input, batch1, batch2, *, beta=1, alpha=1, out):
     if beta.__class__ is not int and beta.__class__ is not float or alpha.__class__ is not int and alpha.__class__ is not float:
-        return miss(baddbmm_out_op, (input, batch1, batch2,), {"beta": beta, "alpha": alpha, "out": out})
+        return miss(baddbmm_out_op, (input, batch1, batch2,), {"beta": beta, "alpha": alpha, "out": out}, baddbmm)
     try:
         route = baddbmm_out_routes[input._signature | batch1._signature | batch2._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, batch1, batch2, beta, alpha, out)
-    return miss(baddbmm_out_op, (input, batch1, batch2,), {"beta": beta, "alpha": alpha, "out": out})
+    return miss(baddbmm_out_op, (input, batch1, batch2,), {"beta": beta, "alpha": alpha, "out": out}, baddbmm)
 
 
 def baddbmm(input, batch1, batch2, *, beta=1, alpha=1, out=None):
     if out is not None:
         return baddbmm_out(input, batch1, batch2, beta=beta, alpha=alpha, out=out)
     if beta.__class__ is not int and beta.__class__ is not float or alpha.__class__ is not int and alpha.__class__ is not float:
-        return miss(baddbmm_op, (input, batch1, batch2,), {"beta": beta, "alpha": alpha})
+        return miss(baddbmm_op, (input, batch1, batch2,), {"beta": beta, "alpha": alpha}, baddbmm)
     try:
         route = baddbmm_routes[input._signature | batch1._signature | batch2._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, batch1, batch2, beta, alpha)
-    return miss(baddbmm_op, (input, batch1, batch2,), {"beta": beta, "alpha": alpha})
+    return miss(baddbmm_op, (input, batch1, batch2,), {"beta": beta, "alpha": alpha}, baddbmm)
 
 
 def baddbmm_(input, batch1, batch2, *, beta=1, alpha=1):
     if beta.__class__ is not int and beta.__class__ is not float or alpha.__class__ is not int and alpha.__class__ is not float:
-        return miss(baddbmm__op, (input, batch1, batch2,), {"beta": beta, "alpha": alpha})
+        return miss(baddbmm__op, (input, batch1, batch2,), {"beta": beta, "alpha": alpha}, baddbmm_)
     try:
         route = baddbmm__routes[input._signature | batch1._signature | batch2._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, batch1, batch2, beta, alpha)
-    return miss(baddbmm__op, (input, batch1, batch2,), {"beta": beta, "alpha": alpha})
+    return miss(baddbmm__op, (input, batch1, batch2,), {"beta": beta, "alpha": alpha}, baddbmm_)
 
 
 def matmul(input, other):
@@ -8418,7 +8418,7 @@ def matmul(input, other):
         pass
     else:
         return route(input, other)
-    return miss(matmul_op, (input, other,), {})
+    return miss(matmul_op, (input, other,), {}, matmul)
 
 
 def linear(input, weight, bias=None):
@@ -8431,7 +8431,7 @@ def linear(input, weight, bias=None):
         pass
     else:
         return route(input, weight, bias)
-    return miss(linear_op, (input, weight, bias,), {})
+    return miss(linear_op, (input, weight, bias,), {}, linear)
 
 
 def outer(input, vec2):
@@ -8441,14 +8441,14 @@ def outer(input, vec2):
         pass
     else:
         return route(input, vec2)
-    return miss(outer_op, (input, vec2,), {})
+    return miss(outer_op, (input, vec2,), {}, outer)
 
 
 def einsum(equation, tensors, *, path=None):
     if path.__class__ is list:
         path = tuple(path)
     if equation.__class__ is not str or path is not None and not are_ints(path) or tensors.__class__ is not list and tensors.__class__ is not tuple:
-        return miss(einsum_op, (equation, tensors,), {"path": path})
+        return miss(einsum_op, (equation, tensors,), {"path": path}, einsum)
     try:
         key = state()
         for each in tensors:
@@ -8458,7 +8458,7 @@ def einsum(equation, tensors, *, path=None):
         pass
     else:
         return route(equation, tensors, path)
-    return miss(einsum_op, (equation, tensors,), {"path": path})
+    return miss(einsum_op, (equation, tensors,), {"path": path}, einsum)
 
 
 def view_default(input, *sizes_, size=None):
@@ -8467,26 +8467,26 @@ def view_default(input, *sizes_, size=None):
     if size.__class__ is list:
         size = tuple(size)
     if not are_ints(size):
-        return miss(view_op, (input, size,), {})
+        return miss(view_op, (input, size,), {}, view)
     try:
         route = view_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, size)
-    return miss(view_op, (input, size,), {})
+    return miss(view_op, (input, size,), {}, view)
 
 
 def view_dtype(input, dtype):
     if dtype.__class__ is not DType:
-        return miss(view_dtype_op, (input, dtype,), {})
+        return miss(view_dtype_op, (input, dtype,), {}, view)
     try:
         route = view_dtype_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, dtype)
-    return miss(view_dtype_op, (input, dtype,), {})
+    return miss(view_dtype_op, (input, dtype,), {}, view)
 
 
 _view_overloads = (
@@ -8514,14 +8514,14 @@ def reshape(input, *shapes_, shape=None):
     if shape.__class__ is list:
         shape = tuple(shape)
     if not are_ints(shape):
-        return miss(reshape_op, (input, shape,), {})
+        return miss(reshape_op, (input, shape,), {}, reshape)
     try:
         route = reshape_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, shape)
-    return miss(reshape_op, (input, shape,), {})
+    return miss(reshape_op, (input, shape,), {}, reshape)
 
 
 def permute(input, *dimss_, dims=None):
@@ -8530,26 +8530,26 @@ def permute(input, *dimss_, dims=None):
     if dims.__class__ is list:
         dims = tuple(dims)
     if not are_ints(dims):
-        return miss(permute_op, (input, dims,), {})
+        return miss(permute_op, (input, dims,), {}, permute)
     try:
         route = permute_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, dims)
-    return miss(permute_op, (input, dims,), {})
+    return miss(permute_op, (input, dims,), {}, permute)
 
 
 def transpose(input, dim0, dim1):
     if dim0.__class__ is not int or dim1.__class__ is not int:
-        return miss(transpose_int_op, (input, dim0, dim1,), {})
+        return miss(transpose_int_op, (input, dim0, dim1,), {}, transpose)
     try:
         route = transpose_int_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, dim0, dim1)
-    return miss(transpose_int_op, (input, dim0, dim1,), {})
+    return miss(transpose_int_op, (input, dim0, dim1,), {}, transpose)
 
 
 def t(input):
@@ -8559,7 +8559,7 @@ def t(input):
         pass
     else:
         return route(input)
-    return miss(t_op, (input,), {})
+    return miss(t_op, (input,), {}, t)
 
 
 def numpy_T(input):
@@ -8569,7 +8569,7 @@ def numpy_T(input):
         pass
     else:
         return route(input)
-    return miss(numpy_T_op, (input,), {})
+    return miss(numpy_T_op, (input,), {}, numpy_T)
 
 
 def mT(input):
@@ -8579,7 +8579,7 @@ def mT(input):
         pass
     else:
         return route(input)
-    return miss(mT_op, (input,), {})
+    return miss(mT_op, (input,), {}, mT)
 
 
 def mH(input):
@@ -8589,7 +8589,7 @@ def mH(input):
         pass
     else:
         return route(input)
-    return miss(mH_op, (input,), {})
+    return miss(mH_op, (input,), {}, mH)
 
 
 def adjoint(input):
@@ -8599,7 +8599,7 @@ def adjoint(input):
         pass
     else:
         return route(input)
-    return miss(adjoint_op, (input,), {})
+    return miss(adjoint_op, (input,), {}, adjoint)
 
 
 def matrix_H(input):
@@ -8609,31 +8609,31 @@ def matrix_H(input):
         pass
     else:
         return route(input)
-    return miss(matrix_H_op, (input,), {})
+    return miss(matrix_H_op, (input,), {}, matrix_H)
 
 
 def select(input, dim, index):
     if dim.__class__ is not int or index.__class__ is not int:
-        return miss(select_int_op, (input, dim, index,), {})
+        return miss(select_int_op, (input, dim, index,), {}, select)
     try:
         route = select_int_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, dim, index)
-    return miss(select_int_op, (input, dim, index,), {})
+    return miss(select_int_op, (input, dim, index,), {}, select)
 
 
 def slice(input, dim=0, start=None, end=None, step=1):
     if dim.__class__ is not int or start is not None and start.__class__ is not int or end is not None and end.__class__ is not int or step.__class__ is not int:
-        return miss(slice_Tensor_op, (input, dim, start, end, step,), {})
+        return miss(slice_Tensor_op, (input, dim, start, end, step,), {}, slice)
     try:
         route = slice_Tensor_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, dim, start, end, step)
-    return miss(slice_Tensor_op, (input, dim, start, end, step,), {})
+    return miss(slice_Tensor_op, (input, dim, start, end, step,), {}, slice)
 
 
 def expand(input, *sizes_, size=None, implicit=False):
@@ -8642,26 +8642,26 @@ def expand(input, *sizes_, size=None, implicit=False):
     if size.__class__ is list:
         size = tuple(size)
     if not are_ints(size) or implicit.__class__ is not bool:
-        return miss(expand_op, (input, size,), {"implicit": implicit})
+        return miss(expand_op, (input, size,), {"implicit": implicit}, expand)
     try:
         route = expand_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, size, implicit)
-    return miss(expand_op, (input, size,), {"implicit": implicit})
+    return miss(expand_op, (input, size,), {"implicit": implicit}, expand)
 
 
 def unsqueeze(input, dim):
     if dim.__class__ is not int:
-        return miss(unsqueeze_op, (input, dim,), {})
+        return miss(unsqueeze_op, (input, dim,), {}, unsqueeze)
     try:
         route = unsqueeze_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, dim)
-    return miss(unsqueeze_op, (input, dim,), {})
+    return miss(unsqueeze_op, (input, dim,), {}, unsqueeze)
 
 
 def squeeze_default(input):
@@ -8671,19 +8671,19 @@ def squeeze_default(input):
         pass
     else:
         return route(input)
-    return miss(squeeze_op, (input,), {})
+    return miss(squeeze_op, (input,), {}, squeeze)
 
 
 def squeeze_dim(input, dim):
     if dim.__class__ is not int:
-        return miss(squeeze_dim_op, (input, dim,), {})
+        return miss(squeeze_dim_op, (input, dim,), {}, squeeze)
     try:
         route = squeeze_dim_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, dim)
-    return miss(squeeze_dim_op, (input, dim,), {})
+    return miss(squeeze_dim_op, (input, dim,), {}, squeeze)
 
 
 def squeeze_dims(input, *dims_, dim=None):
@@ -8692,14 +8692,14 @@ def squeeze_dims(input, *dims_, dim=None):
     if dim.__class__ is list:
         dim = tuple(dim)
     if not are_ints(dim):
-        return miss(squeeze_dims_op, (input, dim,), {})
+        return miss(squeeze_dims_op, (input, dim,), {}, squeeze)
     try:
         route = squeeze_dims_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, dim)
-    return miss(squeeze_dims_op, (input, dim,), {})
+    return miss(squeeze_dims_op, (input, dim,), {}, squeeze)
 
 
 _squeeze_overloads = (
@@ -8726,40 +8726,40 @@ def squeeze(*args, **kwargs):
 
 def unbind(input, dim=0):
     if dim.__class__ is not int:
-        return miss(unbind_int_op, (input, dim,), {})
+        return miss(unbind_int_op, (input, dim,), {}, unbind)
     try:
         route = unbind_int_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, dim)
-    return miss(unbind_int_op, (input, dim,), {})
+    return miss(unbind_int_op, (input, dim,), {}, unbind)
 
 
 def split_Tensor(input, split_size, dim=0):
     if split_size.__class__ is not int or dim.__class__ is not int:
-        return miss(split_Tensor_op, (input, split_size, dim,), {})
+        return miss(split_Tensor_op, (input, split_size, dim,), {}, split)
     try:
         route = split_Tensor_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, split_size, dim)
-    return miss(split_Tensor_op, (input, split_size, dim,), {})
+    return miss(split_Tensor_op, (input, split_size, dim,), {}, split)
 
 
 def split_sizes(input, split_size, dim=0):
     if split_size.__class__ is list:
         split_size = tuple(split_size)
     if not are_ints(split_size) or dim.__class__ is not int:
-        return miss(split_sizes_op, (input, split_size, dim,), {})
+        return miss(split_sizes_op, (input, split_size, dim,), {}, split)
     try:
         route = split_sizes_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, split_size, dim)
-    return miss(split_sizes_op, (input, split_size, dim,), {})
+    return miss(split_sizes_op, (input, split_size, dim,), {}, split)
 
 
 _split_overloads = (
@@ -8788,88 +8788,88 @@ def split_with_sizes(input, split_sizes, dim=0):
     if split_sizes.__class__ is list:
         split_sizes = tuple(split_sizes)
     if not are_ints(split_sizes) or dim.__class__ is not int:
-        return miss(split_with_sizes_op, (input, split_sizes, dim,), {})
+        return miss(split_with_sizes_op, (input, split_sizes, dim,), {}, split_with_sizes)
     try:
         route = split_with_sizes_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, split_sizes, dim)
-    return miss(split_with_sizes_op, (input, split_sizes, dim,), {})
+    return miss(split_with_sizes_op, (input, split_sizes, dim,), {}, split_with_sizes)
 
 
 def chunk(input, chunks, dim=0):
     if chunks.__class__ is not int or dim.__class__ is not int:
-        return miss(chunk_op, (input, chunks, dim,), {})
+        return miss(chunk_op, (input, chunks, dim,), {}, chunk)
     try:
         route = chunk_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, chunks, dim)
-    return miss(chunk_op, (input, chunks, dim,), {})
+    return miss(chunk_op, (input, chunks, dim,), {}, chunk)
 
 
 def diagonal(input, offset=0, dim1=0, dim2=1):
     if offset.__class__ is not int or dim1.__class__ is not int or dim2.__class__ is not int:
-        return miss(diagonal_op, (input, offset, dim1, dim2,), {})
+        return miss(diagonal_op, (input, offset, dim1, dim2,), {}, diagonal)
     try:
         route = diagonal_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, offset, dim1, dim2)
-    return miss(diagonal_op, (input, offset, dim1, dim2,), {})
+    return miss(diagonal_op, (input, offset, dim1, dim2,), {}, diagonal)
 
 
 def narrow(input, dim, start, length):
     if dim.__class__ is not int or start.__class__ is not int or length.__class__ is not int:
-        return miss(narrow_op, (input, dim, start, length,), {})
+        return miss(narrow_op, (input, dim, start, length,), {}, narrow)
     try:
         route = narrow_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, dim, start, length)
-    return miss(narrow_op, (input, dim, start, length,), {})
+    return miss(narrow_op, (input, dim, start, length,), {}, narrow)
 
 
 def flatten(input, start_dim=0, end_dim=-1):
     if start_dim.__class__ is not int or end_dim.__class__ is not int:
-        return miss(flatten_using_ints_op, (input, start_dim, end_dim,), {})
+        return miss(flatten_using_ints_op, (input, start_dim, end_dim,), {}, flatten)
     try:
         route = flatten_using_ints_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, start_dim, end_dim)
-    return miss(flatten_using_ints_op, (input, start_dim, end_dim,), {})
+    return miss(flatten_using_ints_op, (input, start_dim, end_dim,), {}, flatten)
 
 
 def unflatten(input, dim, sizes):
     if sizes.__class__ is list:
         sizes = tuple(sizes)
     if dim.__class__ is not int or not are_ints(sizes):
-        return miss(unflatten_int_op, (input, dim, sizes,), {})
+        return miss(unflatten_int_op, (input, dim, sizes,), {}, unflatten)
     try:
         route = unflatten_int_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, dim, sizes)
-    return miss(unflatten_int_op, (input, dim, sizes,), {})
+    return miss(unflatten_int_op, (input, dim, sizes,), {}, unflatten)
 
 
 def movedim_int(input, source, destination):
     if source.__class__ is not int or destination.__class__ is not int:
-        return miss(movedim_int_op, (input, source, destination,), {})
+        return miss(movedim_int_op, (input, source, destination,), {}, movedim)
     try:
         route = movedim_int_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, source, destination)
-    return miss(movedim_int_op, (input, source, destination,), {})
+    return miss(movedim_int_op, (input, source, destination,), {}, movedim)
 
 
 def movedim_intlist(input, source, destination):
@@ -8878,14 +8878,14 @@ def movedim_intlist(input, source, destination):
     if destination.__class__ is list:
         destination = tuple(destination)
     if not are_ints(source) or not are_ints(destination):
-        return miss(movedim_intlist_op, (input, source, destination,), {})
+        return miss(movedim_intlist_op, (input, source, destination,), {}, movedim)
     try:
         route = movedim_intlist_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, source, destination)
-    return miss(movedim_intlist_op, (input, source, destination,), {})
+    return miss(movedim_intlist_op, (input, source, destination,), {}, movedim)
 
 
 _movedim_overloads = (
@@ -8911,26 +8911,26 @@ def moveaxis_intlist(input, source, destination):
     if destination.__class__ is list:
         destination = tuple(destination)
     if not are_ints(source) or not are_ints(destination):
-        return miss(moveaxis_intlist_op, (input, source, destination,), {})
+        return miss(moveaxis_intlist_op, (input, source, destination,), {}, moveaxis)
     try:
         route = moveaxis_intlist_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, source, destination)
-    return miss(moveaxis_intlist_op, (input, source, destination,), {})
+    return miss(moveaxis_intlist_op, (input, source, destination,), {}, moveaxis)
 
 
 def moveaxis_int(input, source, destination):
     if source.__class__ is not int or destination.__class__ is not int:
-        return miss(moveaxis_int_op, (input, source, destination,), {})
+        return miss(moveaxis_int_op, (input, source, destination,), {}, moveaxis)
     try:
         route = moveaxis_int_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, source, destination)
-    return miss(moveaxis_int_op, (input, source, destination,), {})
+    return miss(moveaxis_int_op, (input, source, destination,), {}, moveaxis)
 
 
 _moveaxis_overloads = (
@@ -8956,14 +8956,14 @@ def as_strided(input, size, stride, storage_offset=None):
     if stride.__class__ is list:
         stride = tuple(stride)
     if not are_ints(size) or not are_ints(stride) or storage_offset is not None and storage_offset.__class__ is not int:
-        return miss(as_strided_op, (input, size, stride, storage_offset,), {})
+        return miss(as_strided_op, (input, size, stride, storage_offset,), {}, as_strided)
     try:
         route = as_strided_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, size, stride, storage_offset)
-    return miss(as_strided_op, (input, size, stride, storage_offset,), {})
+    return miss(as_strided_op, (input, size, stride, storage_offset,), {}, as_strided)
 
 
 def alias(input):
@@ -8973,7 +8973,7 @@ def alias(input):
         pass
     else:
         return route(input)
-    return miss(alias_op, (input,), {})
+    return miss(alias_op, (input,), {}, alias)
 
 
 def detach(input):
@@ -8983,7 +8983,7 @@ def detach(input):
         pass
     else:
         return route(input)
-    return miss(detach_op, (input,), {})
+    return miss(detach_op, (input,), {}, detach)
 
 
 def view_as(input, other):
@@ -8993,7 +8993,7 @@ def view_as(input, other):
         pass
     else:
         return route(input, other)
-    return miss(view_as_op, (input, other,), {})
+    return miss(view_as_op, (input, other,), {}, view_as)
 
 
 def expand_as(input, other):
@@ -9003,7 +9003,7 @@ def expand_as(input, other):
         pass
     else:
         return route(input, other)
-    return miss(expand_as_op, (input, other,), {})
+    return miss(expand_as_op, (input, other,), {}, expand_as)
 
 
 def reshape_as(input, other):
@@ -9013,7 +9013,7 @@ def reshape_as(input, other):
         pass
     else:
         return route(input, other)
-    return miss(reshape_as_op, (input, other,), {})
+    return miss(reshape_as_op, (input, other,), {}, reshape_as)
 
 
 def view_as_real(input):
@@ -9023,7 +9023,7 @@ def view_as_real(input):
         pass
     else:
         return route(input)
-    return miss(view_as_real_op, (input,), {})
+    return miss(view_as_real_op, (input,), {}, view_as_real)
 
 
 def view_as_complex(input):
@@ -9033,31 +9033,31 @@ def view_as_complex(input):
         pass
     else:
         return route(input)
-    return miss(view_as_complex_op, (input,), {})
+    return miss(view_as_complex_op, (input,), {}, view_as_complex)
 
 
 def swapaxes(input, axis0, axis1):
     if axis0.__class__ is not int or axis1.__class__ is not int:
-        return miss(swapaxes_op, (input, axis0, axis1,), {})
+        return miss(swapaxes_op, (input, axis0, axis1,), {}, swapaxes)
     try:
         route = swapaxes_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, axis0, axis1)
-    return miss(swapaxes_op, (input, axis0, axis1,), {})
+    return miss(swapaxes_op, (input, axis0, axis1,), {}, swapaxes)
 
 
 def swapdims(input, dim0, dim1):
     if dim0.__class__ is not int or dim1.__class__ is not int:
-        return miss(swapdims_op, (input, dim0, dim1,), {})
+        return miss(swapdims_op, (input, dim0, dim1,), {}, swapdims)
     try:
         route = swapdims_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, dim0, dim1)
-    return miss(swapdims_op, (input, dim0, dim1,), {})
+    return miss(swapdims_op, (input, dim0, dim1,), {}, swapdims)
 
 
 def broadcast_to(input, *sizes_, size=None):
@@ -9066,14 +9066,14 @@ def broadcast_to(input, *sizes_, size=None):
     if size.__class__ is list:
         size = tuple(size)
     if not are_ints(size):
-        return miss(broadcast_to_op, (input, size,), {})
+        return miss(broadcast_to_op, (input, size,), {}, broadcast_to)
     try:
         route = broadcast_to_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, size)
-    return miss(broadcast_to_op, (input, size,), {})
+    return miss(broadcast_to_op, (input, size,), {}, broadcast_to)
 
 
 def _unsafe_view(input, *sizes_, size=None):
@@ -9082,112 +9082,112 @@ def _unsafe_view(input, *sizes_, size=None):
     if size.__class__ is list:
         size = tuple(size)
     if not are_ints(size):
-        return miss(_unsafe_view_op, (input, size,), {})
+        return miss(_unsafe_view_op, (input, size,), {}, _unsafe_view)
     try:
         route = _unsafe_view_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, size)
-    return miss(_unsafe_view_op, (input, size,), {})
+    return miss(_unsafe_view_op, (input, size,), {}, _unsafe_view)
 
 
 def contiguous(input, *, memory_format=memory_format_default):
     if memory_format is not memory_format_default:
-        return miss(contiguous_op, (input,), {"memory_format": memory_format})
+        return miss(contiguous_op, (input,), {"memory_format": memory_format}, contiguous)
     try:
         route = contiguous_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, memory_format)
-    return miss(contiguous_op, (input,), {"memory_format": memory_format})
+    return miss(contiguous_op, (input,), {"memory_format": memory_format}, contiguous)
 
 
 def clone_out(input, *, memory_format=None, out):
     if memory_format is not None:
-        return miss(clone_out_op, (input,), {"memory_format": memory_format, "out": out})
+        return miss(clone_out_op, (input,), {"memory_format": memory_format, "out": out}, clone)
     try:
         route = clone_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, memory_format, out)
-    return miss(clone_out_op, (input,), {"memory_format": memory_format, "out": out})
+    return miss(clone_out_op, (input,), {"memory_format": memory_format, "out": out}, clone)
 
 
 def clone(input, *, memory_format=None, out=None):
     if out is not None:
         return clone_out(input, memory_format=memory_format, out=out)
     if memory_format is not None:
-        return miss(clone_op, (input,), {"memory_format": memory_format})
+        return miss(clone_op, (input,), {"memory_format": memory_format}, clone)
     try:
         route = clone_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, memory_format)
-    return miss(clone_op, (input,), {"memory_format": memory_format})
+    return miss(clone_op, (input,), {"memory_format": memory_format}, clone)
 
 
 def copy_(input, src, non_blocking=False):
     if non_blocking.__class__ is not bool:
-        return miss(copy__op, (input, src, non_blocking,), {})
+        return miss(copy__op, (input, src, non_blocking,), {}, copy_)
     try:
         route = copy__routes[input._signature | src._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, src, non_blocking)
-    return miss(copy__op, (input, src, non_blocking,), {})
+    return miss(copy__op, (input, src, non_blocking,), {}, copy_)
 
 
 def to_device(input, device, dtype, non_blocking=False, copy=False, memory_format=None):
     if True or dtype.__class__ is not DType or non_blocking.__class__ is not bool or copy.__class__ is not bool or memory_format is not None:
-        return miss(to_device_op, (input, device, dtype, non_blocking, copy, memory_format,), {})
+        return miss(to_device_op, (input, device, dtype, non_blocking, copy, memory_format,), {}, to)
     try:
         route = to_device_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, device, dtype, non_blocking, copy, memory_format)
-    return miss(to_device_op, (input, device, dtype, non_blocking, copy, memory_format,), {})
+    return miss(to_device_op, (input, device, dtype, non_blocking, copy, memory_format,), {}, to)
 
 
 def to_dtype(input, dtype, non_blocking=False, copy=False, memory_format=None):
     if dtype.__class__ is not DType or non_blocking.__class__ is not bool or copy.__class__ is not bool or memory_format is not None:
-        return miss(to_dtype_op, (input, dtype, non_blocking, copy, memory_format,), {})
+        return miss(to_dtype_op, (input, dtype, non_blocking, copy, memory_format,), {}, to)
     try:
         route = to_dtype_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, dtype, non_blocking, copy, memory_format)
-    return miss(to_dtype_op, (input, dtype, non_blocking, copy, memory_format,), {})
+    return miss(to_dtype_op, (input, dtype, non_blocking, copy, memory_format,), {}, to)
 
 
 def to_other(input, other, non_blocking=False, copy=False, memory_format=None):
     if non_blocking.__class__ is not bool or copy.__class__ is not bool or memory_format is not None:
-        return miss(to_other_op, (input, other, non_blocking, copy, memory_format,), {})
+        return miss(to_other_op, (input, other, non_blocking, copy, memory_format,), {}, to)
     try:
         route = to_other_routes[input._signature | other._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, other, non_blocking, copy, memory_format)
-    return miss(to_other_op, (input, other, non_blocking, copy, memory_format,), {})
+    return miss(to_other_op, (input, other, non_blocking, copy, memory_format,), {}, to)
 
 
 def to_dtype_layout(input, *, dtype=None, layout=None, device=None, pin_memory=None, non_blocking=False, copy=False, memory_format=None):
     if dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool or non_blocking.__class__ is not bool or copy.__class__ is not bool or memory_format is not None:
-        return miss(to_dtype_layout_op, (input,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "non_blocking": non_blocking, "copy": copy, "memory_format": memory_format})
+        return miss(to_dtype_layout_op, (input,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "non_blocking": non_blocking, "copy": copy, "memory_format": memory_format}, to)
     try:
         route = to_dtype_layout_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, dtype, layout, device, pin_memory, non_blocking, copy, memory_format)
-    return miss(to_dtype_layout_op, (input,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "non_blocking": non_blocking, "copy": copy, "memory_format": memory_format})
+    return miss(to_dtype_layout_op, (input,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "non_blocking": non_blocking, "copy": copy, "memory_format": memory_format}, to)
 
 
 _to_overloads = (
@@ -9225,14 +9225,14 @@ def to(*args, **kwargs):
 
 def _to_copy(input, *, dtype=None, layout=None, device=None, pin_memory=None, non_blocking=False, memory_format=None):
     if dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool or non_blocking.__class__ is not bool or memory_format is not None:
-        return miss(_to_copy_op, (input,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "non_blocking": non_blocking, "memory_format": memory_format})
+        return miss(_to_copy_op, (input,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "non_blocking": non_blocking, "memory_format": memory_format}, _to_copy)
     try:
         route = _to_copy_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, dtype, layout, device, pin_memory, non_blocking, memory_format)
-    return miss(_to_copy_op, (input,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "non_blocking": non_blocking, "memory_format": memory_format})
+    return miss(_to_copy_op, (input,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "non_blocking": non_blocking, "memory_format": memory_format}, _to_copy)
 
 
 def flip_out(input, *dimss_, dims=None, out):
@@ -9241,14 +9241,14 @@ def flip_out(input, *dimss_, dims=None, out):
     if dims.__class__ is list:
         dims = tuple(dims)
     if not are_ints(dims):
-        return miss(flip_out_op, (input, dims,), {"out": out})
+        return miss(flip_out_op, (input, dims,), {"out": out}, flip)
     try:
         route = flip_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, dims, out)
-    return miss(flip_out_op, (input, dims,), {"out": out})
+    return miss(flip_out_op, (input, dims,), {"out": out}, flip)
 
 
 def flip(input, *dimss_, dims=None, out=None):
@@ -9259,14 +9259,14 @@ def flip(input, *dimss_, dims=None, out=None):
     if dims.__class__ is list:
         dims = tuple(dims)
     if not are_ints(dims):
-        return miss(flip_op, (input, dims,), {})
+        return miss(flip_op, (input, dims,), {}, flip)
     try:
         route = flip_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, dims)
-    return miss(flip_op, (input, dims,), {})
+    return miss(flip_op, (input, dims,), {}, flip)
 
 
 def roll_out(input, shifts, dims=(), *, out):
@@ -9279,14 +9279,14 @@ def roll_out(input, shifts, dims=(), *, out):
     elif dims.__class__ is list:
         dims = tuple(dims)
     if not are_ints(shifts) or not are_ints(dims):
-        return miss(roll_out_op, (input, shifts, dims,), {"out": out})
+        return miss(roll_out_op, (input, shifts, dims,), {"out": out}, roll)
     try:
         route = roll_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, shifts, dims, out)
-    return miss(roll_out_op, (input, shifts, dims,), {"out": out})
+    return miss(roll_out_op, (input, shifts, dims,), {"out": out}, roll)
 
 
 def roll(input, shifts, dims=(), *, out=None):
@@ -9301,14 +9301,14 @@ def roll(input, shifts, dims=(), *, out=None):
     elif dims.__class__ is list:
         dims = tuple(dims)
     if not are_ints(shifts) or not are_ints(dims):
-        return miss(roll_op, (input, shifts, dims,), {})
+        return miss(roll_op, (input, shifts, dims,), {}, roll)
     try:
         route = roll_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, shifts, dims)
-    return miss(roll_op, (input, shifts, dims,), {})
+    return miss(roll_op, (input, shifts, dims,), {}, roll)
 
 
 def repeat(input, *repeatss_, repeats=None):
@@ -9317,14 +9317,14 @@ def repeat(input, *repeatss_, repeats=None):
     if repeats.__class__ is list:
         repeats = tuple(repeats)
     if not are_ints(repeats):
-        return miss(repeat_op, (input, repeats,), {})
+        return miss(repeat_op, (input, repeats,), {}, repeat)
     try:
         route = repeat_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, repeats)
-    return miss(repeat_op, (input, repeats,), {})
+    return miss(repeat_op, (input, repeats,), {}, repeat)
 
 
 def tile(input, *dimss_, dims=None):
@@ -9333,19 +9333,19 @@ def tile(input, *dimss_, dims=None):
     if dims.__class__ is list:
         dims = tuple(dims)
     if not are_ints(dims):
-        return miss(tile_op, (input, dims,), {})
+        return miss(tile_op, (input, dims,), {}, tile)
     try:
         route = tile_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, dims)
-    return miss(tile_op, (input, dims,), {})
+    return miss(tile_op, (input, dims,), {}, tile)
 
 
 def cat_out(tensors, dim=0, *, out):
     if dim.__class__ is not int or tensors.__class__ is not list and tensors.__class__ is not tuple:
-        return miss(cat_out_op, (tensors, dim,), {"out": out})
+        return miss(cat_out_op, (tensors, dim,), {"out": out}, cat)
     try:
         key = out._signature | state()
         for each in tensors:
@@ -9355,14 +9355,14 @@ def cat_out(tensors, dim=0, *, out):
         pass
     else:
         return route(tensors, dim, out)
-    return miss(cat_out_op, (tensors, dim,), {"out": out})
+    return miss(cat_out_op, (tensors, dim,), {"out": out}, cat)
 
 
 def cat(tensors, dim=0, *, out=None):
     if out is not None:
         return cat_out(tensors, dim, out=out)
     if dim.__class__ is not int or tensors.__class__ is not list and tensors.__class__ is not tuple:
-        return miss(cat_op, (tensors, dim,), {})
+        return miss(cat_op, (tensors, dim,), {}, cat)
     try:
         key = state()
         for each in tensors:
@@ -9372,12 +9372,12 @@ def cat(tensors, dim=0, *, out=None):
         pass
     else:
         return route(tensors, dim)
-    return miss(cat_op, (tensors, dim,), {})
+    return miss(cat_op, (tensors, dim,), {}, cat)
 
 
 def concat(tensors, dim=0):
     if dim.__class__ is not int or tensors.__class__ is not list and tensors.__class__ is not tuple:
-        return miss(concat_op, (tensors, dim,), {})
+        return miss(concat_op, (tensors, dim,), {}, concat)
     try:
         key = state()
         for each in tensors:
@@ -9387,12 +9387,12 @@ def concat(tensors, dim=0):
         pass
     else:
         return route(tensors, dim)
-    return miss(concat_op, (tensors, dim,), {})
+    return miss(concat_op, (tensors, dim,), {}, concat)
 
 
 def concatenate(tensors, dim=0):
     if dim.__class__ is not int or tensors.__class__ is not list and tensors.__class__ is not tuple:
-        return miss(concatenate_op, (tensors, dim,), {})
+        return miss(concatenate_op, (tensors, dim,), {}, concatenate)
     try:
         key = state()
         for each in tensors:
@@ -9402,12 +9402,12 @@ def concatenate(tensors, dim=0):
         pass
     else:
         return route(tensors, dim)
-    return miss(concatenate_op, (tensors, dim,), {})
+    return miss(concatenate_op, (tensors, dim,), {}, concatenate)
 
 
 def stack_out(tensors, dim=0, *, out):
     if dim.__class__ is not int or tensors.__class__ is not list and tensors.__class__ is not tuple:
-        return miss(stack_out_op, (tensors, dim,), {"out": out})
+        return miss(stack_out_op, (tensors, dim,), {"out": out}, stack)
     try:
         key = out._signature | state()
         for each in tensors:
@@ -9417,14 +9417,14 @@ def stack_out(tensors, dim=0, *, out):
         pass
     else:
         return route(tensors, dim, out)
-    return miss(stack_out_op, (tensors, dim,), {"out": out})
+    return miss(stack_out_op, (tensors, dim,), {"out": out}, stack)
 
 
 def stack(tensors, dim=0, *, out=None):
     if out is not None:
         return stack_out(tensors, dim, out=out)
     if dim.__class__ is not int or tensors.__class__ is not list and tensors.__class__ is not tuple:
-        return miss(stack_op, (tensors, dim,), {})
+        return miss(stack_op, (tensors, dim,), {}, stack)
     try:
         key = state()
         for each in tensors:
@@ -9434,12 +9434,12 @@ def stack(tensors, dim=0, *, out=None):
         pass
     else:
         return route(tensors, dim)
-    return miss(stack_op, (tensors, dim,), {})
+    return miss(stack_op, (tensors, dim,), {}, stack)
 
 
 def hstack(tensors):
     if tensors.__class__ is not list and tensors.__class__ is not tuple:
-        return miss(hstack_op, (tensors,), {})
+        return miss(hstack_op, (tensors,), {}, hstack)
     try:
         key = state()
         for each in tensors:
@@ -9449,12 +9449,12 @@ def hstack(tensors):
         pass
     else:
         return route(tensors)
-    return miss(hstack_op, (tensors,), {})
+    return miss(hstack_op, (tensors,), {}, hstack)
 
 
 def vstack(tensors):
     if tensors.__class__ is not list and tensors.__class__ is not tuple:
-        return miss(vstack_op, (tensors,), {})
+        return miss(vstack_op, (tensors,), {}, vstack)
     try:
         key = state()
         for each in tensors:
@@ -9464,140 +9464,140 @@ def vstack(tensors):
         pass
     else:
         return route(tensors)
-    return miss(vstack_op, (tensors,), {})
+    return miss(vstack_op, (tensors,), {}, vstack)
 
 
 def tril_out(input, diagonal=0, *, out):
     if diagonal.__class__ is not int:
-        return miss(tril_out_op, (input, diagonal,), {"out": out})
+        return miss(tril_out_op, (input, diagonal,), {"out": out}, tril)
     try:
         route = tril_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, diagonal, out)
-    return miss(tril_out_op, (input, diagonal,), {"out": out})
+    return miss(tril_out_op, (input, diagonal,), {"out": out}, tril)
 
 
 def tril(input, diagonal=0, *, out=None):
     if out is not None:
         return tril_out(input, diagonal, out=out)
     if diagonal.__class__ is not int:
-        return miss(tril_op, (input, diagonal,), {})
+        return miss(tril_op, (input, diagonal,), {}, tril)
     try:
         route = tril_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, diagonal)
-    return miss(tril_op, (input, diagonal,), {})
+    return miss(tril_op, (input, diagonal,), {}, tril)
 
 
 def tril_(input, diagonal=0):
     if diagonal.__class__ is not int:
-        return miss(tril__op, (input, diagonal,), {})
+        return miss(tril__op, (input, diagonal,), {}, tril_)
     try:
         route = tril__routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, diagonal)
-    return miss(tril__op, (input, diagonal,), {})
+    return miss(tril__op, (input, diagonal,), {}, tril_)
 
 
 def triu_out(input, diagonal=0, *, out):
     if diagonal.__class__ is not int:
-        return miss(triu_out_op, (input, diagonal,), {"out": out})
+        return miss(triu_out_op, (input, diagonal,), {"out": out}, triu)
     try:
         route = triu_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, diagonal, out)
-    return miss(triu_out_op, (input, diagonal,), {"out": out})
+    return miss(triu_out_op, (input, diagonal,), {"out": out}, triu)
 
 
 def triu(input, diagonal=0, *, out=None):
     if out is not None:
         return triu_out(input, diagonal, out=out)
     if diagonal.__class__ is not int:
-        return miss(triu_op, (input, diagonal,), {})
+        return miss(triu_op, (input, diagonal,), {}, triu)
     try:
         route = triu_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, diagonal)
-    return miss(triu_op, (input, diagonal,), {})
+    return miss(triu_op, (input, diagonal,), {}, triu)
 
 
 def triu_(input, diagonal=0):
     if diagonal.__class__ is not int:
-        return miss(triu__op, (input, diagonal,), {})
+        return miss(triu__op, (input, diagonal,), {}, triu_)
     try:
         route = triu__routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, diagonal)
-    return miss(triu__op, (input, diagonal,), {})
+    return miss(triu__op, (input, diagonal,), {}, triu_)
 
 
 def diag(input, diagonal=0):
     if diagonal.__class__ is not int:
-        return miss(diag_op, (input, diagonal,), {})
+        return miss(diag_op, (input, diagonal,), {}, diag)
     try:
         route = diag_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, diagonal)
-    return miss(diag_op, (input, diagonal,), {})
+    return miss(diag_op, (input, diagonal,), {}, diag)
 
 
 def diag_embed(input, offset=0, dim1=-2, dim2=-1):
     if offset.__class__ is not int or dim1.__class__ is not int or dim2.__class__ is not int:
-        return miss(diag_embed_op, (input, offset, dim1, dim2,), {})
+        return miss(diag_embed_op, (input, offset, dim1, dim2,), {}, diag_embed)
     try:
         route = diag_embed_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, offset, dim1, dim2)
-    return miss(diag_embed_op, (input, offset, dim1, dim2,), {})
+    return miss(diag_embed_op, (input, offset, dim1, dim2,), {}, diag_embed)
 
 
 def constant_pad_nd(input, pad, value=0):
     if pad.__class__ is list:
         pad = tuple(pad)
     if not are_ints(pad) or value.__class__ is not int and value.__class__ is not float:
-        return miss(constant_pad_nd_op, (input, pad, value,), {})
+        return miss(constant_pad_nd_op, (input, pad, value,), {}, constant_pad_nd)
     try:
         route = constant_pad_nd_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, pad, value)
-    return miss(constant_pad_nd_op, (input, pad, value,), {})
+    return miss(constant_pad_nd_op, (input, pad, value,), {}, constant_pad_nd)
 
 
 def pad(input, pad, mode='constant', value=None):
     if pad.__class__ is list:
         pad = tuple(pad)
     if not are_ints(pad) or mode.__class__ is not str or value is not None and value.__class__ is not float:
-        return miss(pad_op, (input, pad, mode, value,), {})
+        return miss(pad_op, (input, pad, mode, value,), {}, globals()["pad"])
     try:
         route = pad_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, pad, mode, value)
-    return miss(pad_op, (input, pad, mode, value,), {})
+    return miss(pad_op, (input, pad, mode, value,), {}, globals()["pad"])
 
 
 def index_Tensor_out(input, indices, *, out):
     if indices.__class__ is not list and indices.__class__ is not tuple:
-        return miss(index_Tensor_out_op, (input, indices,), {"out": out})
+        return miss(index_Tensor_out_op, (input, indices,), {"out": out}, index)
     try:
         key = input._signature | out._signature | state()
         for each in indices:
@@ -9608,14 +9608,14 @@ def index_Tensor_out(input, indices, *, out):
         pass
     else:
         return route(input, indices, out)
-    return miss(index_Tensor_out_op, (input, indices,), {"out": out})
+    return miss(index_Tensor_out_op, (input, indices,), {"out": out}, index)
 
 
 def index(input, indices, *, out=None):
     if out is not None:
         return index_Tensor_out(input, indices, out=out)
     if indices.__class__ is not list and indices.__class__ is not tuple:
-        return miss(index_Tensor_op, (input, indices,), {})
+        return miss(index_Tensor_op, (input, indices,), {}, index)
     try:
         key = input._signature | state()
         for each in indices:
@@ -9626,12 +9626,12 @@ def index(input, indices, *, out=None):
         pass
     else:
         return route(input, indices)
-    return miss(index_Tensor_op, (input, indices,), {})
+    return miss(index_Tensor_op, (input, indices,), {}, index)
 
 
 def index_put(input, indices, values, accumulate=False):
     if accumulate.__class__ is not bool or indices.__class__ is not list and indices.__class__ is not tuple:
-        return miss(index_put_op, (input, indices, values, accumulate,), {})
+        return miss(index_put_op, (input, indices, values, accumulate,), {}, index_put)
     try:
         key = input._signature | values._signature | state()
         for each in indices:
@@ -9642,12 +9642,12 @@ def index_put(input, indices, values, accumulate=False):
         pass
     else:
         return route(input, indices, values, accumulate)
-    return miss(index_put_op, (input, indices, values, accumulate,), {})
+    return miss(index_put_op, (input, indices, values, accumulate,), {}, index_put)
 
 
 def index_put_(input, indices, values, accumulate=False):
     if accumulate.__class__ is not bool or indices.__class__ is not list and indices.__class__ is not tuple:
-        return miss(index_put__op, (input, indices, values, accumulate,), {})
+        return miss(index_put__op, (input, indices, values, accumulate,), {}, index_put_)
     try:
         key = input._signature | values._signature | state()
         for each in indices:
@@ -9658,145 +9658,145 @@ def index_put_(input, indices, values, accumulate=False):
         pass
     else:
         return route(input, indices, values, accumulate)
-    return miss(index_put__op, (input, indices, values, accumulate,), {})
+    return miss(index_put__op, (input, indices, values, accumulate,), {}, index_put_)
 
 
 def index_select_out(input, dim, index, *, out):
     if dim.__class__ is not int:
-        return miss(index_select_out_op, (input, dim, index,), {"out": out})
+        return miss(index_select_out_op, (input, dim, index,), {"out": out}, index_select)
     try:
         route = index_select_out_routes[input._signature | index._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, dim, index, out)
-    return miss(index_select_out_op, (input, dim, index,), {"out": out})
+    return miss(index_select_out_op, (input, dim, index,), {"out": out}, index_select)
 
 
 def index_select(input, dim, index, *, out=None):
     if out is not None:
         return index_select_out(input, dim, index, out=out)
     if dim.__class__ is not int:
-        return miss(index_select_op, (input, dim, index,), {})
+        return miss(index_select_op, (input, dim, index,), {}, index_select)
     try:
         route = index_select_routes[input._signature | index._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, dim, index)
-    return miss(index_select_op, (input, dim, index,), {})
+    return miss(index_select_op, (input, dim, index,), {}, index_select)
 
 
 def index_add_out(input, dim, index, source, *, alpha=1, out):
     if dim.__class__ is not int or alpha.__class__ is not int and alpha.__class__ is not float:
-        return miss(index_add_out_op, (input, dim, index, source,), {"alpha": alpha, "out": out})
+        return miss(index_add_out_op, (input, dim, index, source,), {"alpha": alpha, "out": out}, index_add)
     try:
         route = index_add_out_routes[input._signature | index._signature | source._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, dim, index, source, alpha, out)
-    return miss(index_add_out_op, (input, dim, index, source,), {"alpha": alpha, "out": out})
+    return miss(index_add_out_op, (input, dim, index, source,), {"alpha": alpha, "out": out}, index_add)
 
 
 def index_add(input, dim, index, source, *, alpha=1, out=None):
     if out is not None:
         return index_add_out(input, dim, index, source, alpha=alpha, out=out)
     if dim.__class__ is not int or alpha.__class__ is not int and alpha.__class__ is not float:
-        return miss(index_add_op, (input, dim, index, source,), {"alpha": alpha})
+        return miss(index_add_op, (input, dim, index, source,), {"alpha": alpha}, index_add)
     try:
         route = index_add_routes[input._signature | index._signature | source._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, dim, index, source, alpha)
-    return miss(index_add_op, (input, dim, index, source,), {"alpha": alpha})
+    return miss(index_add_op, (input, dim, index, source,), {"alpha": alpha}, index_add)
 
 
 def index_add_(input, dim, index, source, *, alpha=1):
     if dim.__class__ is not int or alpha.__class__ is not int and alpha.__class__ is not float:
-        return miss(index_add__op, (input, dim, index, source,), {"alpha": alpha})
+        return miss(index_add__op, (input, dim, index, source,), {"alpha": alpha}, index_add_)
     try:
         route = index_add__routes[input._signature | index._signature | source._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, dim, index, source, alpha)
-    return miss(index_add__op, (input, dim, index, source,), {"alpha": alpha})
+    return miss(index_add__op, (input, dim, index, source,), {"alpha": alpha}, index_add_)
 
 
 def gather_out(input, dim, index, *, sparse_grad=False, out):
     if dim.__class__ is not int or sparse_grad.__class__ is not bool:
-        return miss(gather_out_op, (input, dim, index,), {"sparse_grad": sparse_grad, "out": out})
+        return miss(gather_out_op, (input, dim, index,), {"sparse_grad": sparse_grad, "out": out}, gather)
     try:
         route = gather_out_routes[input._signature | index._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, dim, index, sparse_grad, out)
-    return miss(gather_out_op, (input, dim, index,), {"sparse_grad": sparse_grad, "out": out})
+    return miss(gather_out_op, (input, dim, index,), {"sparse_grad": sparse_grad, "out": out}, gather)
 
 
 def gather(input, dim, index, *, sparse_grad=False, out=None):
     if out is not None:
         return gather_out(input, dim, index, sparse_grad=sparse_grad, out=out)
     if dim.__class__ is not int or sparse_grad.__class__ is not bool:
-        return miss(gather_op, (input, dim, index,), {"sparse_grad": sparse_grad})
+        return miss(gather_op, (input, dim, index,), {"sparse_grad": sparse_grad}, gather)
     try:
         route = gather_routes[input._signature | index._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, dim, index, sparse_grad)
-    return miss(gather_op, (input, dim, index,), {"sparse_grad": sparse_grad})
+    return miss(gather_op, (input, dim, index,), {"sparse_grad": sparse_grad}, gather)
 
 
 def scatter_value_out(input, dim, index, value, *, out):
     if dim.__class__ is not int or value.__class__ is not int and value.__class__ is not float:
-        return miss(scatter_value_out_op, (input, dim, index, value,), {"out": out})
+        return miss(scatter_value_out_op, (input, dim, index, value,), {"out": out}, scatter)
     try:
         route = scatter_value_out_routes[input._signature | index._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, dim, index, value, out)
-    return miss(scatter_value_out_op, (input, dim, index, value,), {"out": out})
+    return miss(scatter_value_out_op, (input, dim, index, value,), {"out": out}, scatter)
 
 
 def scatter_src_out(input, dim, index, src, *, out):
     if dim.__class__ is not int:
-        return miss(scatter_src_out_op, (input, dim, index, src,), {"out": out})
+        return miss(scatter_src_out_op, (input, dim, index, src,), {"out": out}, scatter)
     try:
         route = scatter_src_out_routes[input._signature | index._signature | src._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, dim, index, src, out)
-    return miss(scatter_src_out_op, (input, dim, index, src,), {"out": out})
+    return miss(scatter_src_out_op, (input, dim, index, src,), {"out": out}, scatter)
 
 
 def scatter_value(input, dim, index, value):
     if dim.__class__ is not int or value.__class__ is not int and value.__class__ is not float:
-        return miss(scatter_value_op, (input, dim, index, value,), {})
+        return miss(scatter_value_op, (input, dim, index, value,), {}, scatter)
     try:
         route = scatter_value_routes[input._signature | index._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, dim, index, value)
-    return miss(scatter_value_op, (input, dim, index, value,), {})
+    return miss(scatter_value_op, (input, dim, index, value,), {}, scatter)
 
 
 def scatter_src(input, dim, index, src):
     if dim.__class__ is not int:
-        return miss(scatter_src_op, (input, dim, index, src,), {})
+        return miss(scatter_src_op, (input, dim, index, src,), {}, scatter)
     try:
         route = scatter_src_routes[input._signature | index._signature | src._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, dim, index, src)
-    return miss(scatter_src_op, (input, dim, index, src,), {})
+    return miss(scatter_src_op, (input, dim, index, src,), {}, scatter)
 
 
 _scatter_overloads = (
@@ -9818,26 +9818,26 @@ def scatter(*args, **kwargs):
 
 def scatter__value(input, dim, index, value):
     if dim.__class__ is not int or value.__class__ is not int and value.__class__ is not float:
-        return miss(scatter__value_op, (input, dim, index, value,), {})
+        return miss(scatter__value_op, (input, dim, index, value,), {}, scatter_)
     try:
         route = scatter__value_routes[input._signature | index._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, dim, index, value)
-    return miss(scatter__value_op, (input, dim, index, value,), {})
+    return miss(scatter__value_op, (input, dim, index, value,), {}, scatter_)
 
 
 def scatter__src(input, dim, index, src):
     if dim.__class__ is not int:
-        return miss(scatter__src_op, (input, dim, index, src,), {})
+        return miss(scatter__src_op, (input, dim, index, src,), {}, scatter_)
     try:
         route = scatter__src_routes[input._signature | index._signature | src._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, dim, index, src)
-    return miss(scatter__src_op, (input, dim, index, src,), {})
+    return miss(scatter__src_op, (input, dim, index, src,), {}, scatter_)
 
 
 _scatter__overloads = (
@@ -9859,40 +9859,40 @@ def scatter_(*args, **kwargs):
 
 def scatter_add_out(input, dim, index, src, *, out):
     if dim.__class__ is not int:
-        return miss(scatter_add_out_op, (input, dim, index, src,), {"out": out})
+        return miss(scatter_add_out_op, (input, dim, index, src,), {"out": out}, scatter_add)
     try:
         route = scatter_add_out_routes[input._signature | index._signature | src._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, dim, index, src, out)
-    return miss(scatter_add_out_op, (input, dim, index, src,), {"out": out})
+    return miss(scatter_add_out_op, (input, dim, index, src,), {"out": out}, scatter_add)
 
 
 def scatter_add(input, dim, index, src, *, out=None):
     if out is not None:
         return scatter_add_out(input, dim, index, src, out=out)
     if dim.__class__ is not int:
-        return miss(scatter_add_op, (input, dim, index, src,), {})
+        return miss(scatter_add_op, (input, dim, index, src,), {}, scatter_add)
     try:
         route = scatter_add_routes[input._signature | index._signature | src._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, dim, index, src)
-    return miss(scatter_add_op, (input, dim, index, src,), {})
+    return miss(scatter_add_op, (input, dim, index, src,), {}, scatter_add)
 
 
 def scatter_add_(input, dim, index, src):
     if dim.__class__ is not int:
-        return miss(scatter_add__op, (input, dim, index, src,), {})
+        return miss(scatter_add__op, (input, dim, index, src,), {}, scatter_add_)
     try:
         route = scatter_add__routes[input._signature | index._signature | src._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, dim, index, src)
-    return miss(scatter_add__op, (input, dim, index, src,), {})
+    return miss(scatter_add__op, (input, dim, index, src,), {}, scatter_add_)
 
 
 def masked_select_out(input, mask, *, out):
@@ -9902,7 +9902,7 @@ def masked_select_out(input, mask, *, out):
         pass
     else:
         return route(input, mask, out)
-    return miss(masked_select_out_op, (input, mask,), {"out": out})
+    return miss(masked_select_out_op, (input, mask,), {"out": out}, masked_select)
 
 
 def masked_select(input, mask, *, out=None):
@@ -9914,7 +9914,7 @@ def masked_select(input, mask, *, out=None):
         pass
     else:
         return route(input, mask)
-    return miss(masked_select_op, (input, mask,), {})
+    return miss(masked_select_op, (input, mask,), {}, masked_select)
 
 
 def take_out(input, index, *, out):
@@ -9924,7 +9924,7 @@ def take_out(input, index, *, out):
         pass
     else:
         return route(input, index, out)
-    return miss(take_out_op, (input, index,), {"out": out})
+    return miss(take_out_op, (input, index,), {"out": out}, take)
 
 
 def take(input, index, *, out=None):
@@ -9936,19 +9936,19 @@ def take(input, index, *, out=None):
         pass
     else:
         return route(input, index)
-    return miss(take_op, (input, index,), {})
+    return miss(take_op, (input, index,), {}, take)
 
 
 def one_hot(input, num_classes=-1):
     if num_classes.__class__ is not int:
-        return miss(one_hot_op, (input, num_classes,), {})
+        return miss(one_hot_op, (input, num_classes,), {}, one_hot)
     try:
         route = one_hot_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, num_classes)
-    return miss(one_hot_op, (input, num_classes,), {})
+    return miss(one_hot_op, (input, num_classes,), {}, one_hot)
 
 
 def relu_out(input, *, out):
@@ -9958,7 +9958,7 @@ def relu_out(input, *, out):
         pass
     else:
         return route(input, out)
-    return miss(relu_out_op, (input,), {"out": out})
+    return miss(relu_out_op, (input,), {"out": out}, relu)
 
 
 def relu(input, *, out=None):
@@ -9970,7 +9970,7 @@ def relu(input, *, out=None):
         pass
     else:
         return route(input)
-    return miss(relu_op, (input,), {})
+    return miss(relu_op, (input,), {}, relu)
 
 
 def relu_(input):
@@ -9980,121 +9980,121 @@ def relu_(input):
         pass
     else:
         return route(input)
-    return miss(relu__op, (input,), {})
+    return miss(relu__op, (input,), {}, relu_)
 
 
 def leaky_relu_out(input, negative_slope=0.01, *, out):
     if negative_slope.__class__ is not int and negative_slope.__class__ is not float:
-        return miss(leaky_relu_out_op, (input, negative_slope,), {"out": out})
+        return miss(leaky_relu_out_op, (input, negative_slope,), {"out": out}, leaky_relu)
     try:
         route = leaky_relu_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, negative_slope, out)
-    return miss(leaky_relu_out_op, (input, negative_slope,), {"out": out})
+    return miss(leaky_relu_out_op, (input, negative_slope,), {"out": out}, leaky_relu)
 
 
 def leaky_relu(input, negative_slope=0.01, *, out=None):
     if out is not None:
         return leaky_relu_out(input, negative_slope, out=out)
     if negative_slope.__class__ is not int and negative_slope.__class__ is not float:
-        return miss(leaky_relu_op, (input, negative_slope,), {})
+        return miss(leaky_relu_op, (input, negative_slope,), {}, leaky_relu)
     try:
         route = leaky_relu_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, negative_slope)
-    return miss(leaky_relu_op, (input, negative_slope,), {})
+    return miss(leaky_relu_op, (input, negative_slope,), {}, leaky_relu)
 
 
 def leaky_relu_(input, negative_slope=0.01):
     if negative_slope.__class__ is not int and negative_slope.__class__ is not float:
-        return miss(leaky_relu__op, (input, negative_slope,), {})
+        return miss(leaky_relu__op, (input, negative_slope,), {}, leaky_relu_)
     try:
         route = leaky_relu__routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, negative_slope)
-    return miss(leaky_relu__op, (input, negative_slope,), {})
+    return miss(leaky_relu__op, (input, negative_slope,), {}, leaky_relu_)
 
 
 def elu_out(input, alpha=1, scale=1, input_scale=1, *, out):
     if alpha.__class__ is not int and alpha.__class__ is not float or scale.__class__ is not int and scale.__class__ is not float or input_scale.__class__ is not int and input_scale.__class__ is not float:
-        return miss(elu_out_op, (input, alpha, scale, input_scale,), {"out": out})
+        return miss(elu_out_op, (input, alpha, scale, input_scale,), {"out": out}, elu)
     try:
         route = elu_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, alpha, scale, input_scale, out)
-    return miss(elu_out_op, (input, alpha, scale, input_scale,), {"out": out})
+    return miss(elu_out_op, (input, alpha, scale, input_scale,), {"out": out}, elu)
 
 
 def elu(input, alpha=1, scale=1, input_scale=1, *, out=None):
     if out is not None:
         return elu_out(input, alpha, scale, input_scale, out=out)
     if alpha.__class__ is not int and alpha.__class__ is not float or scale.__class__ is not int and scale.__class__ is not float or input_scale.__class__ is not int and input_scale.__class__ is not float:
-        return miss(elu_op, (input, alpha, scale, input_scale,), {})
+        return miss(elu_op, (input, alpha, scale, input_scale,), {}, elu)
     try:
         route = elu_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, alpha, scale, input_scale)
-    return miss(elu_op, (input, alpha, scale, input_scale,), {})
+    return miss(elu_op, (input, alpha, scale, input_scale,), {}, elu)
 
 
 def elu_(input, alpha=1, scale=1, input_scale=1):
     if alpha.__class__ is not int and alpha.__class__ is not float or scale.__class__ is not int and scale.__class__ is not float or input_scale.__class__ is not int and input_scale.__class__ is not float:
-        return miss(elu__op, (input, alpha, scale, input_scale,), {})
+        return miss(elu__op, (input, alpha, scale, input_scale,), {}, elu_)
     try:
         route = elu__routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, alpha, scale, input_scale)
-    return miss(elu__op, (input, alpha, scale, input_scale,), {})
+    return miss(elu__op, (input, alpha, scale, input_scale,), {}, elu_)
 
 
 def gelu_out(input, *, approximate='none', out):
     if approximate.__class__ is not str:
-        return miss(gelu_out_op, (input,), {"approximate": approximate, "out": out})
+        return miss(gelu_out_op, (input,), {"approximate": approximate, "out": out}, gelu)
     try:
         route = gelu_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, approximate, out)
-    return miss(gelu_out_op, (input,), {"approximate": approximate, "out": out})
+    return miss(gelu_out_op, (input,), {"approximate": approximate, "out": out}, gelu)
 
 
 def gelu(input, *, approximate='none', out=None):
     if out is not None:
         return gelu_out(input, approximate=approximate, out=out)
     if approximate.__class__ is not str:
-        return miss(gelu_op, (input,), {"approximate": approximate})
+        return miss(gelu_op, (input,), {"approximate": approximate}, gelu)
     try:
         route = gelu_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, approximate)
-    return miss(gelu_op, (input,), {"approximate": approximate})
+    return miss(gelu_op, (input,), {"approximate": approximate}, gelu)
 
 
 def gelu_(input, *, approximate='none'):
     if approximate.__class__ is not str:
-        return miss(gelu__op, (input,), {"approximate": approximate})
+        return miss(gelu__op, (input,), {"approximate": approximate}, gelu_)
     try:
         route = gelu__routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, approximate)
-    return miss(gelu__op, (input,), {"approximate": approximate})
+    return miss(gelu__op, (input,), {"approximate": approximate}, gelu_)
 
 
 def silu_out(input, *, out):
@@ -10104,7 +10104,7 @@ def silu_out(input, *, out):
         pass
     else:
         return route(input, out)
-    return miss(silu_out_op, (input,), {"out": out})
+    return miss(silu_out_op, (input,), {"out": out}, silu)
 
 
 def silu(input, *, out=None):
@@ -10116,7 +10116,7 @@ def silu(input, *, out=None):
         pass
     else:
         return route(input)
-    return miss(silu_op, (input,), {})
+    return miss(silu_op, (input,), {}, silu)
 
 
 def silu_(input):
@@ -10126,71 +10126,71 @@ def silu_(input):
         pass
     else:
         return route(input)
-    return miss(silu__op, (input,), {})
+    return miss(silu__op, (input,), {}, silu_)
 
 
 def softplus_out(input, beta=1, threshold=20, *, out):
     if beta.__class__ is not int and beta.__class__ is not float or threshold.__class__ is not int and threshold.__class__ is not float:
-        return miss(softplus_out_op, (input, beta, threshold,), {"out": out})
+        return miss(softplus_out_op, (input, beta, threshold,), {"out": out}, softplus)
     try:
         route = softplus_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, beta, threshold, out)
-    return miss(softplus_out_op, (input, beta, threshold,), {"out": out})
+    return miss(softplus_out_op, (input, beta, threshold,), {"out": out}, softplus)
 
 
 def softplus(input, beta=1, threshold=20, *, out=None):
     if out is not None:
         return softplus_out(input, beta, threshold, out=out)
     if beta.__class__ is not int and beta.__class__ is not float or threshold.__class__ is not int and threshold.__class__ is not float:
-        return miss(softplus_op, (input, beta, threshold,), {})
+        return miss(softplus_op, (input, beta, threshold,), {}, softplus)
     try:
         route = softplus_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, beta, threshold)
-    return miss(softplus_op, (input, beta, threshold,), {})
+    return miss(softplus_op, (input, beta, threshold,), {}, softplus)
 
 
 def hardtanh_out(input, min_val=-1, max_val=1, *, out):
     if min_val.__class__ is not int and min_val.__class__ is not float or max_val.__class__ is not int and max_val.__class__ is not float:
-        return miss(hardtanh_out_op, (input, min_val, max_val,), {"out": out})
+        return miss(hardtanh_out_op, (input, min_val, max_val,), {"out": out}, hardtanh)
     try:
         route = hardtanh_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, min_val, max_val, out)
-    return miss(hardtanh_out_op, (input, min_val, max_val,), {"out": out})
+    return miss(hardtanh_out_op, (input, min_val, max_val,), {"out": out}, hardtanh)
 
 
 def hardtanh(input, min_val=-1, max_val=1, *, out=None):
     if out is not None:
         return hardtanh_out(input, min_val, max_val, out=out)
     if min_val.__class__ is not int and min_val.__class__ is not float or max_val.__class__ is not int and max_val.__class__ is not float:
-        return miss(hardtanh_op, (input, min_val, max_val,), {})
+        return miss(hardtanh_op, (input, min_val, max_val,), {}, hardtanh)
     try:
         route = hardtanh_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, min_val, max_val)
-    return miss(hardtanh_op, (input, min_val, max_val,), {})
+    return miss(hardtanh_op, (input, min_val, max_val,), {}, hardtanh)
 
 
 def hardtanh_(input, min_val=-1, max_val=1):
     if min_val.__class__ is not int and min_val.__class__ is not float or max_val.__class__ is not int and max_val.__class__ is not float:
-        return miss(hardtanh__op, (input, min_val, max_val,), {})
+        return miss(hardtanh__op, (input, min_val, max_val,), {}, hardtanh_)
     try:
         route = hardtanh__routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, min_val, max_val)
-    return miss(hardtanh__op, (input, min_val, max_val,), {})
+    return miss(hardtanh__op, (input, min_val, max_val,), {}, hardtanh_)
 
 
 def log_sigmoid(input):
@@ -10200,7 +10200,7 @@ def log_sigmoid(input):
         pass
     else:
         return route(input)
-    return miss(log_sigmoid_op, (input,), {})
+    return miss(log_sigmoid_op, (input,), {}, log_sigmoid)
 
 
 def log_sigmoid_forward(input):
@@ -10210,7 +10210,7 @@ def log_sigmoid_forward(input):
         pass
     else:
         return route(input)
-    return miss(log_sigmoid_forward_op, (input,), {})
+    return miss(log_sigmoid_forward_op, (input,), {}, log_sigmoid_forward)
 
 
 def prelu(input, weight):
@@ -10220,7 +10220,7 @@ def prelu(input, weight):
         pass
     else:
         return route(input, weight)
-    return miss(prelu_op, (input, weight,), {})
+    return miss(prelu_op, (input, weight,), {}, prelu)
 
 
 def _prelu_kernel(input, weight):
@@ -10234,98 +10234,98 @@ def _prelu_kernel(input, weight):
         pass
     else:
         return route(input, weight)
-    return miss(_prelu_kernel_op, (input, weight,), {})
+    return miss(_prelu_kernel_op, (input, weight,), {}, _prelu_kernel)
 
 
 def threshold_out(input, threshold, value, *, out):
     if threshold.__class__ is not int and threshold.__class__ is not float or value.__class__ is not int and value.__class__ is not float:
-        return miss(threshold_out_op, (input, threshold, value,), {"out": out})
+        return miss(threshold_out_op, (input, threshold, value,), {"out": out}, globals()["threshold"])
     try:
         route = threshold_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, threshold, value, out)
-    return miss(threshold_out_op, (input, threshold, value,), {"out": out})
+    return miss(threshold_out_op, (input, threshold, value,), {"out": out}, globals()["threshold"])
 
 
 def threshold(input, threshold, value, *, out=None):
     if out is not None:
         return threshold_out(input, threshold, value, out=out)
     if threshold.__class__ is not int and threshold.__class__ is not float or value.__class__ is not int and value.__class__ is not float:
-        return miss(threshold_op, (input, threshold, value,), {})
+        return miss(threshold_op, (input, threshold, value,), {}, globals()["threshold"])
     try:
         route = threshold_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, threshold, value)
-    return miss(threshold_op, (input, threshold, value,), {})
+    return miss(threshold_op, (input, threshold, value,), {}, globals()["threshold"])
 
 
 def threshold_(input, threshold, value):
     if threshold.__class__ is not int and threshold.__class__ is not float or value.__class__ is not int and value.__class__ is not float:
-        return miss(threshold__op, (input, threshold, value,), {})
+        return miss(threshold__op, (input, threshold, value,), {}, threshold_)
     try:
         route = threshold__routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, threshold, value)
-    return miss(threshold__op, (input, threshold, value,), {})
+    return miss(threshold__op, (input, threshold, value,), {}, threshold_)
 
 
 def softmax(input, dim, dtype=None):
     if dim.__class__ is not int or dtype is not None and dtype.__class__ is not DType:
-        return miss(softmax_int_op, (input, dim, dtype,), {})
+        return miss(softmax_int_op, (input, dim, dtype,), {}, softmax)
     try:
         route = softmax_int_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, dim, dtype)
-    return miss(softmax_int_op, (input, dim, dtype,), {})
+    return miss(softmax_int_op, (input, dim, dtype,), {}, softmax)
 
 
 def _softmax(input, dim, half_to_float):
     if dim.__class__ is not int or half_to_float.__class__ is not bool:
-        return miss(_softmax_op, (input, dim, half_to_float,), {})
+        return miss(_softmax_op, (input, dim, half_to_float,), {}, _softmax)
     try:
         route = _softmax_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, dim, half_to_float)
-    return miss(_softmax_op, (input, dim, half_to_float,), {})
+    return miss(_softmax_op, (input, dim, half_to_float,), {}, _softmax)
 
 
 def log_softmax(input, dim, dtype=None):
     if dim.__class__ is not int or dtype is not None and dtype.__class__ is not DType:
-        return miss(log_softmax_int_op, (input, dim, dtype,), {})
+        return miss(log_softmax_int_op, (input, dim, dtype,), {}, log_softmax)
     try:
         route = log_softmax_int_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, dim, dtype)
-    return miss(log_softmax_int_op, (input, dim, dtype,), {})
+    return miss(log_softmax_int_op, (input, dim, dtype,), {}, log_softmax)
 
 
 def _log_softmax(input, dim, half_to_float):
     if dim.__class__ is not int or half_to_float.__class__ is not bool:
-        return miss(_log_softmax_op, (input, dim, half_to_float,), {})
+        return miss(_log_softmax_op, (input, dim, half_to_float,), {}, _log_softmax)
     try:
         route = _log_softmax_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, dim, half_to_float)
-    return miss(_log_softmax_op, (input, dim, half_to_float,), {})
+    return miss(_log_softmax_op, (input, dim, half_to_float,), {}, _log_softmax)
 
 
 def nll_loss(input, target, weight=None, reduction=1, ignore_index=-100):
     if reduction.__class__ is not int or ignore_index.__class__ is not int:
-        return miss(nll_loss_op, (input, target, weight, reduction, ignore_index,), {})
+        return miss(nll_loss_op, (input, target, weight, reduction, ignore_index,), {}, nll_loss)
     try:
         key = input._signature | target._signature | state()
         if weight is not None:
@@ -10335,12 +10335,12 @@ def nll_loss(input, target, weight=None, reduction=1, ignore_index=-100):
         pass
     else:
         return route(input, target, weight, reduction, ignore_index)
-    return miss(nll_loss_op, (input, target, weight, reduction, ignore_index,), {})
+    return miss(nll_loss_op, (input, target, weight, reduction, ignore_index,), {}, nll_loss)
 
 
 def nll_loss_nd(input, target, weight=None, reduction=1, ignore_index=-100):
     if reduction.__class__ is not int or ignore_index.__class__ is not int:
-        return miss(nll_loss_nd_op, (input, target, weight, reduction, ignore_index,), {})
+        return miss(nll_loss_nd_op, (input, target, weight, reduction, ignore_index,), {}, nll_loss_nd)
     try:
         key = input._signature | target._signature | state()
         if weight is not None:
@@ -10350,12 +10350,12 @@ def nll_loss_nd(input, target, weight=None, reduction=1, ignore_index=-100):
         pass
     else:
         return route(input, target, weight, reduction, ignore_index)
-    return miss(nll_loss_nd_op, (input, target, weight, reduction, ignore_index,), {})
+    return miss(nll_loss_nd_op, (input, target, weight, reduction, ignore_index,), {}, nll_loss_nd)
 
 
 def nll_loss_forward(input, target, weight, reduction, ignore_index):
     if reduction.__class__ is not int or ignore_index.__class__ is not int:
-        return miss(nll_loss_forward_op, (input, target, weight, reduction, ignore_index,), {})
+        return miss(nll_loss_forward_op, (input, target, weight, reduction, ignore_index,), {}, nll_loss_forward)
     try:
         key = input._signature | target._signature | state()
         if weight is not None:
@@ -10365,12 +10365,12 @@ def nll_loss_forward(input, target, weight, reduction, ignore_index):
         pass
     else:
         return route(input, target, weight, reduction, ignore_index)
-    return miss(nll_loss_forward_op, (input, target, weight, reduction, ignore_index,), {})
+    return miss(nll_loss_forward_op, (input, target, weight, reduction, ignore_index,), {}, nll_loss_forward)
 
 
 def cross_entropy_loss(input, target, weight=None, reduction=1, ignore_index=-100, label_smoothing=0.0):
     if reduction.__class__ is not int or ignore_index.__class__ is not int or label_smoothing.__class__ is not float:
-        return miss(cross_entropy_loss_op, (input, target, weight, reduction, ignore_index, label_smoothing,), {})
+        return miss(cross_entropy_loss_op, (input, target, weight, reduction, ignore_index, label_smoothing,), {}, cross_entropy_loss)
     try:
         key = input._signature | target._signature | state()
         if weight is not None:
@@ -10380,48 +10380,48 @@ def cross_entropy_loss(input, target, weight=None, reduction=1, ignore_index=-10
         pass
     else:
         return route(input, target, weight, reduction, ignore_index, label_smoothing)
-    return miss(cross_entropy_loss_op, (input, target, weight, reduction, ignore_index, label_smoothing,), {})
+    return miss(cross_entropy_loss_op, (input, target, weight, reduction, ignore_index, label_smoothing,), {}, cross_entropy_loss)
 
 
 def mse_loss(input, target, reduction=1):
     if reduction.__class__ is not int:
-        return miss(mse_loss_op, (input, target, reduction,), {})
+        return miss(mse_loss_op, (input, target, reduction,), {}, mse_loss)
     try:
         route = mse_loss_routes[input._signature | target._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, target, reduction)
-    return miss(mse_loss_op, (input, target, reduction,), {})
+    return miss(mse_loss_op, (input, target, reduction,), {}, mse_loss)
 
 
 def l1_loss(input, target, reduction=1):
     if reduction.__class__ is not int:
-        return miss(l1_loss_op, (input, target, reduction,), {})
+        return miss(l1_loss_op, (input, target, reduction,), {}, l1_loss)
     try:
         route = l1_loss_routes[input._signature | target._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, target, reduction)
-    return miss(l1_loss_op, (input, target, reduction,), {})
+    return miss(l1_loss_op, (input, target, reduction,), {}, l1_loss)
 
 
 def smooth_l1_loss(input, target, reduction=1, beta=1.0):
     if reduction.__class__ is not int or beta.__class__ is not float:
-        return miss(smooth_l1_loss_op, (input, target, reduction, beta,), {})
+        return miss(smooth_l1_loss_op, (input, target, reduction, beta,), {}, smooth_l1_loss)
     try:
         route = smooth_l1_loss_routes[input._signature | target._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, target, reduction, beta)
-    return miss(smooth_l1_loss_op, (input, target, reduction, beta,), {})
+    return miss(smooth_l1_loss_op, (input, target, reduction, beta,), {}, smooth_l1_loss)
 
 
 def binary_cross_entropy_with_logits(input, target, weight=None, pos_weight=None, reduction=1):
     if reduction.__class__ is not int:
-        return miss(binary_cross_entropy_with_logits_op, (input, target, weight, pos_weight, reduction,), {})
+        return miss(binary_cross_entropy_with_logits_op, (input, target, weight, pos_weight, reduction,), {}, binary_cross_entropy_with_logits)
     try:
         key = input._signature | target._signature | state()
         if weight is not None:
@@ -10433,26 +10433,26 @@ def binary_cross_entropy_with_logits(input, target, weight=None, pos_weight=None
         pass
     else:
         return route(input, target, weight, pos_weight, reduction)
-    return miss(binary_cross_entropy_with_logits_op, (input, target, weight, pos_weight, reduction,), {})
+    return miss(binary_cross_entropy_with_logits_op, (input, target, weight, pos_weight, reduction,), {}, binary_cross_entropy_with_logits)
 
 
 def embedding(weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse=False):
     if padding_idx.__class__ is not int or scale_grad_by_freq.__class__ is not bool or sparse.__class__ is not bool:
-        return miss(embedding_op, (weight, indices, padding_idx, scale_grad_by_freq, sparse,), {})
+        return miss(embedding_op, (weight, indices, padding_idx, scale_grad_by_freq, sparse,), {}, embedding)
     try:
         route = embedding_routes[weight._signature | indices._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(weight, indices, padding_idx, scale_grad_by_freq, sparse)
-    return miss(embedding_op, (weight, indices, padding_idx, scale_grad_by_freq, sparse,), {})
+    return miss(embedding_op, (weight, indices, padding_idx, scale_grad_by_freq, sparse,), {}, embedding)
 
 
 def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-05, cudnn_enable=True):
     if normalized_shape.__class__ is list:
         normalized_shape = tuple(normalized_shape)
     if not are_ints(normalized_shape) or eps.__class__ is not float or cudnn_enable.__class__ is not bool:
-        return miss(layer_norm_op, (input, normalized_shape, weight, bias, eps, cudnn_enable,), {})
+        return miss(layer_norm_op, (input, normalized_shape, weight, bias, eps, cudnn_enable,), {}, layer_norm)
     try:
         key = input._signature | state()
         if weight is not None:
@@ -10464,14 +10464,14 @@ def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-05, cudnn
         pass
     else:
         return route(input, normalized_shape, weight, bias, eps, cudnn_enable)
-    return miss(layer_norm_op, (input, normalized_shape, weight, bias, eps, cudnn_enable,), {})
+    return miss(layer_norm_op, (input, normalized_shape, weight, bias, eps, cudnn_enable,), {}, layer_norm)
 
 
 def native_layer_norm(input, normalized_shape, weight, bias, eps):
     if normalized_shape.__class__ is list:
         normalized_shape = tuple(normalized_shape)
     if not are_ints(normalized_shape) or eps.__class__ is not float:
-        return miss(native_layer_norm_op, (input, normalized_shape, weight, bias, eps,), {})
+        return miss(native_layer_norm_op, (input, normalized_shape, weight, bias, eps,), {}, native_layer_norm)
     try:
         key = input._signature | state()
         if weight is not None:
@@ -10483,12 +10483,12 @@ def native_layer_norm(input, normalized_shape, weight, bias, eps):
         pass
     else:
         return route(input, normalized_shape, weight, bias, eps)
-    return miss(native_layer_norm_op, (input, normalized_shape, weight, bias, eps,), {})
+    return miss(native_layer_norm_op, (input, normalized_shape, weight, bias, eps,), {}, native_layer_norm)
 
 
 def threshold_backward(grad_output, input, threshold):
     if threshold.__class__ is not int and threshold.__class__ is not float:
-        return miss(threshold_backward_op, (grad_output, input, threshold,), {})
+        return miss(threshold_backward_op, (grad_output, input, threshold,), {}, threshold_backward)
     try:
         cls = input.__class__
         if cls in SCALAR_BITS:
@@ -10499,12 +10499,12 @@ def threshold_backward(grad_output, input, threshold):
         pass
     else:
         return route(grad_output, input, threshold)
-    return miss(threshold_backward_op, (grad_output, input, threshold,), {})
+    return miss(threshold_backward_op, (grad_output, input, threshold,), {}, threshold_backward)
 
 
 def gelu_backward(grad_output, input, *, approximate='none'):
     if approximate.__class__ is not str:
-        return miss(gelu_backward_op, (grad_output, input,), {"approximate": approximate})
+        return miss(gelu_backward_op, (grad_output, input,), {"approximate": approximate}, gelu_backward)
     try:
         cls = input.__class__
         if cls in SCALAR_BITS:
@@ -10515,7 +10515,7 @@ def gelu_backward(grad_output, input, *, approximate='none'):
         pass
     else:
         return route(grad_output, input, approximate)
-    return miss(gelu_backward_op, (grad_output, input,), {"approximate": approximate})
+    return miss(gelu_backward_op, (grad_output, input,), {"approximate": approximate}, gelu_backward)
 
 
 def silu_backward(grad_output, input):
@@ -10529,12 +10529,12 @@ def silu_backward(grad_output, input):
         pass
     else:
         return route(grad_output, input)
-    return miss(silu_backward_op, (grad_output, input,), {})
+    return miss(silu_backward_op, (grad_output, input,), {}, silu_backward)
 
 
 def elu_backward(grad_output, alpha, scale, input_scale, is_result, self_or_result):
     if alpha.__class__ is not int and alpha.__class__ is not float or scale.__class__ is not int and scale.__class__ is not float or input_scale.__class__ is not int and input_scale.__class__ is not float or is_result.__class__ is not bool:
-        return miss(elu_backward_op, (grad_output, alpha, scale, input_scale, is_result, self_or_result,), {})
+        return miss(elu_backward_op, (grad_output, alpha, scale, input_scale, is_result, self_or_result,), {}, elu_backward)
     try:
         cls = self_or_result.__class__
         if cls in SCALAR_BITS:
@@ -10545,12 +10545,12 @@ def elu_backward(grad_output, alpha, scale, input_scale, is_result, self_or_resu
         pass
     else:
         return route(grad_output, alpha, scale, input_scale, is_result, self_or_result)
-    return miss(elu_backward_op, (grad_output, alpha, scale, input_scale, is_result, self_or_result,), {})
+    return miss(elu_backward_op, (grad_output, alpha, scale, input_scale, is_result, self_or_result,), {}, elu_backward)
 
 
 def leaky_relu_backward(grad_output, input, negative_slope, self_is_result):
     if negative_slope.__class__ is not int and negative_slope.__class__ is not float or self_is_result.__class__ is not bool:
-        return miss(leaky_relu_backward_op, (grad_output, input, negative_slope, self_is_result,), {})
+        return miss(leaky_relu_backward_op, (grad_output, input, negative_slope, self_is_result,), {}, leaky_relu_backward)
     try:
         cls = input.__class__
         if cls in SCALAR_BITS:
@@ -10561,12 +10561,12 @@ def leaky_relu_backward(grad_output, input, negative_slope, self_is_result):
         pass
     else:
         return route(grad_output, input, negative_slope, self_is_result)
-    return miss(leaky_relu_backward_op, (grad_output, input, negative_slope, self_is_result,), {})
+    return miss(leaky_relu_backward_op, (grad_output, input, negative_slope, self_is_result,), {}, leaky_relu_backward)
 
 
 def softplus_backward(grad_output, input, beta, threshold):
     if beta.__class__ is not int and beta.__class__ is not float or threshold.__class__ is not int and threshold.__class__ is not float:
-        return miss(softplus_backward_op, (grad_output, input, beta, threshold,), {})
+        return miss(softplus_backward_op, (grad_output, input, beta, threshold,), {}, softplus_backward)
     try:
         cls = input.__class__
         if cls in SCALAR_BITS:
@@ -10577,12 +10577,12 @@ def softplus_backward(grad_output, input, beta, threshold):
         pass
     else:
         return route(grad_output, input, beta, threshold)
-    return miss(softplus_backward_op, (grad_output, input, beta, threshold,), {})
+    return miss(softplus_backward_op, (grad_output, input, beta, threshold,), {}, softplus_backward)
 
 
 def hardtanh_backward(grad_output, input, min_val, max_val):
     if min_val.__class__ is not int and min_val.__class__ is not float or max_val.__class__ is not int and max_val.__class__ is not float:
-        return miss(hardtanh_backward_op, (grad_output, input, min_val, max_val,), {})
+        return miss(hardtanh_backward_op, (grad_output, input, min_val, max_val,), {}, hardtanh_backward)
     try:
         cls = input.__class__
         if cls in SCALAR_BITS:
@@ -10593,7 +10593,7 @@ def hardtanh_backward(grad_output, input, min_val, max_val):
         pass
     else:
         return route(grad_output, input, min_val, max_val)
-    return miss(hardtanh_backward_op, (grad_output, input, min_val, max_val,), {})
+    return miss(hardtanh_backward_op, (grad_output, input, min_val, max_val,), {}, hardtanh_backward)
 
 
 def log_sigmoid_backward(grad_output, input, buffer):
@@ -10603,7 +10603,7 @@ def log_sigmoid_backward(grad_output, input, buffer):
         pass
     else:
         return route(grad_output, input, buffer)
-    return miss(log_sigmoid_backward_op, (grad_output, input, buffer,), {})
+    return miss(log_sigmoid_backward_op, (grad_output, input, buffer,), {}, log_sigmoid_backward)
 
 
 def sigmoid_backward(grad_output, output):
@@ -10617,7 +10617,7 @@ def sigmoid_backward(grad_output, output):
         pass
     else:
         return route(grad_output, output)
-    return miss(sigmoid_backward_op, (grad_output, output,), {})
+    return miss(sigmoid_backward_op, (grad_output, output,), {}, sigmoid_backward)
 
 
 def tanh_backward(grad_output, output):
@@ -10631,7 +10631,7 @@ def tanh_backward(grad_output, output):
         pass
     else:
         return route(grad_output, output)
-    return miss(tanh_backward_op, (grad_output, output,), {})
+    return miss(tanh_backward_op, (grad_output, output,), {}, tanh_backward)
 
 
 def _prelu_kernel_backward(grad_output, input, weight):
@@ -10641,36 +10641,36 @@ def _prelu_kernel_backward(grad_output, input, weight):
         pass
     else:
         return route(grad_output, input, weight)
-    return miss(_prelu_kernel_backward_op, (grad_output, input, weight,), {})
+    return miss(_prelu_kernel_backward_op, (grad_output, input, weight,), {}, _prelu_kernel_backward)
 
 
 def _softmax_backward_data(grad_output, output, dim, input_dtype):
     if dim.__class__ is not int or input_dtype.__class__ is not DType:
-        return miss(_softmax_backward_data_op, (grad_output, output, dim, input_dtype,), {})
+        return miss(_softmax_backward_data_op, (grad_output, output, dim, input_dtype,), {}, _softmax_backward_data)
     try:
         route = _softmax_backward_data_routes[grad_output._signature | output._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(grad_output, output, dim, input_dtype)
-    return miss(_softmax_backward_data_op, (grad_output, output, dim, input_dtype,), {})
+    return miss(_softmax_backward_data_op, (grad_output, output, dim, input_dtype,), {}, _softmax_backward_data)
 
 
 def _log_softmax_backward_data(grad_output, output, dim, input_dtype):
     if dim.__class__ is not int or input_dtype.__class__ is not DType:
-        return miss(_log_softmax_backward_data_op, (grad_output, output, dim, input_dtype,), {})
+        return miss(_log_softmax_backward_data_op, (grad_output, output, dim, input_dtype,), {}, _log_softmax_backward_data)
     try:
         route = _log_softmax_backward_data_routes[grad_output._signature | output._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(grad_output, output, dim, input_dtype)
-    return miss(_log_softmax_backward_data_op, (grad_output, output, dim, input_dtype,), {})
+    return miss(_log_softmax_backward_data_op, (grad_output, output, dim, input_dtype,), {}, _log_softmax_backward_data)
 
 
 def nll_loss_backward(grad_output, input, target, weight, reduction, ignore_index, total_weight):
     if reduction.__class__ is not int or ignore_index.__class__ is not int:
-        return miss(nll_loss_backward_op, (grad_output, input, target, weight, reduction, ignore_index, total_weight,), {})
+        return miss(nll_loss_backward_op, (grad_output, input, target, weight, reduction, ignore_index, total_weight,), {}, nll_loss_backward)
     try:
         key = grad_output._signature | input._signature | target._signature | total_weight._signature | state()
         if weight is not None:
@@ -10680,50 +10680,50 @@ def nll_loss_backward(grad_output, input, target, weight, reduction, ignore_inde
         pass
     else:
         return route(grad_output, input, target, weight, reduction, ignore_index, total_weight)
-    return miss(nll_loss_backward_op, (grad_output, input, target, weight, reduction, ignore_index, total_weight,), {})
+    return miss(nll_loss_backward_op, (grad_output, input, target, weight, reduction, ignore_index, total_weight,), {}, nll_loss_backward)
 
 
 def mse_loss_backward(grad_output, input, target, reduction):
     if reduction.__class__ is not int:
-        return miss(mse_loss_backward_op, (grad_output, input, target, reduction,), {})
+        return miss(mse_loss_backward_op, (grad_output, input, target, reduction,), {}, mse_loss_backward)
     try:
         route = mse_loss_backward_routes[grad_output._signature | input._signature | target._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(grad_output, input, target, reduction)
-    return miss(mse_loss_backward_op, (grad_output, input, target, reduction,), {})
+    return miss(mse_loss_backward_op, (grad_output, input, target, reduction,), {}, mse_loss_backward)
 
 
 def smooth_l1_loss_backward(grad_output, input, target, reduction, beta):
     if reduction.__class__ is not int or beta.__class__ is not float:
-        return miss(smooth_l1_loss_backward_op, (grad_output, input, target, reduction, beta,), {})
+        return miss(smooth_l1_loss_backward_op, (grad_output, input, target, reduction, beta,), {}, smooth_l1_loss_backward)
     try:
         route = smooth_l1_loss_backward_routes[grad_output._signature | input._signature | target._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(grad_output, input, target, reduction, beta)
-    return miss(smooth_l1_loss_backward_op, (grad_output, input, target, reduction, beta,), {})
+    return miss(smooth_l1_loss_backward_op, (grad_output, input, target, reduction, beta,), {}, smooth_l1_loss_backward)
 
 
 def embedding_dense_backward(grad_output, indices, num_weights, padding_idx, scale_grad_by_freq):
     if num_weights.__class__ is not int or padding_idx.__class__ is not int or scale_grad_by_freq.__class__ is not bool:
-        return miss(embedding_dense_backward_op, (grad_output, indices, num_weights, padding_idx, scale_grad_by_freq,), {})
+        return miss(embedding_dense_backward_op, (grad_output, indices, num_weights, padding_idx, scale_grad_by_freq,), {}, embedding_dense_backward)
     try:
         route = embedding_dense_backward_routes[grad_output._signature | indices._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(grad_output, indices, num_weights, padding_idx, scale_grad_by_freq)
-    return miss(embedding_dense_backward_op, (grad_output, indices, num_weights, padding_idx, scale_grad_by_freq,), {})
+    return miss(embedding_dense_backward_op, (grad_output, indices, num_weights, padding_idx, scale_grad_by_freq,), {}, embedding_dense_backward)
 
 
 def native_layer_norm_backward(grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask):
     if normalized_shape.__class__ is list:
         normalized_shape = tuple(normalized_shape)
     if not are_ints(normalized_shape) or True:
-        return miss(native_layer_norm_backward_op, (grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask,), {})
+        return miss(native_layer_norm_backward_op, (grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask,), {}, native_layer_norm_backward)
     try:
         key = grad_out._signature | input._signature | mean._signature | rstd._signature | state()
         if weight is not None:
@@ -10735,12 +10735,12 @@ def native_layer_norm_backward(grad_out, input, normalized_shape, mean, rstd, we
         pass
     else:
         return route(grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask)
-    return miss(native_layer_norm_backward_op, (grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask,), {})
+    return miss(native_layer_norm_backward_op, (grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask,), {}, native_layer_norm_backward)
 
 
 def native_dropout_backward(grad_output, mask, scale):
     if scale.__class__ is not float:
-        return miss(native_dropout_backward_op, (grad_output, mask, scale,), {})
+        return miss(native_dropout_backward_op, (grad_output, mask, scale,), {}, native_dropout_backward)
     try:
         cls = mask.__class__
         if cls in SCALAR_BITS:
@@ -10751,63 +10751,63 @@ def native_dropout_backward(grad_output, mask, scale):
         pass
     else:
         return route(grad_output, mask, scale)
-    return miss(native_dropout_backward_op, (grad_output, mask, scale,), {})
+    return miss(native_dropout_backward_op, (grad_output, mask, scale,), {}, native_dropout_backward)
 
 
 def select_backward(grad_output, input_sizes, dim, index):
     if input_sizes.__class__ is list:
         input_sizes = tuple(input_sizes)
     if not are_ints(input_sizes) or dim.__class__ is not int or index.__class__ is not int:
-        return miss(select_backward_op, (grad_output, input_sizes, dim, index,), {})
+        return miss(select_backward_op, (grad_output, input_sizes, dim, index,), {}, select_backward)
     try:
         route = select_backward_routes[grad_output._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(grad_output, input_sizes, dim, index)
-    return miss(select_backward_op, (grad_output, input_sizes, dim, index,), {})
+    return miss(select_backward_op, (grad_output, input_sizes, dim, index,), {}, select_backward)
 
 
 def slice_backward(grad_output, input_sizes, dim, start, end, step):
     if input_sizes.__class__ is list:
         input_sizes = tuple(input_sizes)
     if not are_ints(input_sizes) or dim.__class__ is not int or start.__class__ is not int or end.__class__ is not int or step.__class__ is not int:
-        return miss(slice_backward_op, (grad_output, input_sizes, dim, start, end, step,), {})
+        return miss(slice_backward_op, (grad_output, input_sizes, dim, start, end, step,), {}, slice_backward)
     try:
         route = slice_backward_routes[grad_output._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(grad_output, input_sizes, dim, start, end, step)
-    return miss(slice_backward_op, (grad_output, input_sizes, dim, start, end, step,), {})
+    return miss(slice_backward_op, (grad_output, input_sizes, dim, start, end, step,), {}, slice_backward)
 
 
 def diagonal_backward(grad_output, input_sizes, offset, dim1, dim2):
     if input_sizes.__class__ is list:
         input_sizes = tuple(input_sizes)
     if not are_ints(input_sizes) or offset.__class__ is not int or dim1.__class__ is not int or dim2.__class__ is not int:
-        return miss(diagonal_backward_op, (grad_output, input_sizes, offset, dim1, dim2,), {})
+        return miss(diagonal_backward_op, (grad_output, input_sizes, offset, dim1, dim2,), {}, diagonal_backward)
     try:
         route = diagonal_backward_routes[grad_output._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(grad_output, input_sizes, offset, dim1, dim2)
-    return miss(diagonal_backward_op, (grad_output, input_sizes, offset, dim1, dim2,), {})
+    return miss(diagonal_backward_op, (grad_output, input_sizes, offset, dim1, dim2,), {}, diagonal_backward)
 
 
 def value_selecting_reduction_backward(grad, dim, indices, sizes, keepdim):
     if sizes.__class__ is list:
         sizes = tuple(sizes)
     if dim.__class__ is not int or not are_ints(sizes) or keepdim.__class__ is not bool:
-        return miss(value_selecting_reduction_backward_op, (grad, dim, indices, sizes, keepdim,), {})
+        return miss(value_selecting_reduction_backward_op, (grad, dim, indices, sizes, keepdim,), {}, value_selecting_reduction_backward)
     try:
         route = value_selecting_reduction_backward_routes[grad._signature | indices._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(grad, dim, indices, sizes, keepdim)
-    return miss(value_selecting_reduction_backward_op, (grad, dim, indices, sizes, keepdim,), {})
+    return miss(value_selecting_reduction_backward_op, (grad, dim, indices, sizes, keepdim,), {}, value_selecting_reduction_backward)
 
 
 def item(input):
@@ -10817,7 +10817,7 @@ def item(input):
         pass
     else:
         return route(input)
-    return miss(item_op, (input,), {})
+    return miss(item_op, (input,), {}, item)
 
 
 def _local_scalar_dense(input):
@@ -10827,7 +10827,7 @@ def _local_scalar_dense(input):
         pass
     else:
         return route(input)
-    return miss(_local_scalar_dense_op, (input,), {})
+    return miss(_local_scalar_dense_op, (input,), {}, _local_scalar_dense)
 
 
 def equal(input, other):
@@ -10837,31 +10837,31 @@ def equal(input, other):
         pass
     else:
         return route(input, other)
-    return miss(equal_op, (input, other,), {})
+    return miss(equal_op, (input, other,), {}, equal)
 
 
 def allclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
     if rtol.__class__ is not float or atol.__class__ is not float or equal_nan.__class__ is not bool:
-        return miss(allclose_op, (input, other, rtol, atol, equal_nan,), {})
+        return miss(allclose_op, (input, other, rtol, atol, equal_nan,), {}, allclose)
     try:
         route = allclose_routes[input._signature | other._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, other, rtol, atol, equal_nan)
-    return miss(allclose_op, (input, other, rtol, atol, equal_nan,), {})
+    return miss(allclose_op, (input, other, rtol, atol, equal_nan,), {}, allclose)
 
 
 def fill__Scalar(input, value):
     if value.__class__ is not int and value.__class__ is not float:
-        return miss(fill__Scalar_op, (input, value,), {})
+        return miss(fill__Scalar_op, (input, value,), {}, fill_)
     try:
         route = fill__Scalar_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, value)
-    return miss(fill__Scalar_op, (input, value,), {})
+    return miss(fill__Scalar_op, (input, value,), {}, fill_)
 
 
 def fill__Tensor(input, value):
@@ -10871,7 +10871,7 @@ def fill__Tensor(input, value):
         pass
     else:
         return route(input, value)
-    return miss(fill__Tensor_op, (input, value,), {})
+    return miss(fill__Tensor_op, (input, value,), {}, fill_)
 
 
 _fill__overloads = (
@@ -10898,7 +10898,7 @@ def zero_(input):
         pass
     else:
         return route(input)
-    return miss(zero__op, (input,), {})
+    return miss(zero__op, (input,), {}, zero_)
 
 
 def is_nonzero(input):
@@ -10908,7 +10908,7 @@ def is_nonzero(input):
         pass
     else:
         return route(input)
-    return miss(is_nonzero_op, (input,), {})
+    return miss(is_nonzero_op, (input,), {}, is_nonzero)
 
 
 def sum_to_size(input, *sizes_, size=None):
@@ -10917,14 +10917,14 @@ def sum_to_size(input, *sizes_, size=None):
     if size.__class__ is list:
         size = tuple(size)
     if not are_ints(size):
-        return miss(sum_to_size_op, (input, size,), {})
+        return miss(sum_to_size_op, (input, size,), {}, sum_to_size)
     try:
         route = sum_to_size_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
         return route(input, size)
-    return miss(sum_to_size_op, (input, size,), {})
+    return miss(sum_to_size_op, (input, size,), {}, sum_to_size)
 
 
 __all__ = [

@@ -84,19 +84,20 @@ def _index(function: NativeFunction, argument: Argument) -> int:
 def _set(overloads: OverloadSet) -> list[str]:
     """Return the functions of one name."""
     lines: list[str] = []
+    public = overloads.name
     for out in overloads.outs.values():
-        lines += [*_function(out, function_name(out)), "", ""]
+        lines += [*_function(out, function_name(out), public), "", ""]
     first = overloads.overloads[0]
     if len(overloads.overloads) == 1 or overloads.takes_numbers:
-        lines += _function(first, overloads.name, overloads.outs.get(first.name))
+        lines += _function(first, public, public, overloads.outs.get(first.name))
         if overloads.name in _FALSE_FOR_NONE:
             answer = _FALSE_FOR_NONE[overloads.name]
             guard = f"{INDENT}if other is None:\n{INDENT * 2}return {answer}"
-            operator = _function(first, f"{overloads.name}_operator")
+            operator = _function(first, f"{public}_operator", f"{public}_operator")
             lines += ["", "", operator[0], guard, *operator[1:]]
         return lines
     for function in overloads.overloads:
-        lines += [*_function(function, function_name(function)), "", ""]
+        lines += [*_function(function, function_name(function), public), "", ""]
     return [*lines, *_choice(overloads)]
 
 
@@ -105,12 +106,13 @@ def function_name(function: NativeFunction) -> str:
     return function.identifier if function.schema.overload_name else f"{function.identifier}_default"
 
 
-def _function(function: NativeFunction, name: str, out: NativeFunction | None = None) -> list[str]:
+def _function(function: NativeFunction, name: str, public: str, out: NativeFunction | None = None) -> list[str]:
     schema = python_schema(function.schema)
     single = out is not None and len(out.schema.returns) == 1
     renamed = schema is not function.schema
     promote = ["input" if renamed and argument == "self" else argument for argument in function.promote]
-    text = name_source(schema, name, promote, out=function_name(out) if out is not None and single else None)
+    out_name = function_name(out) if out is not None and single else None
+    text = name_source(schema, name, promote, out=out_name, public=public)
     variadic = variadic_argument(schema)
     if variadic is not None:
         text = _with_varargs(text, parameter(variadic))

@@ -1,0 +1,132 @@
+"""Operators that do without writing and without sharing memory what others do with it, as PyTorch names them.
+
+For every view operator ``select.int`` there is ``select_copy.int``, whose result has memory of its own; for the views
+of a part there is ``select_scatter``, which returns the base with that part replaced; for every writing operator that
+has no functional form there is one: ``fill``, ``copy``, ``zero``. They are defined when `functionalize` wants them.
+
+Their kernels are written with the operators that they stand for, on memory that nobody else sees, and their derivative
+is that of this kernel, run anew in backward.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from threading import RLock
+from typing import Any, Final
+
+import dovetail
+from dovetail import Tensor
+from dovetail.library import Library, register_autograd
+from dovetail_dispatcher import OpOverload
+
+_library: Library | None = None
+_lock = RLock()
+_known: dict[tuple[str, str], OpOverload] = {}
+
+FUNCTIONAL_NAMES: Final = {"normal_": "normal_functional"}
+"""Functional forms whose names are not that of the writing operator without its underscore."""
+
+PARTIAL_VIEWS: Final = ("select", "slice", "diagonal", "as_strided")
+"""View operators whose results may leave out elements of their argument."""
+
+
+def copy_variant(view: OpOverload) -> OpOverload:
+    """Return the operator that does what `view` does and copies the result."""
+
+    def copying(*args: Any, **kwargs: Any) -> Any:
+        result = view(*args, **kwargs)
+        return [each.clone() for each in result] if isinstance(result, list | tuple) else result.clone()
+
+    return _variant(view, f"{view._opname}_copy", "", copying)
+
+
+def scatter_variant(view: OpOverload) -> OpOverload:
+    """Return the operator that replaces the part of a tensor that the view operator `view` shows.
+
+    It takes the tensor, what replaces the part, and the other arguments of `view`.
+    """
+
+    def scattering(self: Tensor, src: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        result = self.clone()
+        view(result, *args, **kwargs).copy_(src)
+        return result
+
+    return _variant(view, f"{view._opname}_scatter", "Tensor src", scattering, overload="")
+
+
+def functional_variant(writing: OpOverload) -> OpOverload:
+    """Return the operator that gives, as a new tensor, what `writing` writes into its first argument."""
+    functional = writing._operator.variant_of
+    if functional is not None:
+        found: OpOverload = functional.handle
+        return found
+
+    def functional_form(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        result = self.clone()
+        writing(result, *args, **kwargs)
+        return result
+
+    base = writing._opname
+    return _variant(writing, FUNCTIONAL_NAMES.get(base, base.removesuffix("_")), "", functional_form)
+
+
+def _variant(
+    op: OpOverload, name: str, second: str, body: Callable[..., Any], *, overload: str | None = None
+) -> OpOverload:
+    own = op._operator.overload if overload is None else overload
+    with _lock:
+        found = _known.get((name, own))
+        if found is None:
+            found = _known[name, own] = _define(op, name, own, second, body)
+        return found
+
+
+def _define(op: OpOverload, name: str, overload: str, second: str, body: Callable[..., Any]) -> OpOverload:
+    """Define ``aten::<name>`` with the schema of `op`, less what it says of memory, and `second` behind ``self``."""
+    global _library
+    if _library is None:
+        _library = Library("aten", "FRAGMENT")
+    _, _, signature = str(op._schema).partition("(")
+    signature = re.sub(r"\((?:[a-z](?:!)?(?: -> \*)?)\)", "", signature)
+    if second:
+        first, comma, rest = signature.partition(", ")
+        signature = f"{first}, {second}, {rest}" if comma else signature.replace(") ->", f", {second}) ->", 1)
+    suffix = f".{overload}" if overload else ""
+    _library.define(f"{name}{suffix}({signature}")
+    _library.impl(f"{name}{suffix}", body, "CompositeExplicitAutograd")
+    qualified = f"aten::{name}{suffix}"
+    register_autograd(qualified, _backward_of(body), setup_context=_save, lib=_library)
+    found: OpOverload = getattr(getattr(dovetail.ops.aten, name), overload or "default")
+    return found
+
+
+def _save(ctx: Any, inputs: Sequence[Any], output: Any, keyword_only_inputs: Any = None) -> None:
+    ctx.tensors = [index for index, value in enumerate(inputs) if isinstance(value, Tensor)]
+    ctx.save_for_backward(*[inputs[index] for index in ctx.tensors])
+    ctx.others = [None if isinstance(value, Tensor) else value for value in inputs]
+    ctx.options = dict(keyword_only_inputs or {})
+
+
+def _backward_of(body: Callable[..., Any]) -> Callable[..., Any]:
+    def backward(ctx: Any, *grads: Any) -> tuple[Any, ...]:
+        again = dovetail.is_grad_enabled()
+        inputs = list(ctx.others)
+        wanted = []
+        with dovetail.enable_grad():
+            for index, saved in zip(ctx.tensors, ctx.saved_tensors, strict=True):
+                inputs[index] = saved.view_as(saved) if saved.requires_grad else saved
+                if saved.requires_grad:
+                    wanted.append(index)
+            result = body(*inputs, **ctx.options)
+            outputs = list(result) if isinstance(result, list | tuple) else [result]
+            given = list(grads[0]) if isinstance(result, list | tuple) else list(grads)
+            found = dovetail.autograd.grad(
+                outputs, [inputs[index] for index in wanted], given, create_graph=again, allow_unused=True
+            )
+        gradients: list[Any] = [None] * len(inputs)
+        for index, gradient in zip(wanted, found, strict=True):
+            gradients[index] = gradient
+        return tuple(gradients)
+
+    return backward

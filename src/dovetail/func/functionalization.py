@@ -1,0 +1,323 @@
+"""`functionalize`: a function without its in-place writes, and without its views if wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import Any, ClassVar, Final
+
+import dovetail
+from dovetail import Tensor
+from dovetail_dispatcher import TorchDispatchMode
+from dovetail_kernel import ForceDispatchKeyGuard, disabled_torch_function_impl, dispatch_state, share_storage
+
+from .functional_variants import copy_variant, functional_variant
+from .replayed_views import View
+
+REMOVABLE: Final = ("mutations", "mutations_and_views")
+
+
+def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Callable[..., Any]:
+    """Return a function that computes what `func` does, without writing in place to anything that it computes.
+
+    Operators that write, and ``out=`` variants, become the functional ones; what other views of the written memory show
+    is computed anew from it. Modes beneath, a `TorchDispatchMode` around the call, see only these. At the end what
+    `func` wrote to its arguments is copied into them, once each.
+
+    Parameters
+    ----------
+    func
+        Takes and returns tensors, also in lists, tuples and dicts.
+    remove
+        ``'mutations'``: as said. ``'mutations_and_views'``: a view operator becomes the one that copies as well:
+        ``view_copy`` for ``view``.
+
+    Raises
+    ------
+    RuntimeError
+        For another `remove`. When called: if `func` writes to a tensor that is neither an argument nor made by it, to
+        one of two arguments that share memory, or to a view in which elements share memory.
+
+    Notes
+    -----
+    Gradients flow through the results. Within `func` tensors do not require grad themselves: differentiate the function
+    that this one returns.
+
+    Examples
+    --------
+    >>> def f(x):
+    ...     y = x.clone()
+    ...     y[0].add_(1)
+    ...     return y
+    >>> functionalize(f)(dovetail.zeros(2))
+    tensor([1., 0.])
+    """
+    if remove not in REMOVABLE:
+        raise RuntimeError(
+            f"functionalize(f, remove='mutations'): received invalid argument for remove={remove}. Valid options are:\n"
+            "     remove='mutations': all inplace and out= operators will be removed from the program, and replaced "
+            "with their out-of-place equivalents.\n"
+            "     remove='mutations_and_views': In addition to the above, all aliasing operators {view} will be "
+            "replaced with their non-aliasing counterparts, {view}_copy."
+        )
+
+    @wraps(func)
+    def functional(*args: Any, **kwargs: Any) -> Any:
+        run = _Functionalization(copies_views=remove == "mutations_and_views")
+        given = _map(run.take, (args, kwargs))
+        with run:
+            result = func(*given[0], **given[1])
+        run.write_back()
+        return _map(run.give, result)
+
+    return functional
+
+
+def _map(function: Callable[[Any], Any], value: Any) -> Any:
+    """Apply `function` to what is in lists, tuples and dicts."""
+    if isinstance(value, dict):
+        return {key: _map(function, item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        items = [_map(function, item) for item in value]
+        kind: Any = type(value)
+        return kind._make(items) if hasattr(kind, "_make") else kind(items)
+    return function(value)
+
+
+class _Memory:
+    """What stands for the memory of a tensor and its views: the value of the tensor that owns it, and its changes.
+
+    The value keeps the strides that it has in the beginning, so that views show what they would without this module.
+    """
+
+    __slots__ = ("changes", "offset", "stride", "value")
+
+    def __init__(self, value: Tensor) -> None:
+        self.value = value
+        self.changes = 0
+        self.stride = tuple(value.stride())
+        self.offset = value.storage_offset()
+
+    def replace(self, value: Tensor) -> None:
+        """Put another value in place, laid out like the one before."""
+        if value.shape != self.value.shape:  # a result that was resized
+            self.stride = tuple(value.stride())
+        elif tuple(value.stride()) != self.stride:
+            value = _laid_out(value, self.stride)
+        self.value = value
+        self.changes += 1
+
+
+def _laid_out(value: Tensor, stride: Sequence[int]) -> Tensor:
+    """Return a copy of `value` whose dimensions lie in memory in the order of `stride`, without gaps."""
+    order = sorted(range(len(stride)), key=lambda dim: -stride[dim])
+    back = [order.index(dim) for dim in range(len(order))]
+    result: Tensor = value.permute(order).clone(memory_format=dovetail.contiguous_format).permute(back)
+    return result
+
+
+class FunctionalTensor(Tensor):
+    """A tensor inside a function that `functionalize` runs: it knows its memory, and by which views it shows it."""
+
+    __torch_function__: ClassVar[Any] = disabled_torch_function_impl
+
+    memory: _Memory
+    views: tuple[View, ...]
+    _value: Tensor
+    _changes: int
+
+    @staticmethod
+    def __new__(
+        cls: Any, value: Tensor, memory: _Memory, views: tuple[View, ...] = (), geometry: Tensor | None = None
+    ) -> Any:
+        like = value if geometry is None else geometry
+        made = Tensor._make_wrapper_subclass(
+            cls, tuple(like.shape), tuple(like.stride()), like.storage_offset(), dtype=value.dtype, device=value.device
+        )
+        made.memory, made.views, made._value, made._changes = memory, views, value, memory.changes
+        return made
+
+    def __init__(self, *_args: Any) -> None:
+        pass
+
+    @property
+    def value(self) -> Tensor:
+        """What the tensor shows now."""
+        if self._changes != self.memory.changes:
+            value = self.memory.value
+            for view in self.views:
+                value = view.show(value)
+            self._value, self._changes = value, self.memory.changes
+        return self._value
+
+    def write(self, value: Tensor) -> None:
+        """Replace what the tensor shows, for whatever shares its memory."""
+        memory = self.memory
+        bases = [memory.value]
+        for view in self.views[:-1]:
+            bases.append(view.show(bases[-1]))
+        whole = value
+        for view, base in zip(reversed(self.views), reversed(bases), strict=False):
+            whole = view.put(base, whole)
+        memory.replace(whole)
+        if self.views:
+            self._value, self._changes = value, memory.changes
+
+    @classmethod
+    def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        raise RuntimeError(
+            f"{func} was called on a tensor from inside a function that functionalize() ran, and it has ended. Return "
+            "the tensor from the function."
+        )
+
+
+class _Functionalization(TorchDispatchMode):
+    """One run of a function: what stands for which argument, and what becomes of every operator."""
+
+    def __init__(self, copies_views: bool) -> None:
+        self._copies_views = copies_views
+        self._arguments: list[tuple[Tensor, FunctionalTensor]] = []
+        self._excluded = dispatch_state().excluded
+
+    def take(self, value: Any) -> Any:
+        """Return what stands for an argument inside the function."""
+        if not isinstance(value, Tensor):
+            return value
+        for given, standing in self._arguments:
+            if given is value:
+                return standing
+        standing = FunctionalTensor(value, _Memory(value))
+        self._arguments.append((value, standing))
+        return standing
+
+    def give(self, value: Any) -> Any:
+        """Return the tensor that one from inside the function stands for."""
+        if not isinstance(value, FunctionalTensor):
+            return value
+        for given, standing in self._arguments:
+            if standing is value:
+                return given
+        return value.value
+
+    def write_back(self) -> None:
+        """Copy what was written to the arguments into them.
+
+        Raises
+        ------
+        RuntimeError
+            If one of them shares memory with another: the function has not seen the write there.
+        """
+        storages = [share_storage(given) for given, _ in self._arguments]
+        for given, standing in self._arguments:
+            if standing.memory.changes:
+                if storages.count(share_storage(given)) > 1:
+                    raise RuntimeError(
+                        "functionalize: the function wrote to an argument that shares memory with another argument, "
+                        "which cannot be followed. Pass one of them, and make the other inside the function."
+                    )
+                given.copy_(standing.memory.value)
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        # Above autograd, where the values are concerned: they are recorded, the tensors that stand for them are not.
+        with ForceDispatchKeyGuard(dispatch_state().included, self._excluded):
+            return self._run(func, list(args), dict(kwargs or {}))
+
+    def _run(self, func: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        schema = func._schema
+        if any(argument.is_write for argument in schema.arguments):
+            return self._write(func, args, kwargs)
+        if func.is_view and isinstance(args[0], FunctionalTensor):
+            return self._view(func, args[0], args[1:], kwargs)
+        return _map(self._made, func(*_map(_value, args), **_map(_value, kwargs)))
+
+    def _made(self, value: Any) -> Any:
+        return FunctionalTensor(value, _Memory(value)) if isinstance(value, Tensor) else value
+
+    def _view(self, func: Any, base: FunctionalTensor, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        plain = _map(_value, args)
+        if func._opname == "as_strided":
+            return self._strided(func, base, *plain)
+        op = copy_variant(func) if self._copies_views else func
+        shown = op(base.value, *plain, **kwargs)
+        geometries: Any = _seen_without_copying(func, base, plain, kwargs) if self._copies_views else shown
+
+        def made(value: Tensor, geometry: Tensor, position: int | None) -> FunctionalTensor:
+            view = View(func, plain, kwargs, position, self._copies_views)
+            return FunctionalTensor(value, base.memory, (*base.views, view), geometry)
+
+        if isinstance(shown, list | tuple):
+            return [made(*pair, position) for position, pair in enumerate(zip(shown, geometries, strict=True))]
+        return made(shown, geometries, None)
+
+    def _strided(
+        self, func: Any, base: FunctionalTensor, size: Any, stride: Any, offset: int | None = None
+    ) -> FunctionalTensor:
+        """Return a view of the memory as such, whatever views `base` shows it by.
+
+        Raises
+        ------
+        RuntimeError
+            If the memory is not that of a contiguous tensor that the function knows from its first element on.
+        """
+        memory = base.memory
+        if memory.offset or not memory.value.is_contiguous():
+            raise RuntimeError(
+                "functionalize: as_strided of a tensor whose memory does not begin with it, or is not contiguous, "
+                "cannot be followed. Take it of a contiguous clone."
+            )
+        start = base.storage_offset() if offset is None else offset
+        view = View(func, (size, stride, start), {}, None, self._copies_views)
+        return FunctionalTensor(view.show(memory.value), memory, (view,), _seen_as_strided(base, size, stride, start))
+
+    def _write(self, func: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        arguments = func._schema.arguments
+        given = {**dict(zip([a.name for a in arguments], args, strict=False)), **kwargs}
+        written = [(a, given[a.name]) for a in arguments if a.is_write]
+        for argument, target in written:
+            if not isinstance(target, FunctionalTensor):
+                raise RuntimeError(
+                    f"functionalize: {func} writes to its argument {argument.name}, which is neither an argument of "
+                    "the function nor made by it. Pass it as an argument."
+                )
+        outs = {a.name for a, _ in written if a.is_out}
+        inputs = [value for a, value in zip(arguments, args, strict=False) if a.name not in outs]
+        options = {name: value for name, value in kwargs.items() if name not in outs}
+        made = functional_variant(func)(*_map(_value, inputs), **_map(_value, options))
+        results = list(made) if isinstance(made, list | tuple) else [made]
+        for (argument, target), result in zip(written, results, strict=True):
+            target.write(_fitted(func, target, result, may_resize=argument.is_out))
+        targets = [target for _, target in written]
+        return targets[0] if len(targets) == 1 else tuple(targets)
+
+
+def _seen_without_copying(func: Any, base: FunctionalTensor, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    """Return meta tensors with the shapes and strides of the views that would share memory with `base`."""
+    with dovetail._C._DisableTorchDispatch():
+        like = dovetail.empty_strided(tuple(base.shape), tuple(base.stride()), dtype=base.dtype, device="meta")
+        return func(like, *args, **kwargs)
+
+
+def _seen_as_strided(base: FunctionalTensor, size: Any, stride: Any, offset: int) -> Any:
+    with dovetail._C._DisableTorchDispatch():
+        count = base.memory.value.numel()
+        return dovetail.empty(count, dtype=base.dtype, device="meta").as_strided(size, stride, offset)
+
+
+def _value(value: Any) -> Any:
+    return value.value if isinstance(value, FunctionalTensor) else value
+
+
+def _fitted(func: Any, target: FunctionalTensor, result: Tensor, *, may_resize: bool) -> Tensor:
+    """Return `result` as it is written to `target`: with its dtype, and its shape unless that may change.
+
+    Raises
+    ------
+    RuntimeError
+        If the shape of `target` is another.
+    """
+    if tuple(result.shape) != tuple(target.shape) and not (may_resize and not target.views):
+        raise RuntimeError(
+            f"output with shape {list(target.shape)} doesn't match the broadcast shape {list(result.shape)} of {func}. "
+            "Use the operator that returns a new tensor."
+        )
+    return result if result.dtype is target.dtype else result.to(target.dtype)

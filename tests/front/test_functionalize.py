@@ -1,0 +1,87 @@
+"""What `functionalize` refuses, and what it leaves alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import dovetail
+from dovetail.func import functionalize
+
+
+def test_a_write_to_a_tensor_from_outside_is_refused_and_not_done() -> None:
+    outside = dovetail.zeros(2)
+
+    def f(x: Any) -> Any:
+        outside.add_(x)
+        return x
+
+    with pytest.raises(RuntimeError, match=r"aten\.add_\.Tensor writes to its argument self, which is neither an arg"):
+        functionalize(f)(dovetail.ones(2))
+    assert outside.tolist() == [0.0, 0.0]
+
+
+def test_a_write_to_one_of_two_arguments_that_share_memory_is_refused() -> None:
+    x = dovetail.zeros(2, 2)
+
+    def f(a: Any, b: Any) -> Any:
+        a.add_(1)
+        return b.sum()
+
+    with pytest.raises(RuntimeError, match="shares memory with another argument"):
+        functionalize(f)(x, x[0])
+    assert x.sum().item() == 0
+
+
+def test_one_tensor_given_twice_is_one_argument() -> None:
+    x = dovetail.zeros(2)
+    result = functionalize(lambda a, b: (a.add_(1), b * 1)[1])(x, x)
+    assert result.tolist() == x.tolist() == [1.0, 1.0]
+
+
+def test_a_write_that_changes_the_shape_is_refused() -> None:
+    with pytest.raises(RuntimeError, match=r"output with shape \[2\] doesn't match the broadcast shape \[3, 2\]"):
+        functionalize(lambda x: x.add_(dovetail.ones(3, 2)))(dovetail.ones(2))
+
+
+def test_a_tensor_that_outlives_the_function_says_so() -> None:
+    kept = []
+    functionalize(lambda x: (kept.append(x * 2), x)[1])(dovetail.ones(2))
+    with pytest.raises(RuntimeError, match="from inside a function that functionalize"):
+        kept[0] + 1
+
+
+def test_a_failing_function_leaves_its_arguments_and_no_mode() -> None:
+    x = dovetail.zeros(2)
+
+    def f(x: Any) -> Any:
+        x.add_(1)
+        raise ValueError("on purpose")
+
+    with pytest.raises(ValueError, match="on purpose"):
+        functionalize(f)(x)
+    assert x.tolist() == [0.0, 0.0]
+    assert type(dovetail.ones(1) + 1) is dovetail.Tensor
+
+
+def test_random_writes_draw_the_same_numbers() -> None:
+    def f(x: Any) -> Any:
+        return x.clone().uniform_(), x.clone().normal_(1.0, 2.0)
+
+    dovetail.manual_seed(3)
+    expected = f(dovetail.zeros(4))
+    dovetail.manual_seed(3)
+    found = functionalize(f)(dovetail.zeros(4))
+    assert [each.tolist() for each in found] == [each.tolist() for each in expected]
+
+
+def test_a_function_made_functional_may_be_made_functional_again() -> None:
+    inner = functionalize(lambda x: (x[0].add_(1), x * 1)[1])
+    assert functionalize(lambda x: inner(x.clone()))(dovetail.zeros(2)).tolist() == [1.0, 0.0]
+
+
+def test_an_immutable_backend_computes_what_writes_would_have_done() -> None:
+    result = functionalize(lambda x: (x.view(-1)[0].fill_(2), x)[1])(dovetail.zeros(2, 2, device="meta"))
+    assert result.shape == (2, 2)
+    assert result.is_meta
