@@ -38,9 +38,9 @@ rsub save scalar_tensor scatter scatter_add seed select set_autocast_dtype set_a
 set_default_device set_default_dtype set_grad_enabled set_printoptions sgn short sigmoid sigmoid_
 sign sin sin_ sinh sinh_ softmax sort split split_with_sizes sqrt sqrt_ square square_ squeeze stack
 std strided sub subtract sum swapaxes swapdims t take tan tan_ tanh tanh_ tensor threshold
-threshold_ tile topk transpose tril triu true_divide trunc trunc_ uint16 uint32 uint64 uint8 unbind
-unflatten unsqueeze use_overlay var vdot view_as_complex view_as_real vstack where xlogy xlogy_
-zero_ zeros zeros_like
+threshold_ tile topk trace transpose tril triu true_divide trunc trunc_ uint16 uint32 uint64 uint8
+unbind unflatten unsqueeze use_overlay utils var vdot view_as_complex view_as_real vstack where
+xlogy xlogy_ zero_ zeros zeros_like
 """.split(),
     "dovetail.amp": """
 autocast is_autocast_available
@@ -55,8 +55,9 @@ device_count is_available why_unavailable
 """.split(),
     "dovetail.library": """
 BackendSpec CustomOpDef Library OpCheckError PendingKernel SchemaError Tag _scoped_library
-check_pending custom_op define dispatch_table fallthrough_kernel get_ctx get_kernel hookimpl impl impl_abstract
-infer_schema load opcheck register_autocast register_autograd register_fake register_kernel
+check_pending custom_op define dispatch_table fallthrough_kernel get_ctx get_kernel hookimpl impl
+impl_abstract infer_schema load opcheck register_autocast register_autograd register_fake
+register_kernel
 """.split(),
     "dovetail.nn": """
 BCEWithLogitsLoss Buffer CrossEntropyLoss Dropout ELU Embedding Flatten GELU Identity L1Loss
@@ -84,6 +85,9 @@ Adagrad Adam AdamW Optimizer RMSprop SGD lr_scheduler
 """.split(),
     "dovetail.optim.lr_scheduler": """
 CosineAnnealingLR ExponentialLR LRScheduler LambdaLR LinearLR MultiStepLR StepLR
+""".split(),
+    "dovetail.utils": """
+GradExplanation GraphDrawing draw_graph explain_grad
 """.split(),
     "dovetail_aten": """
 Generator Tensor abs abs_ absolute absolute_ acos acos_ acosh acosh_ add add_ addbmm addbmm_ addcdiv
@@ -117,11 +121,12 @@ view_as_complex view_as_real vstack where xlogy xlogy_ zero_ zeros zeros_like
 """.split(),
     "dovetail_autograd": """
 AccumulateGrad AutogradMeta Edge Function FunctionNode GradcheckError GradientEdge Node
-RemovableHandle _get_autograd_fallback_mode _set_autograd_fallback_mode backward build_node_class
-current_autograd_node current_graph_task_id detect_anomaly dovetail_load enable_grad grad gradcheck
-gradgradcheck gradient_edge graph inference_mode install is_anomaly_check_nan_enabled
-is_anomaly_enabled is_grad_enabled is_inference_mode_enabled no_grad once_differentiable
-queue_callback requires_grad set_detect_anomaly set_grad_enabled will_engine_execute_node
+RemovableHandle SavedValue _get_autograd_fallback_mode _set_autograd_fallback_mode backward
+build_node_class current_autograd_node current_graph_task_id detect_anomaly dovetail_load
+enable_grad grad gradcheck gradgradcheck gradient_edge graph inference_mode install
+is_anomaly_check_nan_enabled is_anomaly_enabled is_grad_enabled is_inference_mode_enabled no_grad
+once_differentiable queue_callback requires_grad saved_values set_detect_anomaly set_grad_enabled
+will_engine_execute_node
 """.split(),
     "dovetail_cpu": """
 CpuArrays CpuCapabilities dovetail_backend
@@ -130,11 +135,11 @@ CpuArrays CpuCapabilities dovetail_backend
 device_count dovetail_backend unavailable_because
 """.split(),
     "dovetail_dispatcher": """
-CustomOpDef DispatchTable Explanation FunctionSchema Kernel Library NoArrayKernelError OpCheckError
-OpOverload OpOverloadPacket Operator PendingKernel SchemaError Tag _scoped_library array_kernels
-check_pending custom_op define dispatch_table explain fallthrough_kernel get_ctx get_kernel impl impl_abstract
-infer_schema opcheck ops parse_schema register_autocast register_autograd register_fake
-register_kernel
+CallSpan CustomOpDef DispatchTable Explanation FunctionSchema Kernel Library NoArrayKernelError
+OpCheckError OpOverload OpOverloadPacket Operator PendingKernel SchemaError Span Tag Trace
+_scoped_library array_kernels check_pending custom_op define dispatch_table explain
+fallthrough_kernel get_ctx get_kernel impl impl_abstract infer_schema opcheck ops parse_schema
+register_autocast register_autograd register_fake register_kernel short_place
 """.split(),
     "dovetail_kernel": """
 ALIASES ArrayBackend AutoDispatchBelowADInplaceOrView AutoDispatchBelowAutograd AutogradInterface

@@ -73,8 +73,9 @@ if _typing.TYPE_CHECKING:
     from dovetail_dispatcher import explain
 
     from . import _C as _C
-    from . import amp, autograd, cuda, library, nn, optim
+    from . import amp, autograd, cuda, library, nn, optim, utils
     from .serialization import load, save
+    from .tracing import trace
 
     default_generator: Generator
 
@@ -124,17 +125,17 @@ __all__ = [
     "set_default_device", "set_default_dtype", "set_grad_enabled", "set_printoptions", "sgn", "short", "sigmoid",
     "sigmoid_", "sign", "sin", "sin_", "sinh", "sinh_", "softmax", "sort", "split", "split_with_sizes", "sqrt", "sqrt_",
     "square", "square_", "squeeze", "stack", "std", "strided", "sub", "subtract", "sum", "swapaxes", "swapdims", "t",
-    "take", "tan", "tan_", "tanh", "tanh_", "tensor", "threshold", "threshold_", "tile", "topk", "transpose", "tril",
-    "triu", "true_divide", "trunc", "trunc_", "uint8", "uint16", "uint32", "uint64", "unbind", "unflatten", "unsqueeze",
-    "use_overlay", "var", "vdot", "view_as_complex", "view_as_real", "vstack", "where", "xlogy", "xlogy_", "zero_",
-    "zeros", "zeros_like",
+    "take", "tan", "tan_", "tanh", "tanh_", "tensor", "threshold", "threshold_", "tile", "topk", "trace", "transpose",
+    "tril", "triu", "true_divide", "trunc", "trunc_", "uint8", "uint16", "uint32", "uint64", "unbind", "unflatten",
+    "unsqueeze", "use_overlay", "utils", "var", "vdot", "view_as_complex", "view_as_real", "vstack", "where", "xlogy",
+    "xlogy_", "zero_", "zeros", "zeros_like",
 ]
 # fmt: on
 
 for _method in set(_aten.__all__).difference(__all__):  # in place, and in PyTorch methods only
     del globals()[_method]
 
-_MODULES = ("_C", "_nn", "amp", "autograd", "cuda", "library", "nn", "optim")
+_MODULES = ("_C", "_nn", "amp", "autograd", "cuda", "library", "nn", "optim", "utils")
 _ELSEWHERE = {
     "autocast": "dovetail_aten.autocast",
     "explain": "dovetail_dispatcher",
@@ -144,6 +145,7 @@ _ELSEWHERE = {
     "save": "dovetail.serialization",
     "set_autocast_dtype": "dovetail_aten.autocast",
     "set_autocast_enabled": "dovetail_aten.autocast",
+    "trace": "dovetail.tracing",
 }
 """Modules, and names and their modules, that are imported when first asked for."""
 

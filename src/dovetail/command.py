@@ -67,11 +67,7 @@ def table(op: Operator, as_json: AsJson = False) -> None:
         load_library_of(op)
         computed = dispatch_table(op)
     if as_json:
-        rows = [
-            {"key": row.key.name, "rule": row.tag, "registered_at": row.kernel.origin if row.kernel else None}
-            for row in computed
-        ]
-        typer.echo(json.dumps({"operator": computed.operator, "table": rows}, indent=2))
+        typer.echo(computed.as_json())
     else:
         typer.echo(str(computed), nl=False)
 

@@ -29,11 +29,18 @@ if TYPE_CHECKING:
     from .kernel_handles import get_kernel
     from .operator_checks import OpCheckError, opcheck
     from .pending import PendingKernel, check_pending
+    from .places import short_place
+    from .spans import CallSpan, Span
+    from .tracing import Trace
 
 _fallback_kernels.install()
 _transactions.install()
 
 _ON_DEMAND = {
+    "short_place": "places",
+    "Trace": "tracing",
+    "Span": "spans",
+    "CallSpan": "spans",
     "CustomOpDef": "custom_ops",
     "DispatchTable": "dumps",
     "Explanation": "explanation",
@@ -57,6 +64,7 @@ _ON_DEMAND = {
 """Names that most programs do not use, and their modules."""
 
 __all__ = [
+    "CallSpan",
     "CustomOpDef",
     "DispatchTable",
     "Explanation",
@@ -70,7 +78,9 @@ __all__ = [
     "Operator",
     "PendingKernel",
     "SchemaError",
+    "Span",
     "Tag",
+    "Trace",
     "_scoped_library",
     "array_kernels",
     "check_pending",
@@ -91,6 +101,7 @@ __all__ = [
     "register_autograd",
     "register_fake",
     "register_kernel",
+    "short_place",
 ]
 
 

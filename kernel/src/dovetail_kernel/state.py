@@ -50,12 +50,15 @@ class DispatchState:
         Inside inference mode: new tensors are inference tensors.
     modes
         Number of active Python dispatch and function modes that calls must go through.
+    traced
+        Every call is recorded by the trace of this task.
     """
 
     included: DispatchKeySet = DEFAULT_INCLUDED
     excluded: DispatchKeySet = DEFAULT_EXCLUDED
     inference: bool = False
     modes: tuple[Any, ...] = ()
+    traced: bool = False
 
 
 _DEFAULT: Final = DispatchState()
@@ -166,6 +169,12 @@ inference_mode_off: Final = Transition(
     ),
     no_grad=False,
 )
+
+tracing_on: Final = Transition(lambda s: replace(s, traced=True))
+"""Record every call; what else is in force stays so."""
+
+tracing_off: Final = Transition(lambda s: replace(s, traced=False))
+"""Record no calls."""
 
 
 class AutoDispatchBelowAutograd(StateGuard):

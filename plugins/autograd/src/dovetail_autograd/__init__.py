@@ -24,6 +24,7 @@ from .graph import GradientEdge
 from .hooks import RemovableHandle
 from .node import Edge, Node
 from .node_classes import build_node_class
+from .saved_values import SavedValue, saved_values
 from .transform import _get_autograd_fallback_mode, _set_autograd_fallback_mode
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ __all__ = [
     "GradientEdge",
     "Node",
     "RemovableHandle",
+    "SavedValue",
     "_get_autograd_fallback_mode",
     "_set_autograd_fallback_mode",
     "backward",
@@ -63,6 +65,7 @@ __all__ = [
     "once_differentiable",
     "queue_callback",
     "requires_grad",
+    "saved_values",
     "set_detect_anomaly",
     "set_grad_enabled",
     "will_engine_execute_node",

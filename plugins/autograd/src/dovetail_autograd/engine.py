@@ -20,7 +20,7 @@ from dovetail_dispatcher.array_calls import array_wrapper
 from dovetail_dispatcher.array_kernels import ArrayKernels
 from dovetail_kernel.backends import Backend, backend_of_signature
 from dovetail_kernel.signature import NO_GRAD, NORMAL, OVERRIDES
-from dovetail_kernel.state import set_state, state
+from dovetail_kernel.state import dispatch_state, set_state, state
 from dovetail_kernel.tensor_base import TensorBase
 
 from . import calls
@@ -409,6 +409,10 @@ def _leave_arrays(
 
 def _run_tensors(task: GraphTask, node: Node, edges: Sequence[EdgeOrNone], grads: Sequence[TensorBase | None]) -> None:
     """The engine's loop over tensors; like that over arrays, it begins with `grads` as if `node` had returned them."""
+    run_node, reach_leaf = evaluate, run_leaf
+    if state() & ~NO_GRAD and dispatch_state().traced:
+        from .traced import traced_evaluate as run_node
+        from .traced import traced_run_leaf as reach_leaf
     counts = task.count(edges)
     buffers: dict[Node, Any] = {}
     ready: list[tuple[int, Node]] = []
@@ -428,7 +432,7 @@ def _run_tensors(task: GraphTask, node: Node, edges: Sequence[EdgeOrNone], grads
             if not target.is_leaf:
                 heappush(ready, (-target.sequence_nr, target))
             elif target in buffers:
-                run_leaf(task, target, buffers.pop(target))
+                reach_leaf(task, target, buffers.pop(target))
         if not ready:
             return
         node = heappop(ready)[1]
@@ -436,7 +440,7 @@ def _run_tensors(task: GraphTask, node: Node, edges: Sequence[EdgeOrNone], grads
         gathered = buffers.pop(node, None)
         if type(gathered) is not list:
             gathered = [None] * node.num_outputs if gathered is None else [gathered]
-        grads = evaluate(task, node, gathered)
+        grads = run_node(task, node, gathered)
 
 
 def _gather_tensor(
