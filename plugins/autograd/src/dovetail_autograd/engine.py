@@ -294,7 +294,8 @@ def _run_arrays(task: GraphTask, grads: Sequence[Any]) -> None:
             on_tensors = False
             try:
                 if arrived.__class__ is list:
-                    grads = node.apply_arrays(kernels, *arrived)
+                    none = not any([grad is not None for grad in arrived])
+                    grads = [None] * len(edges) if none else node.apply_arrays(kernels, *arrived)
                 else:
                     grads = node.apply_arrays(kernels, arrived)
             except NoArrayKernelError:
