@@ -32,7 +32,8 @@ class trace(Trace):
     -----
     While a trace is on, backward runs the bodies of formulas that are written with operators, never the faster ones
     over arrays, and new routes are composed at the first call of each kind. The time of a span leaves out what the
-    trace itself costs, composing included; compare times with each other rather than with an untraced run.
+    trace itself costs, composing included; compare times with each other rather than with an untraced run. On a device
+    that works by itself, such as CUDA, it is the time of the launch.
 
     Raises
     ------

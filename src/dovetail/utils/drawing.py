@@ -87,7 +87,8 @@ def draw_graph(
                 f"draw_graph(): tensor {number} does not require grad and has no graph. Compute it, in grad mode, from "
                 "a tensor that requires grad; dovetail.utils.explain_grad(tensor) says more."
             )
-    return GraphDrawing(read_graph(outputs, params, limit), f"graph of {outputs[0].grad_fn or 'a leaf'}")
+    made_by = outputs[0].grad_fn
+    return GraphDrawing(read_graph(outputs, params, limit), f"graph of {made_by.name() if made_by else 'a leaf'}")
 
 
 def _tree(graph: Graph) -> list[str]:
