@@ -175,6 +175,19 @@ def test_a_call_without_kernel_is_recorded_with_its_error(library: Library) -> N
         assert t.calls("tracing::g")[0].error is not None
 
 
+def test_describing_arguments_runs_no_code_of_a_subclass() -> None:
+    class Private(Tensor):
+        @property
+        def shape(self) -> Any:
+            raise AssertionError("not for the trace")
+
+    x = dovetail.ones(2).as_subclass(Private)
+    with dovetail.trace() as t:
+        dovetail.exp(x)
+    call = t.calls("aten::exp")[0]
+    assert call.arguments[0].value == "float32[2] on cpu"
+
+
 def test_outermost_calls_say_where_they_were_made() -> None:
     with dovetail.trace() as t:
         dovetail.ones(2).exp()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields, replace
-from typing import Any
+from typing import Any, Final
 
 from dovetail_kernel import (
     DispatchKey,
@@ -259,8 +259,13 @@ def describe_value(value: Any) -> str:
     """Return what `value` is in a few words: ``float32[2, 3] on cpu, requires grad``."""
     if not isinstance(value, TensorBase):
         return f"{value!r} ({type(value).__name__})"
-    grad = ", requires grad" if value.requires_grad else ""
-    return f"{str(value.dtype).rpartition('.')[2]}{list(value.shape)} on {value.device}{grad}"
+    shape, dtype, device, requires_grad = [read.__get__(value) for read in _READ]
+    grad = ", requires grad" if requires_grad else ""
+    return f"{str(dtype).rpartition('.')[2]}{list(shape)} on {device}{grad}"
+
+
+_READ: Final = (TensorBase.shape, TensorBase.dtype, TensorBase.device, TensorBase.requires_grad)
+"""Read past the class of the tensor: to describe one must not run the code of a subclass."""
 
 
 def _steps(composition: Composition, keys: DispatchKeySet) -> list[Step]:
