@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields, replace
+from functools import lru_cache
 from typing import Any, Final
 
 from dovetail_kernel import (
@@ -250,9 +251,14 @@ def describe_arguments(op: Operator, values: Sequence[Any]) -> tuple[ArgumentKey
             continue
         for position, item in enumerate(value if isinstance(value, list | tuple) else [value]):
             name = f"{argument.name}[{position}]" if isinstance(value, list | tuple) else argument.name
-            keys = _names(argument_keys(item._signature)) if isinstance(item, TensorBase) else ()
+            keys = _key_names(item._signature) if isinstance(item, TensorBase) else ()
             described.append(ArgumentKeys(name, describe_value(item), keys))
     return tuple(described)
+
+
+@lru_cache(maxsize=1024)
+def _key_names(signature: int) -> tuple[str, ...]:
+    return _names(argument_keys(signature))
 
 
 def describe_value(value: Any) -> str:
