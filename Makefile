@@ -84,7 +84,7 @@ bench: $(TEST_STAMPS)
 	$(PY) benchmarks/overhead.py
 
 codegen: $(STAMPS)/install
-	$(PY) -m dovetail_aten.codegen
+	$(PY) tools/codegen.py
 
 clean:
 	rm -rf $(VENV)-dispatcher $(VENV)-noautograd .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

@@ -127,3 +127,19 @@ def test_an_in_place_variant_is_differentiated_and_explained_by_the_formula_of_i
     assert step.rule == "autograd kernel"
     assert "mul_Tensor" in step.kernel
     assert x.mul_(2).grad_fn.name() == "MulBackward0"
+
+
+@pytest.mark.parametrize("split", [lambda x: x.sort()[0], lambda x: x.chunk(2)[0], lambda x: x.max(0)[0]])
+def test_a_node_of_several_outputs_of_which_none_has_a_gradient_is_passed_over(split: Any) -> None:
+    class Nothing(dovetail.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x.clone()
+
+        @staticmethod
+        def backward(ctx: Any, grad: Any) -> None:
+            return None
+
+    x = dovetail.rand(4, requires_grad=True)
+    Nothing.apply(split(x)).sum().backward()
+    assert x.grad is None

@@ -38,7 +38,7 @@ roll round round_ rsqrt rsqrt_ rsub save scalar_tensor scatter scatter_add seed 
 set_autocast_dtype set_autocast_enabled set_default_device set_default_dtype set_grad_enabled
 set_printoptions set_rng_state sgn short sigmoid sigmoid_ sign sin sin_ sinh sinh_ softmax sort
 split split_with_sizes sqrt sqrt_ square square_ squeeze stack std strided sub subtract sum swapaxes
-swapdims t take tan tan_ tanh tanh_ tensor threshold threshold_ tile topk transpose tril triu
+swapdims t take tan tan_ tanh tanh_ tensor threshold threshold_ tile topk trace transpose tril triu
 true_divide trunc trunc_ uint16 uint32 uint64 uint8 unbind unflatten unsqueeze use_overlay utils var
 vdot view_as_complex view_as_real vstack where xlogy xlogy_ zero_ zeros zeros_like
 """.split(),
@@ -99,7 +99,7 @@ resolve_name wrap_torch_function
 fork_rng generator_of get_rng_state initial_seed manual_seed seed set_rng_state
 """.split(),
     "dovetail.utils": """
-checkpoint dlpack hooks
+GradExplanation GraphDrawing checkpoint dlpack draw_graph explain_grad hooks
 """.split(),
     "dovetail.utils._python_dispatch": """
 BaseTorchDispatchMode TorchDispatchMode is_in_torch_dispatch_mode is_traceable_wrapper_subclass
@@ -147,12 +147,12 @@ view_as_complex view_as_real vstack where xlogy xlogy_ zero_ zeros zeros_like
 """.split(),
     "dovetail_autograd": """
 AccumulateGrad AutogradMeta Edge Function FunctionNode GradcheckError GradientEdge Node
-RemovableHandle _get_autograd_fallback_mode _set_autograd_fallback_mode backward build_node_class
-current_autograd_node current_graph_task_id detect_anomaly dovetail_load enable_grad grad gradcheck
-gradgradcheck gradient_edge graph inference_mode install is_anomaly_check_nan_enabled
-is_anomaly_enabled is_grad_enabled is_inference_mode_enabled is_multithreading_enabled no_grad
-once_differentiable queue_callback requires_grad runs_whole_graph set_detect_anomaly
-set_grad_enabled set_multithreading_enabled will_engine_execute_node
+RemovableHandle SavedValue _get_autograd_fallback_mode _set_autograd_fallback_mode backward
+build_node_class current_autograd_node current_graph_task_id detect_anomaly dovetail_load
+enable_grad grad gradcheck gradgradcheck gradient_edge graph inference_mode install
+is_anomaly_check_nan_enabled is_anomaly_enabled is_grad_enabled is_inference_mode_enabled
+is_multithreading_enabled no_grad once_differentiable queue_callback requires_grad runs_whole_graph
+saved_values set_detect_anomaly set_grad_enabled set_multithreading_enabled will_engine_execute_node
 """.split(),
     "dovetail_cpu": """
 CpuArrays CpuCapabilities dovetail_backend
@@ -161,13 +161,13 @@ CpuArrays CpuCapabilities dovetail_backend
 device_count dovetail_backend unavailable_because
 """.split(),
     "dovetail_dispatcher": """
-BaseTorchFunctionMode CustomOpDef DispatchTable Explanation FunctionSchema Kernel Library
-NoArrayKernelError OpCheckError OpOverload OpOverloadPacket Operator PendingKernel SchemaError Tag
-TorchDispatchMode TorchFunctionMode _scoped_library array_kernels check_pending custom_op define
-dispatch_modes dispatch_table explain fallthrough_kernel get_ctx get_kernel handle_torch_function
-has_torch_function has_torch_function_unary has_torch_function_variadic impl impl_abstract
-infer_schema interceptable opcheck operator_modules ops overridden_name parse_schema
-register_autocast register_autograd register_fake register_kernel wrap_torch_function
+BaseTorchFunctionMode CallSpan CustomOpDef DispatchTable Explanation FunctionSchema Kernel Library
+NoArrayKernelError OpCheckError OpOverload OpOverloadPacket Operator PendingKernel SchemaError Span
+Tag TorchDispatchMode TorchFunctionMode Trace _scoped_library array_kernels check_pending custom_op
+define dispatch_modes dispatch_table explain fallthrough_kernel get_ctx get_kernel
+handle_torch_function has_torch_function has_torch_function_unary has_torch_function_variadic impl
+impl_abstract infer_schema interceptable opcheck operator_modules ops overridden_name parse_schema
+register_autocast register_autograd register_fake register_kernel short_place wrap_torch_function
 """.split(),
     "dovetail_kernel": """
 ALIASES ArrayBackend AutoDispatchBelowADInplaceOrView AutoDispatchBelowAutograd AutogradInterface

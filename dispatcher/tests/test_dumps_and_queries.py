@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator
 
 import pytest
 
 from dovetail_dispatcher import _C as C
-from dovetail_dispatcher import Library, ops, registry
+from dovetail_dispatcher import Library, dispatch_table, ops, registry
 from dovetail_kernel import DispatchKey, DispatchKeySet, TensorBase, set_state, state
 
 Libraries = Callable[..., Library]
@@ -50,6 +51,20 @@ def test_a_dump_has_the_schema_and_a_line_per_registration(lib: Library) -> None
 
 def test_a_dump_of_an_unknown_operator_is_empty() -> None:
     assert (C._dispatch_dump("dd::nope"), C._dispatch_dump_table("dd::nope")) == ("", "")
+
+
+def test_a_table_as_data_has_a_row_per_key_with_what_is_known_of_its_kernel(lib: Library) -> None:
+    data = json.loads(dispatch_table("dd::f").as_json())
+    rows = {row["key"]: row for row in data["table"]}
+    assert data["operator"] == "dd::f"
+    assert (rows["CPU"]["rule"], rows["CPU"]["convention"], rows["CPU"]["registered_for"]) == (
+        "kernel",
+        "tensor",
+        "CPU",
+    )
+    assert re.search(r"test_dumps_and_queries\.py:\d+$", rows["CPU"]["source"])
+    assert rows["AutogradXLA"]["registered_for"] == "CompositeImplicitAutograd"
+    assert rows["Undefined"]["key"] == "Undefined"
 
 
 def test_a_table_dump_has_the_rule_of_every_key(lib: Library) -> None:

@@ -75,6 +75,7 @@ if _typing.TYPE_CHECKING:
     from . import _C as _C
     from . import amp, autograd, cuda, func, library, nn, optim, overrides, random, utils
     from .serialization import load, save
+    from .tracing import trace
 
     default_generator: Generator
 
@@ -126,9 +127,9 @@ __all__ = [
     "sigmoid_", "sign", "sin", "sin_", "sinh", "sinh_", "softmax", "sort", "split", "split_with_sizes", "sqrt",
     "sqrt_", "square", "square_", "squeeze", "stack", "std", "strided", "sub", "subtract", "sum", "swapaxes",
     "swapdims", "t", "take", "tan", "tan_", "tanh", "tanh_", "tensor", "threshold", "threshold_", "tile", "topk",
-    "transpose", "tril", "triu", "true_divide", "trunc", "trunc_", "uint8", "uint16", "uint32", "uint64", "unbind",
-    "unflatten", "unsqueeze", "use_overlay", "utils", "var", "vdot", "view_as_complex", "view_as_real", "vstack",
-    "where", "xlogy", "xlogy_", "zero_", "zeros", "zeros_like",
+    "trace", "transpose", "tril", "triu", "true_divide", "trunc", "trunc_", "uint8", "uint16", "uint32", "uint64",
+    "unbind", "unflatten", "unsqueeze", "use_overlay", "utils", "var", "vdot", "view_as_complex", "view_as_real",
+    "vstack", "where", "xlogy", "xlogy_", "zero_", "zeros", "zeros_like",
 ]
 # fmt: on
 
@@ -145,6 +146,7 @@ _ELSEWHERE = {
     "save": "dovetail.serialization",
     "set_autocast_dtype": "dovetail_aten.autocast",
     "set_autocast_enabled": "dovetail_aten.autocast",
+    "trace": "dovetail.tracing",
 }
 """Modules, and names and their modules, that are imported when first asked for."""
 

@@ -1,12 +1,22 @@
 """The ``dovetail`` command."""
 
+import ast
 import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from typer.testing import CliRunner
 
 import dovetail
+from dovetail import Tensor
 from dovetail.command import app
+from dovetail.library import Library, _scoped_library, register_fake
+from dovetail_kernel import plugin_manager
 
 
 def run(*words: str) -> str:
@@ -96,3 +106,227 @@ def test_explain_chooses_the_overload_by_the_arguments() -> None:
 )
 def test_explain_says_what_it_cannot_use(op: str, args: str, complaint: str) -> None:
     assert complaint in failure("explain", op, "--args", args)
+
+
+@pytest.mark.parametrize("command", [each.callback.__name__ for each in app.registered_commands if each.callback])
+def test_the_help_of_every_command_has_an_example(command: str) -> None:
+    assert f"Example: dovetail {command}" in " ".join(run(command, "--help").split())
+
+
+def test_coverage_counts_what_each_backend_has() -> None:
+    rows = json.loads(run("coverage", "aten::m*", "--json"))
+    by_name = {row["operator"]: row for row in rows}
+    assert by_name["aten::mul.Tensor"] == {"operator": "aten::mul.Tensor", "cpu": "kernel", "meta": "kernel"}
+    assert by_name["aten::matmul"]["cpu"] == "composite"
+    assert f"cpu: {len(rows)} of {len(rows)} operators listed" in run("coverage", "aten::m*")
+
+
+# -- check -------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def library() -> Iterator[Library]:
+    with _scoped_library("checked", "DEF") as made:
+        yield made
+
+
+def double(x: Tensor) -> Tensor:
+    return x * 2
+
+
+def test_coverage_can_list_only_what_is_missing(library: Library) -> None:
+    for name in ("f", "g"):
+        library.define(f"{name}(Tensor x) -> Tensor")
+        library.impl(name, double, "CPU")
+    library.impl("g", double, "Meta")
+    rows = json.loads(run("coverage", "checked::*", "--missing", "--json"))
+    assert rows == [{"operator": "checked::f", "cpu": "kernel", "meta": ""}]
+
+
+def test_check_names_and_explains_every_check_of_a_library_that_is_in_order() -> None:
+    text = run("check", "activations")
+    assert "activations::snake" in text
+    assert "✓ test_schema: what is written to, and what shares memory, is what the schema says" in text
+    assert text.splitlines()[-1] == "2 operators: 12 checks passed, 0 failed, 0 skipped"
+
+
+def test_check_fails_with_a_program_that_shows_the_failure(library: Library) -> None:
+    library.define("f(Tensor x) -> Tensor")
+    library.impl("f", double, "CPU")
+    register_fake("checked::f", lambda x: x.new_empty(7), lib=library)
+    result = CliRunner().invoke(app, ["check", "checked", "--json"])
+    assert result.exit_code == 1
+    (failed,) = [each for each in json.loads(result.stdout) if each["check"] == "test_faketensor"]
+    assert (failed["operator"], failed["state"]) == ("checked::f", "failed")
+    assert "Shapes" in failed["detail"]
+    with pytest.raises(Exception, match="test_faketensor failed"):
+        exec(failed["reproducer"], {})
+
+
+def test_check_finds_a_wrong_derivative(library: Library) -> None:
+    library.define("f(Tensor x) -> Tensor")
+    library.impl("f", double, "CPU")
+    register_fake("checked::f", lambda x: x.new_empty(x.shape), lib=library)
+    dovetail.library.register_autograd("checked::f", lambda ctx, grad: grad * 3, lib=library)
+    result = CliRunner().invoke(app, ["check", "checked"])
+    assert result.exit_code == 1
+    assert "✗ gradcheck: derivatives agree with numeric differentiation" in result.stdout
+    assert "GradcheckError" in result.stdout
+    assert "To see it again:" in result.stdout
+
+
+def test_check_says_what_it_could_not_check_and_takes_samples_for_it(
+    library: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library.define("g(Tensor x, str mode) -> Tensor")
+    library.impl("g", lambda x, mode: x * 2, "CompositeImplicitAutograd")
+    assert "1 operators were not checked at all" in run("check", "checked")
+    assert CliRunner().invoke(app, ["check", "checked", "--strict"]).exit_code == 1
+    (tmp_path / "samples_of_g.py").write_text(
+        "import dovetail\nSAMPLES = {'checked::g': [(dovetail.rand(2, dtype=dovetail.float64), 'a')]}\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    assert "0 failed" in run("check", "checked", "--samples", "samples_of_g:SAMPLES", "--strict")
+
+
+def test_check_refuses_what_has_no_operators() -> None:
+    assert "has no operators" in failure("check", "nothing-of-the-kind")
+    assert "has no entry point in the group 'dovetail.libraries'" in failure("check", "numpy")
+
+
+# -- for authors ---------------------------------------------------------------------------------------------------
+
+
+def test_stubs_have_a_class_per_operator_and_overload() -> None:
+    tree = ast.parse(run("stubs", "aten"))
+    classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
+    assert {"_of_add", "_of_add_Tensor", "_of_add_Scalar"} <= set(classes)
+    names = {
+        node.target.id for node in tree.body if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)
+    }
+    assert {"add", "mul", "_softmax"} <= names
+    signature = ast.unparse(classes["_of_add_Tensor"].body[0])
+    assert signature.startswith("def __call__(__self, self: _Tensor, other: _Tensor, *, alpha: _Number=...) -> _Tensor")
+
+
+def test_stubs_satisfy_mypy(tmp_path: Path) -> None:
+    run("stubs", "activations", "-o", str(tmp_path / "activations.pyi"))
+    (tmp_path / "user.py").write_text(
+        "import activations\nimport dovetail\n"
+        "x: dovetail.Tensor = activations.snake.default(dovetail.ones(2), a=dovetail.ones(2))\n"
+        "activations.snake(dovetail.ones(2), 'wrong')\n"
+    )
+    root = Path(__file__).resolve().parents[2]
+    settings = ["--strict", "--config-file", str(root / "pyproject.toml"), "--cache-dir", str(root / ".mypy_cache")]
+    result = subprocess.run(
+        [sys.executable, "-m", "mypy", *settings, "user.py"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert re.findall(r"^(\S+?):(\d+): error: .*\[(.*)\]$", result.stdout, re.M) == [("user.py", "4", "arg-type")]
+
+
+def test_stubs_of_an_unknown_library_are_an_error() -> None:
+    assert "has no operators" in failure("stubs", "nothing_here")
+
+
+def test_codegen_writes_a_library_and_then_finds_it_up_to_date(tmp_path: Path) -> None:
+    folder = tmp_path / "my_library"
+    folder.mkdir()
+    (folder / "native_functions.yaml").write_text("- func: twice(Tensor self) -> Tensor\n  kind: pointwise\n")
+    assert "registrations.py" in run("codegen", str(folder))
+    assert (
+        "aten::twice" in (folder / "_generated" / "registrations.py").read_text()
+        or "twice" in (folder / "_generated" / "registrations.py").read_text()
+    )
+    assert json.loads(run("codegen", str(folder), "--check", "--json")) == []
+    (folder / "_generated" / "functions.py").write_text("")
+    result = CliRunner().invoke(app, ["codegen", str(folder), "--check"])
+    assert (result.exit_code, "stale: " in result.stdout) == (1, True)
+
+
+def test_codegen_of_a_folder_without_declarations_is_an_error(tmp_path: Path) -> None:
+    assert "Give the folder of a package that has it" in failure("codegen", str(tmp_path))
+
+
+# -- graph ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> Path:
+    path = tmp_path / "train.py"
+    path.write_text(
+        "import dovetail\nw = dovetail.ones(2, requires_grad=True)\ndef loss():\n    return (w * w).sum(), {'w': w}\n"
+    )
+    return path
+
+
+def test_graph_writes_the_svg_of_what_a_function_returns(script: Path, tmp_path: Path) -> None:
+    target = tmp_path / "graph.svg"
+    assert run("graph", f"{script}:loss", "-o", str(target)) == f"wrote {target}: 4 boxes\n"
+    root = ElementTree.parse(target).getroot()
+    assert root.tag.endswith("svg")
+
+
+def test_graph_prints_a_tree_without_a_file(script: Path) -> None:
+    assert [re.sub(r"^\W*#\d+ ", "", line).split()[0] for line in run("graph", f"{script}:loss").splitlines()[:3]] == [
+        "output",
+        "SumBackward0",
+        "MulBackward0",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("target", "complaint"),
+    [("{}", "does not name a function"), ("{}:nothing", "It has: loss"), ("gone.py:f", "there is no file")],
+)
+def test_graph_says_what_it_cannot_find(script: Path, target: str, complaint: str) -> None:
+    assert complaint in failure("graph", target.format(script))
+
+
+# -- doctor --------------------------------------------------------------------------------------------------------
+
+
+def doctor() -> dict[str, dict[str, str]]:
+    result = CliRunner().invoke(app, ["doctor", "--json"])
+    return {finding["subject"]: finding for finding in json.loads(result.stdout)}
+
+
+def test_doctor_finds_nothing_wrong_here() -> None:
+    findings = doctor()
+    assert [each for each in findings.values() if each["state"] == "problem"] == []
+    assert findings["device cpu"]["text"] == "is available: 1 device"
+    assert findings["a small gradient"]["state"] == "fine"
+    assert "dovetail-kernel" in findings["dovetail"]["text"]
+
+
+def test_doctor_finds_a_misspelt_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DOVETAIL_BLOK", "cuda")
+    finding = doctor()["DOVETAIL_BLOK"]
+    assert (finding["state"], finding["remedy"]) == ("problem", "Did you mean DOVETAIL_BLOCK?")
+    assert CliRunner().invoke(app, ["doctor"]).exit_code == 1
+
+
+def test_doctor_finds_threads_that_there_are_no_cores_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", "4096")
+    assert doctor()["OMP_NUM_THREADS"]["state"] == "problem"
+
+
+def test_doctor_finds_kernels_without_definition() -> None:
+    with _scoped_library("undefined_here", "IMPL") as made:
+        made.impl("f", double, "CPU")
+        finding = doctor()["operator undefined_here::f"]
+    assert "has kernels but no definition" in finding["text"]
+
+
+def test_doctor_finds_a_plugin_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    record = plugin_manager.list_plugins()[0]._replace(
+        name="broken", state="failed: ImportError: no", group="dovetail.overlays"
+    )
+    monkeypatch.setattr(plugin_manager, "list_plugins", lambda: [record])
+    finding = doctor()[f"plugin broken of {record.distribution}"]
+    assert (finding["state"], "DOVETAIL_BLOCK" in finding["remedy"]) == ("problem", True)
+
+
+def test_doctor_names_devices_that_are_not_available_without_fault() -> None:
+    if dovetail.cuda.is_available():
+        pytest.skip("this machine has a CUDA device")
+    assert doctor()["device cuda"]["state"] == "note"

@@ -40,13 +40,20 @@ if TYPE_CHECKING:
         wrap_torch_function,
     )
     from .pending import PendingKernel, check_pending
+    from .places import short_place
     from .python_dispatch import TorchDispatchMode
+    from .spans import CallSpan, Span
+    from .tracing import Trace
 
 _fallback_kernels.install()
 _transactions.install()
 
 _ON_DEMAND = {
     "BaseTorchFunctionMode": "function_modes",
+    "short_place": "places",
+    "Trace": "tracing",
+    "Span": "spans",
+    "CallSpan": "spans",
     "CustomOpDef": "custom_ops",
     "DispatchTable": "dumps",
     "Explanation": "explanation",
@@ -82,6 +89,7 @@ _ON_DEMAND = {
 
 __all__ = [
     "BaseTorchFunctionMode",
+    "CallSpan",
     "CustomOpDef",
     "DispatchTable",
     "Explanation",
@@ -95,9 +103,11 @@ __all__ = [
     "Operator",
     "PendingKernel",
     "SchemaError",
+    "Span",
     "Tag",
     "TorchDispatchMode",
     "TorchFunctionMode",
+    "Trace",
     "_scoped_library",
     "array_kernels",
     "check_pending",
@@ -126,6 +136,7 @@ __all__ = [
     "register_autograd",
     "register_fake",
     "register_kernel",
+    "short_place",
     "wrap_torch_function",
 ]
 

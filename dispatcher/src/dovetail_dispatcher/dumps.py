@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from dovetail_kernel import DispatchKey, plugin_manager
 from dovetail_kernel.errors import did_you_mean
@@ -33,6 +34,20 @@ class TableRow:
     key: DispatchKey
     tag: str
     kernel: Kernel | None
+
+    def as_dict(self) -> dict[str, str | None]:
+        """Return the row as plain strings; None for what is not there."""
+        kernel = self.kernel
+        return {
+            "key": self.key.name,
+            "rule": self.tag,
+            "kernel": kernel.name if kernel else None,
+            "convention": kernel.convention if kernel else None,
+            "source": kernel.source if kernel else None,
+            "registered_at": kernel.origin if kernel else None,
+            "registered_for": kernel.key.name if kernel else None,
+            "distribution": kernel.distribution if kernel else None,
+        }
 
     def __str__(self) -> str:
         if self.kernel is None:
@@ -71,6 +86,16 @@ class DispatchTable:
 
     def __iter__(self) -> Iterator[TableRow]:
         return iter(self.rows)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the table as plain dicts, lists and strings, missing rows included."""
+        return {"operator": self.operator, "table": [row.as_dict() for row in self.rows]}
+
+    def as_json(self, indent: int | None = 2) -> str:
+        """Return the table as JSON text."""
+        import json
+
+        return json.dumps(self.as_dict(), indent=indent)
 
     def __str__(self) -> str:
         return "".join(f"{row}\n" for row in self.rows if row.tag != "missing")

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from functools import lru_cache
+from typing import Any, Final
 
 from dovetail_kernel import (
     DispatchKey,
     DispatchKeySet,
+    DispatchState,
     TensorBase,
     after_ADInplaceOrView_keyset,
     after_autograd_keyset,
@@ -24,6 +27,7 @@ from .kernels import FORMULA, Kernel
 from .operator import Operator
 from .ops import OpOverload, OpOverloadPacket
 from .overload_resolution import resolve_overload
+from .places import short_place
 from .routes import AUTOGRAD_FALLBACK, Composition, argument_keys, call_keys, compose
 from .templates.arguments import is_tensor_like
 
@@ -87,19 +91,17 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Explanation:
-    """Which kernels a call would run, and why. ``str`` prints a tree, `as_dict` and `as_json` give the same as data.
+class Decision:
+    """Which kernels a call goes through, and why: the same for all calls with the same keys.
 
     Attributes
     ----------
     operator, schema, defined_at
         The overload, its schema, and where that was defined.
-    arguments
-        The tensors of the call and their keys.
     merged
         The keys of all arguments.
     included, excluded
-        The keys that the state of this task adds to, and takes from, these.
+        The keys that the state of this task adds to, and takes from, these; none for a redispatch.
     fallthrough
         The keys passed over because no kernel of this operator stands there.
     keys
@@ -110,16 +112,11 @@ class Explanation:
         The kernels, in the order in which they are reached.
     records_graph
         Whether a graph is recorded for backward.
-    route
-        Source text of the composed callable; empty if there is none.
-    error
-        What the call would raise for want of a kernel; None if it would not.
     """
 
     operator: str
     schema: str
     defined_at: str
-    arguments: tuple[ArgumentKeys, ...]
     merged: tuple[str, ...]
     included: tuple[str, ...]
     excluded: tuple[str, ...]
@@ -128,12 +125,29 @@ class Explanation:
     chosen: str
     chain: tuple[Step, ...]
     records_graph: bool
-    route: str
-    error: str | None
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the explanation as plain dicts, tuples and strings."""
+        """Return the same as plain dicts, tuples and strings."""
         return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation(Decision):
+    """Which kernels a call would run, and why. ``str`` prints a tree, `as_dict` and `as_json` give the same as data.
+
+    Attributes
+    ----------
+    arguments
+        The tensors of the call and their keys.
+    route
+        Source text of the composed callable; empty if there is none.
+    error
+        What the call would raise for want of a kernel; None if it would not.
+    """
+
+    arguments: tuple[ArgumentKeys, ...]
+    route: str
+    error: str | None
 
     def as_json(self, indent: int | None = 2) -> str:
         """Return the explanation as JSON text."""
@@ -168,31 +182,51 @@ def explain(op: Any, /, *args: Any, **kwargs: Any) -> Explanation:
     values = bound_call(operator, args, kwargs)
     key = call_key(operator, values)
     now = dispatch_state(state())
-    merged = argument_keys(key)
-    keys = call_keys(key, now)
-    left = without_fallthrough(operator, keys, registry.fallbacks)
-    composition = Composition(operator, keys, key, now)
-    chain = tuple(_steps(composition, left))
+    decision = decide(operator, key, now)
     route, error = "", None
     try:
-        route = compose(composition).source()
+        route = compose(Composition(operator, call_keys(key, now), key, now)).source()
     except (NotImplementedError, RuntimeError) as reason:
         error = f"{type(reason).__name__}: {reason}"
     return Explanation(
-        operator=operator.qualified_name,
-        schema=str(operator.schema),
-        defined_at=operator.defined_at or "",
-        arguments=tuple(_arguments(operator, values)),
+        **{field.name: getattr(decision, field.name) for field in fields(decision)},
+        arguments=describe_arguments(operator, values),
+        route=route,
+        error=error,
+    )
+
+
+def decide(op: Operator, key: int, now: DispatchState, keys: DispatchKeySet | None = None) -> Decision:
+    """Return which kernels a call of `op` goes through.
+
+    Parameters
+    ----------
+    op
+        The operator.
+    key
+        The call key: the or-ed signatures of the arguments and the state.
+    now
+        The dispatch state.
+    keys
+        The keys of a redispatch, which are taken as they are. Default: an ordinary call.
+    """
+    merged = argument_keys(key)
+    wanted = call_keys(key, now) if keys is None else keys
+    left = without_fallthrough(op, wanted, registry.fallbacks)
+    composition = Composition(op, wanted, key, now)
+    chain = tuple(_steps(composition, left))
+    return Decision(
+        operator=op.qualified_name,
+        schema=str(op.schema),
+        defined_at=op.defined_at or "",
         merged=_names(merged),
-        included=_names(now.included),
-        excluded=_names(now.excluded),
-        fallthrough=tuple(k.name for k in keys if k not in left),
+        included=_names(now.included) if keys is None else (),
+        excluded=_names(now.excluded) if keys is None else (),
+        fallthrough=tuple(k.name for k in wanted if k not in left),
         keys=_names(left),
         chosen=left.highestPriorityTypeId().name,
         chain=chain,
         records_graph=composition.records and any(s.convention in (FORMULA, AUTOGRAD_FALLBACK) for s in chain),
-        route=route,
-        error=error,
     )
 
 
@@ -209,21 +243,35 @@ def _operator_of(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Oper
     return found
 
 
-def _arguments(op: Operator, values: list[Any]) -> list[ArgumentKeys]:
+def describe_arguments(op: Operator, values: Sequence[Any]) -> tuple[ArgumentKeys, ...]:
+    """Return the keys of every tensor among the bound arguments `values` of a call."""
     described = []
     for argument, value in zip(op.schema.arguments, values, strict=True):
         if not is_tensor_like(argument):
             continue
         for position, item in enumerate(value if isinstance(value, list | tuple) else [value]):
             name = f"{argument.name}[{position}]" if isinstance(value, list | tuple) else argument.name
-            if isinstance(item, TensorBase):
-                keys = _names(argument_keys(item._signature))
-                grad = ", requires grad" if item.requires_grad else ""
-                text = f"{item.dtype}{list(item.shape)} on {item.device}{grad}"
-            else:
-                keys, text = (), f"{item!r} ({type(item).__name__})"
-            described.append(ArgumentKeys(name, text, keys))
-    return described
+            keys = _key_names(item._signature) if isinstance(item, TensorBase) else ()
+            described.append(ArgumentKeys(name, describe_value(item), keys))
+    return tuple(described)
+
+
+@lru_cache(maxsize=1024)
+def _key_names(signature: int) -> tuple[str, ...]:
+    return _names(argument_keys(signature))
+
+
+def describe_value(value: Any) -> str:
+    """Return what `value` is in a few words: ``float32[2, 3] on cpu, requires grad``."""
+    if not isinstance(value, TensorBase):
+        return f"{value!r} ({type(value).__name__})"
+    shape, dtype, device, requires_grad = [read.__get__(value) for read in _READ]
+    grad = ", requires grad" if requires_grad else ""
+    return f"{str(dtype).rpartition('.')[2]}{list(shape)} on {device}{grad}"
+
+
+_READ: Final = (TensorBase.shape, TensorBase.dtype, TensorBase.device, TensorBase.requires_grad)
+"""Read past the class of the tensor: to describe one must not run the code of a subclass."""
 
 
 def _steps(composition: Composition, keys: DispatchKeySet) -> list[Step]:
@@ -285,29 +333,26 @@ def _names(keys: DispatchKeySet) -> tuple[str, ...]:
 
 
 def _tree(e: Explanation) -> list[str]:
-    lines = [e.schema, f"├─ defined at {e.defined_at}", "├─ arguments"]
-    lines += [f"│  ├─ {a.name}: {a.value}: {', '.join(a.keys) or 'no keys'}" for a in e.arguments] or [
-        "│  └─ no tensors"
-    ]
+    """Return the lines of the tree, of at most 100 columns where names are not longer."""
+    taken = [key for key in e.excluded if key in e.merged or key in e.included]
+    others = len(e.excluded) - len(taken)
+    rest = f" ({others} more are excluded, but not among them)" if others else ""
+    lines = [e.schema, f"├─ defined at {short_place(e.defined_at)}", "├─ arguments"]
+    lines += _branches(
+        [f"{a.name}: {a.value}: {', '.join(a.keys) or 'no keys'}" for a in e.arguments] or ["no tensors"]
+    )
     lines += [
         "├─ keys",
         f"│  ├─ of the arguments: {', '.join(e.merged) or 'none'}",
         f"│  ├─ + included: {', '.join(e.included) or 'none'}",
-        f"│  ├─ - excluded: {', '.join(e.excluded) or 'none'}",
+        f"│  ├─ - excluded: {', '.join(taken) or 'none'}{rest}",
         f"│  ├─ - fallen through: {', '.join(e.fallthrough) or 'none'}",
         f"│  └─ = {', '.join(e.keys) or 'none'}, of which the highest is {e.chosen}",
         f"├─ a graph is {'' if e.records_graph else 'not '}recorded",
         "├─ kernels",
     ]
     for step in e.chain:
-        named = step.distribution is None or f"({step.distribution}" in step.registered_at
-        whose = "" if named else f" by {step.distribution}"
-        alias = f" for {step.registered_for}" if step.registered_for != step.key else ""
-        lines += [
-            f"│  ├─ {step.key} [{step.rule}]: {step.kernel}",
-            f"│  │    at {step.source}; registered{alias} at {step.registered_at}{whose}",
-            f"│  │    {step.note}",
-        ]
+        lines += [f"│  ├─ {step.key} [{step.rule}]: {step.kernel}", *[f"│  │    {line}" for line in _of_step(step)]]
     lines += ["│  └─ no further"] if e.chain else ["│  └─ none"]
     if e.error is not None:
         lines += ["└─ the call raises", *(f"     {line}" for line in e.error.splitlines())]
@@ -316,4 +361,26 @@ def _tree(e: Explanation) -> list[str]:
     return lines
 
 
-__all__ = ["ArgumentKeys", "Explanation", "Step", "explain"]
+def _branches(texts: list[str]) -> list[str]:
+    return [f"│  {'├─' if position < len(texts) else '└─'} {text}" for position, text in enumerate(texts, 1)]
+
+
+def _of_step(step: Step) -> list[str]:
+    named = step.distribution is None or f"({step.distribution}" in step.registered_at
+    whose = "" if named else f" by {step.distribution}"
+    alias = f" for {step.registered_for}" if step.registered_for != step.key else ""
+    place, _, plugin = step.registered_at.partition(" (")
+    registered = f"registered{alias} at {short_place(place)}{f' ({plugin}' if plugin else ''}{whose}"
+    return [f"at {short_place(step.source)}", registered, step.note]
+
+
+__all__ = [
+    "ArgumentKeys",
+    "Decision",
+    "Explanation",
+    "Step",
+    "decide",
+    "describe_arguments",
+    "describe_value",
+    "explain",
+]

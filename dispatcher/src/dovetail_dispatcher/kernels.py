@@ -119,7 +119,7 @@ class Kernel:
         """The installed distribution that registered the kernel; None for a script."""
         if self.plugin is not None:
             return self.plugin.distribution
-        return distribution_of(self.location.rpartition(":")[0])
+        return distribution_of(self.location.rpartition(":")[0]) or distribution_of(self.source.rpartition(":")[0])
 
     @property
     def origin(self) -> str:

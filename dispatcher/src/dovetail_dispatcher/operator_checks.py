@@ -211,7 +211,8 @@ def _has_autograd_kernel(op: Operator, values: list[Any]) -> bool:
 
 
 def _depends_on_data(op: Operator) -> bool:
-    return Tag.data_dependent_output in op.tags or Tag.dynamic_output_shape in op.tags
+    tags = op.handle.tags
+    return Tag.data_dependent_output in tags or Tag.dynamic_output_shape in tags
 
 
 def _run(op: Operator, values: list[Any]) -> list[Any]:

@@ -16,6 +16,7 @@ from .entry_support import make_entry, miss, redispatch_entry
 from .operator import Operator
 from .overload_resolution import decided_by_class, resolve_overload
 from .schema import FunctionSchema, bind
+from .tags import Tag
 
 
 class OpOverload:
@@ -70,7 +71,7 @@ class OpOverload:
     @property
     def tags(self) -> list[Any]:
         """The tags of the definition."""
-        return list(self._operator.tags)
+        return [tag if isinstance(tag, Tag) else Tag[tag] for tag in self._operator.tags]
 
     @property
     def is_view(self) -> bool:

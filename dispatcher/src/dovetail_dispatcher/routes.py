@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 from dovetail_kernel import (
@@ -156,17 +157,11 @@ def redispatch_route(op: Operator, keys: DispatchKeySet, key: int) -> Callable[.
         return cached
     with registry.lock:
         routes = op.redispatch_routes.setdefault(keys, routes)
-        composition = Composition(op, keys, key & ~OVERRIDES, dispatch_state())
-        chosen = keys.highestPriorityTypeId()
-        entry = compute(op, chosen, registry.fallbacks)
-        if entry.kernel is not None and entry.kernel.is_fallthrough:
-            raise RuntimeError(
-                f"fallthrough_kernel was executed but it should have been short-circuited: {op.qualified_name} was "
-                f"redispatched to {keys}, whose highest key {chosen.name} falls through. Take that key out of the set."
-            )
+        now = dispatch_state()
+        route = _traced(op, key, now, keys) if now.traced else _compose_redispatch(keys, op, key, now)
         if len(routes) >= MAX_ROUTES:
             routes.clear()
-        route = routes[key] = compose(composition, chosen).build()
+        routes[key] = route
     return route
 
 
@@ -177,7 +172,30 @@ def compose_call(op: Operator, key: int) -> Callable[..., Any]:
     """
     now = dispatch_state(state())
     key &= ~OVERRIDES
+    return _traced(op, key, now) if now.traced else _compose_call(op, key, now)
+
+
+def _compose_call(op: Operator, key: int, now: DispatchState) -> Callable[..., Any]:
     return compose(Composition(op, call_keys(key, now), key, now)).build()
+
+
+def _compose_redispatch(keys: DispatchKeySet, op: Operator, key: int, now: DispatchState) -> Callable[..., Any]:
+    chosen = keys.highestPriorityTypeId()
+    entry = compute(op, chosen, registry.fallbacks)
+    if entry.kernel is not None and entry.kernel.is_fallthrough:
+        raise RuntimeError(
+            f"fallthrough_kernel was executed but it should have been short-circuited: {op.qualified_name} was "
+            f"redispatched to {keys}, whose highest key {chosen.name} falls through. Take that key out of the set."
+        )
+    return compose(Composition(op, keys, key & ~OVERRIDES, now), chosen).build()
+
+
+def _traced(op: Operator, key: int, now: DispatchState, keys: DispatchKeySet | None = None) -> Callable[..., Any]:
+    """Return the route of a call, or of a redispatch to `keys`, that is recorded by the trace of this task."""
+    from .tracing import traced_route
+
+    compose_route = _compose_call if keys is None else partial(_compose_redispatch, keys)
+    return traced_route(partial(compose_route, op, key, now), op, key, now, keys)
 
 
 def compose(composition: Composition, chosen: DispatchKey | None = None) -> RouteText:

@@ -53,6 +53,8 @@ class DispatchState:
         `TorchDispatchMode` is active shows in `included`: it has the key Python.)
     torch_function
         The `__torch_function__` of Tensor subclasses is heeded.
+    traced
+        Every call is recorded by the trace of this task.
     """
 
     included: DispatchKeySet = DEFAULT_INCLUDED
@@ -60,6 +62,7 @@ class DispatchState:
     inference: bool = False
     function_modes: bool = False
     torch_function: bool = True
+    traced: bool = False
 
 
 _DEFAULT: Final = DispatchState()
@@ -170,6 +173,12 @@ inference_mode_off: Final = Transition(
     ),
     no_grad=False,
 )
+
+tracing_on: Final = Transition(lambda s: replace(s, traced=True))
+"""Record every call; what else is in force stays so."""
+
+tracing_off: Final = Transition(lambda s: replace(s, traced=False))
+"""Record no calls."""
 
 
 torch_function_off: Final = Transition(lambda s: replace(s, torch_function=False))

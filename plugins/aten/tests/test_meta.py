@@ -136,3 +136,9 @@ def test_gradients_of_broadcast_and_shared_operands_have_the_shapes_of_the_opera
     x, y = meta(2, 3).requires_grad_(), meta(3).requires_grad_()
     (x * y + y).sum().backward()
     assert (x.grad.shape, y.grad.shape, y.grad.device.type) == ((2, 3), (3,), "meta")
+
+
+def test_gradients_on_meta_lie_as_their_leaves_do() -> None:
+    x = meta(3, 2).t().detach().requires_grad_()
+    x.sum().backward()
+    assert x.grad.stride() == x.stride()

@@ -36,6 +36,7 @@ def register() -> None:
 
 def squareplus_cpu(x: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
     """Return (x + sqrt(x² + b)) / 2, elementwise; `b` broadcasts against `x`."""
+    _refuse_integers(x)
     result: NDArray[Any] = np.sqrt(x * x + b)
     result += x
     result *= x.dtype.type(0.5)
@@ -51,9 +52,16 @@ def squareplus_backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor]:
 
 def snake_cpu(x: NDArray[Any], a: NDArray[Any]) -> NDArray[Any]:
     """Return x + sin²(a x) / a, elementwise; `a` broadcasts against `x` and must not be zero."""
+    _refuse_integers(x)
     sine = np.sin(a * x)
     result: NDArray[Any] = x + sine * sine / a
     return result
+
+
+def _refuse_integers(x: NDArray[Any]) -> None:
+    """Integers would give another dtype than that of `x`, which the shape rule promises."""
+    if not np.issubdtype(x.dtype, np.inexact):
+        raise TypeError(f"x must be floating point, but is {x.dtype}. Convert it: x.float().")
 
 
 def snake_cuda(x: Any, a: Any) -> Any:

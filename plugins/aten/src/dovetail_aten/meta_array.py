@@ -87,7 +87,8 @@ class MetaArray:
 
     def shown(self, shape: Sequence[int], strides: Sequence[int], offset: int | None = None) -> MetaArray:
         """Return a view of the same memory with another geometry; `offset` is from the start of the memory."""
-        return MetaArray(shape, self.dtype, strides, self.offset if offset is None else offset, self.base or self)
+        base = self if self.base is None else self.base
+        return MetaArray(shape, self.dtype, strides, self.offset if offset is None else offset, base)
 
     def view(self) -> MetaArray:
         """Return a view of the whole array."""
@@ -99,9 +100,10 @@ class MetaArray:
             return self
         return MetaArray(self.shape, dtype, dense_strides_like(self.shape, self.element_strides))
 
-    def transpose(self, *axes: int) -> MetaArray:
-        """Return a view with its dimensions in the order `axes`, by default reversed."""
-        order = axes or tuple(reversed(range(self.ndim)))
+    def transpose(self, *axes: Any) -> MetaArray:
+        """Return a view with its dimensions in the order `axes`, by default reversed; one sequence will do, too."""
+        given = axes[0] if len(axes) == 1 and isinstance(axes[0], list | tuple) else axes
+        order = given or tuple(reversed(range(self.ndim)))
         return self.shown([self.shape[i] for i in order], [self.element_strides[i] for i in order])
 
     def reshape(self, *shape: Any) -> MetaArray:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -187,3 +189,18 @@ def test_optional_inputs_may_be_none_in_array_bodies() -> None:
     text = (ATEN / "_generated" / "derivatives.py").read_text(encoding="utf-8")
     body = text[text.index("def nll_loss_forward_arrays") : text.index("def nll_loss_backward_tensors")]
     assert "    weight = node._weight\n    if weight is not None:\n" in body
+
+
+def test_the_generator_runs_without_importing_what_it_generates() -> None:
+    root = Path(__file__).resolve().parents[4]
+    script = root / "tools" / "codegen.py"
+    if not script.exists():
+        pytest.skip("only in the repository")
+    program = (
+        "import runpy, sys; sys.argv = ['codegen', '--check']\n"
+        f"try: runpy.run_path({str(script)!r})\n"
+        "except SystemExit as end: status = end.code\n"
+        "print(status, 'dovetail_aten._generated.functions' in sys.modules)"
+    )
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert result.stdout == "0 False\n", result.stderr

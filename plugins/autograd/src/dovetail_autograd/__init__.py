@@ -32,6 +32,7 @@ from .graph import GradientEdge
 from .hooks import RemovableHandle
 from .node import Edge, Node
 from .node_classes import build_node_class
+from .saved_values import SavedValue, saved_values
 from .transform import _get_autograd_fallback_mode, _set_autograd_fallback_mode
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ __all__ = [
     "GradientEdge",
     "Node",
     "RemovableHandle",
+    "SavedValue",
     "_get_autograd_fallback_mode",
     "_set_autograd_fallback_mode",
     "backward",
@@ -73,6 +75,7 @@ __all__ = [
     "queue_callback",
     "requires_grad",
     "runs_whole_graph",
+    "saved_values",
     "set_detect_anomaly",
     "set_grad_enabled",
     "set_multithreading_enabled",

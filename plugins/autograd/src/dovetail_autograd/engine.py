@@ -304,7 +304,8 @@ def _run_arrays(task: GraphTask, grads: Sequence[Any]) -> None:
             on_tensors = False
             try:
                 if arrived.__class__ is list:
-                    grads = node.apply_arrays(kernels, *arrived)
+                    none = not any([grad is not None for grad in arrived])
+                    grads = [None] * len(edges) if none else node.apply_arrays(kernels, *arrived)
                 else:
                     grads = node.apply_arrays(kernels, arrived)
             except NoArrayKernelError:
@@ -419,6 +420,10 @@ def _leave_arrays(
 
 def _run_tensors(task: GraphTask, node: Node, edges: Sequence[EdgeOrNone], grads: Sequence[TensorBase | None]) -> None:
     """The engine's loop over tensors; like that over arrays, it begins with `grads` as if `node` had returned them."""
+    run_node, reach_leaf = evaluate, run_leaf
+    if state() & ~NO_GRAD and dispatch_state().traced:
+        from .traced import traced_evaluate as run_node
+        from .traced import traced_run_leaf as reach_leaf
     counts = task.count(edges)
     buffers: dict[Node, Any] = {}
     ready: list[tuple[int, Node]] = []
@@ -438,7 +443,7 @@ def _run_tensors(task: GraphTask, node: Node, edges: Sequence[EdgeOrNone], grads
             if not target.is_leaf:
                 heappush(ready, (-target.sequence_nr, target))
             elif target in buffers:
-                run_leaf(task, target, buffers.pop(target))
+                reach_leaf(task, target, buffers.pop(target))
         if not ready:
             return
         node = heappop(ready)[1]
@@ -446,7 +451,7 @@ def _run_tensors(task: GraphTask, node: Node, edges: Sequence[EdgeOrNone], grads
         gathered = buffers.pop(node, None)
         if type(gathered) is not list:
             gathered = [None] * node.num_outputs if gathered is None else [gathered]
-        grads = evaluate(task, node, gathered)
+        grads = run_node(task, node, gathered)
 
 
 def _gather_tensor(

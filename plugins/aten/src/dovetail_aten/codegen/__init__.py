@@ -2,7 +2,7 @@
 
 from .derivatives import Derivative, SavedValue, read_derivatives
 from .errors import DeclarationError, DerivativeError, Location
-from .generate import Library, generate, stale_files, write_files
+from .generate import Library, generate, operators_listed, stale_files, write_files
 from .native_functions import NativeFunction, read_native_functions
 
 __all__ = [
@@ -14,6 +14,7 @@ __all__ = [
     "NativeFunction",
     "SavedValue",
     "generate",
+    "operators_listed",
     "read_derivatives",
     "read_native_functions",
     "stale_files",

@@ -7,10 +7,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-import yaml
-
-from .errors import DeclarationError, DerivativeError, Location
-from .generate import Library, stale_files, write_files
+from .errors import DeclarationError, DerivativeError
+from .generate import Library, operators_listed, stale_files, write_files
 
 _ATEN = Path(__file__).resolve().parent.parent
 
@@ -19,8 +17,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; return its exit status: 1 if declarations are wrong or, with ``--check``, files are stale."""
     options = _parser().parse_args(arguments)
     try:
-        only = _operators(options.ops)
-        library = _library(options.folder.resolve())
+        only = None if options.ops is None else operators_listed(options.ops)
+        library = Library.of_folder(options.folder)
         if options.check:
             stale = stale_files(library, only=only)
             for path in stale:
@@ -42,27 +40,6 @@ def _parser() -> argparse.ArgumentParser:
         "--folder", type=Path, default=_ATEN, help="package folder of the library; default: the base library"
     )
     return parser
-
-
-def _operators(path: Path | None) -> list[str] | None:
-    if path is None:
-        return None
-    names = yaml.safe_load(path.read_text(encoding="utf-8"))
-    if not isinstance(names, list) or not all([isinstance(name, str) for name in names]):
-        raise DeclarationError(Location(path.name, 1), "not a list of operator names.", "Write '- add.Tensor' lines.")
-    return [name.removeprefix("aten::") for name in names]
-
-
-def _library(folder: Path) -> Library:
-    formula_functions = folder / "formula_functions.py"
-    composites = folder / "composites"
-    return Library(
-        package=folder.name,
-        folder=folder,
-        formula_functions=formula_functions if formula_functions.exists() else None,
-        composites=composites if composites.is_dir() else None,
-        tensor_methods=folder == _ATEN,
-    )
 
 
 if __name__ == "__main__":

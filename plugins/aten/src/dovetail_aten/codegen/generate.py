@@ -7,8 +7,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import yaml
+
 from .derivatives import Derivative, read_derivatives
-from .errors import DeclarationError
+from .errors import DeclarationError, Location
 from .native_functions import NativeFunction, read_native_functions
 from .writers.derivatives import write_derivatives
 from .writers.functions import write_functions
@@ -44,10 +46,49 @@ class Library:
     composites: Path | None = None
     tensor_methods: bool = False
 
+    @classmethod
+    def of_folder(cls, folder: Path) -> Library:
+        """Return the library whose package is `folder`, with what is found there.
+
+        Raises
+        ------
+        DeclarationError
+            If there are no declarations.
+        """
+        folder = folder.resolve()
+        declarations = folder / "native_functions.yaml"
+        if not declarations.exists():
+            raise DeclarationError(
+                Location(str(declarations), 1), "there is no such file.", "Give the folder of a package that has it."
+            )
+        formula_functions = folder / "formula_functions.py"
+        composites = folder / "composites"
+        return cls(
+            package=folder.name,
+            folder=folder,
+            formula_functions=formula_functions if formula_functions.exists() else None,
+            composites=composites if composites.is_dir() else None,
+            tensor_methods=folder.name == BASE,
+        )
+
     @property
     def output(self) -> Path:
         """Folder of the generated modules."""
         return self.folder / "_generated"
+
+
+def operators_listed(path: Path) -> list[str]:
+    """Return the names in a YAML list of operators, without the namespace of the base library.
+
+    Raises
+    ------
+    DeclarationError
+        If it is no list of names.
+    """
+    names = yaml.safe_load(path.read_text(encoding="utf-8"))
+    if not isinstance(names, list) or not all([isinstance(name, str) for name in names]):
+        raise DeclarationError(Location(path.name, 1), "not a list of operator names.", "Write '- add.Tensor' lines.")
+    return [name.removeprefix("aten::") for name in names]
 
 
 def generate(library: Library, *, only: Iterable[str] | None = None) -> dict[str, str]:

@@ -1,0 +1,5 @@
+"""``python -m dovetail``: the ``dovetail`` command of this interpreter."""
+
+from .command import main
+
+main()

@@ -1,0 +1,35 @@
+"""The command line application, put together from one function per command."""
+
+from __future__ import annotations
+
+import typer
+
+from . import authors, checking, graphs, health, listings, questions
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    help="Dovetail: which kernel runs, and why. Every listing also comes as JSON, with --json.",
+    epilog="Example: dovetail explain aten::add.Tensor --args 'dovetail.ones(2), dovetail.ones(2)'",
+)
+
+
+def main() -> None:
+    """Run the command line."""
+    app()
+
+
+for function, example in (
+    (listings.plugins, "dovetail plugins"),
+    (listings.ops, "dovetail ops 'aten::*_backward'"),
+    (listings.coverage, "dovetail coverage 'aten::conv*' --missing"),
+    (questions.table, "dovetail table aten::add.Tensor"),
+    (questions.explain, "dovetail explain aten::sum --args 'dovetail.ones(2, 3), [0]'"),
+    (checking.check, "dovetail check dovetail-activations"),
+    (authors.new, "dovetail new dovetail-signal && pip install -e dovetail-signal"),
+    (authors.stubs, "dovetail stubs activations -o activations.pyi"),
+    (authors.codegen, "dovetail codegen src/my_library --ops list.yaml"),
+    (graphs.graph, "dovetail graph train.py:loss -o graph.svg"),
+    (health.doctor, "dovetail doctor"),
+):
+    app.command(epilog=f"Example: {example}")(function)

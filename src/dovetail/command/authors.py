@@ -1,0 +1,81 @@
+"""For authors of operator libraries: a new package, stubs for type checkers, generated code."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .common import AsJson, failures, print_json
+
+
+def new(
+    name: Annotated[str, typer.Argument(help="Name of the distribution, such as dovetail-signal.")],
+    namespace: Annotated[str, typer.Option(help="Namespace of the operators; default: from the name.")] = "",
+    folder: Annotated[Path, typer.Option(help="Where to put the new folder.")] = Path("."),
+    as_json: AsJson = False,
+) -> None:
+    """Make a new package with an operator library, ready to be installed and tested.
+
+    It has an operator with schema, CPU kernel, shape rule and derivative, the entry point that makes Dovetail find it,
+    and tests: pip install -e NAME && pytest NAME.
+    """
+    from ..scaffold import write_package
+
+    with failures():
+        written = write_package(name, folder, namespace or None)
+    if as_json:
+        print_json([str(path) for path in written])
+        return
+    for path in written:
+        typer.echo(f"wrote {path}")
+    root = folder / name
+    typer.echo(f"next: pip install -e {root} && pytest {root} && dovetail check {name}")
+
+
+def stubs(
+    namespace: Annotated[str, typer.Argument(help="Namespace of an installed library, such as activations.")],
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="Write here; default: print.")] = None,
+) -> None:
+    """Write a .pyi stub of dovetail.ops.NAMESPACE: every operator with the types of its arguments."""
+    from ..stub_text import stub_of
+
+    with failures():
+        text = stub_of(namespace)
+        if output is not None:
+            output.write_text(text, encoding="utf-8")
+    if output is None:
+        typer.echo(text, nl=False)
+    else:
+        typer.echo(f"wrote {output}")
+
+
+def codegen(
+    folder: Annotated[Path, typer.Argument(help="Package folder with native_functions.yaml.")],
+    ops: Annotated[Path | None, typer.Option(metavar="LIST.yaml", help="Only the operators in this list.")] = None,
+    check: Annotated[bool, typer.Option(help="Write nothing; end with status 1 if files are stale.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Generate the code of a library from its declarations: native_functions.yaml and derivatives.yaml."""
+    with failures():
+        try:
+            from dovetail_aten.codegen import Library, operators_listed, stale_files, write_files
+        except ModuleNotFoundError as missing:
+            if missing.name != "yaml":
+                raise
+            raise RuntimeError(
+                "generating code needs PyYAML. Install it: pip install 'dovetail-aten[codegen]'"
+            ) from None
+        library = Library.of_folder(folder)
+        only = None if ops is None else operators_listed(ops)
+        paths = stale_files(library, only=only) if check else write_files(library, only=only)
+    if as_json:
+        print_json([str(path) for path in paths])
+    else:
+        for path in paths:
+            typer.echo(f"{'stale' if check else 'wrote'}: {path}")
+        if not paths:
+            typer.echo("nothing to do: the generated files are up to date")
+    if check and paths:
+        raise typer.Exit(1)

@@ -1,0 +1,98 @@
+"""Lists: the plugins that are installed, the operators that are registered, and which backends have them."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from fnmatch import fnmatchcase
+from typing import Annotated
+
+import typer
+
+from dovetail import _C
+from dovetail_dispatcher import dispatch_table
+from dovetail_kernel import Backend, DispatchKey, PluginError, all_backends, plugin_manager
+
+from .common import AsJson, failures, load_library_of, print_json, print_rows
+
+Pattern = Annotated[str, typer.Argument(help="Which: 'aten::add*'. Without one, all of the loaded libraries.")]
+
+WORDS = {
+    "kernel": "kernel",
+    "default backend kernel": "composite",
+    "math kernel": "composite",
+    "missing": "",
+    "backend fallback": "fallback",
+}
+"""How a rule of the dispatch table is put in the list of coverage."""
+
+
+def plugins(as_json: AsJson = False) -> None:
+    """List the installed plugins and their states."""
+    fields = ("distribution", "version", "group", "name", "state", "kernels")
+    rows = [{field: getattr(record, field) for field in fields} for record in plugin_manager.list_plugins()]
+    if as_json:
+        print_json(rows)
+    else:
+        print_rows(rows, fields)
+
+
+def ops(pattern: Pattern = "*", as_json: AsJson = False) -> None:
+    """List the schemas of operators by name."""
+    with failures():
+        schemas = {name: schema_of(name) for name in matching(pattern)}
+    if as_json:
+        print_json(schemas)
+    else:
+        typer.echo("\n".join(schemas.values()))
+
+
+def coverage(
+    pattern: Pattern = "*",
+    missing: Annotated[bool, typer.Option(help="Only operators that some backend lacks.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """List which backends have which operators, by a kernel of their own or as a composite.
+
+    A backend counts once it is loaded; those that cannot be are left out: dovetail doctor says why.
+    """
+    with failures():
+        names = matching(pattern)
+        keys = {backend.name: backend.key_name for backend in all_backends() if _is_loaded(backend)}
+        rows = []
+        for name in names:
+            table = dispatch_table(name)
+            tags = {device: table[DispatchKey[key]].tag for device, key in keys.items()}
+            if tags.get("meta") == "backend fallback":
+                tags["meta"] = "missing"  # the fallback there says what is missing
+            rows.append({"operator": name, **{device: WORDS.get(tag, tag) for device, tag in tags.items()}})
+    if missing:
+        rows = [row for row in rows if not all(row.values())]
+    if as_json:
+        print_json(rows)
+        return
+    print_rows(rows, ("operator", *keys))
+    for device in keys:
+        typer.echo(f"{device}: {sum(bool(row[device]) for row in rows)} of {len(rows)} operators listed")
+
+
+def matching(pattern: str) -> list[str]:
+    """Return the names of the operators that match `pattern`, loading the library that it names."""
+    load_library_of(pattern)
+    return sorted(name for name in _C._dispatch_get_all_op_names() if fnmatchcase(name, pattern))
+
+
+def schema_of(name: str) -> str:
+    """Return the schema of an operator, or what is missing."""
+    base, _, overload = name.partition(".")
+    try:
+        return str(_C._dispatch_find_schema_or_throw(base, overload)._schema)
+    except RuntimeError:
+        return f"{name}: kernels, but no definition"
+
+
+def _is_loaded(backend: Backend) -> bool:
+    """Load a backend if it is installed; return whether it has arrays."""
+    if backend.name in plugin_manager.device_types():
+        with suppress(PluginError):
+            plugin_manager.load_backend(backend.name)
+    return backend.is_attached
