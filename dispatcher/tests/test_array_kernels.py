@@ -29,7 +29,15 @@ def pointwise(lib: Library) -> Iterator[Any]:
     promote = ("self", "other")
     registry.define_many(
         [
-            ("aa::add(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", "pointwise", "same", promote, (), (), None),
+            (
+                "aa::add(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
+                "pointwise",
+                "same",
+                promote,
+                (),
+                (),
+                None,
+            ),
             *[
                 (f"aa::{text}", "pointwise", "same", promote, (), (), "aa::add")
                 for text in (

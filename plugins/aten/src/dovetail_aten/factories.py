@@ -424,6 +424,11 @@ def check_range(start: Any, end: Any, step: Any) -> None:
     RuntimeError
         In PyTorch's words.
     """
+    for number in (start, end, step):
+        if isinstance(number, complex):
+            raise RuntimeError(
+                f"value cannot be converted to type double without overflow: {number!r}. Give real bounds."
+            )
     if step == 0:
         raise RuntimeError(f"step must be nonzero: the range {start} -> {end} would never end")
     if not all(-_INFINITY < bound < _INFINITY for bound in (start, end)):

@@ -101,6 +101,8 @@ def pow_backward_exponent(k: Any, grad: Any, self: Any, exponent: Any, result: A
         logarithm = math.log(self) if not isinstance(self, complex) and self > 0 else _complex_log(self, exponent)
         return k.mul(grad, k.conj(k.mul(result, logarithm)))
     constant = k.logical_and(k.eq(self, 0), k.ge(k.real(exponent), 0))
+    if "complex" in str(exponent.dtype) and "complex" not in str(self.dtype):
+        self = k.add(self, 0j)
     return k.mul(grad, k.conj(k.where(constant, 0, k.mul(result, k.log(self)))))
 
 
@@ -126,6 +128,13 @@ def angle_backward(k: Any, grad: Any, self: Any) -> Any:
     size = k.abs(self)
     turn = k.mul(self, 1j)
     return k.where(k.eq(size, 0), 0, k.mul(k.div(turn, k.mul(size, size)), grad))
+
+
+def acosh_backward(k: Any, grad: Any, self: Any) -> Any:
+    """Gradient of acosh. The root of ``self² - 1`` has another branch cut than acosh; its factors have the same."""
+    if "complex" not in str(self.dtype):
+        return k.mul(grad, k.rsqrt(k.sub(k.mul(self, self), 1)))
+    return k.mul(grad, k.conj(k.mul(k.rsqrt(k.sub(self, 1)), k.rsqrt(k.add(self, 1)))))
 
 
 def clamp_backward(k: Any, grad: Any, self: Any, min: Any, max: Any) -> Any:

@@ -33,7 +33,7 @@ from dovetail_kernel import (
 )
 from dovetail_kernel import bool as bool_
 from dovetail_kernel.dtype import DTYPES
-from dovetail_kernel.signature import GRAD, ZERO_DIM
+from dovetail_kernel.signature import GRAD, INFERENCE, NORMAL, ZERO_DIM
 
 from . import indexing, printing
 from ._generated import functions as aten
@@ -45,6 +45,8 @@ from .norms import norm
 from .sizes import shape_of
 
 __all__ = ["Tensor"]
+
+_MODES = NORMAL | INFERENCE
 
 
 class Tensor(TensorMethods):
@@ -115,6 +117,7 @@ class Tensor(TensorMethods):
             On assigning a tensor without gradients to one that requires them.
         """
         made = wrap(self.array, self._backend, type(self) if type(self)._class_bits else tensor_class())
+        made._signature = made._signature & ~_MODES | self._signature & _MODES
         made._storage = share_storage(self)
         return made
 
@@ -321,12 +324,13 @@ class Tensor(TensorMethods):
         """
         if self.dtype.is_floating_point or self.dtype.is_complex:
             raise TypeError(
-                "~ (operator.invert) is only implemented on integer and Boolean-type tensors. Compare it first: ~(x > 0)."
+                "~ (operator.invert) is only implemented on integer and Boolean-type tensors. "
+                "Compare it first: ~(x > 0)."
             )
         made: Tensor = aten.bitwise_not(self)
         return made
 
-    def where(self, condition: Tensor, other: Any) -> Tensor:  # type: ignore[override]
+    def where(self, condition: Tensor, other: Any) -> Tensor:
         """Return the tensor where `condition`, elsewhere `other`, a tensor or a number.
 
         The operator has the condition first, so that its function is no method as it is.

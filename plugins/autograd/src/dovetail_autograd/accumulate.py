@@ -142,6 +142,8 @@ class AccumulateGrad(Node):
                         grad = copy_like(grad, self.variable.array)
                     elif base is not None:
                         whole = getrefcount(base) <= UNSHARED_BASE and base.shape == grad.shape
+                        # The base of what as_strided made is of raw bytes.
+                        whole = whole and base.dtype == grad.dtype
                         grad = base if whole and base.strides == strides else copy_like(grad, self.variable.array)
                 if grad.__class__ is not self.array_type:
                     grad = self.arrays.lift(grad)

@@ -288,7 +288,12 @@ def _run_arrays(task: GraphTask, grads: Sequence[Any]) -> None:
         else:
             node = following
         edges = node.next_edges
-        if node.backend is not backend or arrived is None or (captures is not None and node in captures):
+        if (
+            node.backend is not backend
+            or arrived is None
+            or (captures is not None and node in captures)
+            or (arrived.__class__ is list and not any([each is not None for each in arrived]))
+        ):
             on_tensors = True
         else:
             on_tensors = False

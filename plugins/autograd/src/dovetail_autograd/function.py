@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, NoReturn
 
-from dovetail_kernel.signature import GRAD, NO_GRAD, VIEW
+from dovetail_kernel.signature import GRAD, NO_GRAD, NORMAL, VIEW
 from dovetail_kernel.state import set_state, state
 from dovetail_kernel.tensor_base import TensorBase, wrap
 from dovetail_kernel.version import bump_version, share_version
@@ -227,7 +227,8 @@ class _Outputs:
     def wrap_tensor(self, value: TensorBase, output_nr: int, is_dirty: bool) -> TensorBase:
         node = self.node
         is_input = any([value is given for given in self.inputs])
-        skips = any([value is each for each in node.non_differentiable or ()]) or not value._signature & DIFFERENTIABLE
+        is_listed = any([value is each for each in node.non_differentiable or ()])
+        skips = is_listed or not value._signature & DIFFERENTIABLE
         if is_dirty:
             if self.recording and not skips:
                 rebase_history(value, node, output_nr)
@@ -236,8 +237,11 @@ class _Outputs:
             source = value
             value = _alias(source)
             info = view_info(source)
-            if not skips and (self.recording or gradient_edge(source) is None):
-                self.attach(value, output_nr)
+            if is_listed:
+                return value
+            if source._signature & NORMAL and (self.recording or gradient_edge(source) is None):
+                if not skips:
+                    self.attach(value, output_nr)
                 set_view(value, info.base if info is not None else source, CreationMeta.IN_CUSTOM_FUNCTION)
             return value
         if skips or not self.recording:

@@ -156,8 +156,22 @@ def unpack_input(node: Node, name: str, value: Any) -> TensorBase | None:
     counter = value._counter
     if (0 if counter is None else counter.value) != getattr(node, f"_{name}_version"):
         raise_modified(node, name)
+    if not value._signature & GRAD and _had_history(node, name):
+        raise RuntimeError(
+            "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_(). This is not "
+            "supported, please use out-of-place `.detach()` instead."
+        )
     tensor: TensorBase = value
     return tensor
+
+
+def _had_history(node: Node, name: str) -> bool:
+    """Return whether the input `name` of `node` came out of another node."""
+    inputs, edges = node.formula.inputs, node.next_edges
+    if name not in inputs or len(inputs) != len(edges):
+        return False
+    edge = edges[inputs.index(name)]
+    return edge is not None and not edge[0].is_leaf
 
 
 def unpack_result(node: Node, name: str, output_nr: int, value: Any) -> TensorBase | None:

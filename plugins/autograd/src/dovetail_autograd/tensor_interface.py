@@ -10,6 +10,7 @@ from dovetail_kernel.autograd_interface import AutogradInterface
 from dovetail_kernel.signature import GRAD, NORMAL, VIEW
 from dovetail_kernel.state import dispatch_state
 from dovetail_kernel.tensor_base import TensorBase
+from dovetail_kernel.version import share_version
 
 from .accumulate import watch_leaves
 from .autograd_meta import UNSET, gradient_edge, meta_of, requires_grad, retain_on_node
@@ -178,6 +179,8 @@ class TensorInterface(AutogradInterface):
         tensor._grad_fn = None
         tensor.output_nr = 0
         tensor._signature &= ~GRAD
+        # A tensor with a counter is looked at twice when a node that saved it unpacks it.
+        share_version(tensor)
         if tensor._meta is not None:
             tensor._meta.retire_accumulator()
             tensor._meta.hooks = None

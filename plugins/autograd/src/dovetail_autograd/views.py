@@ -115,6 +115,8 @@ def view_grad_fn(tensor: TensorBase) -> Node | None:
         if requires_grad(info.base):
             if info.creation_meta is not CreationMeta.DEFAULT:
                 raise _forbidden_view(tensor, info, "its base or another view of its base has been")
+            # First, since whoever keeps the gradient of the view asks for its node again.
+            info.attr_version = version
             _regenerate(tensor, info.base)
         info.attr_version = version
     node: Node | None = tensor._grad_fn
@@ -305,5 +307,5 @@ class CopySlices(Node):
         return [result if self.next_edges[0] is not None else None, *others]
 
     def release(self) -> None:
-        """Let go of `fn`, which keeps what it saved: a result saved by it leads to it when it is differentiated again."""
+        """Let go of `fn`, which keeps what it saved: a saved result leads to it when that is differentiated again."""
         self.fn = None

@@ -11,6 +11,7 @@ from dovetail_dispatcher.formula import Formula, Saved
 
 from dovetail_aten._generated import functions as k
 from dovetail_aten.formula_functions import (
+    acosh_backward,
     angle_backward,
     as_strided_backward,
     atan2_slope,
@@ -112,7 +113,7 @@ def acos_real(node: Any, k: Any, grad: Any) -> Any:
 
 def acosh_tensors(node: Any, grad: Any) -> Any:
     self = node.unpack_self()
-    return (k.mul(grad, k.conj(k.rsqrt(k.sub(k.mul(self, self), 1)))),)
+    return (acosh_backward(k, grad, self),)
 
 
 def acosh_arrays(node: Any, k: Any, grad: Any) -> Any:
@@ -121,16 +122,7 @@ def acosh_arrays(node: Any, k: Any, grad: Any) -> Any:
     if version is not None and version.value != node._self_version:
         node.unpack_self()
     self = self.array
-    return (k.mul(grad, k.conj(k.rsqrt(k.sub(k.mul(self, self), 1)))),)
-
-
-def acosh_real(node: Any, k: Any, grad: Any) -> Any:
-    self = node._self
-    version = self._counter
-    if version is not None and version.value != node._self_version:
-        node.unpack_self()
-    self = self.array
-    return (k.mul(grad, k.rsqrt(k.sub(k.mul(self, self), 1))),)
+    return (acosh_backward(k, grad, self),)
 
 
 def add_Tensor_tensors(node: Any, grad: Any) -> Any:
@@ -1834,11 +1826,23 @@ def floor_arrays(node: Any, k: Any, grad: Any) -> Any:
 
 
 def floor_divide_tensors(node: Any, grad: Any) -> Any:
-    return
+    self_edge, other_edge = node.next_edges
+    grad_self = grad_other = None
+    if self_edge is not None:
+        raise NotImplementedError("the derivative for 'aten::floor_divide' is not implemented.")
+    if other_edge is not None:
+        raise NotImplementedError("the derivative for 'aten::floor_divide' is not implemented.")
+    return grad_self, grad_other
 
 
 def floor_divide_arrays(node: Any, k: Any, grad: Any) -> Any:
-    return
+    self_edge, other_edge = node.next_edges
+    grad_self = grad_other = None
+    if self_edge is not None:
+        raise NotImplementedError("the derivative for 'aten::floor_divide' is not implemented.")
+    if other_edge is not None:
+        raise NotImplementedError("the derivative for 'aten::floor_divide' is not implemented.")
+    return grad_self, grad_other
 
 
 def floor_divide_Scalar_tensors(node: Any, grad: Any) -> Any:
@@ -5204,7 +5208,6 @@ FORMULAS = (
         ),
         tensors=acosh_tensors,
         arrays=acosh_arrays,
-        real_arrays=acosh_real,
         where='derivatives.yaml:24',
     ),
     Formula(
@@ -6069,7 +6072,7 @@ FORMULAS = (
         inputs=('self',),
         tensors=floor_divide_Scalar_tensors,
         arrays=floor_divide_Scalar_arrays,
-        where='derivatives.yaml:326',
+        where='derivatives.yaml:327',
     ),
     Formula(
         operator='aten::fmod.Scalar',
@@ -6077,7 +6080,7 @@ FORMULAS = (
         inputs=('self',),
         tensors=fmod_Scalar_tensors,
         arrays=fmod_Scalar_arrays,
-        where='derivatives.yaml:330',
+        where='derivatives.yaml:331',
     ),
     Formula(
         operator='aten::fmod.Tensor',
@@ -6089,7 +6092,7 @@ FORMULAS = (
         ),
         tensors=fmod_Tensor_tensors,
         arrays=fmod_Tensor_arrays,
-        where='derivatives.yaml:334',
+        where='derivatives.yaml:335',
     ),
     Formula(
         operator='aten::frac',
@@ -6097,7 +6100,7 @@ FORMULAS = (
         inputs=('self',),
         tensors=frac_tensors,
         arrays=frac_arrays,
-        where='derivatives.yaml:338',
+        where='derivatives.yaml:339',
     ),
     Formula(
         operator='aten::gather',
@@ -6110,7 +6113,7 @@ FORMULAS = (
         ),
         tensors=gather_tensors,
         arrays=gather_arrays,
-        where='derivatives.yaml:342',
+        where='derivatives.yaml:343',
     ),
     Formula(
         operator='aten::ge_.Scalar',
@@ -6118,7 +6121,7 @@ FORMULAS = (
         inputs=('self',),
         tensors=ge__Scalar_tensors,
         arrays=ge__Scalar_arrays,
-        where='derivatives.yaml:346',
+        where='derivatives.yaml:347',
     ),
     Formula(
         operator='aten::ge_.Tensor',
@@ -6126,7 +6129,7 @@ FORMULAS = (
         inputs=('self', 'other'),
         tensors=ge__Tensor_tensors,
         arrays=ge__Tensor_arrays,
-        where='derivatives.yaml:349',
+        where='derivatives.yaml:350',
     ),
     Formula(
         operator='aten::gelu',
@@ -6138,7 +6141,7 @@ FORMULAS = (
         ),
         tensors=gelu_tensors,
         arrays=gelu_arrays,
-        where='derivatives.yaml:353',
+        where='derivatives.yaml:354',
     ),
     Formula(
         operator='aten::gelu_backward',
@@ -6151,7 +6154,7 @@ FORMULAS = (
         ),
         tensors=gelu_backward_tensors,
         arrays=gelu_backward_arrays,
-        where='derivatives.yaml:357',
+        where='derivatives.yaml:358',
     ),
     Formula(
         operator='aten::gt_.Scalar',
@@ -6159,7 +6162,7 @@ FORMULAS = (
         inputs=('self',),
         tensors=gt__Scalar_tensors,
         arrays=gt__Scalar_arrays,
-        where='derivatives.yaml:361',
+        where='derivatives.yaml:362',
     ),
     Formula(
         operator='aten::gt_.Tensor',
@@ -6167,7 +6170,7 @@ FORMULAS = (
         inputs=('self', 'other'),
         tensors=gt__Tensor_tensors,
         arrays=gt__Tensor_arrays,
-        where='derivatives.yaml:364',
+        where='derivatives.yaml:365',
     ),
     Formula(
         operator='aten::hardtanh',
@@ -6180,7 +6183,7 @@ FORMULAS = (
         ),
         tensors=hardtanh_tensors,
         arrays=hardtanh_arrays,
-        where='derivatives.yaml:368',
+        where='derivatives.yaml:369',
     ),
     Formula(
         operator='aten::hardtanh_backward',
@@ -6193,7 +6196,7 @@ FORMULAS = (
         ),
         tensors=hardtanh_backward_tensors,
         arrays=hardtanh_backward_arrays,
-        where='derivatives.yaml:372',
+        where='derivatives.yaml:373',
     ),
     Formula(
         operator='aten::hypot',
@@ -6206,7 +6209,7 @@ FORMULAS = (
         ),
         tensors=hypot_tensors,
         arrays=hypot_arrays,
-        where='derivatives.yaml:376',
+        where='derivatives.yaml:377',
     ),
     Formula(
         operator='aten::index.Tensor',
@@ -6218,7 +6221,7 @@ FORMULAS = (
         ),
         tensors=index_Tensor_tensors,
         arrays=index_Tensor_arrays,
-        where='derivatives.yaml:380',
+        where='derivatives.yaml:381',
     ),
     Formula(
         operator='aten::index_add',
@@ -6232,7 +6235,7 @@ FORMULAS = (
         ),
         tensors=index_add_tensors,
         arrays=index_add_arrays,
-        where='derivatives.yaml:384',
+        where='derivatives.yaml:385',
     ),
     Formula(
         operator='aten::index_put',
@@ -6244,7 +6247,7 @@ FORMULAS = (
         ),
         tensors=index_put_tensors,
         arrays=index_put_arrays,
-        where='derivatives.yaml:388',
+        where='derivatives.yaml:389',
     ),
     Formula(
         operator='aten::index_select',
@@ -6257,21 +6260,21 @@ FORMULAS = (
         ),
         tensors=index_select_tensors,
         arrays=index_select_arrays,
-        where='derivatives.yaml:392',
+        where='derivatives.yaml:393',
     ),
     Formula(
         operator='aten::isinf',
         name='IsinfBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:396',
+        where='derivatives.yaml:397',
     ),
     Formula(
         operator='aten::isnan',
         name='IsnanBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:399',
+        where='derivatives.yaml:400',
     ),
     Formula(
         operator='aten::le_.Scalar',
@@ -6279,7 +6282,7 @@ FORMULAS = (
         inputs=('self',),
         tensors=le__Scalar_tensors,
         arrays=le__Scalar_arrays,
-        where='derivatives.yaml:402',
+        where='derivatives.yaml:403',
     ),
     Formula(
         operator='aten::le_.Tensor',
@@ -6287,7 +6290,7 @@ FORMULAS = (
         inputs=('self', 'other'),
         tensors=le__Tensor_tensors,
         arrays=le__Tensor_arrays,
-        where='derivatives.yaml:405',
+        where='derivatives.yaml:406',
     ),
     Formula(
         operator='aten::leaky_relu',
@@ -6299,7 +6302,7 @@ FORMULAS = (
         ),
         tensors=leaky_relu_tensors,
         arrays=leaky_relu_arrays,
-        where='derivatives.yaml:409',
+        where='derivatives.yaml:410',
     ),
     Formula(
         operator='aten::leaky_relu_backward',
@@ -6311,7 +6314,7 @@ FORMULAS = (
         ),
         tensors=leaky_relu_backward_tensors,
         arrays=leaky_relu_backward_arrays,
-        where='derivatives.yaml:413',
+        where='derivatives.yaml:414',
     ),
     Formula(
         operator='aten::lerp.Scalar',
@@ -6323,7 +6326,7 @@ FORMULAS = (
         tensors=lerp_Scalar_tensors,
         arrays=lerp_Scalar_arrays,
         real_arrays=lerp_Scalar_real,
-        where='derivatives.yaml:417',
+        where='derivatives.yaml:418',
     ),
     Formula(
         operator='aten::lerp.Tensor',
@@ -6337,7 +6340,7 @@ FORMULAS = (
         tensors=lerp_Tensor_tensors,
         arrays=lerp_Tensor_arrays,
         real_arrays=lerp_Tensor_real,
-        where='derivatives.yaml:421',
+        where='derivatives.yaml:422',
     ),
     Formula(
         operator='aten::linalg_vector_norm',
@@ -6352,7 +6355,7 @@ FORMULAS = (
         ),
         tensors=linalg_vector_norm_tensors,
         arrays=linalg_vector_norm_arrays,
-        where='derivatives.yaml:426',
+        where='derivatives.yaml:427',
     ),
     Formula(
         operator='aten::log',
@@ -6364,7 +6367,7 @@ FORMULAS = (
         tensors=log_tensors,
         arrays=log_arrays,
         real_arrays=log_real,
-        where='derivatives.yaml:429',
+        where='derivatives.yaml:430',
     ),
     Formula(
         operator='aten::log10',
@@ -6376,7 +6379,7 @@ FORMULAS = (
         tensors=log10_tensors,
         arrays=log10_arrays,
         real_arrays=log10_real,
-        where='derivatives.yaml:433',
+        where='derivatives.yaml:434',
     ),
     Formula(
         operator='aten::log1p',
@@ -6388,7 +6391,7 @@ FORMULAS = (
         tensors=log1p_tensors,
         arrays=log1p_arrays,
         real_arrays=log1p_real,
-        where='derivatives.yaml:437',
+        where='derivatives.yaml:438',
     ),
     Formula(
         operator='aten::log2',
@@ -6400,7 +6403,7 @@ FORMULAS = (
         tensors=log2_tensors,
         arrays=log2_arrays,
         real_arrays=log2_real,
-        where='derivatives.yaml:441',
+        where='derivatives.yaml:442',
     ),
     Formula(
         operator='aten::logaddexp',
@@ -6413,35 +6416,35 @@ FORMULAS = (
         tensors=logaddexp_tensors,
         arrays=logaddexp_arrays,
         real_arrays=logaddexp_real,
-        where='derivatives.yaml:445',
+        where='derivatives.yaml:446',
     ),
     Formula(
         operator='aten::logical_and',
         name='LogicalAndBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:449',
+        where='derivatives.yaml:450',
     ),
     Formula(
         operator='aten::logical_or',
         name='LogicalOrBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:452',
+        where='derivatives.yaml:453',
     ),
     Formula(
         operator='aten::logical_xor',
         name='LogicalXorBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:455',
+        where='derivatives.yaml:456',
     ),
     Formula(
         operator='aten::logical_not',
         name='LogicalNotBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:458',
+        where='derivatives.yaml:459',
     ),
     Formula(
         operator='aten::log_sigmoid_forward',
@@ -6454,7 +6457,7 @@ FORMULAS = (
         tensors=log_sigmoid_forward_tensors,
         arrays=log_sigmoid_forward_arrays,
         output_differentiability=(True, False),
-        where='derivatives.yaml:461',
+        where='derivatives.yaml:462',
     ),
     Formula(
         operator='aten::log_sigmoid_backward',
@@ -6467,7 +6470,7 @@ FORMULAS = (
         ),
         tensors=log_sigmoid_backward_tensors,
         arrays=log_sigmoid_backward_arrays,
-        where='derivatives.yaml:465',
+        where='derivatives.yaml:466',
     ),
     Formula(
         operator='aten::_log_softmax',
@@ -6479,7 +6482,7 @@ FORMULAS = (
         ),
         tensors=log_softmax_tensors,
         arrays=log_softmax_arrays,
-        where='derivatives.yaml:469',
+        where='derivatives.yaml:470',
     ),
     Formula(
         operator='aten::_log_softmax_backward_data',
@@ -6492,7 +6495,7 @@ FORMULAS = (
         ),
         tensors=log_softmax_backward_data_tensors,
         arrays=log_softmax_backward_data_arrays,
-        where='derivatives.yaml:472',
+        where='derivatives.yaml:473',
     ),
     Formula(
         operator='aten::logsumexp',
@@ -6506,7 +6509,7 @@ FORMULAS = (
         ),
         tensors=logsumexp_tensors,
         arrays=logsumexp_arrays,
-        where='derivatives.yaml:476',
+        where='derivatives.yaml:477',
     ),
     Formula(
         operator='aten::lt_.Scalar',
@@ -6514,7 +6517,7 @@ FORMULAS = (
         inputs=('self',),
         tensors=lt__Scalar_tensors,
         arrays=lt__Scalar_arrays,
-        where='derivatives.yaml:479',
+        where='derivatives.yaml:480',
     ),
     Formula(
         operator='aten::lt_.Tensor',
@@ -6522,7 +6525,7 @@ FORMULAS = (
         inputs=('self', 'other'),
         tensors=lt__Tensor_tensors,
         arrays=lt__Tensor_arrays,
-        where='derivatives.yaml:482',
+        where='derivatives.yaml:483',
     ),
     Formula(
         operator='aten::masked_fill.Scalar',
@@ -6533,7 +6536,7 @@ FORMULAS = (
         ),
         tensors=masked_fill_Scalar_tensors,
         arrays=masked_fill_Scalar_arrays,
-        where='derivatives.yaml:486',
+        where='derivatives.yaml:487',
     ),
     Formula(
         operator='aten::masked_fill.Tensor',
@@ -6544,7 +6547,7 @@ FORMULAS = (
         ),
         tensors=masked_fill_Tensor_tensors,
         arrays=masked_fill_Tensor_arrays,
-        where='derivatives.yaml:490',
+        where='derivatives.yaml:491',
     ),
     Formula(
         operator='aten::masked_select',
@@ -6556,7 +6559,7 @@ FORMULAS = (
         ),
         tensors=masked_select_tensors,
         arrays=masked_select_arrays,
-        where='derivatives.yaml:494',
+        where='derivatives.yaml:495',
     ),
     Formula(
         operator='aten::max.dim',
@@ -6571,7 +6574,7 @@ FORMULAS = (
         tensors=max_dim_tensors,
         arrays=max_dim_arrays,
         output_differentiability=(True, False),
-        where='derivatives.yaml:498',
+        where='derivatives.yaml:499',
     ),
     Formula(
         operator='aten::max',
@@ -6583,7 +6586,7 @@ FORMULAS = (
         ),
         tensors=max_tensors,
         arrays=max_arrays,
-        where='derivatives.yaml:501',
+        where='derivatives.yaml:502',
     ),
     Formula(
         operator='aten::maximum',
@@ -6595,7 +6598,7 @@ FORMULAS = (
         ),
         tensors=maximum_tensors,
         arrays=maximum_arrays,
-        where='derivatives.yaml:504',
+        where='derivatives.yaml:505',
     ),
     Formula(
         operator='aten::mean',
@@ -6607,7 +6610,7 @@ FORMULAS = (
         ),
         tensors=mean_tensors,
         arrays=mean_arrays,
-        where='derivatives.yaml:508',
+        where='derivatives.yaml:509',
     ),
     Formula(
         operator='aten::mean.dim',
@@ -6620,7 +6623,7 @@ FORMULAS = (
         ),
         tensors=mean_dim_tensors,
         arrays=mean_dim_arrays,
-        where='derivatives.yaml:512',
+        where='derivatives.yaml:513',
     ),
     Formula(
         operator='aten::min.dim',
@@ -6635,7 +6638,7 @@ FORMULAS = (
         tensors=min_dim_tensors,
         arrays=min_dim_arrays,
         output_differentiability=(True, False),
-        where='derivatives.yaml:516',
+        where='derivatives.yaml:517',
     ),
     Formula(
         operator='aten::min',
@@ -6647,7 +6650,7 @@ FORMULAS = (
         ),
         tensors=min_tensors,
         arrays=min_arrays,
-        where='derivatives.yaml:519',
+        where='derivatives.yaml:520',
     ),
     Formula(
         operator='aten::minimum',
@@ -6659,7 +6662,7 @@ FORMULAS = (
         ),
         tensors=minimum_tensors,
         arrays=minimum_arrays,
-        where='derivatives.yaml:522',
+        where='derivatives.yaml:523',
     ),
     Formula(
         operator='aten::mm',
@@ -6673,7 +6676,7 @@ FORMULAS = (
         tensors=mm_tensors,
         arrays=mm_arrays,
         real_arrays=mm_real,
-        where='derivatives.yaml:526',
+        where='derivatives.yaml:527',
     ),
     Formula(
         operator='aten::mse_loss',
@@ -6686,7 +6689,7 @@ FORMULAS = (
         ),
         tensors=mse_loss_tensors,
         arrays=mse_loss_arrays,
-        where='derivatives.yaml:531',
+        where='derivatives.yaml:532',
     ),
     Formula(
         operator='aten::mse_loss_backward',
@@ -6700,7 +6703,7 @@ FORMULAS = (
         ),
         tensors=mse_loss_backward_tensors,
         arrays=mse_loss_backward_arrays,
-        where='derivatives.yaml:535',
+        where='derivatives.yaml:536',
     ),
     Formula(
         operator='aten::mul.Tensor',
@@ -6713,7 +6716,7 @@ FORMULAS = (
         tensors=mul_Tensor_tensors,
         arrays=mul_Tensor_arrays,
         real_arrays=mul_Tensor_real,
-        where='derivatives.yaml:540',
+        where='derivatives.yaml:541',
     ),
     Formula(
         operator='aten::mul.Scalar',
@@ -6725,14 +6728,14 @@ FORMULAS = (
         tensors=mul_Scalar_tensors,
         arrays=mul_Scalar_arrays,
         real_arrays=mul_Scalar_real,
-        where='derivatives.yaml:545',
+        where='derivatives.yaml:546',
     ),
     Formula(
         operator='aten::multinomial',
         name='MultinomialBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:549',
+        where='derivatives.yaml:550',
     ),
     Formula(
         operator='aten::mv',
@@ -6745,7 +6748,7 @@ FORMULAS = (
         tensors=mv_tensors,
         arrays=mv_arrays,
         real_arrays=mv_real,
-        where='derivatives.yaml:552',
+        where='derivatives.yaml:553',
     ),
     Formula(
         operator='aten::nan_to_num',
@@ -6756,7 +6759,7 @@ FORMULAS = (
         ),
         tensors=nan_to_num_tensors,
         arrays=nan_to_num_arrays,
-        where='derivatives.yaml:556',
+        where='derivatives.yaml:557',
     ),
     Formula(
         operator='aten::native_dropout',
@@ -6770,7 +6773,7 @@ FORMULAS = (
         tensors=native_dropout_tensors,
         arrays=native_dropout_arrays,
         output_differentiability=(True, False),
-        where='derivatives.yaml:559',
+        where='derivatives.yaml:560',
     ),
     Formula(
         operator='aten::native_dropout_backward',
@@ -6782,7 +6785,7 @@ FORMULAS = (
         ),
         tensors=native_dropout_backward_tensors,
         arrays=native_dropout_backward_arrays,
-        where='derivatives.yaml:563',
+        where='derivatives.yaml:564',
     ),
     Formula(
         operator='aten::native_layer_norm',
@@ -6799,7 +6802,7 @@ FORMULAS = (
         tensors=native_layer_norm_tensors,
         arrays=native_layer_norm_arrays,
         output_differentiability=(True, False, False),
-        where='derivatives.yaml:567',
+        where='derivatives.yaml:568',
     ),
     Formula(
         operator='aten::native_layer_norm_backward',
@@ -6815,7 +6818,7 @@ FORMULAS = (
         ),
         tensors=native_layer_norm_backward_tensors,
         arrays=native_layer_norm_backward_arrays,
-        where='derivatives.yaml:571',
+        where='derivatives.yaml:572',
     ),
     Formula(
         operator='aten::ne_.Scalar',
@@ -6823,7 +6826,7 @@ FORMULAS = (
         inputs=('self',),
         tensors=ne__Scalar_tensors,
         arrays=ne__Scalar_arrays,
-        where='derivatives.yaml:574',
+        where='derivatives.yaml:575',
     ),
     Formula(
         operator='aten::ne_.Tensor',
@@ -6831,7 +6834,7 @@ FORMULAS = (
         inputs=('self', 'other'),
         tensors=ne__Tensor_tensors,
         arrays=ne__Tensor_arrays,
-        where='derivatives.yaml:577',
+        where='derivatives.yaml:578',
     ),
     Formula(
         operator='aten::neg',
@@ -6839,7 +6842,7 @@ FORMULAS = (
         inputs=('self',),
         tensors=neg_tensors,
         arrays=neg_arrays,
-        where='derivatives.yaml:581',
+        where='derivatives.yaml:582',
     ),
     Formula(
         operator='aten::nll_loss_forward',
@@ -6856,7 +6859,7 @@ FORMULAS = (
         tensors=nll_loss_forward_tensors,
         arrays=nll_loss_forward_arrays,
         output_differentiability=(True, False),
-        where='derivatives.yaml:585',
+        where='derivatives.yaml:586',
     ),
     Formula(
         operator='aten::nll_loss_backward',
@@ -6870,14 +6873,14 @@ FORMULAS = (
         ),
         tensors=nll_loss_backward_tensors,
         arrays=nll_loss_backward_arrays,
-        where='derivatives.yaml:589',
+        where='derivatives.yaml:590',
     ),
     Formula(
         operator='aten::nonzero',
         name='NonzeroBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:593',
+        where='derivatives.yaml:594',
     ),
     Formula(
         operator='aten::norm.Scalar',
@@ -6890,7 +6893,7 @@ FORMULAS = (
         ),
         tensors=norm_Scalar_tensors,
         arrays=norm_Scalar_arrays,
-        where='derivatives.yaml:596',
+        where='derivatives.yaml:597',
     ),
     Formula(
         operator='aten::norm.ScalarOpt_dim',
@@ -6905,7 +6908,7 @@ FORMULAS = (
         ),
         tensors=norm_ScalarOpt_dim_tensors,
         arrays=norm_ScalarOpt_dim_arrays,
-        where='derivatives.yaml:599',
+        where='derivatives.yaml:600',
     ),
     Formula(
         operator='aten::normal_',
@@ -6913,7 +6916,7 @@ FORMULAS = (
         inputs=('self',),
         tensors=normal__tensors,
         arrays=normal__arrays,
-        where='derivatives.yaml:602',
+        where='derivatives.yaml:603',
     ),
     Formula(
         operator='aten::permute',
@@ -6924,7 +6927,7 @@ FORMULAS = (
         ),
         tensors=permute_tensors,
         arrays=permute_arrays,
-        where='derivatives.yaml:605',
+        where='derivatives.yaml:606',
     ),
     Formula(
         operator='aten::pow.Tensor_Scalar',
@@ -6936,7 +6939,7 @@ FORMULAS = (
         ),
         tensors=pow_Tensor_Scalar_tensors,
         arrays=pow_Tensor_Scalar_arrays,
-        where='derivatives.yaml:609',
+        where='derivatives.yaml:610',
     ),
     Formula(
         operator='aten::pow.Tensor_Tensor',
@@ -6949,7 +6952,7 @@ FORMULAS = (
         ),
         tensors=pow_Tensor_Tensor_tensors,
         arrays=pow_Tensor_Tensor_arrays,
-        where='derivatives.yaml:613',
+        where='derivatives.yaml:614',
     ),
     Formula(
         operator='aten::pow.Scalar',
@@ -6962,7 +6965,7 @@ FORMULAS = (
         ),
         tensors=pow_Scalar_tensors,
         arrays=pow_Scalar_arrays,
-        where='derivatives.yaml:617',
+        where='derivatives.yaml:618',
     ),
     Formula(
         operator='aten::_prelu_kernel',
@@ -6974,7 +6977,7 @@ FORMULAS = (
         ),
         tensors=prelu_kernel_tensors,
         arrays=prelu_kernel_arrays,
-        where='derivatives.yaml:621',
+        where='derivatives.yaml:622',
     ),
     Formula(
         operator='aten::_prelu_kernel_backward',
@@ -6987,7 +6990,7 @@ FORMULAS = (
         ),
         tensors=prelu_kernel_backward_tensors,
         arrays=prelu_kernel_backward_arrays,
-        where='derivatives.yaml:624',
+        where='derivatives.yaml:625',
     ),
     Formula(
         operator='aten::prod',
@@ -6999,7 +7002,7 @@ FORMULAS = (
         ),
         tensors=prod_tensors,
         arrays=prod_arrays,
-        where='derivatives.yaml:627',
+        where='derivatives.yaml:628',
     ),
     Formula(
         operator='aten::prod.dim_int',
@@ -7013,7 +7016,7 @@ FORMULAS = (
         ),
         tensors=prod_dim_int_tensors,
         arrays=prod_dim_int_arrays,
-        where='derivatives.yaml:630',
+        where='derivatives.yaml:631',
     ),
     Formula(
         operator='aten::reciprocal',
@@ -7025,7 +7028,7 @@ FORMULAS = (
         tensors=reciprocal_tensors,
         arrays=reciprocal_arrays,
         real_arrays=reciprocal_real,
-        where='derivatives.yaml:633',
+        where='derivatives.yaml:634',
     ),
     Formula(
         operator='aten::relu',
@@ -7036,7 +7039,7 @@ FORMULAS = (
         ),
         tensors=relu_tensors,
         arrays=relu_arrays,
-        where='derivatives.yaml:637',
+        where='derivatives.yaml:638',
     ),
     Formula(
         operator='aten::remainder.Scalar',
@@ -7044,7 +7047,7 @@ FORMULAS = (
         inputs=('self',),
         tensors=remainder_Scalar_tensors,
         arrays=remainder_Scalar_arrays,
-        where='derivatives.yaml:641',
+        where='derivatives.yaml:642',
     ),
     Formula(
         operator='aten::remainder.Tensor',
@@ -7056,7 +7059,7 @@ FORMULAS = (
         ),
         tensors=remainder_Tensor_tensors,
         arrays=remainder_Tensor_arrays,
-        where='derivatives.yaml:645',
+        where='derivatives.yaml:646',
     ),
     Formula(
         operator='aten::repeat',
@@ -7068,7 +7071,7 @@ FORMULAS = (
         ),
         tensors=repeat_tensors,
         arrays=repeat_arrays,
-        where='derivatives.yaml:649',
+        where='derivatives.yaml:650',
     ),
     Formula(
         operator='aten::roll',
@@ -7080,7 +7083,7 @@ FORMULAS = (
         ),
         tensors=roll_tensors,
         arrays=roll_arrays,
-        where='derivatives.yaml:653',
+        where='derivatives.yaml:654',
     ),
     Formula(
         operator='aten::round',
@@ -7088,7 +7091,7 @@ FORMULAS = (
         inputs=('self',),
         tensors=round_tensors,
         arrays=round_arrays,
-        where='derivatives.yaml:657',
+        where='derivatives.yaml:658',
     ),
     Formula(
         operator='aten::rsqrt',
@@ -7100,7 +7103,7 @@ FORMULAS = (
         tensors=rsqrt_tensors,
         arrays=rsqrt_arrays,
         real_arrays=rsqrt_real,
-        where='derivatives.yaml:661',
+        where='derivatives.yaml:662',
     ),
     Formula(
         operator='aten::rsub.Tensor',
@@ -7112,7 +7115,7 @@ FORMULAS = (
         tensors=rsub_Tensor_tensors,
         arrays=rsub_Tensor_arrays,
         real_arrays=rsub_Tensor_real,
-        where='derivatives.yaml:665',
+        where='derivatives.yaml:666',
     ),
     Formula(
         operator='aten::rsub.Scalar',
@@ -7124,7 +7127,7 @@ FORMULAS = (
         tensors=rsub_Scalar_tensors,
         arrays=rsub_Scalar_arrays,
         real_arrays=rsub_Scalar_real,
-        where='derivatives.yaml:669',
+        where='derivatives.yaml:670',
     ),
     Formula(
         operator='aten::scatter.src',
@@ -7136,7 +7139,7 @@ FORMULAS = (
         ),
         tensors=scatter_src_tensors,
         arrays=scatter_src_arrays,
-        where='derivatives.yaml:673',
+        where='derivatives.yaml:674',
     ),
     Formula(
         operator='aten::scatter.value',
@@ -7148,7 +7151,7 @@ FORMULAS = (
         ),
         tensors=scatter_value_tensors,
         arrays=scatter_value_arrays,
-        where='derivatives.yaml:678',
+        where='derivatives.yaml:679',
     ),
     Formula(
         operator='aten::scatter_add',
@@ -7160,7 +7163,7 @@ FORMULAS = (
         ),
         tensors=scatter_add_tensors,
         arrays=scatter_add_arrays,
-        where='derivatives.yaml:682',
+        where='derivatives.yaml:683',
     ),
     Formula(
         operator='aten::select.int',
@@ -7173,7 +7176,7 @@ FORMULAS = (
         ),
         tensors=select_int_tensors,
         arrays=select_int_arrays,
-        where='derivatives.yaml:687',
+        where='derivatives.yaml:688',
     ),
     Formula(
         operator='aten::select_backward',
@@ -7185,7 +7188,7 @@ FORMULAS = (
         ),
         tensors=select_backward_tensors,
         arrays=select_backward_arrays,
-        where='derivatives.yaml:691',
+        where='derivatives.yaml:692',
     ),
     Formula(
         operator='aten::sgn',
@@ -7197,7 +7200,7 @@ FORMULAS = (
         ),
         tensors=sgn_tensors,
         arrays=sgn_arrays,
-        where='derivatives.yaml:695',
+        where='derivatives.yaml:696',
     ),
     Formula(
         operator='aten::sigmoid',
@@ -7208,7 +7211,7 @@ FORMULAS = (
         ),
         tensors=sigmoid_tensors,
         arrays=sigmoid_arrays,
-        where='derivatives.yaml:698',
+        where='derivatives.yaml:699',
     ),
     Formula(
         operator='aten::sigmoid_backward',
@@ -7221,7 +7224,7 @@ FORMULAS = (
         tensors=sigmoid_backward_tensors,
         arrays=sigmoid_backward_arrays,
         real_arrays=sigmoid_backward_real,
-        where='derivatives.yaml:702',
+        where='derivatives.yaml:703',
     ),
     Formula(
         operator='aten::sign',
@@ -7229,7 +7232,7 @@ FORMULAS = (
         inputs=('self',),
         tensors=sign_tensors,
         arrays=sign_arrays,
-        where='derivatives.yaml:706',
+        where='derivatives.yaml:707',
     ),
     Formula(
         operator='aten::silu',
@@ -7240,7 +7243,7 @@ FORMULAS = (
         ),
         tensors=silu_tensors,
         arrays=silu_arrays,
-        where='derivatives.yaml:710',
+        where='derivatives.yaml:711',
     ),
     Formula(
         operator='aten::silu_backward',
@@ -7252,7 +7255,7 @@ FORMULAS = (
         ),
         tensors=silu_backward_tensors,
         arrays=silu_backward_arrays,
-        where='derivatives.yaml:714',
+        where='derivatives.yaml:715',
     ),
     Formula(
         operator='aten::sin',
@@ -7264,7 +7267,7 @@ FORMULAS = (
         tensors=sin_tensors,
         arrays=sin_arrays,
         real_arrays=sin_real,
-        where='derivatives.yaml:718',
+        where='derivatives.yaml:719',
     ),
     Formula(
         operator='aten::sinh',
@@ -7276,7 +7279,7 @@ FORMULAS = (
         tensors=sinh_tensors,
         arrays=sinh_arrays,
         real_arrays=sinh_real,
-        where='derivatives.yaml:722',
+        where='derivatives.yaml:723',
     ),
     Formula(
         operator='aten::slice.Tensor',
@@ -7291,7 +7294,7 @@ FORMULAS = (
         ),
         tensors=slice_Tensor_tensors,
         arrays=slice_Tensor_arrays,
-        where='derivatives.yaml:726',
+        where='derivatives.yaml:727',
     ),
     Formula(
         operator='aten::slice_backward',
@@ -7305,7 +7308,7 @@ FORMULAS = (
         ),
         tensors=slice_backward_tensors,
         arrays=slice_backward_arrays,
-        where='derivatives.yaml:730',
+        where='derivatives.yaml:731',
     ),
     Formula(
         operator='aten::smooth_l1_loss',
@@ -7319,7 +7322,7 @@ FORMULAS = (
         ),
         tensors=smooth_l1_loss_tensors,
         arrays=smooth_l1_loss_arrays,
-        where='derivatives.yaml:734',
+        where='derivatives.yaml:735',
     ),
     Formula(
         operator='aten::smooth_l1_loss_backward',
@@ -7334,7 +7337,7 @@ FORMULAS = (
         ),
         tensors=smooth_l1_loss_backward_tensors,
         arrays=smooth_l1_loss_backward_arrays,
-        where='derivatives.yaml:738',
+        where='derivatives.yaml:739',
     ),
     Formula(
         operator='aten::_softmax',
@@ -7346,7 +7349,7 @@ FORMULAS = (
         ),
         tensors=softmax_tensors,
         arrays=softmax_arrays,
-        where='derivatives.yaml:743',
+        where='derivatives.yaml:744',
     ),
     Formula(
         operator='aten::_softmax_backward_data',
@@ -7359,7 +7362,7 @@ FORMULAS = (
         ),
         tensors=softmax_backward_data_tensors,
         arrays=softmax_backward_data_arrays,
-        where='derivatives.yaml:746',
+        where='derivatives.yaml:747',
     ),
     Formula(
         operator='aten::softplus',
@@ -7372,7 +7375,7 @@ FORMULAS = (
         ),
         tensors=softplus_tensors,
         arrays=softplus_arrays,
-        where='derivatives.yaml:750',
+        where='derivatives.yaml:751',
     ),
     Formula(
         operator='aten::softplus_backward',
@@ -7386,7 +7389,7 @@ FORMULAS = (
         ),
         tensors=softplus_backward_tensors,
         arrays=softplus_backward_arrays,
-        where='derivatives.yaml:754',
+        where='derivatives.yaml:755',
     ),
     Formula(
         operator='aten::sort',
@@ -7400,7 +7403,7 @@ FORMULAS = (
         tensors=sort_tensors,
         arrays=sort_arrays,
         output_differentiability=(True, False),
-        where='derivatives.yaml:758',
+        where='derivatives.yaml:759',
     ),
     Formula(
         operator='aten::split.Tensor',
@@ -7413,7 +7416,7 @@ FORMULAS = (
         ),
         tensors=split_Tensor_tensors,
         arrays=split_Tensor_arrays,
-        where='derivatives.yaml:761',
+        where='derivatives.yaml:762',
     ),
     Formula(
         operator='aten::split_with_sizes',
@@ -7426,7 +7429,7 @@ FORMULAS = (
         ),
         tensors=split_with_sizes_tensors,
         arrays=split_with_sizes_arrays,
-        where='derivatives.yaml:765',
+        where='derivatives.yaml:766',
     ),
     Formula(
         operator='aten::sqrt',
@@ -7438,7 +7441,7 @@ FORMULAS = (
         tensors=sqrt_tensors,
         arrays=sqrt_arrays,
         real_arrays=sqrt_real,
-        where='derivatives.yaml:769',
+        where='derivatives.yaml:770',
     ),
     Formula(
         operator='aten::squeeze',
@@ -7449,7 +7452,7 @@ FORMULAS = (
         ),
         tensors=squeeze_tensors,
         arrays=squeeze_arrays,
-        where='derivatives.yaml:773',
+        where='derivatives.yaml:774',
     ),
     Formula(
         operator='aten::squeeze.dim',
@@ -7460,7 +7463,7 @@ FORMULAS = (
         ),
         tensors=squeeze_dim_tensors,
         arrays=squeeze_dim_arrays,
-        where='derivatives.yaml:777',
+        where='derivatives.yaml:778',
     ),
     Formula(
         operator='aten::squeeze.dims',
@@ -7471,7 +7474,7 @@ FORMULAS = (
         ),
         tensors=squeeze_dims_tensors,
         arrays=squeeze_dims_arrays,
-        where='derivatives.yaml:781',
+        where='derivatives.yaml:782',
     ),
     Formula(
         operator='aten::stack',
@@ -7482,7 +7485,7 @@ FORMULAS = (
         ),
         tensors=stack_tensors,
         arrays=stack_arrays,
-        where='derivatives.yaml:785',
+        where='derivatives.yaml:786',
     ),
     Formula(
         operator='aten::std.correction',
@@ -7497,7 +7500,7 @@ FORMULAS = (
         ),
         tensors=std_correction_tensors,
         arrays=std_correction_arrays,
-        where='derivatives.yaml:788',
+        where='derivatives.yaml:789',
     ),
     Formula(
         operator='aten::sub.Tensor',
@@ -7509,7 +7512,7 @@ FORMULAS = (
         tensors=sub_Tensor_tensors,
         arrays=sub_Tensor_arrays,
         real_arrays=sub_Tensor_real,
-        where='derivatives.yaml:791',
+        where='derivatives.yaml:792',
     ),
     Formula(
         operator='aten::sub.Scalar',
@@ -7517,7 +7520,7 @@ FORMULAS = (
         inputs=('self',),
         tensors=sub_Scalar_tensors,
         arrays=sub_Scalar_arrays,
-        where='derivatives.yaml:796',
+        where='derivatives.yaml:797',
     ),
     Formula(
         operator='aten::sum',
@@ -7528,7 +7531,7 @@ FORMULAS = (
         ),
         tensors=sum_tensors,
         arrays=sum_arrays,
-        where='derivatives.yaml:800',
+        where='derivatives.yaml:801',
     ),
     Formula(
         operator='aten::sum.dim_IntList',
@@ -7541,7 +7544,7 @@ FORMULAS = (
         ),
         tensors=sum_dim_IntList_tensors,
         arrays=sum_dim_IntList_arrays,
-        where='derivatives.yaml:804',
+        where='derivatives.yaml:805',
     ),
     Formula(
         operator='aten::t',
@@ -7549,7 +7552,7 @@ FORMULAS = (
         inputs=('self',),
         tensors=t_tensors,
         arrays=t_arrays,
-        where='derivatives.yaml:808',
+        where='derivatives.yaml:809',
     ),
     Formula(
         operator='aten::take',
@@ -7561,7 +7564,7 @@ FORMULAS = (
         ),
         tensors=take_tensors,
         arrays=take_arrays,
-        where='derivatives.yaml:812',
+        where='derivatives.yaml:813',
     ),
     Formula(
         operator='aten::tan',
@@ -7573,7 +7576,7 @@ FORMULAS = (
         tensors=tan_tensors,
         arrays=tan_arrays,
         real_arrays=tan_real,
-        where='derivatives.yaml:816',
+        where='derivatives.yaml:817',
     ),
     Formula(
         operator='aten::tanh',
@@ -7584,7 +7587,7 @@ FORMULAS = (
         ),
         tensors=tanh_tensors,
         arrays=tanh_arrays,
-        where='derivatives.yaml:820',
+        where='derivatives.yaml:821',
     ),
     Formula(
         operator='aten::tanh_backward',
@@ -7597,7 +7600,7 @@ FORMULAS = (
         tensors=tanh_backward_tensors,
         arrays=tanh_backward_arrays,
         real_arrays=tanh_backward_real,
-        where='derivatives.yaml:824',
+        where='derivatives.yaml:825',
     ),
     Formula(
         operator='aten::threshold',
@@ -7609,7 +7612,7 @@ FORMULAS = (
         ),
         tensors=threshold_tensors,
         arrays=threshold_arrays,
-        where='derivatives.yaml:828',
+        where='derivatives.yaml:829',
     ),
     Formula(
         operator='aten::threshold_backward',
@@ -7621,7 +7624,7 @@ FORMULAS = (
         ),
         tensors=threshold_backward_tensors,
         arrays=threshold_backward_arrays,
-        where='derivatives.yaml:832',
+        where='derivatives.yaml:833',
     ),
     Formula(
         operator='aten::_to_copy',
@@ -7632,7 +7635,7 @@ FORMULAS = (
             Saved('self_scalar_type', 'value', expression='self.dtype'),
         ),
         tensors=to_copy_tensors,
-        where='derivatives.yaml:836',
+        where='derivatives.yaml:837',
     ),
     Formula(
         operator='aten::topk',
@@ -7646,7 +7649,7 @@ FORMULAS = (
         tensors=topk_tensors,
         arrays=topk_arrays,
         output_differentiability=(True, False),
-        where='derivatives.yaml:840',
+        where='derivatives.yaml:841',
     ),
     Formula(
         operator='aten::transpose.int',
@@ -7658,7 +7661,7 @@ FORMULAS = (
         ),
         tensors=transpose_int_tensors,
         arrays=transpose_int_arrays,
-        where='derivatives.yaml:843',
+        where='derivatives.yaml:844',
     ),
     Formula(
         operator='aten::tril',
@@ -7669,7 +7672,7 @@ FORMULAS = (
         ),
         tensors=tril_tensors,
         arrays=tril_arrays,
-        where='derivatives.yaml:847',
+        where='derivatives.yaml:848',
     ),
     Formula(
         operator='aten::triu',
@@ -7680,7 +7683,7 @@ FORMULAS = (
         ),
         tensors=triu_tensors,
         arrays=triu_arrays,
-        where='derivatives.yaml:851',
+        where='derivatives.yaml:852',
     ),
     Formula(
         operator='aten::trunc',
@@ -7688,7 +7691,7 @@ FORMULAS = (
         inputs=('self',),
         tensors=trunc_tensors,
         arrays=trunc_arrays,
-        where='derivatives.yaml:855',
+        where='derivatives.yaml:856',
     ),
     Formula(
         operator='aten::unbind.int',
@@ -7700,7 +7703,7 @@ FORMULAS = (
         ),
         tensors=unbind_int_tensors,
         arrays=unbind_int_arrays,
-        where='derivatives.yaml:859',
+        where='derivatives.yaml:860',
     ),
     Formula(
         operator='aten::uniform_',
@@ -7708,7 +7711,7 @@ FORMULAS = (
         inputs=('self',),
         tensors=uniform__tensors,
         arrays=uniform__arrays,
-        where='derivatives.yaml:863',
+        where='derivatives.yaml:864',
     ),
     Formula(
         operator='aten::_unsafe_view',
@@ -7719,7 +7722,7 @@ FORMULAS = (
         ),
         tensors=unsafe_view_tensors,
         arrays=unsafe_view_arrays,
-        where='derivatives.yaml:866',
+        where='derivatives.yaml:867',
     ),
     Formula(
         operator='aten::unsqueeze',
@@ -7730,7 +7733,7 @@ FORMULAS = (
         ),
         tensors=unsqueeze_tensors,
         arrays=unsqueeze_arrays,
-        where='derivatives.yaml:870',
+        where='derivatives.yaml:871',
     ),
     Formula(
         operator='aten::var.correction',
@@ -7744,7 +7747,7 @@ FORMULAS = (
         ),
         tensors=var_correction_tensors,
         arrays=var_correction_arrays,
-        where='derivatives.yaml:874',
+        where='derivatives.yaml:875',
     ),
     Formula(
         operator='aten::vdot',
@@ -7757,7 +7760,7 @@ FORMULAS = (
         tensors=vdot_tensors,
         arrays=vdot_arrays,
         real_arrays=vdot_real,
-        where='derivatives.yaml:877',
+        where='derivatives.yaml:878',
     ),
     Formula(
         operator='aten::view',
@@ -7768,14 +7771,14 @@ FORMULAS = (
         ),
         tensors=view_tensors,
         arrays=view_arrays,
-        where='derivatives.yaml:881',
+        where='derivatives.yaml:882',
     ),
     Formula(
         operator='aten::view.dtype',
         name='ViewBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:885',
+        where='derivatives.yaml:886',
     ),
     Formula(
         operator='aten::view_as_complex',
@@ -7783,7 +7786,7 @@ FORMULAS = (
         inputs=('self',),
         tensors=view_as_complex_tensors,
         arrays=view_as_complex_arrays,
-        where='derivatives.yaml:888',
+        where='derivatives.yaml:889',
     ),
     Formula(
         operator='aten::view_as_real',
@@ -7791,7 +7794,7 @@ FORMULAS = (
         inputs=('self',),
         tensors=view_as_real_tensors,
         arrays=view_as_real_arrays,
-        where='derivatives.yaml:892',
+        where='derivatives.yaml:893',
     ),
     Formula(
         operator='aten::where.self',
@@ -7802,7 +7805,7 @@ FORMULAS = (
         ),
         tensors=where_self_tensors,
         arrays=where_self_arrays,
-        where='derivatives.yaml:896',
+        where='derivatives.yaml:897',
     ),
     Formula(
         operator='aten::xlogy.Tensor',
@@ -7814,7 +7817,7 @@ FORMULAS = (
         ),
         tensors=xlogy_Tensor_tensors,
         arrays=xlogy_Tensor_arrays,
-        where='derivatives.yaml:902',
+        where='derivatives.yaml:903',
     ),
     Formula(
         operator='aten::zero_',
@@ -7822,161 +7825,161 @@ FORMULAS = (
         inputs=('self',),
         tensors=zero__tensors,
         arrays=zero__arrays,
-        where='derivatives.yaml:906',
+        where='derivatives.yaml:907',
     ),
     Formula(
         operator='aten::eq.Tensor',
         name='EqBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:910',
+        where='derivatives.yaml:911',
     ),
     Formula(
         operator='aten::eq.Scalar',
         name='EqBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:913',
+        where='derivatives.yaml:914',
     ),
     Formula(
         operator='aten::ne.Tensor',
         name='NeBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:916',
+        where='derivatives.yaml:917',
     ),
     Formula(
         operator='aten::ne.Scalar',
         name='NeBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:919',
+        where='derivatives.yaml:920',
     ),
     Formula(
         operator='aten::lt.Tensor',
         name='LtBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:922',
+        where='derivatives.yaml:923',
     ),
     Formula(
         operator='aten::lt.Scalar',
         name='LtBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:925',
+        where='derivatives.yaml:926',
     ),
     Formula(
         operator='aten::le.Tensor',
         name='LeBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:928',
+        where='derivatives.yaml:929',
     ),
     Formula(
         operator='aten::le.Scalar',
         name='LeBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:931',
+        where='derivatives.yaml:932',
     ),
     Formula(
         operator='aten::gt.Tensor',
         name='GtBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:934',
+        where='derivatives.yaml:935',
     ),
     Formula(
         operator='aten::gt.Scalar',
         name='GtBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:937',
+        where='derivatives.yaml:938',
     ),
     Formula(
         operator='aten::ge.Tensor',
         name='GeBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:940',
+        where='derivatives.yaml:941',
     ),
     Formula(
         operator='aten::ge.Scalar',
         name='GeBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:943',
+        where='derivatives.yaml:944',
     ),
     Formula(
         operator='aten::empty_like',
         name='EmptyLikeBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:946',
+        where='derivatives.yaml:947',
     ),
     Formula(
         operator='aten::ones_like',
         name='OnesLikeBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:949',
+        where='derivatives.yaml:950',
     ),
     Formula(
         operator='aten::zeros_like',
         name='ZerosLikeBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:952',
+        where='derivatives.yaml:953',
     ),
     Formula(
         operator='aten::full_like',
         name='FullLikeBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:955',
+        where='derivatives.yaml:956',
     ),
     Formula(
         operator='aten::rand_like',
         name='RandLikeBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:958',
+        where='derivatives.yaml:959',
     ),
     Formula(
         operator='aten::randn_like',
         name='RandnLikeBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:961',
+        where='derivatives.yaml:962',
     ),
     Formula(
         operator='aten::new_zeros',
         name='NewZerosBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:964',
+        where='derivatives.yaml:965',
     ),
     Formula(
         operator='aten::new_ones',
         name='NewOnesBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:967',
+        where='derivatives.yaml:968',
     ),
     Formula(
         operator='aten::new_full',
         name='NewFullBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:970',
+        where='derivatives.yaml:971',
     ),
     Formula(
         operator='aten::new_empty',
         name='NewEmptyBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:973',
+        where='derivatives.yaml:974',
     ),
 )
 """One record per operator; in-place variants use that of their functional operator."""

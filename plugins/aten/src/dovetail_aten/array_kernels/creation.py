@@ -160,9 +160,9 @@ def _define_ranges(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> 
             dtype = native_dtypes[scalar_dtype(max(1, *map(scalar_category, (start, end, step))))]
         if dtypes[dtype].category < FLOAT:
             start, end, step = int(start), int(end), int(step)
-            if step == 0:
+            if step == 0 and start != end:
                 raise RuntimeError("step must be nonzero, but is less than 1 for an integer dtype")
-            length = -((start - end) // step)
+            length = -((start - end) // (step or 1))
         else:
             length = math.ceil((end - start) / step)
         return progression(start, step, length, dtype)

@@ -148,8 +148,8 @@ def _define_along(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> N
         axis = wrap_dim(dim, self.ndim)
         if not self.ndim and index.size != 1:
             raise RuntimeError(
-                f"index_select(): Index to scalar can have only 1 value, got {index.size} value(s). Give it a dimension: "
-                "x.reshape(1)."
+                f"index_select(): Index to scalar can have only 1 value, got {index.size} value(s). Give it a "
+                "dimension: x.reshape(1)."
             )
         check_range(index, self.shape[axis] if self.ndim else 1)
         if not self.ndim:
@@ -190,7 +190,7 @@ def _define_along(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> N
             source = source * numbers.like(source, alpha)
         if not self.ndim:
             return xp.add(self, source)
-        return capabilities.index_add(self, axis, index, source)
+        return capabilities.index_add(capabilities.contiguous(self), axis, index, source)
 
     @kernel.named("embedding")
     def embedding(
@@ -212,7 +212,7 @@ def _define_along(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> N
         grad_output: Any, indices: Any, num_weights: int, padding_idx: int, scale_grad_by_freq: bool
     ) -> Any:
         width = grad_output.shape[-1]
-        flat, rows = indices.reshape(-1), grad_output.reshape(-1, width)
+        flat, rows = indices.reshape(-1), grad_output.reshape(indices.size, width)
         if padding_idx >= 0:
             kept = flat != padding_idx
             flat, rows = flat[kept], rows[kept]
@@ -254,13 +254,14 @@ def _define_scatter(xp: Any, kernel: KernelTable, capabilities: Capabilities) ->
                         f"self {list(self.shape)} apart from dimension {axis}"
                     )
             self = self[tuple([_ALL if each == axis else slice(n) for each, n in enumerate(index.shape)])]
-        return xp.take_along_axis(self, index, axis)
+        return capabilities.contiguous(xp.take_along_axis(self, index, axis))
 
     def scattered(name: str, self: Any, dim: int, index: Any, source: Any, accumulate: bool) -> Any:
         axis = wrap_dim(dim, self.ndim)
         is_array = hasattr(source, "dtype")
         if is_array and source.dtype != self.dtype:
             raise RuntimeError(f"{name}(): Expected self.dtype to be equal to src.dtype. Convert one of them.")
+        self = capabilities.contiguous(self)
         if not index.size:
             return capabilities.clone(self)
         check_index(name, self, index, axis)

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from dovetail_kernel import bool as bool_
 from dovetail_kernel import bfloat16, float16, float32, get_default_dtype, int64, result_dtype
+from dovetail_kernel import bool as bool_
 from dovetail_kernel.dtype import COMPLEX, FLOAT, dtype
 
 from ..capabilities import Capabilities

@@ -167,7 +167,7 @@ def _define_quotients(xp: Any, kernel: KernelTable, capabilities: Capabilities) 
     divide, floor_divide, multiply, trunc = xp.true_divide, xp.floor_divide, xp.multiply, xp.trunc
 
     def check_divisor(array: Any, divisor: Any) -> None:
-        if array.dtype in precision.integral and bool(xp.any(divisor == 0)):
+        if array.size and array.dtype in precision.integral and bool(xp.any(divisor == 0)):
             raise RuntimeError("ZeroDivisionError: division of an integer by zero. Convert to a floating-point dtype.")
 
     def divide_mode(self: Any, other: Any, rounding_mode: str | None) -> Any:
@@ -359,7 +359,7 @@ def _define_complex(xp: Any, kernel: KernelTable, capabilities: Capabilities) ->
 
 
 def _define_choices(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
-    numbers, precision = Numbers(capabilities), Precision(capabilities)
+    numbers = Numbers(capabilities)
     maximum, minimum, where = xp.maximum, xp.minimum, xp.where
 
     def promoted(*operands: Any) -> list[Any]:

@@ -119,7 +119,7 @@ def _define_joins(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> N
         taking_part = [array for array in tensors if array.shape != (0,)] or tensors
         axis = wrap_dim(dim, taking_part[0].ndim)
         try:
-            return xp.concatenate(taking_part, axis)
+            return capabilities.contiguous(xp.concatenate(taking_part, axis))
         except ValueError as error:
             raise cat_error([array.shape for array in taking_part], axis) or error from None
 
@@ -170,12 +170,18 @@ def _define_orders(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> 
     def roll(self: Any, shifts: int | Sequence[int], dims: int | Sequence[int] = ()) -> Any:
         shifts = (shifts,) if isinstance(shifts, int) else shifts
         dims = (dims,) if isinstance(dims, int) else dims
+        if not shifts:
+            raise RuntimeError("`shifts` required: give at least one.")
+        if dims and not self.ndim:
+            raise IndexError(f"Dimension specified as {dims[0]} but tensor has no dimensions. Leave out dims.")
         if not dims and len(shifts) == 1:
             flat = self.reshape(-1)
             return roll(flat, shifts, (0,)).reshape(self.shape)
         if len(shifts) != len(dims):
             raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
         result = self
+        if not self.size:
+            return capabilities.clone(self)
         for shift, dim in zip(shifts, dims, strict=True):
             axis = wrap_dim(dim, self.ndim)
             size = self.shape[axis] if self.ndim else 0

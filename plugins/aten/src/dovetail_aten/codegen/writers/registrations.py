@@ -21,13 +21,19 @@ def write_registrations(functions: Sequence[NativeFunction], composite_modules: 
     lines = Lines()
     lines.add(HEADER, '"""The operators of the library: what `dovetail_dispatcher` merges into its table."""', "")
     lines.add("from __future__ import annotations", "")
-    lines.add("OPERATORS: tuple[tuple[str, str, str, tuple[str, ...], tuple[str, ...], tuple[str, ...], str | None], ...] = (")
+    lines.add(
+        "OPERATORS: tuple[tuple[str, str, str, tuple[str, ...], tuple[str, ...], tuple[str, ...], str | None], ...] = ("
+    )
     for function in functions:
         text = f"{function.namespace}::{function.text}"
         functional = None if function.derived_from is None else f"{function.namespace}::{function.derived_from}"
         row = (text, function.kind, function.promotion, function.promote, function.refuses, function.tags, functional)
         lines.add(f"{INDENT}{row!r},")
-    lines.add(")", '"""Schema, kind, promotion, promoted arguments, refused dtypes, tags, functional operator of a variant."""', "")
+    lines.add(
+        ")",
+        '"""Schema, kind, promotion, promoted arguments, refused dtypes, tags, functional operator of a variant."""',
+        "",
+    )
     lines.add("COMPOSITES: tuple[tuple[str, str, str, str], ...] = (")
     for function in functions:
         if function.composite is not None and not _is_served(function):
