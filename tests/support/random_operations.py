@@ -1,10 +1,9 @@
-# ruff: noqa: E501 - tables with a row per case read better unbroken
 """What the steps of random programs may be: each a function of the library, three operands and a number.
 
 Left out, or guarded, is what differs without mattering here: which of several errors an operator finds first for sizes
 of zero and tensors without dimensions, signs of zeros, composites whose parts PyTorch chooses by size (einsum, products
-of more than two dimensions), the memory order of cumulative sums, partial writes before an error, and values that
-overlap the destination.
+of more than two dimensions), the memory order of reductions and cumulative sums, partial writes before an error, values
+that overlap the destination, and gradients of complex numbers that PyTorch has not got.
 """
 
 from __future__ import annotations
@@ -46,7 +45,9 @@ def with_scalar(names: str) -> None:
 def with_dim(names: str, *, keepdim: bool) -> None:
     for name in names.split():
         OPERATIONS[f"{name}(dim)"] = lambda lib, a, b, c, n, name=name: (
-            getattr(a, name)(dim(n), keepdim=n % 2 == 1) if keepdim else getattr(a, name)(dim(n))
+            getattr(a.contiguous(), name)(dim(n), keepdim=n % 2 == 1)
+            if keepdim
+            else getattr(a.contiguous(), name)(dim(n))
         )
 
 
@@ -55,7 +56,7 @@ def write(tensor: Any, index: Any, value: Any) -> None:
 
 
 unary("relu sigmoid tanh exp log sqrt abs neg sin cos square log1p expm1 logical_not")
-unary("isnan clone detach t contiguous flatten squeeze sum mean prod amax amin max min argmax all any var std norm")
+unary("isnan clone t contiguous flatten squeeze sum mean prod amax amin max min argmax all any var std norm")
 unary("relu_ exp_ sqrt_ neg_ zero_ sigmoid_ tanh_ unbind double half float tril triu atan")
 binary("add sub mul div pow maximum minimum mm dot outer eq lt gt ge ne")
 binary("add_ sub_ mul_ div_ pow_ view_as __rsub__ __rtruediv__ bmm")
@@ -63,6 +64,8 @@ with_scalar("add sub mul div pow eq lt gt ge ne add_ sub_ mul_ div_ pow_ fill_ _
 with_scalar("__rpow__ clamp clamp_ __radd__ __rmul__ __add__ __iadd__ __imul__")
 with_dim("sum mean prod amax amin max min argmax all any var std logsumexp", keepdim=True)
 with_dim("softmax log_softmax unsqueeze squeeze unbind flip sort", keepdim=False)
+
+
 def of_leaf(names: str) -> None:
     """Add steps of steps: only leaves are exact, of anything else a rounding error would decide."""
     for name in names.split():
@@ -79,7 +82,7 @@ OPERATIONS |= {
     "add(alpha)": lambda lib, a, b, c, n: lib.add(a, b, alpha=scalar(n)),
     "sub(alpha)": lambda lib, a, b, c, n: a.sub(b, alpha=scalar(n)),
     "clamp(min)": lambda lib, a, b, c, n: a.clamp(min=scalar(n)),
-    "where": lambda lib, a, b, c, n: lib.where(a > scalar(n), b, c),
+    "where": lambda lib, a, b, c, n: lib.where(a > scalar(n), b.contiguous(), c.contiguous()),
     "where(scalar)": lambda lib, a, b, c, n: lib.where(a < b, c, scalar(n)),
     "lerp": lambda lib, a, b, c, n: lib.lerp(a, b.to(a.dtype), c.to(a.dtype)),
     "lerp(scalar)": lambda lib, a, b, c, n: lib.lerp(a, b.to(a.dtype), 0.5),
@@ -118,12 +121,12 @@ OPERATIONS |= {
     "a[mask]": lambda lib, a, b, c, n: a[a > scalar(n)],
     "a[b > s]": lambda lib, a, b, c, n: a[b > scalar(n)],
     "a[i] = s": lambda lib, a, b, c, n: write(a, n % 3, scalar(n)),
-    "a[i] = b": lambda lib, a, b, c, n: write(a, n % 3, b),
-    "a[..., i:] = b": lambda lib, a, b, c, n: write(a, (..., slice(1 + n % 2, None)), b),
+    "a[i] = b": lambda lib, a, b, c, n: write(a, n % 3, b.clone()),
+    "a[..., i:] = b": lambda lib, a, b, c, n: write(a, (..., slice(1 + n % 2, None)), b.clone()),
     "a[mask] = s": lambda lib, a, b, c, n: write(a, a > 0, scalar(n)),
     "a[mask] = c": lambda lib, a, b, c, n: write(a, a > 0, c.sum().to(a.dtype)),
     "a[list] = b": lambda lib, a, b, c, n: write(a, [0, -1], b.to(a.dtype, copy=True)) if a.numel() else None,
-    "a[-2:] = b": lambda lib, a, b, c, n: write(a, slice(-2, None), b),
+    "a[-2:] = b": lambda lib, a, b, c, n: write(a, slice(-2, None), b.clone()),
     "index_select": lambda lib, a, b, c, n: a.index_select(dim(n), lib.tensor([0])) if a.numel() else None,
     "gather": lambda lib, a, b, c, n: a.clone().gather(dim(n), lib.zeros_like(b, dtype=lib.int64)),
     "masked_fill": lambda lib, a, b, c, n: a.masked_fill(b > 0, scalar(n)),
@@ -132,7 +135,8 @@ OPERATIONS |= {
     "scatter": lambda lib, a, b, c, n: a.scatter(dim(n), lib.zeros_like(b, dtype=lib.int64), b.to(a.dtype)),
     "view().mul_": lambda lib, a, b, c, n: a[0].mul_(scalar(n)),
     "t().add_": lambda lib, a, b, c, n: a.t().add_(b),
-    "detach().mul_": lambda lib, a, b, c, n: None if a._is_view() else a.detach().mul_(scalar(n)),
+    "detach": lambda lib, a, b, c, n: a.detach().clone() if a._is_view() else a.detach(),
+    "detach().mul_": lambda lib, a, b, c, n: None if a._is_view() or a.is_inference() else a.detach().mul_(scalar(n)),
     "a.data": lambda lib, a, b, c, n: a.data,
     "rsqrt": lambda lib, a, b, c, n: (a * a + 1).rsqrt(),
     "reciprocal": lambda lib, a, b, c, n: (a * a + 0.5).reciprocal(),
@@ -209,7 +213,7 @@ def kept(tensor: Any) -> Any:
 
 
 OPERATIONS |= {
-    "add(out=)": lambda lib, a, b, c, n: lib.add(a, b, out=c),
+    "add(out=)": lambda lib, a, b, c, n: lib.add(a, b, out=c.clone()),
     "mul(out=new)": lambda lib, a, b, c, n: lib.mul(a, b, out=lib.empty(0, dtype=a.dtype)),
     "exp(out=)": lambda lib, a, b, c, n: lib.exp(a, out=c.detach().clone()),
     "detach_": lambda lib, a, b, c, n: a.detach_(),
@@ -219,16 +223,18 @@ OPERATIONS |= {
     "data.mul_": lambda lib, a, b, c, n: quietly(lambda: a.data.mul_(scalar(n))),
     "no_grad view": lambda lib, a, b, c, n: unrecorded_view(lib, a),
     "Function square": lambda lib, a, b, c, n: functions(lib)["square"].apply(a),
-    "Function double_": lambda lib, a, b, c, n: functions(lib)["double_"].apply(a),
+    "Function double_": lambda lib, a, b, c, n: functions(lib)["double_"].apply(a.clone() if a._is_view() else a),
     "Function both": lambda lib, a, b, c, n: functions(lib)["both"].apply(a, b),
     "Function same": lambda lib, a, b, c, n: functions(lib)["same"].apply(a),
     "copy_": lambda lib, a, b, c, n: a.copy_(b.clone()),
-    "index_put_": lambda lib, a, b, c, n: a.index_put_((lib.tensor([0, 1]),), c.sum().to(a.dtype), n % 2 == 1) if a.ndim and a.shape[0] > 1 else None,
+    "index_put_": lambda lib, a, b, c, n: (
+        a.index_put_((lib.tensor([0, 1]),), c.sum().to(a.dtype), n % 2 == 1) if a.ndim and a.shape[0] > 1 else None
+    ),
     "index_put": lambda lib, a, b, c, n: a.index_put((lib.tensor([0, 0]),), b.to(a.dtype, copy=True), n % 2 == 1),
     "index_add": lambda lib, a, b, c, n: a.index_add(dim(n), lib.tensor([0, 1]), b) if a.ndim and b.ndim else None,
     "a[i, j]": lambda lib, a, b, c, n: a[n % 2, n % 3],
-    "a[i][j] = b": lambda lib, a, b, c, n: write(a[n % 2], n % 2, b),
-    "a[:, 0].add_": lambda lib, a, b, c, n: a[:, 0].add_(b),
+    "a[i][j] = b": lambda lib, a, b, c, n: write(a[n % 2], n % 2, b.clone()),
+    "a[:, 0].add_": lambda lib, a, b, c, n: a[:, 0].add_(b.clone()),
     "a.t()[0].mul_": lambda lib, a, b, c, n: a.t()[0].mul_(scalar(n)),
     "a[0].view.exp_": lambda lib, a, b, c, n: a[0].view(-1).exp_(),
     "a[1:].sqrt_": lambda lib, a, b, c, n: a[1:].sqrt_(),
@@ -245,23 +251,29 @@ OPERATIONS |= {
     "a & b": lambda lib, a, b, c, n: a & b,
     "a // s": lambda lib, a, b, c, n: a // 2,
     "maximum(s)": lambda lib, a, b, c, n: lib.maximum(a, lib.tensor(0.5)),
-    "where(ints)": lambda lib, a, b, c, n: lib.where(a > 0, a, 1),
-    "gelu": lambda lib, a, b, c, n: lib.nn.functional.gelu(a),
-    "silu": lambda lib, a, b, c, n: lib.nn.functional.silu(a),
-    "softplus": lambda lib, a, b, c, n: lib.nn.functional.softplus(a),
-    "leaky_relu": lambda lib, a, b, c, n: lib.nn.functional.leaky_relu(a, 0.1),
-    "elu": lambda lib, a, b, c, n: lib.nn.functional.elu(a),
-    "mse_loss": lambda lib, a, b, c, n: lib.nn.functional.mse_loss(a, b, reduction="sum") if a.shape == b.shape else None,
+    "where(ints)": lambda lib, a, b, c, n: lib.where(a.contiguous() > 0, a.contiguous(), 1),
+    "gelu": lambda lib, a, b, c, n: lib.nn.functional.gelu(a.contiguous()),
+    "silu": lambda lib, a, b, c, n: lib.nn.functional.silu(a.contiguous()) if not a.is_complex() else None,
+    "softplus": lambda lib, a, b, c, n: lib.nn.functional.softplus(a.contiguous()),
+    "leaky_relu": lambda lib, a, b, c, n: lib.nn.functional.leaky_relu(a.contiguous(), 0.1),
+    "elu": lambda lib, a, b, c, n: lib.nn.functional.elu(a.contiguous()),
+    "mse_loss": lambda lib, a, b, c, n: (
+        lib.nn.functional.mse_loss(a, b, reduction="sum") if a.shape == b.shape else None
+    ),
     "l1_loss": lambda lib, a, b, c, n: lib.nn.functional.l1_loss(a, b) if a.shape == b.shape else None,
     "linear": lambda lib, a, b, c, n: lib.nn.functional.linear(a, b) if a.ndim == b.ndim == 2 else None,
-    "layer_norm": lambda lib, a, b, c, n: lib.nn.functional.layer_norm(a, a.shape[-1:]) if a.ndim and a.shape[-1] > 2 else None,
-    "repeat_interleave by expand": lambda lib, a, b, c, n: a.unsqueeze(-1).expand(*a.shape, 2).reshape(*a.shape[:-1], -1) if a.ndim else None,
+    "layer_norm": lambda lib, a, b, c, n: (
+        lib.nn.functional.layer_norm(a, a.shape[-1:]) if a.ndim and a.shape[-1] > 2 else None
+    ),
+    "repeat_interleave by expand": lambda lib, a, b, c, n: (
+        a.unsqueeze(-1).expand(*a.shape, 2).reshape(*a.shape[:-1], -1) if a.ndim else None
+    ),
     "as_strided": lambda lib, a, b, c, n: a.as_strided((2,), (1,)) if a.is_contiguous() else None,
     "flatten.mul_": lambda lib, a, b, c, n: a.flatten().mul_(2) if a.is_contiguous() else None,
     "unflatten": lambda lib, a, b, c, n: a.unflatten(-1, (-1, 1)) if a.ndim else None,
     "tensor_split views": lambda lib, a, b, c, n: a.split([1, 2], dim(n)),
     "copy_ from ints": lambda lib, a, b, c, n: a.copy_(lib.ones(a.shape, dtype=lib.int64)),
-    "fill_(tensor)": lambda lib, a, b, c, n: a.fill_(b),
+    "fill_(tensor)": lambda lib, a, b, c, n: a.fill_(b) if a.is_floating_point() else None,
     "swap": lambda lib, a, b, c, n: a.transpose(0, -1).reshape(-1),
 }
 
@@ -269,6 +281,7 @@ OPERATIONS |= {
 def unrecorded_view(lib: Any, a: Any) -> Any:
     with lib.no_grad():
         return a.detach()[...]
+
 
 IN_PLACE = ("_", "_(scalar)", "= s", "= b", "= c", "(alpha)", "_ from ints", "_(tensor)", "(out=)")
 """How the names of operations end that may write to their first operand (or, for ``out=``, to another)."""
