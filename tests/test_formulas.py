@@ -45,7 +45,12 @@ def differentiable() -> list[str]:
     found = []
     for name in operators():
         formula = formula_of(name)
-        if formula is not None and formula.inputs and not name.startswith((*RANDOM, *NO_DERIVATIVE)) and name.split(".")[0][-1] != "_":
+        if (
+            formula is not None
+            and formula.inputs
+            and not name.startswith((*RANDOM, *NO_DERIVATIVE))
+            and name.split(".")[0][-1] != "_"
+        ):
             found.append(name)
     return found
 

@@ -1,0 +1,121 @@
+"""What has no derivative says so: an operator has a formula, is made of those that have, or raises, never zeros."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from operator_samples import operators, samples
+
+import dovetail
+from dovetail_aten._generated import derivatives
+from dovetail_dispatcher import registry
+from dovetail_dispatcher.formula import Formula
+
+STEPS = {
+    "ceil", "floor", "round", "sign", "trunc", "div.Tensor_mode", "div.Scalar_mode", "sgn", "angle",
+    *[f"{name}_.{overload}" for name in ("eq", "ge", "gt", "le", "lt", "ne") for overload in ("Tensor", "Scalar")],
+    "bernoulli", "bernoulli_.float", "fill_.Scalar", "fill_.Tensor", "normal_", "uniform_", "zero_", "copy_",
+    "hardtanh_backward", "leaky_relu_backward", "nll_loss_backward", "threshold_backward",
+}  # fmt: skip
+"""Operators whose derivative is zero wherever there is one, or that overwrite; of gradients, that of a step."""
+
+NOT_DIFFERENTIABLE = {
+    "argmax", "argmin", "all", "all.dim", "any", "any.dim", "count_nonzero", "count_nonzero.dim_IntList",
+    "isinf", "isnan", "logical_and", "logical_not", "logical_or", "logical_xor", "multinomial", "nonzero", "view.dtype", "detach",
+    *[f"{name}.{overload}" for name in ("eq", "ge", "gt", "le", "lt", "ne") for overload in ("Tensor", "Scalar")],
+    "bitwise_not",
+    *[f"bitwise_{name}.{overload}" for name in ("and", "or", "xor") for overload in ("Tensor", "Scalar")],
+    *[f"{name}_like" for name in ("empty", "full", "ones", "rand", "randn", "zeros")],
+    *[f"new_{name}" for name in ("empty", "full", "ones", "zeros")],
+}  # fmt: skip
+"""Operators that are declared to give constants: bools, places, and what depends on shapes alone."""
+
+
+def named(name: str) -> Any:
+    base, _, overload = name.partition(".")
+    return registry.find_or_throw(f"aten::{base}", overload)
+
+
+def test_a_formula_of_zeros_is_that_of_a_step() -> None:
+    source = derivatives.__loader__.get_source(derivatives.__name__)  # type: ignore[union-attr]
+    zeros = set()
+    for formula in derivatives.FORMULAS:
+        if formula.tensors is None:
+            continue
+        code = formula.tensors.__code__
+        body = source.splitlines()[code.co_firstlineno - 1 :]
+        end = next((n for n, line in enumerate(body[1:], 1) if line and not line.startswith(" ")), len(body))
+        if any("zeros_like(grad)" in line for line in body[:end]):
+            zeros.add(formula.operator.removeprefix("aten::"))
+    assert zeros - STEPS == set()
+
+
+def test_what_is_declared_constant_is_a_bool_a_place_or_made_from_a_shape() -> None:
+    declared = {
+        formula.operator.removeprefix("aten::")
+        for formula in derivatives.FORMULAS
+        if formula.output_differentiability is not None and not any(formula.output_differentiability)
+    }
+    assert declared - NOT_DIFFERENTIABLE == set()
+
+
+def leaves_of(arguments: tuple[Any, ...]) -> tuple[list[Any], dict[str, Any], list[Any]]:
+    """Return the arguments of a sample with its float tensors as leaves, the keywords, and the leaves."""
+    keywords = arguments[-1] if arguments and isinstance(arguments[-1], dict) else {}
+    made, leaves = [], []
+
+    def leaf(value: Any) -> Any:
+        if isinstance(value, list):
+            return [leaf(each) for each in value]
+        if isinstance(value, dovetail.Tensor) and (value.is_floating_point() or value.is_complex()):
+            value = value.detach().clone().requires_grad_()
+            leaves.append(value)
+        return value
+
+    made = [leaf(value) for value in (arguments[:-1] if keywords else arguments)]
+    return made, keywords, leaves
+
+
+def functional() -> list[str]:
+    """Return the operators that write to no argument and are not declared constant."""
+    return [
+        name
+        for name in operators()
+        if name not in NOT_DIFFERENTIABLE and not any(a.is_write for a in named(name).schema.arguments)
+    ]
+
+
+@pytest.mark.parametrize("name", functional())
+def test_a_differentiable_result_has_a_formula_or_raises_in_backward(name: str) -> None:
+    op = named(name)
+    formula = op.derivative
+    operator = getattr(getattr(dovetail.ops.aten, op.base_name), op.overload or "default")
+    for arguments in samples(name):
+        args, keywords, leaves = leaves_of(arguments)
+        if not leaves:
+            continue
+        result = operator(*args, **keywords)
+        results = list(result) if isinstance(result, tuple | list) else [result]
+        flags = formula.output_differentiability if isinstance(formula, Formula) else None
+        for position, each in enumerate(results):
+            if not isinstance(each, dovetail.Tensor) or not (each.is_floating_point() or each.is_complex()):
+                continue
+            if flags is not None and not flags[min(position, len(flags) - 1)]:
+                continue
+            if formula is not None and not any(leaf_is_input(op, formula, args, leaf) for leaf in leaves):
+                continue
+            assert each.requires_grad, f"result {position} is a constant"
+            if formula is None:
+                with pytest.raises(RuntimeError, match=r"no autograd formula was registered|not implemented"):
+                    dovetail.autograd.grad(each, leaves, dovetail.ones_like(each), allow_unused=True)
+
+
+def leaf_is_input(op: Any, formula: Any, args: list[Any], leaf: Any) -> bool:
+    """Say whether a leaf is an argument that the formula differentiates."""
+    names = [a.name for a in op.schema.arguments]
+    for name, value in zip(names, args, strict=False):
+        values = value if isinstance(value, list) else [value]
+        if name in formula.inputs and any(each is leaf for each in values):
+            return True
+    return False
