@@ -288,18 +288,14 @@ def _run_arrays(task: GraphTask, grads: Sequence[Any]) -> None:
         else:
             node = following
         edges = node.next_edges
-        if (
-            node.backend is not backend
-            or arrived is None
-            or (captures is not None and node in captures)
-            or (arrived.__class__ is list and not any([each is not None for each in arrived]))
-        ):
+        if node.backend is not backend or arrived is None or (captures is not None and node in captures):
             on_tensors = True
         else:
             on_tensors = False
             try:
                 if arrived.__class__ is list:
-                    grads = node.apply_arrays(kernels, *arrived)
+                    defined = any([each is not None for each in arrived])
+                    grads = node.apply_arrays(kernels, *arrived) if defined else (None,) * len(edges)
                 else:
                     grads = node.apply_arrays(kernels, arrived)
             except NoArrayKernelError:
