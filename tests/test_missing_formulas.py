@@ -22,7 +22,8 @@ STEPS = {
 
 NOT_DIFFERENTIABLE = {
     "argmax", "argmin", "all", "all.dim", "any", "any.dim", "count_nonzero", "count_nonzero.dim_IntList",
-    "isinf", "isnan", "logical_and", "logical_not", "logical_or", "logical_xor", "multinomial", "nonzero", "view.dtype", "detach",
+    "isinf", "isnan", "logical_and", "logical_not", "logical_or", "logical_xor",
+    "multinomial", "nonzero", "view.dtype", "detach",
     *[f"{name}.{overload}" for name in ("eq", "ge", "gt", "le", "lt", "ne") for overload in ("Tensor", "Scalar")],
     "bitwise_not",
     *[f"bitwise_{name}.{overload}" for name in ("and", "or", "xor") for overload in ("Tensor", "Scalar")],

@@ -1,4 +1,4 @@
-# ruff: noqa: PLC3002 - a table with a row per case; a lambda called at once gives a drawn value a name
+# ruff: noqa: PLC3002 - a lambda called at once gives a drawn value a name
 """Arguments of random shapes and layouts for every operator with a derivative formula, for numeric differentiation."""
 
 from __future__ import annotations

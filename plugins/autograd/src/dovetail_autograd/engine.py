@@ -304,8 +304,8 @@ def _run_arrays(task: GraphTask, grads: Sequence[Any]) -> None:
             on_tensors = False
             try:
                 if arrived.__class__ is list:
-                    none = not any([grad is not None for grad in arrived])
-                    grads = [None] * len(edges) if none else node.apply_arrays(kernels, *arrived)
+                    defined = any([each is not None for each in arrived])
+                    grads = node.apply_arrays(kernels, *arrived) if defined else (None,) * len(edges)
                 else:
                     grads = node.apply_arrays(kernels, arrived)
             except NoArrayKernelError:
