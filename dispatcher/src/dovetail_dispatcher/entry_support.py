@@ -6,12 +6,12 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
 
-from dovetail_kernel import DispatchKeySet, TensorBase, backend, scalar_dtype, state
+from dovetail_kernel import DispatchKeySet, TensorBase, state
 from dovetail_kernel.dtype import dtype as DType
 from dovetail_kernel.signature import SCALAR_BITS
 
 from . import registry
-from .numbers import category_of_number, number_tensor
+from .numbers import tensor_of_number
 from .operator import Operator, destroyed_error
 from .routes import redispatch_route, route_of
 from .schema import bind, default_of
@@ -181,14 +181,7 @@ def _replace_numbers(op: Operator, values: list[Any]) -> None:
         if isinstance(value, NumberArgument):
             number = value.number
             fast = position == 1 and takes_numbers(op) and isinstance(values[0], TensorBase)
-            values[position] = number if fast else _tensor_of(number, tensors)
-
-
-def _tensor_of(number: complex, tensors: list[TensorBase]) -> TensorBase:
-    category = category_of_number(SCALAR_BITS[type(number)])
-    same = next((t for t in tensors if t.dtype.category >= category), None)
-    wanted = same.dtype if same is not None else scalar_dtype(category)
-    return number_tensor(number, tensors[0]._backend if tensors else backend("cpu"), wanted)
+            values[position] = number if fast else tensor_of_number(number, tensors)
 
 
 __all__ = [

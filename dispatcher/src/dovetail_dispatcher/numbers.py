@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from dovetail_kernel import Backend, TensorBase, dtype, tensor_class
-from dovetail_kernel.signature import NORMAL, PYTHON_BOOL, PYTHON_COMPLEX, PYTHON_FLOAT, PYTHON_INT, ZERO_DIM
+from dovetail_kernel import Backend, TensorBase, backend, dtype, scalar_dtype, tensor_class
+from dovetail_kernel.signature import (
+    NORMAL,
+    PYTHON_BOOL,
+    PYTHON_COMPLEX,
+    PYTHON_FLOAT,
+    PYTHON_INT,
+    SCALAR_BITS,
+    ZERO_DIM,
+)
 from dovetail_kernel.tensor_base import new_tensor
 
 _CACHED_NUMBERS = 256
@@ -27,6 +35,17 @@ def number_tensor(number: complex, backend: Backend, wanted: dtype) -> TensorBas
     """Return a new 0-d tensor of dtype `wanted` that holds `number`."""
     array = backend.arrays.scalar(number, backend.arrays.native_dtypes[wanted])
     return new_tensor(array, backend.bit | wanted.bit | ZERO_DIM | NORMAL, tensor_class())
+
+
+def tensor_of_number(number: complex, tensors: Sequence[TensorBase]) -> TensorBase:
+    """Return the 0-d tensor that stands for `number` beside `tensors`.
+
+    It has the dtype of the first of them that holds its category, else the default of its category.
+    """
+    category = category_of_number(SCALAR_BITS[type(number)])
+    same = next((t for t in tensors if t.dtype.category >= category), None)
+    wanted = same.dtype if same is not None else scalar_dtype(category)
+    return number_tensor(number, tensors[0]._device_backend if tensors else backend("cpu"), wanted)
 
 
 def number_cache(backend: Backend, wanted: dtype) -> tuple[dict[Any, TensorBase], Callable[[Any], TensorBase]]:

@@ -33,6 +33,9 @@ class Operator:
         The functions behind `OpOverload.redispatch`, by key set.
     formula
         How to differentiate, or None.
+    batching_rule
+        How to call the operator on batched tensors, or None: ``rule(info, in_dims, *args, **kwargs)`` returns the
+        outputs for a whole batch, and their batch dimensions.
     kind, promotion, promote
         Shape and dtype rules: what kind of operator it is, the dtype that a pointwise one computes in, and the names of
         the arguments that take part in finding it.
@@ -51,6 +54,7 @@ class Operator:
         "_handle",
         "_schema",
         "_schema_text",
+        "batching_rule",
         "defined_at",
         "definition",
         "formula",
@@ -76,6 +80,7 @@ class Operator:
         self.redispatch_routes: dict[Any, dict[int, Callable[..., Any]]] = {}
         self.redispatch_entries: dict[Any, Callable[..., Any]] = {}
         self.formula: Formula | PythonFormula | None = None
+        self.batching_rule: Callable[..., Any] | None = None
         self.kind = "other"
         self.promotion = "none"
         self.promote: tuple[str, ...] = ()
@@ -106,7 +111,7 @@ class Operator:
         self.redispatch_routes = {}
         self.redispatch_entries = {}
         self._schema = self._schema_text = self.defined_at = self._handle = None
-        self.definition = self.formula = None
+        self.definition = self.formula = self.batching_rule = None
         self.kind, self.promotion, self.promote, self.tags = "other", "none", (), ()
 
     @property

@@ -279,6 +279,25 @@ def set_formula(name: str, overload: str, formula: Any, undos: list[Undo] | None
     return undo
 
 
+def set_batching_rule(name: str, overload: str, rule: Any, undos: list[Undo] | None = None) -> Undo:
+    """Set how to call an operator on batched tensors; return what restores the rule before, and append it to `undos`.
+
+    Routes need not be composed anew: the rule is looked up by the call.
+    """
+    with lock:
+        op = find_or_throw(name, overload)
+        before = op.batching_rule
+
+        def undo() -> None:
+            with lock:
+                if op.batching_rule is rule:
+                    op.batching_rule = before
+
+        keep(undo, [] if undos is None else undos)
+        op.batching_rule = rule
+    return undo
+
+
 # -- taking back -------------------------------------------------------------------------------------------------
 
 

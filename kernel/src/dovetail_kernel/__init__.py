@@ -11,6 +11,7 @@ from .backends import (
     backends_of_signature,
     has_backend,
     on_new_backend,
+    wrapped_backend,
 )
 from .device import Device, get_default_device, set_default_device
 from .dispatch_key import DispatchKey, backend_key, dispatch_key_for_device, is_included_in_alias, parse_dispatch_key
@@ -195,4 +196,5 @@ __all__ = [
     "uint32",
     "uint64",
     "wrap",
+    "wrapped_backend",
 ]

@@ -40,6 +40,8 @@ NO_GRAD = 1 << 24
 META_BIT = 1 << 25
 CPU_BIT = 1 << 26
 CUDA_BIT = 1 << 27
+WRAPPED_BIT = 1 << 28
+"""The array is a wrapper of a function transform: a batch of tensors, or a tensor with its tangent."""
 
 FIRST_FREE_BIT = 30
 """Other backends and combinations of dispatch state get one-hot bits from here on, by `dovetail_kernel.bits`."""

@@ -342,7 +342,7 @@ class Tensor(TensorMethods):
     def type(self, dtype: Any = None, non_blocking: bool = False) -> Any:
         """Return the name of the tensor's type, ``'dovetail.FloatTensor'``; with `dtype`, the converted tensor."""
         if dtype is None:
-            place = "" if self.is_cpu else f"{self._backend.name}."
+            place = "" if self.is_cpu else f"{self._device_backend.name}."
             return f"dovetail.{place}{self.dtype.scalar_name}Tensor"
         if isinstance(dtype, str):
             return self.to(_dtype_of_type(dtype), non_blocking=non_blocking)
@@ -458,6 +458,8 @@ def _as(tensor: Any, wanted: dtype, memory_format: MemoryFormat | None) -> Any:
 
 def _is_on(tensor: TensorBase, device: Device) -> bool:
     backend = backend_of_signature(tensor._signature)
+    if not backend.is_device:
+        return _is_on(tensor.array.physical, device)
     if device.type != backend.name:
         return False
     return device.index is None or device.index == (backend.arrays.device_index(tensor.array) or 0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from dovetail_kernel.signature import GRAD, NO_GRAD, OVERRIDES
+from dovetail_kernel.signature import GRAD, NO_GRAD, OVERRIDES, WRAPPED_BIT
 from dovetail_kernel.state import state
 from dovetail_kernel.tensor_base import TensorBase, wrap
 from dovetail_kernel.version import share_version
@@ -27,7 +27,7 @@ def needs_dispatch(*tensors: TensorBase) -> bool:
     current = state()
     if current & ~NO_GRAD:
         return True
-    flags = OVERRIDES if current & NO_GRAD else OVERRIDES | GRAD
+    flags = OVERRIDES | WRAPPED_BIT if current & NO_GRAD else OVERRIDES | WRAPPED_BIT | GRAD
     backend = tensors[0]._backend
     return any([tensor._signature & flags or tensor._backend is not backend for tensor in tensors])
 
@@ -108,9 +108,20 @@ def detach(tensor: TensorBase) -> TensorBase:
 
 
 def filled(shape: tuple[int, ...], native_dtype: Any, backend: Any, value: int) -> TensorBase:
-    """Return a new tensor full of `value`."""
+    """Return a new tensor full of `value`; for the backend of wrapped tensors, a plain one on the default device."""
+    if not backend.is_device:
+        full: TensorBase = operator("full", "default")(list(shape), value, dtype=native_dtype)
+        return full
     array = backend.arrays.scalar(value, native_dtype)
     return wrap(_full(array, shape, backend) if shape else array, backend)
+
+
+def filled_like(tensor: TensorBase, value: int) -> TensorBase:
+    """Return a new tensor full of `value`, of the shape and dtype of `tensor` and where it is."""
+    if tensor._signature & WRAPPED_BIT:
+        result: TensorBase = operator("full_like", "default")(tensor, value)
+        return result
+    return filled(tuple(tensor.array.shape), tensor.array.dtype, tensor._backend, value)
 
 
 def _full(scalar: Any, shape: tuple[int, ...], backend: Any) -> Any:

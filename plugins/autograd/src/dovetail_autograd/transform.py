@@ -18,11 +18,13 @@ from typing import Any, Final
 
 from dovetail_dispatcher.formula import Formula, PythonFormula, Saved
 from dovetail_dispatcher.kernels import FORMULA, Kernel
+from dovetail_dispatcher.numbers import tensor_of_number
 from dovetail_dispatcher.operator import Operator
 from dovetail_dispatcher.routes import Composition, compose, set_autograd_layer
 from dovetail_dispatcher.schema import Argument
 from dovetail_dispatcher.templates import RouteText
 from dovetail_dispatcher.templates.arguments import is_tensor_like, parameter, spelling
+from dovetail_dispatcher.templates.entry import numbers_allowed
 from dovetail_kernel import DTYPES, after_autograd_keyset, backends_of_signature
 from dovetail_kernel.signature import DTYPE_MASK, GRAD, PYTHON_COMPLEX, VIEW
 from dovetail_kernel.state import below_ad_inplace_or_view, set_state, state
@@ -191,6 +193,11 @@ class Recording:
             run_below_autograd(below)
         before = self.before()
         after = self.after()
+        if not self.is_inline and self.key & PYTHON_SCALAR and numbers_allowed(op.schema, op.promote):
+            # The kernel below is no array kernel, for which its route would do this.
+            first, second = [parameter(a) for a in op.schema.arguments if is_tensor_like(a) and not a.is_out]
+            below.bindings["tensor_of_number"] = tensor_of_number
+            before.insert(0, f"{second} = tensor_of_number({second}, ({first},))")
         if self.is_sure:
             below.lines[:] = [*before, *below.lines, *after]
         else:

@@ -1,0 +1,83 @@
+"""Levels: the transforms in force, innermost last, and the interpreter that each one is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextvars import ContextVar
+from dataclasses import replace
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final
+
+from dovetail_kernel.state import DispatchState, Transition, dispatch_state, state
+
+from .backend import install
+
+if TYPE_CHECKING:
+    from dovetail_kernel import DispatchKeySet
+
+_levels: ContextVar[tuple[Level, ...]] = ContextVar("dovetail_transform_levels", default=())
+
+active_levels: Final[Callable[[], tuple[Level, ...]]] = _levels.get
+"""Return the levels that this task is in, outermost first."""
+
+
+class Level:
+    """One transform in force: a context manager while which is open tensors may be wrapped at it.
+
+    A call goes to the deepest level among its arguments, whose `interpret` unwraps them, makes physical calls of it,
+    and wraps what they return. A subclass is a kind of transform.
+
+    Attributes
+    ----------
+    depth
+        How many levels this one is inside, plus one. Of the levels that meet in a call, the deepest is interpreted
+        first.
+    is_alive
+        False once the transform was left.
+    """
+
+    __slots__ = ("_before", "_outside", "depth", "is_alive")
+
+    def __init__(self) -> None:
+        install()
+        self.depth = 0
+        self.is_alive = False
+
+    def __enter__(self) -> Any:
+        self._before = before = _levels.get()
+        self.depth = 1 + (before[-1].depth if before else 0)
+        self.is_alive = True
+        now = dispatch_state()
+        self._outside = _restoring(now.included, now.excluded)
+        _levels.set((*before, self))
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.is_alive = False
+        _levels.set(self._before)
+
+    def physical_state(self) -> int:
+        """Return the dispatch state for physical calls: keys included and excluded as when the level was entered.
+
+        So what an Autograd kernel above the call on wrapped tensors left out is in force again. Grad mode stays as it
+        is.
+        """
+        return self._outside(state())
+
+    def interpret(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Return the results of ``op(*args, **kwargs)``, whose deepest wrapped arguments are of this level.
+
+        The dispatch state is that of the physical calls.
+        """
+        raise NotImplementedError
+
+
+@cache
+def _restoring(included: DispatchKeySet, excluded: DispatchKeySet) -> Transition:
+    def change(now: DispatchState) -> DispatchState:
+        return replace(now, included=included, excluded=excluded)
+
+    return Transition(change)
+
+
+__all__ = ["Level", "active_levels"]
