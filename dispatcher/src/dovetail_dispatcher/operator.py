@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dovetail_kernel import DispatchKey
 
+from .batching import BatchingRule
 from .formula import Formula
 from .kernels import ARRAY, Kernel
 from .schema import FunctionSchema, parse_schema
@@ -34,8 +35,7 @@ class Operator:
     formula
         How to differentiate, or None.
     batching_rule
-        How to call the operator on batched tensors, or None: ``rule(info, in_dims, *args, **kwargs)`` returns the
-        outputs for a whole batch, and their batch dimensions.
+        How to call the operator on batched tensors, or None.
     kind, promotion, promote
         Shape and dtype rules: what kind of operator it is, the dtype that a pointwise one computes in, and the names of
         the arguments that take part in finding it.
@@ -80,7 +80,7 @@ class Operator:
         self.redispatch_routes: dict[Any, dict[int, Callable[..., Any]]] = {}
         self.redispatch_entries: dict[Any, Callable[..., Any]] = {}
         self.formula: Formula | PythonFormula | None = None
-        self.batching_rule: Callable[..., Any] | None = None
+        self.batching_rule: BatchingRule | None = None
         self.kind = "other"
         self.promotion = "none"
         self.promote: tuple[str, ...] = ()

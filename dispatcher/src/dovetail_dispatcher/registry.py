@@ -19,6 +19,7 @@ from typing import Any, Final
 from dovetail_kernel import Backend, DispatchKey, on_default_dtype_change, runtime_keys
 from dovetail_kernel.errors import did_you_mean
 
+from .batching import BatchingRule
 from .kernels import Kernel
 from .operator import Operator
 from .schema import FunctionSchema, parse_schema
@@ -279,7 +280,7 @@ def set_formula(name: str, overload: str, formula: Any, undos: list[Undo] | None
     return undo
 
 
-def set_batching_rule(name: str, overload: str, rule: Any, undos: list[Undo] | None = None) -> Undo:
+def set_batching_rule(name: str, overload: str, rule: BatchingRule, undos: list[Undo] | None = None) -> Undo:
     """Set how to call an operator on batched tensors; return what restores the rule before, and append it to `undos`.
 
     Routes need not be composed anew: the rule is looked up by the call.

@@ -40,6 +40,7 @@ from .templates import (
     counting_route,
     custom_route,
     tensor_route,
+    wrapped_route,
 )
 
 MAX_ROUTES: Final = 1024
@@ -167,6 +168,8 @@ def compose(composition: Composition, chosen: DispatchKey | None = None) -> Rout
             return counting_route(op, compose(composition.below(after_ADInplaceOrView_keyset)))
         case "boxed":
             return boxed_route(op, kernel, without_fallthrough(op, composition.keys, fallbacks))
+        case "wrapped":
+            return wrapped_route(op, kernel)
         case "formula" if composition.records and isinstance(op.formula, PythonFormula) and not op.schema.returns:
             return below_autograd_route(compose(composition.below(after_autograd_keyset)))
         case "formula" | "autograd fallback":

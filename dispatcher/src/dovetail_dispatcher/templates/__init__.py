@@ -8,7 +8,15 @@ schema positionally. Both are specialised per operator, as text that can be read
 from .array_route import array_route
 from .entry import entry_source, name_source
 from .source import RouteText, compile_source
-from .tensor_route import below_autograd_route, boxed_route, counting_route, custom_route, opaque_route, tensor_route
+from .tensor_route import (
+    below_autograd_route,
+    boxed_route,
+    counting_route,
+    custom_route,
+    opaque_route,
+    tensor_route,
+    wrapped_route,
+)
 
 __all__ = [
     "RouteText",
@@ -22,4 +30,5 @@ __all__ = [
     "name_source",
     "opaque_route",
     "tensor_route",
+    "wrapped_route",
 ]

@@ -38,6 +38,7 @@ from dovetail_kernel.signature import GRAD, ZERO_DIM
 from . import indexing, printing
 from ._generated import functions as aten
 from ._generated.tensor_methods import TensorMethods
+from .batch_errors import ItemOfBatchError
 from .conversion import conversion_of
 from .devices import as_device
 from .memory_layout import is_contiguous
@@ -209,7 +210,10 @@ class Tensor(TensorMethods):
                 if not size
                 else "Boolean value of Tensor with more than one value is ambiguous. Use any(), all() or numel()."
             )
-        return bool(aten._local_scalar_dense(self))
+        try:
+            return bool(aten._local_scalar_dense(self))
+        except ItemOfBatchError as error:
+            raise error.of_control_flow() from None
 
     def __int__(self) -> int:
         return int(_real(self._single(), "int64_t"))

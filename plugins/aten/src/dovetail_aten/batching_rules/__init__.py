@@ -7,12 +7,16 @@ back to one call per sample.
 from __future__ import annotations
 
 from dovetail_dispatcher import Operator, registry
+from dovetail_dispatcher.batching import BatchingRule, random_state_savers
 
 from .._generated import functions as F
+from ..generator import save_default_generators
 from . import creation, data_dependent, indexing, joining, matmul, nn, pointwise, randomness, reductions, views
 from .table import Rule, Rules, logical_shape
 
 __all__ = ["register", "rule_of", "rules"]
+
+LOCATION = f"{__file__}:1"
 
 _ALONG = ("cumsum", "cumprod", "sort", "topk", "_softmax", "_log_softmax")
 """Operators that go along one dimension and keep it."""
@@ -71,7 +75,8 @@ def _in_place(functional: Rule) -> Rule:
 
 def register() -> None:
     """Put a rule in the operator table for every base operator that has one."""
+    random_state_savers.append(save_default_generators)
     known = rules()
     for op in registry.all_operators():
         if op.namespace == "aten" and (rule := rule_of(op, known)) is not None:
-            registry.set_batching_rule(op.name, op.overload, rule)
+            registry.set_batching_rule(op.name, op.overload, BatchingRule(rule, True, LOCATION))

@@ -4,34 +4,15 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
+from ..batch_errors import ItemOfBatchError
 from .table import Rules
 
 rule = Rules()
 
 
-class ItemOfBatchError(RuntimeError):
-    """A Python number was asked of a batched tensor."""
-
-
 @rule("_local_scalar_dense")
 def _item(info: Any, in_dims: Any, self: Any) -> NoReturn:
-    raise ItemOfBatchError(
-        "vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling .item() on a "
-        "Tensor, please try to rewrite what you're doing with other operations."
-    )
-
-
-@rule("is_nonzero")
-def _is_nonzero(info: Any, in_dims: Any, self: Any) -> NoReturn:
-    raise control_flow_error()
-
-
-def control_flow_error() -> RuntimeError:
-    """Return the error of ``if x:`` for a batched tensor."""
-    return RuntimeError(
-        "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We don't support "
-        "that: samples could take different branches. Use where(condition, x, y)."
-    )
+    raise ItemOfBatchError
 
 
 def _of_dynamic_shape(name: str) -> None:
@@ -44,7 +25,6 @@ def _of_dynamic_shape(name: str) -> None:
 
 
 _of_dynamic_shape("nonzero")
-_of_dynamic_shape("where")
 
 
 @rule("equal")

@@ -250,16 +250,6 @@ def _masked_select(info: Any, in_dims: Any, self: Any, mask: Any) -> tuple[Any, 
     return F.index_select(flat(everywhere), 1, chosen), 0
 
 
-@rule("one_hot")
-def _one_hot(info: Any, in_dims: Any, self: Any, num_classes: int = -1) -> tuple[Any, Any]:
-    if num_classes < 1:
-        raise RuntimeError(
-            "When vmap-ing torch.nn.functional.one_hot, please provide an explicit positive num_classes argument."
-        )
-    made = F.new_zeros(self, (*self.array.shape, num_classes))
-    return F.scatter_value(made, -1, F.unsqueeze(self, -1), 1), 0
-
-
 @rule("embedding_dense_backward")
 def _embedding_dense_backward(
     info: Any,

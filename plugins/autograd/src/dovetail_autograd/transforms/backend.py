@@ -5,7 +5,7 @@ from __future__ import annotations
 from threading import Lock
 
 from dovetail_dispatcher import Kernel, registry
-from dovetail_dispatcher.kernels import BOXED
+from dovetail_dispatcher.kernels import WRAPPED
 from dovetail_kernel import backend_key, wrapped_backend
 
 _lock = Lock()
@@ -25,5 +25,5 @@ def install() -> None:
             backend = wrapped_backend()
             backend.attach(WrappedArrays())
             key = backend_key("Dense", backend)
-            registry.add_built_in_fallbacks([Kernel(run_wrapped, key, BOXED, registry.BUILT_IN)])
+            registry.add_built_in_fallbacks([Kernel(run_wrapped, key, WRAPPED, registry.BUILT_IN)])
             _installed = True

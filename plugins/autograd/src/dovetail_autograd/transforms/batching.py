@@ -4,19 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import lru_cache
+from typing import Any, Final, NamedTuple
+from weakref import WeakSet
 
+from dovetail_dispatcher.batching import BatchingRule, load_batching_rules
+from dovetail_dispatcher.templates.tensor_route import strip_defaults
 from dovetail_dispatcher.user_warning import warn_user
+from dovetail_kernel import DispatchKey, DispatchKeySet
+from dovetail_kernel.signature import WRAPPED_BIT
+from dovetail_kernel.state import IncludeDispatchKeyGuard
 from dovetail_kernel.tensor_base import TensorBase
 
 from ..calls import operator
-from .arrays import BatchedArray, is_wrapped, wrapped
+from .arrays import BatchedArray, wrapped
+from .batching_errors import check_outputs, loop_refusal, unbatched_write_error
 from .levels import Level
-from .wrapped_calls import decomposition, map_tensors, present, run_decomposed, tensors_in
+from .wrapped_calls import decomposition, map_tensors, present, run_decomposed
 
 
-@dataclass(frozen=True, slots=True)
-class VmapInfo:
+class VmapInfo(NamedTuple):
     """What a batching rule is told of the vmap that it works for.
 
     Attributes
@@ -31,6 +38,43 @@ class VmapInfo:
     randomness: str
 
 
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    """What the interpreter has to know of an operator's schema.
+
+    Attributes
+    ----------
+    lists
+        Positions of the arguments that are lists of tensors.
+    written
+        Positions of the positional arguments that are written.
+    has_out
+        There are ``out=`` arguments.
+    is_plain
+        Nothing is written and no result is a view: results are new tensors.
+    """
+
+    lists: tuple[int, ...]
+    written: tuple[int, ...]
+    has_out: bool
+    is_plain: bool
+
+
+@lru_cache(maxsize=4096)
+def _shape_of(op: Any) -> _Shape:
+    arguments = op._schema.arguments
+    return _Shape(
+        tuple([i for i, a in enumerate(arguments) if a.real_type.schema_str in ("Tensor[]", "Tensor?[]")]),
+        tuple([i for i, a in enumerate(arguments) if a.is_write and not a.kwarg_only]),
+        any([a.is_out for a in arguments]),
+        not op._schema.is_mutable and len(op._schema.returns) > 0 and not any([r.alias_info for r in op._schema.returns]),
+    )
+
+
+_looped: Final[WeakSet[Any]] = WeakSet()
+"""Operators that were warned of, because they have no batching rule."""
+
+
 class VmapLevel(Level):
     """One `vmap` in force.
 
@@ -42,11 +86,22 @@ class VmapLevel(Level):
         What random operators are to do. Default: ``'error'``.
     """
 
-    __slots__ = ("info",)
+    __slots__ = ("_guard", "info")
 
     def __init__(self, batch_size: int, randomness: str = "error") -> None:
         super().__init__()
+        load_batching_rules()
         self.info = VmapInfo(batch_size, randomness)
+        self._guard = IncludeDispatchKeyGuard(_VMAP_MODE)
+
+    def __enter__(self) -> Any:
+        super().__enter__()
+        self._guard.__enter__()
+        return self
+
+    def __exit__(self, *exception: Any) -> None:
+        self._guard.__exit__(*exception)
+        super().__exit__(*exception)
 
     def wrap(self, tensor: TensorBase, dim: int = 0) -> TensorBase:
         """Return `tensor`, whose dimension `dim` is the batch, as a tensor without that dimension."""
@@ -56,7 +111,7 @@ class VmapLevel(Level):
 
     def unwrap(self, tensor: TensorBase) -> tuple[TensorBase, int | None]:
         """Return the physical tensor of `tensor`, and its batch dimension: None if it has none at this level."""
-        if is_wrapped(tensor) and tensor.array.level is self:
+        if tensor._signature & WRAPPED_BIT and tensor.array.level is self:
             return tensor.array.physical, 0
         return tensor, None
 
@@ -72,11 +127,47 @@ class VmapLevel(Level):
             kernel = decomposition(op)
             if kernel is not None:
                 return run_decomposed(kernel, op, args, kwargs)
+        shape = _shape_of(op)
+        if shape.has_out:
+            raise RuntimeError(loop_refusal(op))
+        physical, in_dims = self.physical(args, shape.lists)
+        for position in shape.written:
+            if in_dims[position] is None and _any_batched(in_dims):
+                raise unbatched_write_error(op)
+        if rule is None:
             return present(op, args, kwargs, self.batched(self.loop(op, args, kwargs), 0))
-        in_dims, _ = map_tensors(lambda each: self.unwrap(each)[1], _without_values(args), {})
-        physical_args, physical_kwargs = map_tensors(lambda each: self.unwrap(each)[0], args, kwargs)
-        outputs, out_dims = rule(self.info, in_dims, *physical_args, **physical_kwargs)
+        outputs, out_dims = self.apply(rule, op, physical, in_dims, kwargs)
+        if shape.is_plain and isinstance(outputs, TensorBase):
+            return outputs if out_dims is None else self.wrap(outputs, out_dims)
         return present(op, args, kwargs, self.batched(outputs, out_dims))
+
+    def apply(
+        self, rule: BatchingRule, op: Any, physical: Sequence[Any], in_dims: Sequence[Any], kwargs: dict[str, Any]
+    ) -> tuple[Any, Any]:
+        """Return what a rule returns, checked if it is a user's, who gets the arguments that are not defaults."""
+        if kwargs:
+            _, kwargs = map_tensors(lambda each: self.unwrap(each)[0], (), kwargs)
+        if rule.takes_all:
+            outputs, out_dims = rule.function(self.info, in_dims, *physical, **kwargs)
+            return outputs, out_dims
+        given, named = strip_defaults(op._schema, *physical, *kwargs.values())
+        return check_outputs(rule.function(self.info, tuple(in_dims[: len(given)]), *given, **named))
+
+    def physical(self, args: Sequence[Any], lists: Sequence[int]) -> tuple[list[Any], list[Any]]:
+        """Return positional arguments with the tensors of this level unwrapped, and their batch dimensions."""
+        values: list[Any] = []
+        dims: list[Any] = []
+        for value in args:
+            dim = None
+            if isinstance(value, TensorBase) and value._signature & WRAPPED_BIT and value.array.level is self:
+                value, dim = value.array.physical, 0
+            values.append(value)
+            dims.append(dim)
+        for position in lists:
+            pairs = [(None, None) if each is None else self.unwrap(each) for each in values[position]]
+            values[position] = [tensor for tensor, _ in pairs]
+            dims[position] = [dim for _, dim in pairs]
+        return values, dims
 
     def batched(self, outputs: Any, dims: Any) -> Any:
         """Return physical outputs, with their batch dimensions, as batched arrays; one without a batch as it is."""
@@ -90,11 +181,22 @@ class VmapLevel(Level):
         return outputs
 
     def loop(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Return the outputs of the call for every entry, stacked along dimension 0."""
-        warn_user(
-            f"There is a performance drop because we have not yet implemented the batching rule for {op.name()}. "
-            "Register one: dovetail.library.register_vmap."
-        )
+        """Return the outputs of the call for every entry, stacked along dimension 0.
+
+        Raises
+        ------
+        RuntimeError
+            If the operator returns views, numbers or nothing, or there is no entry to run it on.
+        """
+        refusal = loop_refusal(op, self.info.batch_size)
+        if refusal is not None:
+            raise RuntimeError(refusal)
+        if op._operator not in _looped:
+            _looped.add(op._operator)
+            warn_user(
+                "There is a performance drop because we have not yet implemented the batching rule for "
+                f"{op.name()}. It is called once per entry. Register a rule: dovetail.library.register_vmap."
+            )
         select = operator("select", "int")
         results = []
         for index in range(self.info.batch_size):
@@ -109,17 +211,11 @@ class VmapLevel(Level):
         return _stacked(results)
 
 
-def _without_values(args: Sequence[Any]) -> list[Any]:
-    """Return the positional arguments with None for those that are no tensors: they have no batch dimension."""
-    kept: list[Any] = []
-    for value in args:
-        if isinstance(value, TensorBase):
-            kept.append(value)
-        elif isinstance(value, (list, tuple)) and any(True for _ in tensors_in([value], {})):
-            kept.append([each if isinstance(each, TensorBase) else None for each in value])
-        else:
-            kept.append(None)
-    return kept
+_VMAP_MODE: Final = DispatchKeySet.of(DispatchKey.FuncTorchVmapMode)
+
+
+def _any_batched(in_dims: Sequence[Any]) -> bool:
+    return any([dim == 0 or (isinstance(dim, list) and 0 in dim) for dim in in_dims])
 
 
 def _stacked(results: Sequence[Any]) -> Any:
@@ -129,3 +225,6 @@ def _stacked(results: Sequence[Any]) -> Any:
     if isinstance(first, (list, tuple)):
         return type(first)([_stacked(column) for column in zip(*results, strict=True)])
     return first
+
+
+__all__ = ["VmapInfo", "VmapLevel"]

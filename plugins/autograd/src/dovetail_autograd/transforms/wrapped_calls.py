@@ -15,15 +15,15 @@ from .arrays import WrappedArray, wrapped
 from .levels import Level
 
 
-def run_wrapped(op: Any, *args: Any, **kwargs: Any) -> Any:
+def run_wrapped(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Run a call with wrapped tensors among its arguments by the interpreter of the deepest level.
 
     Parameters
     ----------
     op
         The OpOverload.
-    *args, **kwargs
-        The arguments, less those that equal their default.
+    args, kwargs
+        All arguments of the schema: the keyword-only ones by name.
     """
     level: Level | None = None
     for value in tensors_in(args, kwargs):
