@@ -38,7 +38,7 @@ set_grad_enabled set_printoptions sgn short sigmoid sigmoid_ sign sin sin_ sinh 
 split split_with_sizes sqrt sqrt_ square square_ squeeze stack std strided sub subtract sum swapaxes
 swapdims t take tan tan_ tanh tanh_ tensor threshold threshold_ tile topk transpose tril triu
 true_divide trunc trunc_ uint16 uint32 uint64 uint8 unbind unflatten unsqueeze use_overlay var vdot
-view_as_complex view_as_real vstack where xlogy xlogy_ zero_ zeros zeros_like
+view_as_complex view_as_real vmap vstack where xlogy xlogy_ zero_ zeros zeros_like
 """.split(),
     "dovetail.autograd": """
 Function GradcheckError Variable backward detect_anomaly enable_grad function grad gradcheck

@@ -63,6 +63,7 @@ from .questions import broadcast_shapes, is_inference, is_tensor, numel, result_
 if _typing.TYPE_CHECKING:
     from dovetail_aten import Generator
     from dovetail_aten._generated.functions import *  # noqa: F403 - mypy does not see what is added to an __all__
+    from dovetail_autograd.transforms import vmap
     from dovetail_dispatcher import explain
 
     from . import _C as _C
@@ -118,7 +119,7 @@ __all__ = [
     "std", "strided", "sub", "subtract", "sum", "swapaxes", "swapdims", "t", "take", "tan", "tan_", "tanh", "tanh_",
     "tensor", "threshold", "threshold_", "tile", "topk", "transpose", "tril", "triu", "true_divide", "trunc", "trunc_",
     "uint8", "uint16", "uint32", "uint64", "unbind", "unflatten", "unsqueeze", "use_overlay", "var", "vdot",
-    "view_as_complex", "view_as_real", "vstack", "where", "xlogy", "xlogy_", "zero_", "zeros", "zeros_like",
+    "view_as_complex", "view_as_real", "vmap", "vstack", "where", "xlogy", "xlogy_", "zero_", "zeros", "zeros_like",
 ]
 # fmt: on
 
@@ -126,7 +127,12 @@ for _method in set(_aten.__all__).difference(__all__):  # in place, and in PyTor
     del globals()[_method]
 
 _MODULES = ("_C", "_nn", "autograd", "cuda", "library", "nn", "optim")
-_ELSEWHERE = {"explain": "dovetail_dispatcher", "load": "dovetail.serialization", "save": "dovetail.serialization"}
+_ELSEWHERE = {
+    "explain": "dovetail_dispatcher",
+    "load": "dovetail.serialization",
+    "save": "dovetail.serialization",
+    "vmap": "dovetail_autograd.transforms",
+}
 """Modules, and names and their modules, that are imported when first asked for."""
 
 

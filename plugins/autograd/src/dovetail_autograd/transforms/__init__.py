@@ -3,3 +3,7 @@
 `arrays` has the wrappers and their backend, `levels` the nesting of transforms, `wrapped_calls` the one kernel that
 brings a call on wrapped tensors to the innermost transform, and every other module one interpreter or what uses it.
 """
+
+from .mapping import vmap
+
+__all__ = ["vmap"]
