@@ -51,6 +51,7 @@ device_count is_available why_unavailable
     "dovetail.library": """
 BackendSpec CustomOpDef Library SchemaError Tag _scoped_library custom_op define dispatch_table
 fallthrough_kernel hookimpl impl infer_schema load register_autograd register_fake register_kernel
+register_vmap
 """.split(),
     "dovetail.nn": """
 BCEWithLogitsLoss Buffer CrossEntropyLoss Dropout ELU Embedding Flatten GELU Identity L1Loss
@@ -127,7 +128,7 @@ device_count dovetail_backend unavailable_because
 CustomOpDef DispatchTable Explanation FunctionSchema Kernel Library NoArrayKernelError OpOverload
 OpOverloadPacket Operator SchemaError Tag _scoped_library array_kernels custom_op define
 dispatch_table explain fallthrough_kernel impl infer_schema ops parse_schema register_autograd
-register_fake register_kernel
+register_fake register_kernel register_vmap
 """.split(),
     "dovetail_kernel": """
 ALIASES ArrayBackend AutoDispatchBelowADInplaceOrView AutoDispatchBelowAutograd AutogradInterface

@@ -15,6 +15,7 @@ from dovetail_dispatcher import (
     register_autograd,
     register_fake,
     register_kernel,
+    register_vmap,
 )
 from dovetail_kernel import BackendSpec, hookimpl, plugin_manager
 
@@ -36,6 +37,7 @@ __all__ = [
     "register_autograd",
     "register_fake",
     "register_kernel",
+    "register_vmap",
 ]
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .custom_ops import CustomOpDef, custom_op
     from .dumps import DispatchTable, dispatch_table
     from .explanation import Explanation, explain
-    from .functional import define, impl, register_autograd, register_fake, register_kernel
+    from .functional import define, impl, register_autograd, register_fake, register_kernel, register_vmap
 
 _fallback_kernels.install()
 _transactions.install()
@@ -33,6 +33,7 @@ _ON_DEMAND = {
     "register_autograd": "functional",
     "register_fake": "functional",
     "register_kernel": "functional",
+    "register_vmap": "functional",
 }
 """Names that most programs do not use, and their modules."""
 
@@ -63,6 +64,7 @@ __all__ = [
     "register_autograd",
     "register_fake",
     "register_kernel",
+    "register_vmap",
 ]
 
 

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from threading import RLock
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-__all__ = ["BatchingRule", "load_batching_rules", "on_first_vmap", "random_state_savers"]
+from dovetail_kernel import DispatchKey
+
+if TYPE_CHECKING:
+    from .operator import Operator
+
+__all__ = ["BatchingRule", "checked_rule", "load_batching_rules", "on_first_vmap", "random_state_savers"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,6 +35,40 @@ class BatchingRule:
     function: Callable[..., Any]
     takes_all: bool = False
     where: str = ""
+
+
+def checked_rule(op: Operator, function: Callable[..., Any], where: str) -> BatchingRule:
+    """Return the rule of a user for `op`.
+
+    Raises
+    ------
+    TypeError
+        If the function cannot take ``info``, ``in_dims`` and the positional arguments of the operator.
+    RuntimeError
+        If the operator decomposes into others before a rule would be asked.
+    """
+    if not callable(function):
+        raise TypeError(f"register_vmap: expected a function, but got {type(function).__name__}.")
+    if op.newest(DispatchKey.CompositeImplicitAutograd) is not None:
+        raise RuntimeError(
+            f"register_vmap: {op.qualified_name} has a CompositeImplicitAutograd kernel, so vmap calls the operators "
+            "that it is made of. Register rules for those, or give it a CompositeExplicitAutograd kernel."
+        )
+    required = [a for a in op.schema.arguments if not a.has_default_value()]  # others are left out at their default
+    names = [a.name for a in required if not a.kwarg_only]
+    named = {a.name: None for a in required if a.kwarg_only}
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return BatchingRule(function, where=where)
+    try:
+        signature.bind(None, None, *names, **named)
+    except TypeError as error:
+        raise TypeError(
+            f"register_vmap: a rule of {op.qualified_name} is called as func(info, in_dims, "
+            f"{', '.join([*names, *[f'{name}={name}' for name in named]])}), but {where} takes {signature}: {error}"
+        ) from None
+    return BatchingRule(function, where=where)
 
 
 _lock: Final = RLock()

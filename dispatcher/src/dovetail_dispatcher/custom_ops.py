@@ -12,6 +12,7 @@ from dovetail_kernel.device import Device
 from dovetail_kernel.errors import where
 
 from . import registry
+from .batching import checked_rule
 from .formula import PythonFormula
 from .kernels import COUNT_WRITES, CUSTOM, TENSOR, Kernel
 from .library import Library
@@ -201,6 +202,32 @@ class CustomOpDef:
             undos = self._undos_of("formula")
             registry.take_back(undos)
             registry.set_formula(op.name, op.overload, formula, undos)
+
+    # -- batches -------------------------------------------------------------------------------------------------
+
+    def register_vmap(self, func: Callable[..., Any] | None = None, /) -> Any:
+        """Register how `vmap` calls the operator on a whole batch; usable as a decorator.
+
+        Parameters
+        ----------
+        func
+            ``func(info, in_dims, *args)`` returns ``(outputs, out_dims)``, as for `register_vmap` of the library. A
+            second time replaces the first.
+        """
+
+        def register(fn: Callable[..., Any]) -> Callable[..., Any]:
+            op = self._operator
+            rule = checked_rule(op, fn, where())
+            with registry.lock:
+                undos = self._undos_of("vmap")
+                registry.take_back(undos)
+                registry.set_batching_rule(op.name, op.overload, rule, undos)
+            return fn
+
+        if func is None:
+            return register
+        register(func)
+        return None
 
     # -- registering ---------------------------------------------------------------------------------------------
 

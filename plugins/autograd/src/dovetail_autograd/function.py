@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, NoReturn
 
-from dovetail_kernel.signature import GRAD, NO_GRAD, VIEW
+from dovetail_kernel.signature import GRAD, NO_GRAD, VIEW, WRAPPED_BIT
 from dovetail_kernel.state import set_state, state
 from dovetail_kernel.tensor_base import TensorBase, wrap
 from dovetail_kernel.version import bump_version, share_version
@@ -115,8 +115,16 @@ class Function(metaclass=FunctionMeta):
             edges.append(edge)
         node.is_tensor = is_tensor
         node.next_edges = tuple(edges)
-        if before & NO_GRAD:
-            recording = False
+        if before:
+            if before & NO_GRAD:
+                recording = False
+            if before & ~NO_GRAD and _any_wrapped(inputs):
+                from .transforms.functions import call_wrapped
+
+                output = call_wrapped(cls, node, args, kwargs)
+                if recording:
+                    node.sequence_nr = next_sequence_nr()
+                return _wrap_outputs(node, output, inputs, recording)
         set_state(before | NO_GRAD)
         try:
             if cls._has_setup_context:
@@ -131,6 +139,18 @@ class Function(metaclass=FunctionMeta):
         if recording:
             node.sequence_nr = next_sequence_nr()
         return _wrap_outputs(node, output, inputs, recording)
+
+
+def _any_wrapped(values: Any) -> bool:
+    """Return whether there is a tensor of a transform among `values`, or in containers among them."""
+    for value in values:
+        if isinstance(value, TensorBase):
+            if value._signature & WRAPPED_BIT:
+                return True
+        elif isinstance(value, (tuple, list, dict)):
+            if _any_wrapped(value.values() if isinstance(value, dict) else value):
+                return True
+    return False
 
 
 def _wrap_outputs(node: FunctionNode, output: Any, inputs: Sequence[Any], recording: bool) -> Any:
