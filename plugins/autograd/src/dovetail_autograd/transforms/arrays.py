@@ -87,7 +87,8 @@ class WrappedArray:
         return self.host()
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}(level {self.level.depth}, {self.physical!r})"
+        value = "\n".join([f"    {line}" for line in repr(self.physical).splitlines()])
+        return f"{self.kind}(lvl={self.level.depth}, value=\n{value}\n)"
 
 
 class BatchedArray(WrappedArray):
@@ -107,6 +108,10 @@ class BatchedArray(WrappedArray):
         """The strides within one entry, in elements."""
         strides: tuple[int, ...] = tuple(self.physical.stride())[1:]
         return strides
+
+    def __repr__(self) -> str:
+        value = "\n".join([f"    {line}" for line in repr(self.physical).splitlines()])
+        return f"{self.kind}(lvl={self.level.depth}, bdim=0, value=\n{value}\n)"
 
     def copy(self) -> BatchedArray:
         """Return a wrapper of a copy."""

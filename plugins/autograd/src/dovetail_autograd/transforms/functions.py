@@ -1,295 +1,145 @@
-"""`Function` inside of a `vmap`: its `vmap` staticmethod, or a rule generated from `forward` and `backward`."""
+"""`Function` on wrapped tensors: its own rule for each transform, and a node for gradients of wrapped tensors."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from typing import Any, NoReturn
+from collections.abc import Sequence
+from typing import Any
 
-from dovetail_kernel.signature import NO_GRAD, WRAPPED_BIT
+from dovetail_kernel.signature import GRAD, NO_GRAD, WRAPPED_BIT
 from dovetail_kernel.state import set_state, state
 from dovetail_kernel.tensor_base import TensorBase
 
-from ..calls import operator
-from ..function import Function
-from .batching import VmapLevel
-from .batching_errors import check_outputs
-from .pytree import flatten, flatten_prefix, map_leaves, unflatten
+from ..autograd_meta import gradient_edge
+from ..function import Function, wrap_outputs
+from ..function_node import DIFFERENTIABLE, FunctionNode
+from ..node import next_sequence_nr
+from ..recorded_calls import DelayedError
+from .arrays import is_wrapped
+from .levels import Level
+from .pytree import flatten
 
-__all__ = ["call_wrapped"]
 
-
-def call_wrapped(cls: type[Function], node: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Return what `forward` of a Function gives for wrapped arguments, after its `setup_context` has seen them.
-
-    Parameters
-    ----------
-    cls
-        The Function.
-    node
-        Its context: the node of the call on the wrapped tensors.
-    args, kwargs
-        Its arguments.
+def call_wrapped_function(cls: type[Function], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Return ``cls.apply(*args, **kwargs)`` for arguments some of which are wrapped.
 
     Raises
     ------
     RuntimeError
-        If the Function has no `setup_context`, or not exactly one of a `vmap` staticmethod and `generate_vmap_rule`.
+        If gradients of wrapped tensors are to be recorded, and the Function has no `setup_context`.
     """
-    if not cls._has_setup_context:
-        raise RuntimeError(
-            "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must "
-            f"override the setup_context staticmethod. Split the forward of {cls.__name__} in two: forward(*args) and "
-            "setup_context(ctx, inputs, output)."
-        )
-    level = _deepest([*args, *kwargs.values()])
+    inputs = (*args, *kwargs.values())
+    tensors = [value for value in flatten(inputs)[0] if isinstance(value, TensorBase)]
+    levels: list[Level] = [each.array.level for each in tensors if each._signature & WRAPPED_BIT]
+    level = max(levels, key=lambda each: each.depth)
     before = state()
-    if isinstance(level, VmapLevel):
-        output = _vmap(cls, level, args, kwargs)
-    else:
-        set_state(before | NO_GRAD)
-        try:
-            output = cls.forward(*args, **kwargs)
-        finally:
-            set_state(before)
+    edges = [gradient_edge(v) if isinstance(v, TensorBase) and v._signature & GRAD else None for v in inputs]
+    recording = not before & NO_GRAD and any([edge is not None for edge in edges])
+    missing = (
+        "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must "
+        f"override the setup_context staticmethod: split {cls.__name__}.forward(ctx, ...) into forward(...) and "
+        "setup_context(ctx, inputs, output)."
+    )
+    if recording and not cls._has_setup_context and level.transforms_function:
+        raise RuntimeError(missing)
+    outputs = level.run_outside(level.call_function, cls, args, kwargs)
+    if not recording:
+        return outputs
+    if not cls._has_setup_context:
+        # What its context holds are primals. Whoever wants first derivatives alone has them there.
+        return _undifferentiable(outputs, tensors, f"{missing} For the gradient of the primal: unpack_dual(y).primal.")
+    node = cls._node_class()
+    node.is_tensor = [isinstance(value, TensorBase) for value in inputs]
+    node.next_edges = tuple(edges)
     set_state(before | NO_GRAD)
     try:
-        cls.setup_context(node, (*args, *kwargs.values()), output)
+        cls.setup_context(node, inputs, outputs)
     finally:
         set_state(before)
-    return output
+    node.sequence_nr = next_sequence_nr()
+    return wrap_outputs(node, outputs, inputs, True)
 
 
-def _deepest(values: Sequence[Any]) -> Any:
-    leaves, _ = flatten(list(values))
-    wrapped = [value for value in leaves if isinstance(value, TensorBase) and value._signature & WRAPPED_BIT]
-    return max([value.array.level for value in wrapped], key=lambda level: level.depth)
+def _undifferentiable(outputs: Any, inputs: Sequence[TensorBase], message: str) -> Any:
+    """Return `outputs` with a graph that raises the error `message` when it is differentiated."""
+    values = outputs if isinstance(outputs, (tuple, list)) else (outputs,)
+    made = [value for value in values if is_wrapped(value) and value._signature & DIFFERENTIABLE]
+    node = DelayedError(message, inputs, made)
+    for output_nr, value in enumerate(made):
+        value._grad_fn = node
+        value.output_nr = output_nr
+        value._signature |= GRAD
+    return outputs
 
 
-def _vmap(cls: type[Function], level: VmapLevel, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Return the batched outputs of a call, of the Function's own rule or of a generated one."""
-    has_rule = cls.vmap is not Function.vmap
-    if has_rule and cls.generate_vmap_rule:
-        raise RuntimeError(
-            f"You tried to vmap over {cls.__name__}, but it has both generate_vmap_rule=True and an overridden vmap "
-            "staticmethod. Please set generate_vmap_rule=False or delete the overridden vmap staticmethod to avoid "
-            "ambiguity."
-        )
-    if not has_rule and not cls.generate_vmap_rule:
-        raise RuntimeError(
-            f"You tried to vmap over {cls.__name__}, but it does not have vmap support. Please override and implement "
-            "the vmap staticmethod or set generate_vmap_rule=True."
-        )
+class Keeping:
+    """Stands for a Function in ``apply``, and keeps the context of the call."""
 
-    def unwrapped(value: Any) -> Any:
-        return level.unwrap(value)[0] if isinstance(value, TensorBase) else value
+    def __init__(self, function: type[Function]) -> None:
+        self._function = function
+        self.node: FunctionNode
 
-    def dim_of(value: Any) -> int | None:
-        return level.unwrap(value)[1] if isinstance(value, TensorBase) else None
+    def _node_class(self) -> FunctionNode:
+        self.node = self._function._node_class()
+        return self.node
 
-    physical = map_leaves(unwrapped, args)
-    in_dims = map_leaves(dim_of, args)
-    before = state()
-    set_state(level.physical_state())
-    try:
-        if has_rule:
-            outputs, out_dims = check_outputs(
-                cls.vmap(level.info, in_dims, *physical, **map_leaves(unwrapped, kwargs))
-            )
-        else:
-            rule = _Generated(cls, level, in_dims, kwargs)
-            outputs, out_dims = Vmapped.apply(rule, *physical), rule.out_dims
-    finally:
-        set_state(before)
-    return _wrapped(level, outputs, out_dims)
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._function, name)
 
 
-def _wrapped(level: VmapLevel, outputs: Any, out_dims: Any) -> Any:
-    leaves, structure = flatten(outputs)
-    dims = flatten_prefix(out_dims, structure)
-    assert dims is not None
-    return unflatten(
-        structure,
-        [
-            level.wrap(leaf, dim) if isinstance(leaf, TensorBase) and dim is not None else leaf
-            for leaf, dim in zip(leaves, dims, strict=True)
-        ],
-    )
+def apply_keeping(cls: type[Function], args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Any, FunctionNode]:
+    """Return ``cls.apply(*args, **kwargs)``, and the context of the call."""
+    keeping: Any = Keeping(cls)
+    apply: Any = Function.apply
+    return apply.__func__(keeping, *args, **kwargs), keeping.node
 
 
-class Vmapped(Function):
-    """The Function on a batch that does what another does on samples; its first argument is the generated rule."""
+def jvp_of_function(
+    cls: type[Function], node: FunctionNode, primals: Sequence[Any], tangents: Sequence[TensorBase | None], count: int
+) -> Sequence[Any]:
+    """Return the tangents of the outputs of a call: what the `jvp` of the Function says.
 
-    @staticmethod
-    def forward(rule: _Generated, *physical: Any) -> Any:
-        """Run the other's forward for all samples."""
-        return rule.forward(physical)
+    Parameters
+    ----------
+    node
+        The context of the call.
+    primals
+        Every argument of the call.
+    tangents
+        Their tangents. Zeros stand for missing ones of tensors, unless the Function said
+        ``set_materialize_grads(False)``.
+    count
+        The number of outputs.
 
-    @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
-        """Run the other's `setup_context`."""
-        ctx.rule = inputs[0]
-        ctx.rule.setup_context(ctx, inputs[1:], output)
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Any) -> Any:
-        """Run the other's backward for all samples."""
-        return None, *ctx.rule.backward(ctx, grads)
-
-
-class _Generated:
-    """One call of a Function on a batch: forward, `setup_context` and backward run under a vmap of their own each.
-
-    So the graph outside of the vmap has one node for the batch.
+    Raises
+    ------
+    NotImplementedError
+        If the Function has no `jvp`.
+    RuntimeError
+        If that returns another number of tangents.
     """
+    from ..calls import filled_like
 
-    def __init__(self, cls: type[Function], level: VmapLevel, in_dims: Sequence[Any], kwargs: dict[str, Any]) -> None:
-        self.cls = cls
-        self.info = level.info
-        self.in_dims = in_dims
-        self.kwargs = kwargs
-        self.out_dims: Any = None
-        self.sample = _SampleContext()
-
-    def level(self) -> VmapLevel:
-        return VmapLevel(self.info.batch_size, self.info.randomness)
-
-    def forward(self, physical: tuple[Any, ...]) -> Any:
-        with self.level() as level:
-            output = self.cls.forward(*_batched(level, physical, self.in_dims), **self.kwargs)
-            leaves, structure = flatten(output)
-            pairs = [_unwrapped(level, leaf) for leaf in leaves]
-        self.out_dims = unflatten(structure, [dim for _, dim in pairs])
-        return unflatten(structure, [value for value, _ in pairs])
-
-    def setup_context(self, ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
-        with self.level() as level:
-            wrapped_inputs = (*_batched(level, inputs, self.in_dims), *self.kwargs.values())
-            with self.sample.of(ctx) as sample:
-                self.cls.setup_context(sample, wrapped_inputs, _wrapped(level, output, self.out_dims))
-                sample.hand_over(level)
-
-    def backward(self, ctx: Any, grads: tuple[Any, ...]) -> Any:
-        dims, _ = flatten(self.out_dims)
-        with self.level() as level, self.sample.of(ctx) as sample:
-            sample.take_saved(level)
-            wrapped = [
-                grad if grad is None or dim is None else level.wrap(grad, dim)
-                for grad, dim in zip(grads, dims, strict=True)
-            ]
-            returned = self.cls.backward(sample, *wrapped)
-            given = list(returned) if isinstance(returned, (tuple, list)) else [returned]
-            in_dims = [*self.in_dims, *[None] * len(given)]
-            return [_gradient(level, grad, dim) for grad, dim in zip(given, in_dims, strict=False)]
-
-
-class _SampleContext:
-    """The context that a Function sees for one sample. It keeps attributes; tensors are saved in that of the batch."""
-
-    def __init__(self) -> None:
-        self._ctx: Any = None
-        self._saved: tuple[Any, ...] = ()
-        self._dims: list[int | None] = []
-        self._non_differentiable: tuple[Any, ...] = ()
-
-    @contextmanager
-    def of(self, ctx: Any) -> Iterator[_SampleContext]:
-        """Stand for the context `ctx` of the batch, which holds this object and must not be held by it."""
-        self._ctx = ctx
-        try:
-            yield self
-        finally:
-            self._ctx = None
-            self._saved = self._non_differentiable = ()
-
-    @property
-    def needs_input_grad(self) -> Any:
-        """Per argument whether it requires grad."""
-        return self._ctx.needs_input_grad[1:]
-
-    @property
-    def saved_tensors(self) -> tuple[Any, ...]:
-        """What was saved."""
-        return self._saved
-
-    def save_for_backward(self, *tensors: Any) -> None:
-        """Keep `tensors` for backward."""
-        self._saved = tensors
-
-    def save_for_forward(self, *tensors: Any) -> None:
-        """Keep nothing: a generated rule has no jvp."""
-
-    def set_materialize_grads(self, value: bool) -> None:
-        """Choose whether backward is given zeros or None for outputs without gradient."""
-        self._ctx.set_materialize_grads(value)
-
-    def mark_non_differentiable(self, *tensors: Any) -> None:
-        """Say that these outputs have no gradient."""
-        self._non_differentiable = tensors
-
-    def mark_dirty(self, *tensors: Any) -> NoReturn:
-        """Refuse: the arguments of the batch are others.
-
-        Raises
-        ------
-        RuntimeError
-            Always.
-        """
-        raise RuntimeError(
-            "mark_dirty is not supported with generate_vmap_rule=True. Write a vmap staticmethod, or work out of place."
-        )
-
-    def hand_over(self, level: VmapLevel) -> None:
-        """Save in the context of the batch what was saved for a sample."""
-        pairs = [_unwrapped(level, tensor) for tensor in self._saved]
-        self._dims = [dim for _, dim in pairs]
-        self._ctx.save_for_backward(*[tensor for tensor, _ in pairs])
-        if self._non_differentiable:
-            self._ctx.mark_non_differentiable(*[_unwrapped(level, tensor)[0] for tensor in self._non_differentiable])
-
-    def take_saved(self, level: VmapLevel) -> None:
-        """Take what was saved from the context of the batch, for samples at `level`."""
-        self._saved = tuple(
-            [
-                tensor if tensor is None or dim is None else level.wrap(tensor, dim)
-                for tensor, dim in zip(self._ctx.saved_tensors, self._dims, strict=True)
-            ]
-        )
-
-
-def _batched(level: VmapLevel, values: Sequence[Any], dims: Sequence[Any]) -> Any:
-    leaves, structure = flatten(tuple(values))
-    flat = flatten_prefix(tuple(dims), structure)
-    assert flat is not None
-    return unflatten(
-        structure,
-        [
-            level.wrap(leaf, dim) if isinstance(leaf, TensorBase) and dim is not None else leaf
-            for leaf, dim in zip(leaves, flat, strict=True)
-        ],
-    )
-
-
-def _unwrapped(level: VmapLevel, value: Any) -> tuple[Any, int | None]:
-    return level.unwrap(value) if isinstance(value, TensorBase) else (value, None)
-
-
-def _gradient(level: VmapLevel, grad: Any, in_dim: Any) -> Any:
-    """Return the gradient of a physical input: summed over the samples if they share it."""
-    if not isinstance(grad, TensorBase):
-        return grad
-    physical, dim = level.unwrap(grad)
-    size = level.info.batch_size
-    before = state()
-    set_state(level.physical_state())
+    given = [
+        filled_like(primal, 0) if tangent is None and node._materialize and isinstance(primal, TensorBase) else tangent
+        for primal, tangent in zip(primals, tangents, strict=True)
+    ]
+    kept = node._saved
+    saved = node.saved_for_forward or node.to_save
+    if saved:
+        node._saved = [None if each is None else node._entry(index, each, ()) for index, each in enumerate(saved)]
     try:
-        if in_dim is None:
-            if dim is not None:
-                return operator("sum", "dim_IntList")(physical, [0])
-            return operator("mul", "Tensor")(physical, size)
-        if dim is None:
-            shape = physical.array.shape
-            return operator("expand", "default")(operator("unsqueeze", "default")(physical, 0), (size, *shape))
-        return physical
+        returned = cls.jvp(node, *given)
     finally:
-        set_state(before)
+        node._saved = kept
+    found = returned if isinstance(returned, (tuple, list)) else (returned,)
+    if len(found) != count:
+        raise RuntimeError(
+            f"function {node.name()} returned an incorrect number of forward gradients (expected {count}, got "
+            f"{len(found)}). Return one tangent, or None, per output of {cls.__name__}.forward."
+        )
+    for each in found:
+        if each is not None and not isinstance(each, TensorBase):
+            raise RuntimeError(
+                f"{cls.__name__}.jvp returned a {type(each).__name__}: expected a Tensor or None per output."
+            )
+    return found

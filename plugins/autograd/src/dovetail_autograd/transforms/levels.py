@@ -71,6 +71,10 @@ class Level:
         """
         raise NotImplementedError
 
+    def call_function(self, cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Return what ``cls.apply(*args, **kwargs)`` gives for a `Function`, as `interpret` does for an operator."""
+        raise NotImplementedError
+
 
 @cache
 def _restoring(included: DispatchKeySet, excluded: DispatchKeySet) -> Transition:

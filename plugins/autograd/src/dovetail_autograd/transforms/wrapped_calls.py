@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from dovetail_dispatcher.numbers import tensor_of_number
 from dovetail_dispatcher.schema import FunctionSchema, default_of
+from dovetail_dispatcher.templates.arguments import spelling
 from dovetail_kernel import DispatchKey, bump_version, share_storage, share_version
 from dovetail_kernel.signature import WRAPPED_BIT
 from dovetail_kernel.state import below_ad_inplace_or_view, set_state, state
@@ -42,6 +44,22 @@ def bound_arguments(schema: FunctionSchema, args: Sequence[Any], kwargs: dict[st
     """Return the value of every argument of a call by name, those left out included."""
     given = dict(zip([a.name for a in schema.arguments if not a.kwarg_only], args, strict=False), **kwargs)
     return {a.name: given[a.name] if a.name in given else default_of(a) for a in schema.arguments}
+
+
+def numbers_as_tensors(schema: FunctionSchema, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return the arguments of a call with a 0-d tensor for a Python number where the schema has a Tensor."""
+    for argument, value in zip(schema.arguments, args, strict=False):
+        if isinstance(value, (bool, int, float, complex)) and spelling(argument) == "Tensor":
+            tensors = [each for each in args if isinstance(each, TensorBase)]
+            return tuple(
+                [
+                    tensor_of_number(each, tensors)
+                    if isinstance(each, (bool, int, float, complex)) and spelling(a) == "Tensor"
+                    else each
+                    for a, each in zip(schema.arguments, args, strict=False)
+                ]
+            )
+    return args
 
 
 def tensors_in(args: Sequence[Any], kwargs: dict[str, Any]) -> Iterator[TensorBase]:
@@ -167,6 +185,7 @@ __all__ = [
     "decomposition",
     "map_tensors",
     "note_writes",
+    "numbers_as_tensors",
     "present",
     "run_decomposed",
     "run_wrapped",

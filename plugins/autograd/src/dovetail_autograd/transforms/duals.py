@@ -1,0 +1,74 @@
+"""Dual arrays: a tensor and its tangent in the place of one array."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dovetail_kernel import share_storage, share_version
+from dovetail_kernel.signature import GRAD, VIEW, WRAPPED_BIT
+from dovetail_kernel.tensor_base import TensorBase, wrap
+
+from ..calls import operator
+from .arrays import WrappedArray
+
+if TYPE_CHECKING:
+    from .levels import Level
+
+
+class DualArray(WrappedArray):
+    """A primal (`physical`) and its tangent, of one shape and dtype.
+
+    Attributes
+    ----------
+    tangent
+        The derivative of the primal in the direction that is being differentiated in.
+    """
+
+    __slots__ = ("tangent",)
+    kind = "DualTensor"
+
+    def __init__(self, primal: TensorBase, tangent: TensorBase, level: Level) -> None:
+        super().__init__(primal, level)
+        self.tangent = tangent
+
+    def __repr__(self) -> str:
+        return f"{repr(self.physical).removesuffix(')')}, tangent={self.tangent!r})"
+
+    def copy(self) -> DualArray:
+        """Return a wrapper of copies."""
+        clone = operator("clone", "default")
+        return DualArray(clone(self.physical), clone(self.tangent), self.level)
+
+    def host(self) -> Any:
+        """Return the elements of the primal as a NumPy array."""
+        physical = self.physical
+        return physical._backend.arrays.to_host(physical.array)
+
+
+def cut(tensor: TensorBase) -> TensorBase:
+    """Return a leaf with the data and version of `tensor`; unlike `detach`, it keeps what lies inside a wrapper."""
+    twin = wrap(tensor.array, tensor._backend)
+    twin._storage = share_storage(tensor)
+    twin._counter = share_version(tensor)
+    return twin
+
+
+def is_tracked(tensor: TensorBase) -> bool:
+    """Return whether a gradient or a deeper transform may want to know what becomes of `tensor`."""
+    return bool(tensor._signature & (GRAD | VIEW | WRAPPED_BIT)) and (
+        bool(tensor._signature & WRAPPED_BIT) or tensor.requires_grad
+    )
+
+
+def same_layout(tensor: TensorBase, model: TensorBase) -> TensorBase:
+    """Return `tensor`, or where its strides differ from those of `model` a copy with those, so that views correspond.
+
+    A model that overlaps itself is left alone: no view of it can be written.
+    """
+    strides = tuple(model.stride())
+    sizes = tuple(model.array.shape)
+    if tuple(tensor.stride()) == strides or any([n > 1 and not step for n, step in zip(sizes, strides, strict=True)]):
+        return tensor
+    made = operator("empty_strided", "default")(list(sizes), list(strides), dtype=tensor.dtype, device=tensor.device)
+    result: TensorBase = operator("copy_", "default")(made, tensor)
+    return result
