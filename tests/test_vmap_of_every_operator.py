@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from operator_samples import SAMPLES, operators, samples
 
 import dovetail as dt
 from dovetail_dispatcher import registry
@@ -17,9 +16,6 @@ from dovetail_dispatcher.batching import load_batching_rules
 from dovetail_dispatcher.operator import Operator
 from dovetail_dispatcher.schema import default_of
 from dovetail_kernel import DispatchKey
-
-sys.path.insert(0, str(Path(__file__).parent))
-from support.operator_samples import SAMPLES, operators, samples  # noqa: E402
 
 BATCH = 3
 RANDOM = {name for name in SAMPLES if name.startswith(("empty", "rand", "new_empty", "native_dropout", "multinomial"))}

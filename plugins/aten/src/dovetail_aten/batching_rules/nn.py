@@ -143,7 +143,8 @@ def _nll_loss_backward(
         slope = F.unsqueeze(slope, 1)
     slope = F.neg(F.mul(slope, weights))
     if reduction == MEAN:
-        slope = F.div(slope, F.reshape(total_weight, (1, 1) if in_dims[6] is None else (info.batch_size, 1)))
+        # As the formula of the operator has it, the total weight is a constant.
+        slope = F.div(slope, F.reshape(F.detach(total_weight), (1, 1) if in_dims[6] is None else (info.batch_size, 1)))
     slope = F.where_self(F.ne(target, ignore_index), slope, F.zeros_like(slope))
     made = F.scatter_src(F.zeros_like(scores), 2, F.unsqueeze(classes, 2), F.unsqueeze(slope, 2))
     return F.view(made, (info.batch_size, *shape)), 0
@@ -172,6 +173,14 @@ def _native_layer_norm(
     return (F.to(made, input.dtype), mean, rstd), (0, own, own)
 
 
+def _statistics(x: Any, mean: Any, rstd: Any, inner: tuple[int, ...]) -> tuple[Any, Any]:
+    """Return the mean and 1 / deviation of `x` again, now as what they are for a derivative: functions of `x`."""
+    mean, rstd = F.detach(mean), F.detach(rstd)
+    variance = F.var_correction(x, inner, correction=0, keepdim=True)
+    epsilon = F.sub(F.pow(rstd, -2), F.detach(variance))
+    return F.mean_dim(x, inner, True), F.rsqrt(F.add(variance, epsilon))
+
+
 @rule("native_layer_norm_backward")
 def _native_layer_norm_backward(
     info: Any,
@@ -191,6 +200,8 @@ def _native_layer_norm_backward(
     inner = tuple(range(ndim + 1 - len(normalized_shape), ndim + 1))
     outer = tuple(range(1, ndim + 1 - len(normalized_shape)))
     needs_input, needs_weight, needs_bias = output_mask
+    if x.requires_grad:
+        mean, rstd = _statistics(x, mean, rstd, inner)
     normalized = F.mul(F.sub(x, mean), rstd)
     results: list[Any] = [None, None, None]
     if needs_input:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any
 
+from dovetail_kernel.state import set_state, state
 from dovetail_kernel.tensor_base import TensorBase
 
 from ..calls import operator
@@ -13,7 +14,7 @@ from . import randomness as random_operators
 from .batching import VmapLevel
 from .pytree import Structure, flatten, flatten_prefix, unflatten
 
-__all__ = ["vmap"]
+__all__ = ["spread", "vmap"]
 
 _RANDOMNESS = ("error", "different", "same")
 
@@ -190,6 +191,21 @@ def _checked_dim(call: str, leaf: Any, dim: Any) -> int | None:
     return dim % ndim
 
 
+def spread(level: VmapLevel, tensor: TensorBase) -> TensorBase:
+    """Return the physical tensor of `tensor` with the batch in dimension 0; expanded if all samples share it."""
+    physical, dim = level.unwrap(tensor)
+    if dim is None:
+        shape = physical.array.shape
+        before = state()
+        set_state(level.physical_state())
+        try:
+            row = operator("unsqueeze", "default")(physical, 0)
+            physical = operator("expand", "default")(row, (level.info.batch_size, *shape))
+        finally:
+            set_state(before)
+    return physical
+
+
 class _Outputs:
     """What a function returned, flat, and where each result is to have the batch."""
 
@@ -240,18 +256,14 @@ class _Outputs:
                 f"vmap({self.name}, ...): `{self.name}` must only return Tensors, got type {type(leaf)}. Did you mean "
                 "to set out_dims= to None for output?"
             )
-        physical, dim = level.unwrap(leaf)
         if out_dim is None:
+            physical, dim = level.unwrap(leaf)
             if dim is not None:
                 raise ValueError(
                     f"vmap({self.name}, ...): `{self.name}` can not return a BatchedTensor when out_dim is None"
                 )
             return physical
-        if dim is None:
-            shape = physical.array.shape
-            physical = operator("expand", "default")(
-                operator("unsqueeze", "default")(physical, 0), (level.info.batch_size, *shape)
-            )
+        physical = spread(level, leaf)
         ndim = physical.array.ndim
         if not -ndim <= out_dim < ndim:
             raise IndexError(
