@@ -12,6 +12,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from dovetail_kernel import TensorBase
+
 TENSORS_ONLY = frozenset({"as_strided_backward", "copy_to_device", "to_copy_backward"})
 """Functions that work on tensors only: formulas that call them get no body over arrays."""
 
