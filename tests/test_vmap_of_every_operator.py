@@ -155,8 +155,7 @@ def test_these_operators_are_called_sample_by_sample() -> None:
     looped = set()
     for op in registry.all_operators():
         decomposes = any(
-            op.newest(key)
-            for key in (DispatchKey.CompositeImplicitAutograd, DispatchKey.CompositeExplicitAutograd)
+            op.newest(key) for key in (DispatchKey.CompositeImplicitAutograd, DispatchKey.CompositeExplicitAutograd)
         )
         takes_tensors = any("Tensor" in a.real_type.schema_str for a in op.schema.arguments)
         has_out = any(a.is_out for a in op.schema.arguments)

@@ -84,7 +84,7 @@ For a `vmap` in chunks that all are to draw the same.
 
 
 def on_first_vmap(load: Callable[[], object]) -> None:
-    """Call `load` before the first `vmap` runs (at once if one did): so the rules of a library cost no start-up time."""
+    """Call `load` before the first `vmap` runs (at once if one did): the rules of a library cost no start-up."""
     with _lock:
         if not _wanted:
             _loaders.append(load)

@@ -224,9 +224,7 @@ def register_autograd(
     registry.set_formula(target.name, target.overload, formula, None if lib is None else lib._undo)
 
 
-def register_vmap(
-    op: OpName, func: Callable[..., Any] | None = None, /, *, lib: Library | None = None
-) -> Any:
+def register_vmap(op: OpName, func: Callable[..., Any] | None = None, /, *, lib: Library | None = None) -> Any:
     """Register how `vmap` calls `op` on a whole batch; usable as a decorator. A second time replaces the first.
 
     Parameters
@@ -258,7 +256,8 @@ def register_vmap(
 
     def register(fn: Callable[..., Any]) -> Callable[..., Any]:
         if isinstance(target, CustomOpDef):
-            return target.register_vmap(fn)
+            target.register_vmap(fn)
+            return fn
         rule = checked_rule(target, fn, where())
         registry.set_batching_rule(target.name, target.overload, rule, None if lib is None else lib._undo)
         return fn

@@ -28,11 +28,12 @@ def grad_batched(
     """
     if any([each is None for each in grad_outputs]) or len(grad_outputs) != len(outputs):
         raise RuntimeError("is_grads_batched=True needs one batched gradient per output. Give all of grad_outputs.")
-    sizes = {each.array.shape[0] if each.array.ndim else None for each in grad_outputs if each is not None}
-    if len(sizes) != 1 or None in sizes:
+    sizes = {each.array.shape[0] if each.array.ndim else -1 for each in grad_outputs if each is not None}
+    if len(sizes) != 1 or -1 in sizes:
+        shapes = ", ".join([str(tuple(each.array.shape)) for each in grad_outputs if each is not None])
         raise RuntimeError(
-            f"with is_grads_batched=True the gradients have to agree in size, but got {sorted(sizes, key=str)} for the "
-            "first dimension."
+            "with is_grads_batched=True the gradients have to agree in size in their first dimension, but their shapes "
+            f"are {shapes}."
         )
     from .transforms.batching import VmapLevel  # nobody else needs the transforms
     from .transforms.mapping import spread

@@ -6,6 +6,8 @@ back to one call per sample.
 
 from __future__ import annotations
 
+from typing import Any
+
 from dovetail_dispatcher import Operator, registry
 from dovetail_dispatcher.batching import BatchingRule, random_state_savers
 
@@ -63,7 +65,7 @@ _ELEMENTWISE = frozenset({"Tensor", "Tensor?", "Scalar", "Scalar?", "float", "fl
 def _in_place(functional: Rule) -> Rule:
     """Return the rule that writes what the functional operator gives into its first argument."""
 
-    def apply(info: object, in_dims: object, self: object, *args: object, **kwargs: object) -> tuple[object, object]:
+    def apply(info: Any, in_dims: Any, self: Any, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
         made, out_dim = functional(info, in_dims, self, *args, **kwargs)
         wanted, given = logical_shape(self, 0), logical_shape(made, out_dim)
         if wanted != given:

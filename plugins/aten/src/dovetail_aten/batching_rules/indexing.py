@@ -64,7 +64,12 @@ def _index_put(
     given = padded(batched(values, in_dims[2], info.batch_size), 0, ndim + kept)
     before = _first(places) if _together(places) else 0
     if before:
-        order = [0, *range(1 + before, 1 + before + ndim), *range(1, 1 + before), *range(1 + before + ndim, given.array.ndim)]
+        order = [
+            0,
+            *range(1 + before, 1 + before + ndim),
+            *range(1, 1 + before),
+            *range(1 + before + ndim, given.array.ndim),
+        ]
         given = F.permute(given, order)
     return F.index_put(own, lined_up, given, accumulate), 0
 
@@ -169,7 +174,9 @@ def _index_select(info: Any, in_dims: Any, self: Any, dim: int, index: Any) -> t
         return (found, place - 1) if ndim else (F.squeeze_dim(found, 1), 0)
     shape = rows.array.shape
     wide = [index.array.shape[1] if d == place else n for d, n in enumerate(shape)]
-    spread = F.view(index, (info.batch_size, *[index.array.shape[1] if d == place else 1 for d in range(1, len(shape))]))
+    spread = F.view(
+        index, (info.batch_size, *[index.array.shape[1] if d == place else 1 for d in range(1, len(shape))])
+    )
     found = F.gather(rows, place, F.expand(spread, wide))
     return found if ndim else F.squeeze_dim(found, 1), 0
 
@@ -182,9 +189,7 @@ def _elements(info: Any, *given: tuple[Any, Any]) -> tuple[bool, list[Any]]:
 
 
 @rule("gather")
-def _gather(
-    info: Any, in_dims: Any, self: Any, dim: int, index: Any, *, sparse_grad: bool = False
-) -> tuple[Any, Any]:
+def _gather(info: Any, in_dims: Any, self: Any, dim: int, index: Any, *, sparse_grad: bool = False) -> tuple[Any, Any]:
     zero_dim = logical_ndim(index, in_dims[2]) == 0
     _, (rows, places) = _elements(info, (self, in_dims[0]), (index, in_dims[2]))
     found = F.gather(rows, front(dim, logical_ndim(self, in_dims[0])), places)
@@ -266,7 +271,5 @@ def _embedding_dense_backward(
     if padding_idx >= 0:
         grad = F.masked_fill(grad, F.unsqueeze(F.eq(rows, padding_idx), -1), 0)
     offsets = F.mul(_numbers(rows, logical_ndim(rows, 0)), num_weights)
-    made = F.embedding_dense_backward(
-        grad, F.add(rows, offsets), info.batch_size * num_weights, -1, scale_grad_by_freq
-    )
+    made = F.embedding_dense_backward(grad, F.add(rows, offsets), info.batch_size * num_weights, -1, scale_grad_by_freq)
     return F.view(made, (info.batch_size, num_weights, grad.array.shape[-1])), 0

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .._generated import functions as F
-from .table import Rules, call_one, logical_ndim, lower, padded
+from .table import Rules, call_one, logical_ndim, logical_shape, padded
 
 rule = Rules()
 
@@ -37,7 +37,7 @@ def _mm_rule(info: Any, in_dims: Any, self: Any, mat2: Any) -> tuple[Any, Any]:
 @rule("bmm")
 def _bmm(info: Any, in_dims: Any, self: Any, mat2: Any) -> tuple[Any, Any]:
     _check(F.bmm, (3, 3), in_dims, self, mat2)
-    if tuple(lower(self, in_dims[0]).array.shape)[0] != tuple(lower(mat2, in_dims[1]).array.shape)[0]:
+    if logical_shape(self, in_dims[0])[0] != logical_shape(mat2, in_dims[1])[0]:
         call_one(F.bmm, in_dims, self, mat2)  # matmul would broadcast
     return F.matmul(self, mat2), 0
 

@@ -47,14 +47,16 @@ def _lined_up(in_dims: Any, *tensors: Any) -> list[Any]:
 
 @rule("mse_loss")
 def _mse_loss(info: Any, in_dims: Any, self: Any, target: Any, reduction: int = MEAN) -> tuple[Any, Any]:
-    return _reduced(F.mse_loss(*_lined_up(in_dims[:2], self, target), NONE), reduction), 0
+    left, right = _lined_up(in_dims[:2], self, target)
+    return _reduced(F.mse_loss(left, right, NONE), reduction), 0
 
 
 @rule("smooth_l1_loss")
 def _smooth_l1_loss(
     info: Any, in_dims: Any, self: Any, target: Any, reduction: int = MEAN, beta: float = 1.0
 ) -> tuple[Any, Any]:
-    return _reduced(F.smooth_l1_loss(*_lined_up(in_dims[:2], self, target), NONE, beta), reduction), 0
+    left, right = _lined_up(in_dims[:2], self, target)
+    return _reduced(F.smooth_l1_loss(left, right, NONE, beta), reduction), 0
 
 
 @rule("mse_loss_backward")

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from dovetail_dispatcher import Operator
-from dovetail_kernel import TensorBase, result_dtype, scalar_category
+from dovetail_kernel import result_dtype, scalar_category
 
 from .._generated import functions as F
+from ..tensor import Tensor
 from .table import Rule, Rules, batched, call_one, logical_ndim, logical_shape, padded
 
 rule = Rules()
@@ -25,12 +26,12 @@ def pointwise(op: Operator) -> Rule:
         if len(args) == 1:
             return call(args[0], **kwargs), 0
         ranks = [
-            logical_ndim(value, dim) if isinstance(value, TensorBase) else 0
+            logical_ndim(value, dim) if isinstance(value, Tensor) else 0
             for value, dim in zip(args, in_dims, strict=True)
         ]
         ndim = max(ranks)
-        if promotes and 0 in ranks:
-            args = _promoted(args, in_dims, ranks, [name in promote for name in names])
+        if promotes and not writes and 0 in ranks:
+            args = _promoted(args, ranks, [name in promote for name in names])
         if writes and ranks[0] < ndim:
             raise RuntimeError(
                 f"output with shape {list(logical_shape(args[0], in_dims[0]))} doesn't match the broadcast shape of "
@@ -42,7 +43,7 @@ def pointwise(op: Operator) -> Rule:
     return apply
 
 
-def _promoted(args: tuple[Any, ...], in_dims: Any, ranks: list[int], counts: list[bool]) -> tuple[Any, ...]:
+def _promoted(args: tuple[Any, ...], ranks: list[int], counts: list[bool]) -> tuple[Any, ...]:
     """Return `args` of the dtype that samples have in common, where batches would promote to another.
 
     A sample without dimensions is weaker than one with; its batch is not.
@@ -50,7 +51,7 @@ def _promoted(args: tuple[Any, ...], in_dims: Any, ranks: list[int], counts: lis
     tensors = [
         (value, rank)
         for value, rank, counted in zip(args, ranks, counts, strict=True)
-        if counted and isinstance(value, TensorBase)
+        if counted and isinstance(value, Tensor)
     ]
     if len({tensor.dtype for tensor, _ in tensors}) < 2:
         return args
@@ -59,22 +60,15 @@ def _promoted(args: tuple[Any, ...], in_dims: Any, ranks: list[int], counts: lis
         for value, counted in zip(args, counts, strict=True)
         if counted and isinstance(value, bool | int | float | complex)
     ]
-    wanted = result_dtype([t.dtype for t, rank in tensors if rank], [t.dtype for t, rank in tensors if not rank], numbers)
+    wanted = result_dtype(
+        [t.dtype for t, rank in tensors if rank], [t.dtype for t, rank in tensors if not rank], numbers
+    )
     return tuple(
         [
-            F.to(value, wanted) if counted and dim is not None and value.dtype is not wanted else value
-            for value, dim, counted in zip(_unbatched_promoted(args, in_dims, counts, wanted), in_dims, counts, strict=True)
+            F.to(value, dtype=wanted) if counted and isinstance(value, Tensor) and value.dtype is not wanted else value
+            for value, counted in zip(args, counts, strict=True)
         ]
     )
-
-
-def _unbatched_promoted(args: tuple[Any, ...], in_dims: Any, counts: list[bool], wanted: Any) -> list[Any]:
-    return [
-        F.to(value, wanted)
-        if counted and dim is None and isinstance(value, TensorBase) and value.dtype is not wanted
-        else value
-        for value, dim, counted in zip(args, in_dims, counts, strict=True)
-    ]
 
 
 def _all_batched(name: str) -> None:

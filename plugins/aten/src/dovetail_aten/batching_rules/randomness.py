@@ -20,7 +20,9 @@ REFUSED = (
     "vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' "
     "randomness flags on vmap or perform the randomness operation out of vmap"
 )
-SAME_OF_BATCH = "Vmap does not currently support same randomness with a batched tensor input. Use randomness='different'."
+SAME_OF_BATCH = (
+    "Vmap does not currently support same randomness with a batched tensor input. Use randomness='different'."
+)
 DIFFERENT_IN_PLACE = (
     "vmap: Cannot ask for different inplace randomness on an unbatched tensor. This will appear like same randomness. "
     "Make the tensor from a batched one, with empty_like or new_empty."

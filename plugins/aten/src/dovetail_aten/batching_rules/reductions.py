@@ -92,9 +92,7 @@ def _place(name: str, find: Callable[..., Any]) -> None:
     """Make the rule of argmax or argmin, which without ``dim`` count through the whole sample."""
 
     @rule(name)
-    def apply(
-        info: Any, in_dims: Any, self: Any, dim: int | None = None, keepdim: bool = False
-    ) -> tuple[Any, Any]:
+    def apply(info: Any, in_dims: Any, self: Any, dim: int | None = None, keepdim: bool = False) -> tuple[Any, Any]:
         ndim = logical_ndim(self, 0)
         if dim is not None and ndim:
             return find(self, front(dim, ndim), keepdim), 0

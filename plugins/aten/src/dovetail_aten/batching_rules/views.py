@@ -125,9 +125,7 @@ def _split(info: Any, in_dims: Any, self: Any, split_size: int, dim: int = 0) ->
 
 
 @rule("split_with_sizes")
-def _split_with_sizes(
-    info: Any, in_dims: Any, self: Any, split_sizes: Sequence[int], dim: int = 0
-) -> tuple[Any, Any]:
+def _split_with_sizes(info: Any, in_dims: Any, self: Any, split_sizes: Sequence[int], dim: int = 0) -> tuple[Any, Any]:
     ndim = logical_ndim(self, 0)
     if not ndim:
         raise RuntimeError("split expects at least a 1-dimensional tensor. Give it a dimension: x.reshape(1).")
@@ -135,9 +133,7 @@ def _split_with_sizes(
 
 
 @rule("diagonal")
-def _diagonal(
-    info: Any, in_dims: Any, self: Any, offset: int = 0, dim1: int = 0, dim2: int = 1
-) -> tuple[Any, Any]:
+def _diagonal(info: Any, in_dims: Any, self: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> tuple[Any, Any]:
     ndim = logical_ndim(self, 0)
     return F.diagonal(self, offset, front(dim1, ndim), front(dim2, ndim)), 0
 
@@ -189,9 +185,7 @@ def _flip(info: Any, in_dims: Any, self: Any, dims: Sequence[int]) -> tuple[Any,
 
 
 @rule("roll")
-def _roll(
-    info: Any, in_dims: Any, self: Any, shifts: Sequence[int], dims: Sequence[int] = ()
-) -> tuple[Any, Any]:
+def _roll(info: Any, in_dims: Any, self: Any, shifts: Sequence[int], dims: Sequence[int] = ()) -> tuple[Any, Any]:
     ndim = logical_ndim(self, 0)
     if dims:
         return F.roll(self, shifts, [front(dim, ndim) for dim in dims]), 0
@@ -225,9 +219,7 @@ _triangle("triu")
 
 
 @rule("diag_embed")
-def _diag_embed(
-    info: Any, in_dims: Any, self: Any, offset: int = 0, dim1: int = -2, dim2: int = -1
-) -> tuple[Any, Any]:
+def _diag_embed(info: Any, in_dims: Any, self: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> tuple[Any, Any]:
     ndim = logical_ndim(self, 0) + 1
     if not ndim - 1:
         wrap_dim(dim1, 1)  # a sample without dimensions has none to embed: refused as the operator does

@@ -67,7 +67,9 @@ def _shape_of(op: Any) -> _Shape:
         tuple([i for i, a in enumerate(arguments) if a.real_type.schema_str in ("Tensor[]", "Tensor?[]")]),
         tuple([i for i, a in enumerate(arguments) if a.is_write and not a.kwarg_only]),
         any([a.is_out for a in arguments]),
-        not op._schema.is_mutable and len(op._schema.returns) > 0 and not any([r.alias_info for r in op._schema.returns]),
+        not op._schema.is_mutable
+        and len(op._schema.returns) > 0
+        and not any([r.alias_info for r in op._schema.returns]),
     )
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
-from dovetail_kernel.state import DispatchState, Transition, dispatch_state, state
+from dovetail_kernel.state import DispatchState, Transition, dispatch_state, set_state, state
 
 from .backend import install
 
@@ -63,6 +63,17 @@ class Level:
         is.
         """
         return self._outside(state())
+
+    def run_outside(self, function: Callable[..., Any], *args: Any) -> Any:
+        """Return ``function(*args)``, run where this level was entered: in that dispatch state, at those levels."""
+        state_before, levels_before = state(), _levels.get()
+        set_state(self.physical_state())
+        _levels.set(self._before)
+        try:
+            return function(*args)
+        finally:
+            _levels.set(levels_before)
+            set_state(state_before)
 
     def interpret(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Return the results of ``op(*args, **kwargs)``, whose deepest wrapped arguments are of this level.

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any
 
-from dovetail_kernel.state import set_state, state
 from dovetail_kernel.tensor_base import TensorBase
 
 from ..calls import operator
@@ -104,9 +103,7 @@ def _name(func: Callable[..., Any]) -> str:
 class _Inputs:
     """The arguments of a call, flat, with the batch dimension of each."""
 
-    def __init__(
-        self, func: Callable[..., Any], in_dims: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> None:
+    def __init__(self, func: Callable[..., Any], in_dims: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         call = f"vmap({_name(func)}, in_dims={in_dims}, ...)(<inputs>)"
         if (isinstance(in_dims, bool) or not isinstance(in_dims, (int, tuple))) or (not args and not kwargs):
             if not isinstance(in_dims, (int, tuple)) or isinstance(in_dims, bool):
@@ -130,9 +127,7 @@ class _Inputs:
         self.leaves = [*leaves, *named]
         self.dims = [_checked_dim(call, leaf, dim) for leaf, dim in zip(leaves, dims, strict=True)]
         self.dims += [_checked_dim(call, leaf, 0) if isinstance(leaf, TensorBase) else None for leaf in named]
-        sizes = [
-            leaf.array.shape[dim] for leaf, dim in zip(self.leaves, self.dims, strict=True) if dim is not None
-        ]
+        sizes = [leaf.array.shape[dim] for leaf, dim in zip(self.leaves, self.dims, strict=True) if dim is not None]
         if not sizes:
             raise ValueError("vmap: Expected at least one Tensor to vmap over. Give an in_dim that is not None.")
         if any([size != sizes[0] for size in sizes]):
@@ -188,7 +183,7 @@ def _checked_dim(call: str, leaf: Any, dim: Any) -> int | None:
             f"{call}: Got in_dim={dim} for some input, but that input is a Tensor of dimensionality {ndim} so expected "
             f"in_dim to satisfy -{ndim} <= in_dim < {ndim}."
         )
-    return dim % ndim
+    return int(dim % ndim)
 
 
 def spread(level: VmapLevel, tensor: TensorBase) -> TensorBase:
@@ -196,13 +191,9 @@ def spread(level: VmapLevel, tensor: TensorBase) -> TensorBase:
     physical, dim = level.unwrap(tensor)
     if dim is None:
         shape = physical.array.shape
-        before = state()
-        set_state(level.physical_state())
-        try:
-            row = operator("unsqueeze", "default")(physical, 0)
-            physical = operator("expand", "default")(row, (level.info.batch_size, *shape))
-        finally:
-            set_state(before)
+        row = level.run_outside(operator("unsqueeze", "default"), physical, 0)
+        expanded: TensorBase = level.run_outside(operator("expand", "default"), row, (level.info.batch_size, *shape))
+        return expanded
     return physical
 
 

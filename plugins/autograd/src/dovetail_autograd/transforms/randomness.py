@@ -18,7 +18,7 @@ from dovetail_dispatcher.kernels import TENSOR
 from dovetail_dispatcher.operator import Operator
 from dovetail_kernel import DispatchKey
 from dovetail_kernel.signature import WRAPPED_BIT
-from dovetail_kernel.state import ExcludeDispatchKeyGuard, set_state, state
+from dovetail_kernel.state import ExcludeDispatchKeyGuard
 
 from .batching import VmapLevel
 from .levels import active_levels
@@ -64,18 +64,14 @@ class _Call:
         )
         rule = self._op.batching_rule
         if is_batched or rule is None:
-            if not is_batched and level.info.randomness == "different" and args[2] and 0 < args[1]:
+            if not is_batched and level.info.randomness == "different" and args[2] and args[1] > 0:
                 # dropout is made of an operator that writes: it needs a batch to write into
                 tensor = args[0]
                 args = (level.wrap(_repeated(tensor, level.info.batch_size)), *args[1:])
             with _without_mode():
                 return op(*args, **kwargs)
-        before = state()
-        set_state(level.physical_state())
-        try:
-            outputs, out_dims = rule.function(level.info, [None] * len(args), *args, **kwargs)
-        finally:
-            set_state(before)
+        run = partial(rule.function, level.info, [None] * len(args), *args, **kwargs)
+        outputs, out_dims = level.run_outside(run)
         return present(op, args, kwargs, level.batched(outputs, out_dims))
 
 

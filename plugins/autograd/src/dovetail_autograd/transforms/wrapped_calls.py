@@ -32,12 +32,7 @@ def run_wrapped(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if value._signature & WRAPPED_BIT and (level is None or value.array.level.depth > level.depth):
             level = value.array.level
     assert level is not None, "the kernel of wrapped tensors was called without one"
-    before = state()
-    set_state(level.physical_state())
-    try:
-        return level.interpret(op, args, kwargs)
-    finally:
-        set_state(before)
+    return level.run_outside(level.interpret, op, args, kwargs)
 
 
 def bound_arguments(schema: FunctionSchema, args: Sequence[Any], kwargs: dict[str, Any]) -> dict[str, Any]:
