@@ -5,10 +5,11 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from dovetail_kernel import ArrayBackend, dtype, wrapped_backend
+from dovetail_kernel import ArrayBackend, dtype
 from dovetail_kernel.dtype import DTYPES
-from dovetail_kernel.signature import WRAPPED_BIT
-from dovetail_kernel.tensor_base import TensorBase, wrap
+from dovetail_kernel.signature import DTYPE_MASK, NORMAL, WRAPPED_BIT, ZERO_DIM
+from dovetail_kernel.state import dispatch_state
+from dovetail_kernel.tensor_base import TensorBase, new_tensor, tensor_class
 
 if TYPE_CHECKING:
     from .levels import Level
@@ -183,7 +184,12 @@ def is_wrapped(value: object) -> bool:
 
 def wrapped(array: WrappedArray) -> TensorBase:
     """Return a new leaf around `array`."""
-    return wrap(array, wrapped_backend())
+    signature = WRAPPED_BIT | array.physical._signature & DTYPE_MASK
+    if not array.shape:
+        signature |= ZERO_DIM
+    if not dispatch_state().inference:
+        signature |= NORMAL
+    return new_tensor(array, signature, tensor_class())
 
 
 __all__ = ["BatchedArray", "WrappedArray", "WrappedArrays", "is_wrapped", "wrapped"]

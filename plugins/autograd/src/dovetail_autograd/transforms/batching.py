@@ -11,7 +11,7 @@ from weakref import WeakSet
 from dovetail_dispatcher.batching import BatchingRule, load_batching_rules
 from dovetail_dispatcher.templates.tensor_route import strip_defaults
 from dovetail_dispatcher.user_warning import warn_user
-from dovetail_kernel import DispatchKey, DispatchKeySet
+from dovetail_kernel import DispatchKey, DispatchKeySet, share_storage, share_version
 from dovetail_kernel.signature import WRAPPED_BIT
 from dovetail_kernel.state import IncludeDispatchKeyGuard
 from dovetail_kernel.tensor_base import TensorBase
@@ -52,24 +52,34 @@ class _Shape:
         There are ``out=`` arguments.
     is_plain
         Nothing is written and no result is a view: results are new tensors.
+    view_of
+        Position of the argument that the one result is a view of; None for all other operators.
     """
 
     lists: tuple[int, ...]
     written: tuple[int, ...]
     has_out: bool
     is_plain: bool
+    view_of: int | None
 
 
 @lru_cache(maxsize=4096)
 def _shape_of(op: Any) -> _Shape:
-    arguments = op._schema.arguments
+    schema = op._schema
+    arguments, returns = schema.arguments, schema.returns
+    alias = returns[0].alias_info if len(returns) == 1 and not schema.is_mutable else None
+    if alias is not None and returns[0].real_type.schema_str == "Tensor":
+        view_of = next(
+            i for i, a in enumerate(arguments) if a.alias_info and a.alias_info.before_set & alias.before_set
+        )
+    else:
+        view_of = None
     return _Shape(
         tuple([i for i, a in enumerate(arguments) if a.real_type.schema_str in ("Tensor[]", "Tensor?[]")]),
         tuple([i for i, a in enumerate(arguments) if a.is_write and not a.kwarg_only]),
         any([a.is_out for a in arguments]),
-        not op._schema.is_mutable
-        and len(op._schema.returns) > 0
-        and not any([r.alias_info for r in op._schema.returns]),
+        not schema.is_mutable and len(returns) > 0 and not any([r.alias_info for r in returns]),
+        view_of,
     )
 
 
@@ -141,6 +151,10 @@ class VmapLevel(Level):
         outputs, out_dims = self.apply(rule, op, physical, in_dims, kwargs)
         if shape.is_plain and isinstance(outputs, TensorBase):
             return outputs if out_dims is None else self.wrap(outputs, out_dims)
+        if shape.view_of is not None and out_dims == 0:
+            view, source = self.wrap(outputs), args[shape.view_of]
+            view._storage, view._counter = share_storage(source), share_version(source)
+            return view
         return present(op, args, kwargs, self.batched(outputs, out_dims))
 
     def apply(
