@@ -79,7 +79,7 @@ def test_what_cannot_be_looped_over_is_refused(lib: Library, schema: str, kernel
     lib.define(schema)
     lib.impl("op", kernel, "CPU")
     with pytest.raises(RuntimeError, match=f"Batching rule not implemented for vmaps::op.*{text}"):
-        dt.vmap(lambda x: dt.ops.vmaps.op(x))(X)
+        dt.vmap(dt.ops.vmaps.op)(X)
 
 
 def test_a_loop_over_nothing_is_refused(lib: Library) -> None:
@@ -99,7 +99,7 @@ def test_the_loop_goes_under_an_outer_map_and_a_graph(lib: Library) -> None:
     scale = scale_in(lib)
     register_vmap("vmaps::scale", lambda info, in_dims, x, n=2, *, k=1.0: (x * n * k, in_dims[0]), lib=lib)
     x = X.clone().requires_grad_()
-    assert dt.autograd.gradcheck(lambda x: dt.vmap(dt.vmap(lambda a: scale(a, 5)))(x), x)
+    assert dt.autograd.gradcheck(dt.vmap(dt.vmap(lambda a: scale(a, 5))), x)
 
 
 # -- register_vmap -------------------------------------------------------------------------------------------------
@@ -114,7 +114,7 @@ def test_a_rule_gets_the_batch_and_what_differs_from_defaults(lib: Library) -> N
         return x * n, in_dims[0]
 
     assert register_vmap("vmaps::scale", rule, lib=lib) is None
-    assert_equal(dt.vmap(lambda x: scale(x), in_dims=1, randomness="same")(X), X.t() * 2)
+    assert_equal(dt.vmap(scale, in_dims=1, randomness="same")(X), X.t() * 2)
     dt.vmap(lambda x: scale(x, 4, k=3.0))(X)
     assert seen == [
         (4, "same", (0,), (4, 3), 2, {}),
@@ -172,7 +172,7 @@ def test_what_a_rule_returns_is_checked(lib: Library, rule: Any, error: type[Exc
     scale = scale_in(lib)
     register_vmap("vmaps::scale", rule, lib=lib)
     with pytest.raises(error, match=re.escape(text)):
-        dt.vmap(lambda x: scale(x))(X)
+        dt.vmap(scale)(X)
 
 
 def test_a_rule_that_does_not_take_the_arguments_is_refused(lib: Library) -> None:
@@ -286,7 +286,7 @@ class Product(Function):
 
     @staticmethod
     def backward(ctx: Any, grad: Any, of_sum: Any) -> Any:
-        x, w, product = ctx.saved_tensors
+        x, _w, product = ctx.saved_tensors
         assert ctx.needs_input_grad[:2] == (True, True)
         return grad * ctx.power * product / x + of_sum, grad * x**ctx.power, None
 
