@@ -67,7 +67,7 @@ if _typing.TYPE_CHECKING:
     from dovetail_dispatcher import explain
 
     from . import _C as _C
-    from . import autograd, cuda, library, nn, optim
+    from . import autograd, cuda, func, library, nn, optim
     from .serialization import load, save
 
     default_generator: Generator
@@ -99,7 +99,7 @@ __all__ = [
     "empty_strided", "enable_grad", "eq", "equal", "erf", "erf_", "erfc", "erfc_", "exp", "exp2", "exp2_", "exp_",
     "explain", "expm1", "expm1_", "eye", "fill_", "finfo", "fix", "fix_", "flatten", "flip", "float", "float16",
     "float32", "float64", "floor", "floor_", "floor_divide", "fmod", "frac", "frac_", "from_numpy", "full", "full_like",
-    "gather", "ge", "get_default_device", "get_default_dtype", "get_printoptions", "greater", "greater_equal", "gt",
+    "func", "gather", "ge", "get_default_device", "get_default_dtype", "get_printoptions", "greater", "greater_equal", "gt",
     "half", "hstack", "hypot", "iinfo", "imag", "index_add", "index_put", "index_put_", "index_select", "inf",
     "inference_mode", "initial_seed", "inner", "int", "int8", "int16", "int32", "int64", "is_complex",
     "is_floating_point", "is_grad_enabled", "is_inference", "is_inference_mode_enabled", "is_nonzero", "is_tensor",
@@ -126,7 +126,7 @@ __all__ = [
 for _method in set(_aten.__all__).difference(__all__):  # in place, and in PyTorch methods only
     del globals()[_method]
 
-_MODULES = ("_C", "_nn", "autograd", "cuda", "library", "nn", "optim")
+_MODULES = ("_C", "_nn", "autograd", "cuda", "func", "library", "nn", "optim")
 _ELSEWHERE = {
     "explain": "dovetail_dispatcher",
     "load": "dovetail.serialization",

@@ -234,6 +234,7 @@ class TensorBase:
 
     def requires_grad_(self, requires_grad: bool = True) -> TensorBase:
         """Make this leaf require gradients, or not, and return it."""
+        autograd_interface.interface.check_requires_grad_()
         self.requires_grad = requires_grad
         return self
 

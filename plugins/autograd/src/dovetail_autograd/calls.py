@@ -116,6 +116,18 @@ def filled(shape: tuple[int, ...], native_dtype: Any, backend: Any, value: int) 
     return wrap(_full(array, shape, backend) if shape else array, backend)
 
 
+def with_strides(tensor: TensorBase, strides: list[int]) -> TensorBase:
+    """Return a copy of `tensor` with these strides, which leave no gaps."""
+    sizes = list(tensor.array.shape)
+    if tensor._signature & WRAPPED_BIT:  # made of the tensor itself, so that it is wrapped alike
+        memory = operator("new_empty", "default")(tensor, [tensor.numel()])
+        made = operator("as_strided", "default")(memory, sizes, strides, 0)
+    else:
+        made = operator("empty_strided", "default")(sizes, strides, dtype=tensor.dtype, device=tensor.device)
+    result: TensorBase = operator("copy_", "default")(made, tensor)
+    return result
+
+
 def filled_like(tensor: TensorBase, value: int) -> TensorBase:
     """Return a new tensor full of `value`, of the shape and dtype of `tensor` and where it is."""
     if tensor._signature & WRAPPED_BIT:

@@ -12,13 +12,19 @@ from typing import Any, Final, NamedTuple
 
 from dovetail_kernel.tensor_base import TensorBase
 
-from .calls import cast, operator
-from .transforms.arrays import is_wrapped, wrapped
+from .transforms.arrays import is_wrapped
 from .transforms.duals import DualArray
-from .transforms.jvp import JvpLevel, different_size
+from .transforms.jvp import JvpLevel, dual
 
-_current: ContextVar[JvpLevel | None] = ContextVar("dovetail_dual_level", default=None)
+_current: ContextVar[DualLevel | None] = ContextVar("dovetail_dual_level", default=None)
 _ONLY_LEVEL: Final = 0
+
+
+class DualLevel(JvpLevel):
+    """The level of `enter_dual_level`, inside of which the ordinary graph may be used as anywhere."""
+
+    __slots__ = ()
+    transforms_function = False
 
 
 class UnpackedDualTensor(NamedTuple):
@@ -49,7 +55,7 @@ def enter_dual_level() -> int:
             "Nested forward mode AD is not supported at the moment. Leave the dual level first, or use "
             "dovetail.func.jvp, which nests."
         )
-    level = JvpLevel()
+    level = DualLevel()
     level.__enter__()
     _current.set(level)
     return _ONLY_LEVEL
@@ -137,26 +143,6 @@ def make_dual(tensor: TensorBase, tangent: TensorBase, *, level: int | None = No
             "dovetail.func.jvp for higher derivatives."
         )
     return dual(current, tensor, tangent)
-
-
-def dual(level: JvpLevel, primal: TensorBase, tangent: TensorBase) -> TensorBase:
-    """Return a view of `primal` that carries `tangent` at `level`.
-
-    Raises
-    ------
-    RuntimeError
-        For a tangent of another shape or device.
-    """
-    if tuple(tangent.array.shape) != tuple(primal.array.shape):
-        raise different_size(primal, tangent)
-    if tangent.device != primal.device:
-        raise RuntimeError(
-            f"Expected a tangent on the device of its tensor, {primal.device}, but got one on {tangent.device}. "
-            "Move it there."
-        )
-    if tangent.dtype is not primal.dtype:
-        tangent = cast(tangent, primal.dtype)
-    return wrapped(level.dual(operator("alias", "default")(primal), tangent))
 
 
 def unpack_dual(tensor: TensorBase, *, level: int | None = None) -> UnpackedDualTensor:

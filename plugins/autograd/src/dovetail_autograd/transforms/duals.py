@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dovetail_kernel import share_storage, share_version
-from dovetail_kernel.signature import GRAD, VIEW, WRAPPED_BIT
+from dovetail_kernel.signature import GRAD, WRAPPED_BIT
 from dovetail_kernel.tensor_base import TensorBase, wrap
 
-from ..calls import operator
+from ..calls import operator, with_strides
 from .arrays import WrappedArray
 
 if TYPE_CHECKING:
@@ -54,10 +54,13 @@ def cut(tensor: TensorBase) -> TensorBase:
 
 
 def is_tracked(tensor: TensorBase) -> bool:
-    """Return whether a gradient or a deeper transform may want to know what becomes of `tensor`."""
-    return bool(tensor._signature & (GRAD | VIEW | WRAPPED_BIT)) and (
-        bool(tensor._signature & WRAPPED_BIT) or tensor.requires_grad
-    )
+    """Return whether `tensor` requires grad, or anything that it wraps does."""
+    if tensor._signature & GRAD and tensor.requires_grad:
+        return True
+    if not tensor._signature & WRAPPED_BIT:
+        return False
+    array = tensor.array
+    return is_tracked(array.physical) or (isinstance(array, DualArray) and is_tracked(array.tangent))
 
 
 def same_layout(tensor: TensorBase, model: TensorBase) -> TensorBase:
@@ -69,6 +72,4 @@ def same_layout(tensor: TensorBase, model: TensorBase) -> TensorBase:
     sizes = tuple(model.array.shape)
     if tuple(tensor.stride()) == strides or any([n > 1 and not step for n, step in zip(sizes, strides, strict=True)]):
         return tensor
-    made = operator("empty_strided", "default")(list(sizes), list(strides), dtype=tensor.dtype, device=tensor.device)
-    result: TensorBase = operator("copy_", "default")(made, tensor)
-    return result
+    return with_strides(tensor, list(strides))

@@ -9,10 +9,10 @@ from dovetail_kernel import wrapped_backend
 from dovetail_kernel.signature import DTYPE_MASK, GRAD, NORMAL, VIEW, ZERO_DIM
 from dovetail_kernel.tensor_base import TensorBase, new_tensor, tensor_class
 
-from ..calls import filled_like, operator
-from ..views import view_info
+from ..calls import operator
+from ..views import fills_its_memory, view_info
 from .arrays import is_wrapped
-from .duals import DualArray, same_layout
+from .duals import DualArray
 
 
 def write_dual(level: Any, tensor: TensorBase, tangent: TensorBase) -> None:
@@ -24,7 +24,8 @@ def write_dual(level: Any, tensor: TensorBase, tangent: TensorBase) -> None:
     Raises
     ------
     RuntimeError
-        If the tensor was not dual, and there are other views of its memory, which would not learn of it.
+        If the tensor was not dual, and there are other views of its memory, which would not learn of it; or it is a
+        view of a base that overlaps itself or has gaps.
     """
     if is_wrapped(tensor) and tensor.array.level is level:
         if tensor._storage is None:
@@ -38,12 +39,20 @@ def write_dual(level: Any, tensor: TensorBase, tangent: TensorBase) -> None:
         _become_dual(level, tensor, tangent)
         return
     base = info.base
+    if not fills_its_memory(base):
+        raise RuntimeError(
+            "an in-place write of a value with a tangent to a view is not supported by forward AD if the base overlaps "
+            f"itself or has gaps: it has shape {list(base.array.shape)} and strides {list(base.stride())}. Write to a "
+            "view of base.contiguous()."
+        )
     _check_no_other_views(tensor, 2)
     place = (list(tensor.array.shape), list(tensor.stride()), tensor.storage_offset() - base.storage_offset())
     primal = _moved_out(base)
-    whole = same_layout(filled_like(primal, 0), primal)
     as_strided = operator("as_strided", "default")
-    part = as_strided(whole, place[0], place[1], place[2] + whole.storage_offset())
+    # Made of the new tangent, so that it is wrapped alike.
+    memory = operator("new_zeros", "default")(tangent, [primal.numel()], dtype=primal.dtype)
+    whole = as_strided(memory, list(primal.array.shape), list(primal.stride()), 0)
+    part = as_strided(memory, *place)
     operator("copy_", "default")(part, tangent)
     viewed = as_strided(primal, place[0], place[1], place[2] + primal.storage_offset())
     _replace(level, base, primal, whole)

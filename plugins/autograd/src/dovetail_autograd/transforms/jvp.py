@@ -342,6 +342,26 @@ def different_size(primal: TensorBase, tangent: TensorBase) -> RuntimeError:
     )
 
 
+def dual(level: JvpLevel, primal: TensorBase, tangent: TensorBase) -> TensorBase:
+    """Return a view of `primal` that carries `tangent` at `level`.
+
+    Raises
+    ------
+    RuntimeError
+        For a tangent of another shape or device.
+    """
+    if tuple(tangent.array.shape) != tuple(primal.array.shape):
+        raise different_size(primal, tangent)
+    if tangent.device != primal.device:
+        raise RuntimeError(
+            f"Expected a tangent on the device of its tensor, {primal.device}, but got one on {tangent.device}. "
+            "Move it there."
+        )
+    if tangent.dtype is not primal.dtype:
+        tangent = cast(tangent, primal.dtype)
+    return wrapped(level.dual(operator("alias", "default")(primal), tangent))
+
+
 def _unsupported(op: Any, reason: str) -> NoReturn:
     name = op.name() if op.namespace != "aten" else op._opname
     raise NotImplementedError(
@@ -350,4 +370,4 @@ def _unsupported(op: Any, reason: str) -> NoReturn:
     )
 
 
-__all__ = ["JvpLevel", "conformed"]
+__all__ = ["JvpLevel", "conformed", "dual"]

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextvars import ContextVar
 from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from dovetail_kernel.state import DispatchState, Transition, dispatch_state, set_state, state
 
+from ..active_levels import active_levels, set_active_levels
 from .backend import install
 
 if TYPE_CHECKING:
     from dovetail_kernel import DispatchKeySet
-
-_levels: ContextVar[tuple[Level, ...]] = ContextVar("dovetail_transform_levels", default=())
-
-active_levels: Final[Callable[[], tuple[Level, ...]]] = _levels.get
-"""Return the levels that this task is in, outermost first."""
 
 
 class Level:
@@ -38,23 +32,26 @@ class Level:
 
     __slots__ = ("_before", "_outside", "depth", "is_alive")
 
+    transforms_function: ClassVar[bool] = True
+    """Whether the level belongs to a transform of a function, which has the graph of its inside to itself."""
+
     def __init__(self) -> None:
         install()
         self.depth = 0
         self.is_alive = False
 
     def __enter__(self) -> Any:
-        self._before = before = _levels.get()
+        self._before = before = active_levels()
         self.depth = 1 + (before[-1].depth if before else 0)
         self.is_alive = True
         now = dispatch_state()
         self._outside = _restoring(now.included, now.excluded)
-        _levels.set((*before, self))
+        set_active_levels((*before, self))
         return self
 
     def __exit__(self, *exception: object) -> None:
         self.is_alive = False
-        _levels.set(self._before)
+        set_active_levels(self._before)
 
     def physical_state(self) -> int:
         """Return the dispatch state for physical calls: keys included and excluded as when the level was entered.

@@ -7,7 +7,7 @@ from typing import Any
 
 from dovetail_dispatcher.formula import Formula, PythonFormula
 from dovetail_dispatcher.templates.arguments import is_tensor_like
-from dovetail_kernel.signature import NO_GRAD
+from dovetail_kernel.signature import GRAD, NO_GRAD
 from dovetail_kernel.state import set_state, state
 from dovetail_kernel.tensor_base import TensorBase
 
@@ -52,7 +52,8 @@ def tangents_by_transposing(
     flat_primals = _flat([primals[name] for name in names])
     flat_tangents = _flat([tangents[name] if tangents[name] is not None else _nones(primals[name]) for name in names])
     before = state()
-    wanted = not before & NO_GRAD and any([is_tracked(t) for t in (*flat_primals, *flat_tangents) if t is not None])
+    given = [] if before & NO_GRAD else [each for each in (*flat_primals, *flat_tangents) if each is not None]
+    wanted = any([is_tracked(each) for each in given])
     leaves = {
         id(primal): _leaf(primal)
         for primal, tangent in zip(flat_primals, flat_tangents, strict=True)
@@ -72,13 +73,13 @@ def tangents_by_transposing(
         for position, each in enumerate(flat_results):
             if each is not None and each._grad_fn is node and each._signature & DIFFERENTIABLE:
                 seed = filled_like(each, 0)
-                seed.requires_grad = True
+                seed._signature |= GRAD
                 seeds[each.output_nr] = made[position] = seed
         gradients = flatten(node, node.apply_tensors(*seeds))
         found = _transpose(op, formula, node, gradients, flat_primals, flat_tangents, made, wanted)
     finally:
         set_state(before)
-    if not wanted:
+    if not any([each.requires_grad for each in given]):
         outputs = _cut(outputs)
         found = [None if each is None else cut(each) for each in found]
     return outputs, _like(results, iter(found))
@@ -120,7 +121,7 @@ def _leaf(primal: TensorBase) -> TensorBase:
     if primal.requires_grad:
         return primal
     leaf = cut(primal)
-    leaf.requires_grad = True
+    leaf._signature |= GRAD
     return leaf
 
 
