@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sys import getrefcount
+from gc import get_referrers
 from typing import Any
 
 from dovetail_kernel import wrapped_backend
@@ -18,14 +18,13 @@ from .duals import DualArray
 def write_dual(level: Any, tensor: TensorBase, tangent: TensorBase) -> None:
     """Give `tensor`, which was just written in place, the tangent `tangent`.
 
-    A tangent that views may share is written in place as well. A tensor without one becomes dual; if it is a view, so
-    does its base.
+    A tangent that views may share is written in place as well. A tensor without one becomes dual, and with it the base
+    that it is a view of, and all other views of that.
 
     Raises
     ------
     RuntimeError
-        If the tensor was not dual, and there are other views of its memory, which would not learn of it; or it is a
-        view of a base that overlaps itself or has gaps.
+        If a view is written whose base overlaps itself or has gaps.
     """
     if is_wrapped(tensor) and tensor.array.level is level:
         if tensor._storage is None:
@@ -34,48 +33,47 @@ def write_dual(level: Any, tensor: TensorBase, tangent: TensorBase) -> None:
             operator("copy_", "default")(tensor.array.tangent, tangent)
         return
     info = view_info(tensor)
-    if info is None:
-        _check_no_other_views(tensor, 1)
-        _become_dual(level, tensor, tangent)
+    base = tensor if info is None else info.base
+    views = _views_of(base)
+    if not views:
+        _replace(level, tensor, _moved_out(tensor), tangent)
         return
-    base = info.base
     if not fills_its_memory(base):
         raise RuntimeError(
             "an in-place write of a value with a tangent to a view is not supported by forward AD if the base overlaps "
             f"itself or has gaps: it has shape {list(base.array.shape)} and strides {list(base.stride())}. Write to a "
             "view of base.contiguous()."
         )
-    _check_no_other_views(tensor, 2)
-    place = (list(tensor.array.shape), list(tensor.stride()), tensor.storage_offset() - base.storage_offset())
-    primal = _moved_out(base)
+    start = base.storage_offset()
+    places = [(list(v.array.shape), list(v.stride()), v.storage_offset() - start) for v in views]
     as_strided = operator("as_strided", "default")
     # Made of the new tangent, so that it is wrapped alike.
-    memory = operator("new_zeros", "default")(tangent, [primal.numel()], dtype=primal.dtype)
-    whole = as_strided(memory, list(primal.array.shape), list(primal.stride()), 0)
-    part = as_strided(memory, *place)
-    operator("copy_", "default")(part, tangent)
-    viewed = as_strided(primal, place[0], place[1], place[2] + primal.storage_offset())
-    _replace(level, base, primal, whole)
-    _replace(level, tensor, viewed, part)
-    tensor._storage = base.untyped_storage()
-    tensor._counter = base._counter
+    memory = operator("new_zeros", "default")(tangent, [base.numel()], dtype=base.dtype)
+    primal = _moved_out(base)
+    _replace(level, base, primal, as_strided(memory, list(base.array.shape), list(base.stride()), 0))
+    for view, (sizes, strides, offset) in zip(views, places, strict=True):
+        part = as_strided(memory, sizes, strides, offset)
+        _replace(level, view, as_strided(primal, sizes, strides, offset + start), part)
+        view._storage = base.untyped_storage()
+        view._counter = base._counter
+    operator("copy_", "default")(tensor.array.tangent, tangent)
 
 
-def _check_no_other_views(tensor: TensorBase, holders: int) -> None:
-    """Refuse if more than `holders` tensors share the memory of `tensor`: nothing leads from the memory to them."""
-    storage = tensor._storage
-    # One reference each from the variable here and from the call that counts.
-    if storage is not None and getrefcount(storage) > holders + 2:
-        raise RuntimeError(
-            "an in-place write of a value with a tangent to a tensor that has none, and that other tensors are views "
-            "of, is not supported by forward AD: those views would miss the tangent. Make them after the write, or "
-            "write to a clone."
-        )
+def _views_of(base: TensorBase) -> list[TensorBase]:
+    """Return all differentiable views of `base` that are alive.
 
-
-def _become_dual(level: Any, tensor: TensorBase, tangent: TensorBase) -> None:
-    primal = _moved_out(tensor)
-    _replace(level, tensor, primal, tangent)
+    Nothing leads from the memory to them, so the garbage collector is asked, unless there never was one.
+    """
+    storage = base._storage
+    if storage is None:
+        return []
+    found = []
+    for each in get_referrers(storage):
+        if isinstance(each, TensorBase) and each is not base and each._storage is storage:
+            info = view_info(each)
+            if info is not None and info.base is base:
+                found.append(each)
+    return found
 
 
 def _moved_out(tensor: TensorBase) -> TensorBase:

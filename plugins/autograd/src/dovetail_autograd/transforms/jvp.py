@@ -263,36 +263,40 @@ class _Call:
         return self.level.dual(output, conformed(tangent, output))
 
     def in_place(self, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-        """Run a call that writes to its first argument, and give that its new tangent."""
+        """Run a call that writes to one of its arguments, and give that its new tangent."""
         op, formula = self.op, self.formula
         writes = [argument.name for argument in op._schema.arguments if argument.is_write]
-        written = self.given[writes[0]]
+        name = writes[0]
+        written = self.given[name]
         if len(writes) > 1 or not isinstance(written, TensorBase):
             _unsupported(op, "it writes to several tensors")
-        if formula is not None and self.can_have_tangents() and not self.forward_formulas():
-            functional = None if _operator(formula.operator) is op else _operator(formula.operator)
-            if functional is None:
-                _unsupported(op, "it writes in place, and has no forward formula")
-            outputs, tangents = tangents_by_transposing(functional, formula, self.primals, self.tangents, args, kwargs)
-            result = operator("copy_", "default")(self.primals[writes[0]], outputs)
-            tangent = tangents[0]
-        else:
-            before = {}
-            forward = self.forward_formulas() if self.can_have_tangents() else ()
-            primal = self.primals[writes[0]]
-            if any(
-                [each.kind != "expression" or {writes[0], f"{writes[0]}_p"} & {*each.parameters} for each in forward]
-            ):
-                before = {writes[0]: operator("clone", "default")(primal)}
+        primal = self.primals[name]
+        if not self.can_have_tangents():
             result = op(*args, **kwargs)
-            if forward:
-                tangent = self.evaluate(forward, primal, before)[0]
-            elif formula is None and any([each is not None for each in self.tangents.values()]):
+            if formula is None and any([each is not None for each in self.tangents.values()]):
                 _unsupported(op, "it has not been implemented yet")
-            else:
-                tangent = self.tangents[writes[0]] and filled_like(primal, 0)
+            return result
+        assert formula is not None
+        clone = operator("clone", "default")
+        if self.tangents[name] is not None:  # formulas may save it, and it is about to be written
+            self.tangents[name] = clone(self.tangents[name])
+        forward = self.forward_formulas()
+        if forward:
+            reads = any([each.kind != "expression" or {name, f"{name}_p"} & {*each.parameters} for each in forward])
+            before = {name: clone(primal)} if reads else {}
+            result = op(*args, **kwargs)
+            tangent = self.evaluate(forward, primal, before)[0]
+        else:
+            functional = _operator(formula.operator)
+            if functional is op:
+                _unsupported(op, "it writes in place, and has no forward formula")
+            self.primals[name] = clone(primal)
+            given = tuple([self.primals[name] if value is primal else value for value in args])
+            outputs, tangents = tangents_by_transposing(functional, formula, self.primals, self.tangents, given, kwargs)
+            result = operator("copy_", "default")(primal, outputs)
+            tangent = tangents[0]
         if tangent is not None:
-            write_dual(self.level, written, conformed(tangent, self.level.primal(written)))
+            write_dual(self.level, written, conformed(tangent, primal))
         return result
 
 
