@@ -39,6 +39,13 @@ def assert_close(found: Any, wanted: Any) -> None:
     np.testing.assert_allclose(np.asarray(found.detach()), np.asarray(wanted.detach()), rtol=1e-6, atol=1e-9)
 
 
+def fresh(tensor: Any) -> Any:
+    """Return a new leaf, inside of a transform too, where ``requires_grad_`` is refused."""
+    leaf = tensor.detach()
+    leaf.requires_grad = True
+    return leaf
+
+
 def leaves(inputs: list[Any]) -> list[Any]:
     return [each.detach().clone().requires_grad_() for each in inputs]
 
@@ -85,7 +92,7 @@ def test_gradients_inside_of_a_mapped_function_are_those_of_a_loop(name: str) ->
         batches = [dt.stack([each.detach(), each.detach() * 0.75]) for each in given]
 
         def gradients(*one: Any, function: Any = function) -> tuple[Any, ...]:
-            inputs = [each.detach().requires_grad_() for each in one]
+            inputs = [fresh(each) for each in one]
             made = outputs_of(function, inputs)
             grads = dt.autograd.grad(made, inputs, [weights_like(each, 1) for each in made], allow_unused=True)
             return tuple([dt.zeros_like(x) if grad is None else grad for x, grad in zip(inputs, grads, strict=True)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -63,13 +64,13 @@ class Level:
 
     def run_outside(self, function: Callable[..., Any], *args: Any) -> Any:
         """Return ``function(*args)``, run where this level was entered: in that dispatch state, at those levels."""
-        state_before, levels_before = state(), _levels.get()
+        state_before, levels_before = state(), active_levels()
         set_state(self.physical_state())
-        _levels.set(self._before)
+        set_active_levels(self._before)
         try:
             return function(*args)
         finally:
-            _levels.set(levels_before)
+            set_active_levels(levels_before)
             set_state(state_before)
 
     def interpret(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
