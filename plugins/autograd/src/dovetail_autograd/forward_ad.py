@@ -14,7 +14,7 @@ from dovetail_kernel.tensor_base import TensorBase
 
 from .transforms.arrays import is_wrapped
 from .transforms.duals import DualArray
-from .transforms.jvp import JvpLevel, dual
+from .transforms.jvp import JvpLevel, attached_dual
 
 _current: ContextVar[DualLevel | None] = ContextVar("dovetail_dual_level", default=None)
 _ONLY_LEVEL: Final = 0
@@ -142,7 +142,7 @@ def make_dual(tensor: TensorBase, tangent: TensorBase, *, level: int | None = No
             "Setting a forward grad that itself has a forward gradient at the same level0 is not supported. Nest "
             "dovetail.func.jvp for higher derivatives."
         )
-    return dual(current, tensor, tangent)
+    return attached_dual(current, tensor, tangent)
 
 
 def unpack_dual(tensor: TensorBase, *, level: int | None = None) -> UnpackedDualTensor:

@@ -207,9 +207,8 @@ def jacobian(
         is_outputs_tuple, outputs = _outputs(func(*leaves), "jacobian")
         check_depends(outputs, "outputs", strict)
         rows = _vectorized_rows if vectorize else _rows
-        blocks = [
-            [_detached(block, create_graph) for block in row] for row in rows(outputs, leaves, create_graph, strict)
-        ]
+        found = rows(outputs, leaves, create_graph, strict)
+        blocks = [[_detached(block, create_graph) for block in row] for row in found]
     per_output = [tuple(row) if is_tuple else row[0] for row in blocks]
     return tuple(per_output) if is_outputs_tuple else per_output[0]
 

@@ -39,7 +39,11 @@ def conform_array(
         grad = vars(kernels).get("sum_to", calls.sum_array_to_shape)(grad, shape)
     if grad.dtype != native:
         bits = backend.arrays.dtype_bits
-        given, wanted = dtype_of_signature(bits[grad.dtype]), dtype_of_signature(bits[native])
+        given = dtype_of_signature(bits[grad.dtype])
+        if isinstance(native, dtype):  # of a node on wrapped tensors
+            wanted, native = native, backend.arrays.native_dtypes[native]
+        else:
+            wanted = dtype_of_signature(bits[native])
         if _check_category(node, index, given, wanted):
             grad = grad.real
         if grad.dtype != native:

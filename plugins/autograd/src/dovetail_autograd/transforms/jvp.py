@@ -12,8 +12,10 @@ from typing import Any, NoReturn
 
 from dovetail_dispatcher import registry
 from dovetail_dispatcher.formula import Formula, Forward, PythonFormula
+from dovetail_kernel.signature import GRAD
 from dovetail_kernel.tensor_base import TensorBase
 
+from ..autograd_meta import gradient_edge
 from ..calls import cast, filled_like, operator, real
 from ..function_node import DIFFERENTIABLE
 from .arrays import is_wrapped, wrapped
@@ -337,6 +339,16 @@ def conformed(tangent: TensorBase, primal: TensorBase) -> TensorBase:
     return tangent
 
 
+def attached_dual(level: JvpLevel, primal: TensorBase, tangent: TensorBase) -> TensorBase:
+    """Return what `dual` does, in the graph of `primal` itself: gradients of dual tensors are dual, and lead there."""
+    made = dual(level, primal, tangent)
+    edge = gradient_edge(made.array.physical)
+    if edge is not None:
+        made._grad_fn, made.output_nr = edge[0].presented(), edge[1]
+        made._signature |= GRAD
+    return made
+
+
 def different_size(primal: TensorBase, tangent: TensorBase) -> RuntimeError:
     """Return the error for a tangent of another shape than its primal."""
     return RuntimeError(
@@ -374,4 +386,4 @@ def _unsupported(op: Any, reason: str) -> NoReturn:
     )
 
 
-__all__ = ["JvpLevel", "conformed", "dual"]
+__all__ = ["JvpLevel", "attached_dual", "conformed", "dual"]
