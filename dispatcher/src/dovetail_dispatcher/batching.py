@@ -28,12 +28,15 @@ class BatchingRule:
         without batch dimension, a list for a list of tensors.
     takes_all
         The function wants every argument of the schema, and not only those that differ from their default.
+    takes_unbatched
+        The function is called even if no argument has a batch, as random operators need.
     where
         Where the rule was registered, for messages.
     """
 
     function: Callable[..., Any]
     takes_all: bool = False
+    takes_unbatched: bool = False
     where: str = ""
 
 

@@ -81,4 +81,4 @@ def register() -> None:
     known = rules()
     for op in registry.all_operators():
         if op.namespace == "aten" and (rule := rule_of(op, known)) is not None:
-            registry.set_batching_rule(op.name, op.overload, BatchingRule(rule, True, LOCATION))
+            registry.set_batching_rule(op.name, op.overload, BatchingRule(rule, True, op.kind == "random", LOCATION))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import prod
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from dovetail_kernel import ArrayBackend, dtype
 from dovetail_kernel.dtype import DTYPES
@@ -97,6 +97,7 @@ class BatchedArray(WrappedArray):
 
     __slots__ = ()
     kind = "BatchedTensor"
+    dim: ClassVar[int | None] = 0
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -132,6 +133,29 @@ class BatchedArray(WrappedArray):
             "Cannot access data pointer of Tensor that doesn't have storage: vmap: the elements of a batched tensor "
             "cannot be looked at inside of vmap. Return the tensor from the function, and look at it there."
         )
+
+
+class SharedArray(WrappedArray):
+    """A tensor that all samples share, at the level of their vmap.
+
+    A fresh leaf of a gradient inside of a vmap is one: if it were the tensor itself, the physical calls would record a
+    graph to it as well. And so is what is computed from nothing but shared tensors.
+    """
+
+    __slots__ = ()
+    kind = "BatchedTensor"
+    dim: ClassVar[int | None] = None
+
+    def copy(self) -> SharedArray:
+        """Return a wrapper of a copy."""
+        from ..calls import operator
+
+        return SharedArray(operator("clone", "default")(self.physical), self.level)
+
+    def host(self) -> Any:
+        """Return the elements as a NumPy array."""
+        physical = self.physical
+        return physical._backend.arrays.to_host(physical.array)
 
 
 class WrappedArrays(ArrayBackend):
@@ -192,4 +216,4 @@ def wrapped(array: WrappedArray) -> TensorBase:
     return new_tensor(array, signature, tensor_class())
 
 
-__all__ = ["BatchedArray", "WrappedArray", "WrappedArrays", "is_wrapped", "wrapped"]
+__all__ = ["BatchedArray", "SharedArray", "WrappedArray", "WrappedArrays", "is_wrapped", "wrapped"]

@@ -17,7 +17,7 @@ from dovetail_kernel.state import IncludeDispatchKeyGuard
 from dovetail_kernel.tensor_base import TensorBase
 
 from ..calls import operator
-from .arrays import BatchedArray, wrapped
+from .arrays import BatchedArray, SharedArray, wrapped
 from .batching_errors import check_outputs, loop_refusal, unbatched_write_error
 from .levels import Level
 from .wrapped_calls import decomposition, map_tensors, present, run_decomposed
@@ -115,16 +115,24 @@ class VmapLevel(Level):
         self._guard.__exit__(*exception)
         super().__exit__(*exception)
 
-    def wrap(self, tensor: TensorBase, dim: int = 0) -> TensorBase:
-        """Return `tensor`, whose dimension `dim` is the batch, as a tensor without that dimension."""
+    def wrap(self, tensor: TensorBase, dim: int | None = 0) -> TensorBase:
+        """Return `tensor`, whose dimension `dim` is the batch, as a tensor without that dimension. None: shared."""
+        if dim is None:
+            return wrapped(SharedArray(tensor, self))
         if dim:
             tensor = operator("movedim", "int")(tensor, dim, 0)
         return wrapped(BatchedArray(tensor, self))
 
+    def enclose(self, tensor: TensorBase) -> TensorBase | None:
+        """Return `tensor` as one that all samples share; None if it is at this level already."""
+        if tensor._signature & WRAPPED_BIT and tensor.array.level.depth >= self.depth:
+            return None
+        return self.wrap(tensor, None)
+
     def unwrap(self, tensor: TensorBase) -> tuple[TensorBase, int | None]:
         """Return the physical tensor of `tensor`, and its batch dimension: None if it has none at this level."""
         if tensor._signature & WRAPPED_BIT and tensor.array.level is self:
-            return tensor.array.physical, 0
+            return tensor.array.physical, tensor.array.dim
         return tensor, None
 
     def interpret(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -143,14 +151,17 @@ class VmapLevel(Level):
         if shape.has_out:
             raise RuntimeError(loop_refusal(op))
         physical, in_dims = self.physical(args, shape.lists)
+        if not _any_batched(in_dims) and (rule is None or not rule.takes_unbatched):
+            _, kwargs = map_tensors(lambda each: self.unwrap(each)[0], (), kwargs)
+            return present(op, args, kwargs, self.batched(op(*physical, **kwargs), None))
         for position in shape.written:
-            if in_dims[position] is None and _any_batched(in_dims):
+            if in_dims[position] is None and not (rule is not None and rule.takes_unbatched):
                 raise unbatched_write_error(op)
         if rule is None:
             return present(op, args, kwargs, self.batched(self.loop(op, args, kwargs), 0))
         outputs, out_dims = self.apply(rule, op, physical, in_dims, kwargs)
         if shape.is_plain and isinstance(outputs, TensorBase):
-            return outputs if out_dims is None else self.wrap(outputs, out_dims)
+            return self.wrap(outputs, out_dims)
         if shape.view_of is not None and out_dims == 0:
             view, source = self.wrap(outputs), args[shape.view_of]
             view._storage, view._counter = share_storage(source), share_version(source)
@@ -176,7 +187,8 @@ class VmapLevel(Level):
         for value in args:
             dim = None
             if isinstance(value, TensorBase) and value._signature & WRAPPED_BIT and value.array.level is self:
-                value, dim = value.array.physical, 0
+                dim = value.array.dim
+                value = value.array.physical
             values.append(value)
             dims.append(dim)
         for position in lists:
@@ -186,10 +198,10 @@ class VmapLevel(Level):
         return values, dims
 
     def batched(self, outputs: Any, dims: Any) -> Any:
-        """Return physical outputs, with their batch dimensions, as batched arrays; one without a batch as it is."""
+        """Return physical outputs, with their batch dimensions, as batched and shared arrays."""
         if isinstance(outputs, TensorBase):
             if dims is None:
-                return outputs
+                return SharedArray(outputs, self)
             return BatchedArray(operator("movedim", "int")(outputs, dims, 0) if dims else outputs, self)
         if isinstance(outputs, (list, tuple)):
             each = dims if isinstance(dims, (list, tuple)) else [dims] * len(outputs)

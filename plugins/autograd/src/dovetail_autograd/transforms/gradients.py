@@ -60,6 +60,11 @@ class GradLevel(Level):
                 "only Tensors of floating point dtype can require gradients, but an input to differentiate by is "
                 f"{tensor.dtype}. Convert it, or leave it out of argnums."
             )
+        for level in reversed(self._before):
+            enclosed = level.enclose(tensor)
+            if enclosed is not None:  # so that the calls inside of the level record nothing that leads to this leaf
+                enclosed._signature |= GRAD
+                return enclosed
         if tensor.requires_grad and not self.outer_state & NO_GRAD:
             alias: TensorBase = operator("alias", "default")(tensor)
             info = view_info(alias)

@@ -13,7 +13,7 @@ from ..active_levels import active_levels, set_active_levels
 from .backend import install
 
 if TYPE_CHECKING:
-    from dovetail_kernel import DispatchKeySet
+    from dovetail_kernel import DispatchKeySet, TensorBase
 
 
 class Level:
@@ -72,6 +72,10 @@ class Level:
         finally:
             set_active_levels(levels_before)
             set_state(state_before)
+
+    def enclose(self, tensor: TensorBase) -> TensorBase | None:
+        """Return `tensor` wrapped at this level as what does not vary there; None if the level does without."""
+        return None
 
     def interpret(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Return the results of ``op(*args, **kwargs)``, whose deepest wrapped arguments are of this level.
