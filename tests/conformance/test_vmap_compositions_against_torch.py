@@ -1,6 +1,6 @@
 """`vmap` with the other transforms, in either order, gives what PyTorch's gives."""
 
-# ruff: noqa: E501 - a table with a row per case reads better unbroken
+# ruff: noqa: E501, PLW0108 - a table with a row per case reads better unbroken
 
 from __future__ import annotations
 

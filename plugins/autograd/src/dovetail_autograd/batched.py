@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from dovetail_kernel.tensor_base import TensorBase
+
+from . import calls
+
+
+def unstack(tensor: TensorBase) -> list[TensorBase]:
+    """Return the entries of `tensor` along its first dimension."""
+    return list(calls.operator("unbind", "int")(tensor, 0))
+
+
+def stack(tensors: Sequence[TensorBase]) -> TensorBase:
+    """Return `tensors` stacked along a new first dimension."""
+    result: TensorBase = calls.operator("stack", "default")(list(tensors), 0)
+    return result
 
 
 def grad_batched(

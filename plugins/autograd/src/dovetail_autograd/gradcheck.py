@@ -367,17 +367,18 @@ def _compare_fast(
 
 
 def _check_batched(arguments: tuple[Any, ...], differentiable: list[int], outputs: tuple[TensorBase, ...]) -> None:
+    from .batched import stack, unstack
+
     wanted = tuple([arguments[index] for index in differentiable])
     for output in outputs:
         gradients = [project(output, seed=seed) for seed in range(2)]
         alone = [grad(output, wanted, each, retain_graph=True, allow_unused=True) for each in gradients]
-        stacked = calls.operator("stack", "default")(gradients, 0)
-        together = grad(output, wanted, stacked, retain_graph=True, allow_unused=True, is_grads_batched=True)
+        together = grad(output, wanted, stack(gradients), retain_graph=True, allow_unused=True, is_grads_batched=True)
         for position, batched in enumerate(together):
             expected = [each[position] for each in alone]
             if batched is None:
                 continue
-            for left, right in zip(calls.operator("unbind", "int")(batched, 0), expected, strict=True):
+            for left, right in zip(unstack(batched), expected, strict=True):
                 if right is not None and not bool((abs(left.array - right.array) <= 1e-6).all()):
                     raise GradcheckError("While computing batched gradients, got a result other than one by one.")
 
