@@ -21,7 +21,7 @@ contiguous_format cos cos_ cosh cosh_ count_nonzero cuda cumprod cumsum default_
 device diag diag_embed diagonal div divide dot double dropout dtype e einsum embedding empty
 empty_like empty_strided enable_grad eq equal erf erf_ erfc erfc_ exp exp2 exp2_ exp_ explain expm1
 expm1_ eye fill_ finfo fix fix_ flatten flip float float16 float32 float64 floor floor_ floor_divide
-fmod frac frac_ from_numpy full full_like gather ge get_default_device get_default_dtype
+fmod frac frac_ from_numpy full full_like func gather ge get_default_device get_default_dtype
 get_printoptions greater greater_equal gt half hstack hypot iinfo imag index_add index_put
 index_put_ index_select inf inference_mode initial_seed inner int int16 int32 int64 int8 is_complex
 is_floating_point is_grad_enabled is_inference is_inference_mode_enabled is_nonzero is_tensor
@@ -41,12 +41,21 @@ true_divide trunc trunc_ uint16 uint32 uint64 uint8 unbind unflatten unsqueeze u
 view_as_complex view_as_real vmap vstack where xlogy xlogy_ zero_ zeros zeros_like
 """.split(),
     "dovetail.autograd": """
-Function GradcheckError Variable backward detect_anomaly enable_grad function grad gradcheck
-gradgradcheck graph inference_mode is_grad_enabled is_inference_mode_enabled no_grad
+Function GradcheckError Variable backward detect_anomaly enable_grad forward_ad function functional grad
+gradcheck gradgradcheck graph inference_mode is_grad_enabled is_inference_mode_enabled no_grad
 set_detect_anomaly set_grad_enabled
+""".split(),
+    "dovetail.autograd.forward_ad": """
+UnpackedDualTensor dual_level enter_dual_level exit_dual_level make_dual unpack_dual
+""".split(),
+    "dovetail.autograd.functional": """
+hessian hvp jacobian jvp vhp vjp
 """.split(),
     "dovetail.cuda": """
 device_count is_available why_unavailable
+""".split(),
+    "dovetail.func": """
+functional_call grad grad_and_value hessian jacfwd jacrev jvp linearize stack_module_state vjp vmap
 """.split(),
     "dovetail.library": """
 BackendSpec CustomOpDef Library SchemaError Tag _scoped_library custom_op define dispatch_table
@@ -146,6 +155,7 @@ promote_types replace_array result_dtype runtime_keys scalar_category scalar_dty
 set_autograd_interface set_default_device set_default_dtype set_grad_enabled set_state
 set_tensor_class share_storage share_version signature_of sparse_bsc sparse_bsr sparse_coo
 sparse_csc sparse_csr state strided tensor_class uint16 uint32 uint64 uint8 wrap
+wrapped_backend
 """.split(),
 }
 

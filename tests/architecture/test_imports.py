@@ -37,7 +37,13 @@ LAZY = [
 DISTRIBUTION_OF = {"yaml": "pyyaml", "cupyx": "cupy"}
 
 # Modules of lower packages that are public as modules: too heavy to be re-exported from the package.
-PUBLIC_MODULES = {"dovetail_aten.codegen", "dovetail_autograd.transforms", "dovetail_dispatcher._C"}
+PUBLIC_MODULES = {
+    "dovetail_aten.codegen",
+    "dovetail_autograd.forward_ad",
+    "dovetail_autograd.functional",
+    "dovetail_autograd.transforms",
+    "dovetail_dispatcher._C",
+}
 
 # Imported for type checkers only, which cannot add up lists of names.
 TYPES = {"dovetail_aten._generated.functions"}

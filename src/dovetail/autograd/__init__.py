@@ -1,5 +1,8 @@
 """Automatic differentiation, as ``torch.autograd``."""
 
+import typing as _typing
+from importlib import import_module as _import_module
+
 from dovetail_aten import Tensor
 from dovetail_autograd import (
     Function,
@@ -21,6 +24,9 @@ from dovetail_autograd import (
 
 from . import function
 
+if _typing.TYPE_CHECKING:
+    from . import forward_ad, functional
+
 Variable = Tensor
 """The old name for a Tensor."""
 
@@ -31,7 +37,9 @@ __all__ = [
     "backward",
     "detect_anomaly",
     "enable_grad",
+    "forward_ad",
     "function",
+    "functional",
     "grad",
     "gradcheck",
     "gradgradcheck",
@@ -43,3 +51,9 @@ __all__ = [
     "set_detect_anomaly",
     "set_grad_enabled",
 ]
+
+
+def __getattr__(name: str) -> _typing.Any:
+    if name in ("forward_ad", "functional"):  # imported when first asked for
+        return _import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,9 +1,6 @@
 """Transforms of functions, as ``torch.func``: they take a function and return one, and may be nested in any order."""
 
-from dovetail_autograd.transforms.gradients import grad, grad_and_value, vjp
-from dovetail_autograd.transforms.jacobians import hessian, jacfwd, jacrev
-from dovetail_autograd.transforms.mapping import vmap
-from dovetail_autograd.transforms.pushforward import jvp, linearize
+from dovetail_autograd.transforms import grad, grad_and_value, hessian, jacfwd, jacrev, jvp, linearize, vjp, vmap
 
 from .modules import functional_call, stack_module_state
 

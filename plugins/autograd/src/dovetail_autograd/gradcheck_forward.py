@@ -8,8 +8,7 @@ from typing import Any
 from dovetail_kernel.tensor_base import TensorBase
 
 from .backward import as_tuple
-from .batched import stack, unstack
-from .calls import filled_like
+from .calls import filled_like, operator
 from .forward_ad import dual_level, make_dual, unpack_dual
 from .gradcheck_jacobian import GradcheckError, elements, indices, project, show
 from .transforms.jvp import JvpLevel, attached_dual
@@ -77,7 +76,7 @@ def check_batched_forward(
             return tuple(_pushed(func, arguments, input_nr, direction, positions))
 
         try:
-            together = vmap(push)(stack(directions))
+            together = vmap(push)(operator("stack", "default")(directions, 0))
         except RuntimeError as error:
             raise GradcheckError(
                 f"While computing batched gradients, encountered exception: {error}. Without the batch there is none: "
@@ -85,7 +84,7 @@ def check_batched_forward(
             ) from error
         alone = [push(each) for each in directions]
         for output_nr, batch in enumerate(together):
-            for row, single in zip(unstack(batch), alone, strict=True):
+            for row, single in zip(operator("unbind", "int")(batch, 0), alone, strict=True):
                 if not bool((abs(row.array - single[output_nr].array) <= 1e-6).all()):
                     raise GradcheckError(
                         f"For output {positions[output_nr]} and input {input_nr}:\n\nThe batched tangent of forward "

@@ -3910,6 +3910,10 @@ def pow_Tensor_Tensor_arrays(node: Any, k: Any, grad: Any) -> Any:
     return grad_self, grad_exponent
 
 
+def pow_Tensor_Tensor_forward(self_t: Any, self_p: Any, exponent_p: Any, exponent_t: Any, result: Any) -> Any:
+    return k.conj(k.add(pow_backward_self(k, k.conj(self_t), self_p, exponent_p), pow_backward_exponent(k, k.conj(exponent_t), self_p, exponent_p, result)))
+
+
 def pow_Scalar_tensors(node: Any, grad: Any) -> Any:
     self = node._self
     exponent = node.unpack_exponent()
@@ -4980,6 +4984,10 @@ def std_correction_arrays(node: Any, k: Any, grad: Any) -> Any:
     return (std_backward(k, result, grad, self, dim, correction, keepdim),)
 
 
+def std_correction_forward(result: Any, dim: Any, keepdim: Any, self_t: Any, self_p: Any, correction: Any) -> Any:
+    return k.masked_fill(k.div(k.sum(k.real(var_backward(k, k.conj(self_t), self_p, dim, correction, True)), dim, keepdim), k.mul(result, 2)), k.eq(result, 0), 0)
+
+
 def sub_Tensor_tensors(node: Any, grad: Any) -> Any:
     self_edge, other_edge = node.next_edges
     grad_self = grad_other = None
@@ -5355,6 +5363,10 @@ def var_correction_arrays(node: Any, k: Any, grad: Any) -> Any:
     correction = node._correction
     keepdim = node._keepdim
     return (var_backward(k, grad, self, dim, correction, keepdim),)
+
+
+def var_correction_forward(dim: Any, keepdim: Any, self_t: Any, self_p: Any, correction: Any) -> Any:
+    return k.sum(k.real(var_backward(k, k.conj(self_t), self_p, dim, correction, True)), dim, keepdim)
 
 
 def vdot_tensors(node: Any, grad: Any) -> Any:
@@ -7613,6 +7625,9 @@ FORMULAS = (
         ),
         tensors=pow_Tensor_Tensor_tensors,
         arrays=pow_Tensor_Tensor_arrays,
+        forward=(
+            Forward(0, 'expression', pow_Tensor_Tensor_forward, ('self_t', 'self_p', 'exponent_p', 'exponent_t', 'result')),
+        ),
         where='derivatives.yaml:654',
     ),
     Formula(
@@ -7629,7 +7644,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'elementwise', pow_Scalar_forward, ('self', 'exponent', 'result')),
         ),
-        where='derivatives.yaml:658',
+        where='derivatives.yaml:659',
     ),
     Formula(
         operator='aten::_prelu_kernel',
@@ -7641,7 +7656,7 @@ FORMULAS = (
         ),
         tensors=prelu_kernel_tensors,
         arrays=prelu_kernel_arrays,
-        where='derivatives.yaml:662',
+        where='derivatives.yaml:663',
     ),
     Formula(
         operator='aten::_prelu_kernel_backward',
@@ -7654,7 +7669,7 @@ FORMULAS = (
         ),
         tensors=prelu_kernel_backward_tensors,
         arrays=prelu_kernel_backward_arrays,
-        where='derivatives.yaml:665',
+        where='derivatives.yaml:666',
     ),
     Formula(
         operator='aten::prod',
@@ -7666,7 +7681,7 @@ FORMULAS = (
         ),
         tensors=prod_tensors,
         arrays=prod_arrays,
-        where='derivatives.yaml:668',
+        where='derivatives.yaml:669',
     ),
     Formula(
         operator='aten::prod.dim_int',
@@ -7680,7 +7695,7 @@ FORMULAS = (
         ),
         tensors=prod_dim_int_tensors,
         arrays=prod_dim_int_arrays,
-        where='derivatives.yaml:671',
+        where='derivatives.yaml:672',
     ),
     Formula(
         operator='aten::reciprocal',
@@ -7695,7 +7710,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'elementwise', reciprocal_forward, ('result',)),
         ),
-        where='derivatives.yaml:674',
+        where='derivatives.yaml:675',
     ),
     Formula(
         operator='aten::relu',
@@ -7709,7 +7724,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'elementwise', relu_forward, ('result',)),
         ),
-        where='derivatives.yaml:678',
+        where='derivatives.yaml:679',
     ),
     Formula(
         operator='aten::remainder.Scalar',
@@ -7720,7 +7735,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'elementwise', remainder_Scalar_forward, ()),
         ),
-        where='derivatives.yaml:682',
+        where='derivatives.yaml:683',
     ),
     Formula(
         operator='aten::remainder.Tensor',
@@ -7735,7 +7750,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'expression', remainder_Tensor_forward, ('self_t', 'other_t', 'other_p', 'self_p')),
         ),
-        where='derivatives.yaml:686',
+        where='derivatives.yaml:687',
     ),
     Formula(
         operator='aten::repeat',
@@ -7750,7 +7765,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'linear'),
         ),
-        where='derivatives.yaml:691',
+        where='derivatives.yaml:692',
     ),
     Formula(
         operator='aten::roll',
@@ -7765,7 +7780,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'linear'),
         ),
-        where='derivatives.yaml:695',
+        where='derivatives.yaml:696',
     ),
     Formula(
         operator='aten::round',
@@ -7776,7 +7791,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'elementwise', round_forward, ()),
         ),
-        where='derivatives.yaml:699',
+        where='derivatives.yaml:700',
     ),
     Formula(
         operator='aten::rsqrt',
@@ -7791,7 +7806,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'elementwise', rsqrt_forward, ('result',)),
         ),
-        where='derivatives.yaml:703',
+        where='derivatives.yaml:704',
     ),
     Formula(
         operator='aten::rsub.Tensor',
@@ -7806,7 +7821,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'expression', rsub_Tensor_forward, ('other_t', 'self_t', 'alpha')),
         ),
-        where='derivatives.yaml:707',
+        where='derivatives.yaml:708',
     ),
     Formula(
         operator='aten::rsub.Scalar',
@@ -7821,7 +7836,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'elementwise', rsub_Scalar_forward, ('alpha',)),
         ),
-        where='derivatives.yaml:712',
+        where='derivatives.yaml:713',
     ),
     Formula(
         operator='aten::scatter.src',
@@ -7836,7 +7851,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'linear'),
         ),
-        where='derivatives.yaml:716',
+        where='derivatives.yaml:717',
     ),
     Formula(
         operator='aten::scatter.value',
@@ -7851,7 +7866,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'expression', scatter_value_forward, ('dim', 'index', 'self_t')),
         ),
-        where='derivatives.yaml:721',
+        where='derivatives.yaml:722',
     ),
     Formula(
         operator='aten::scatter_add',
@@ -7866,7 +7881,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'linear'),
         ),
-        where='derivatives.yaml:725',
+        where='derivatives.yaml:726',
     ),
     Formula(
         operator='aten::select.int',
@@ -7882,7 +7897,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'linear'),
         ),
-        where='derivatives.yaml:730',
+        where='derivatives.yaml:731',
     ),
     Formula(
         operator='aten::select_backward',
@@ -7897,7 +7912,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'linear'),
         ),
-        where='derivatives.yaml:734',
+        where='derivatives.yaml:735',
     ),
     Formula(
         operator='aten::sgn',
@@ -7909,7 +7924,7 @@ FORMULAS = (
         ),
         tensors=sgn_tensors,
         arrays=sgn_arrays,
-        where='derivatives.yaml:738',
+        where='derivatives.yaml:739',
     ),
     Formula(
         operator='aten::sigmoid',
@@ -7923,7 +7938,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'elementwise', sigmoid_forward, ('result',)),
         ),
-        where='derivatives.yaml:741',
+        where='derivatives.yaml:742',
     ),
     Formula(
         operator='aten::sigmoid_backward',
@@ -7936,7 +7951,7 @@ FORMULAS = (
         tensors=sigmoid_backward_tensors,
         arrays=sigmoid_backward_arrays,
         real_arrays=sigmoid_backward_real,
-        where='derivatives.yaml:745',
+        where='derivatives.yaml:746',
     ),
     Formula(
         operator='aten::sign',
@@ -7947,7 +7962,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'elementwise', sign_forward, ()),
         ),
-        where='derivatives.yaml:749',
+        where='derivatives.yaml:750',
     ),
     Formula(
         operator='aten::silu',
@@ -7961,7 +7976,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'elementwise', silu_forward, ('self',)),
         ),
-        where='derivatives.yaml:753',
+        where='derivatives.yaml:754',
     ),
     Formula(
         operator='aten::silu_backward',
@@ -7973,7 +7988,7 @@ FORMULAS = (
         ),
         tensors=silu_backward_tensors,
         arrays=silu_backward_arrays,
-        where='derivatives.yaml:757',
+        where='derivatives.yaml:758',
     ),
     Formula(
         operator='aten::sin',
@@ -7988,7 +8003,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'elementwise', sin_forward, ('self',)),
         ),
-        where='derivatives.yaml:761',
+        where='derivatives.yaml:762',
     ),
     Formula(
         operator='aten::sinh',
@@ -8003,7 +8018,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'elementwise', sinh_forward, ('self',)),
         ),
-        where='derivatives.yaml:765',
+        where='derivatives.yaml:766',
     ),
     Formula(
         operator='aten::slice.Tensor',
@@ -8021,7 +8036,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'linear'),
         ),
-        where='derivatives.yaml:769',
+        where='derivatives.yaml:770',
     ),
     Formula(
         operator='aten::slice_backward',
@@ -8038,7 +8053,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'linear'),
         ),
-        where='derivatives.yaml:773',
+        where='derivatives.yaml:774',
     ),
     Formula(
         operator='aten::smooth_l1_loss',
@@ -8052,7 +8067,7 @@ FORMULAS = (
         ),
         tensors=smooth_l1_loss_tensors,
         arrays=smooth_l1_loss_arrays,
-        where='derivatives.yaml:777',
+        where='derivatives.yaml:778',
     ),
     Formula(
         operator='aten::smooth_l1_loss_backward',
@@ -8067,7 +8082,7 @@ FORMULAS = (
         ),
         tensors=smooth_l1_loss_backward_tensors,
         arrays=smooth_l1_loss_backward_arrays,
-        where='derivatives.yaml:781',
+        where='derivatives.yaml:782',
     ),
     Formula(
         operator='aten::_softmax',
@@ -8082,7 +8097,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'expression', softmax_forward, ('result', 'self_t', 'dim')),
         ),
-        where='derivatives.yaml:786',
+        where='derivatives.yaml:787',
     ),
     Formula(
         operator='aten::_softmax_backward_data',
@@ -8095,7 +8110,7 @@ FORMULAS = (
         ),
         tensors=softmax_backward_data_tensors,
         arrays=softmax_backward_data_arrays,
-        where='derivatives.yaml:790',
+        where='derivatives.yaml:791',
     ),
     Formula(
         operator='aten::softplus',
@@ -8111,7 +8126,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'elementwise', softplus_forward, ('self', 'beta', 'threshold')),
         ),
-        where='derivatives.yaml:794',
+        where='derivatives.yaml:795',
     ),
     Formula(
         operator='aten::softplus_backward',
@@ -8125,7 +8140,7 @@ FORMULAS = (
         ),
         tensors=softplus_backward_tensors,
         arrays=softplus_backward_arrays,
-        where='derivatives.yaml:798',
+        where='derivatives.yaml:799',
     ),
     Formula(
         operator='aten::sort',
@@ -8139,7 +8154,7 @@ FORMULAS = (
         tensors=sort_tensors,
         arrays=sort_arrays,
         output_differentiability=(True, False),
-        where='derivatives.yaml:802',
+        where='derivatives.yaml:803',
     ),
     Formula(
         operator='aten::split.Tensor',
@@ -8155,7 +8170,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'linear'),
         ),
-        where='derivatives.yaml:805',
+        where='derivatives.yaml:806',
     ),
     Formula(
         operator='aten::split_with_sizes',
@@ -8171,7 +8186,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'linear'),
         ),
-        where='derivatives.yaml:809',
+        where='derivatives.yaml:810',
     ),
     Formula(
         operator='aten::sqrt',
@@ -8186,7 +8201,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'elementwise', sqrt_forward, ('result',)),
         ),
-        where='derivatives.yaml:813',
+        where='derivatives.yaml:814',
     ),
     Formula(
         operator='aten::squeeze',
@@ -8200,7 +8215,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'linear'),
         ),
-        where='derivatives.yaml:817',
+        where='derivatives.yaml:818',
     ),
     Formula(
         operator='aten::squeeze.dim',
@@ -8214,7 +8229,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'linear'),
         ),
-        where='derivatives.yaml:821',
+        where='derivatives.yaml:822',
     ),
     Formula(
         operator='aten::squeeze.dims',
@@ -8228,7 +8243,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'linear'),
         ),
-        where='derivatives.yaml:825',
+        where='derivatives.yaml:826',
     ),
     Formula(
         operator='aten::stack',
@@ -8242,7 +8257,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'linear'),
         ),
-        where='derivatives.yaml:829',
+        where='derivatives.yaml:830',
     ),
     Formula(
         operator='aten::std.correction',
@@ -8257,7 +8272,10 @@ FORMULAS = (
         ),
         tensors=std_correction_tensors,
         arrays=std_correction_arrays,
-        where='derivatives.yaml:833',
+        forward=(
+            Forward(0, 'expression', std_correction_forward, ('result', 'dim', 'keepdim', 'self_t', 'self_p', 'correction')),
+        ),
+        where='derivatives.yaml:834',
     ),
     Formula(
         operator='aten::sub.Tensor',
@@ -8272,7 +8290,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'expression', sub_Tensor_forward, ('self_t', 'other_t', 'alpha')),
         ),
-        where='derivatives.yaml:836',
+        where='derivatives.yaml:838',
     ),
     Formula(
         operator='aten::sub.Scalar',
@@ -8283,7 +8301,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'elementwise', sub_Scalar_forward, ()),
         ),
-        where='derivatives.yaml:841',
+        where='derivatives.yaml:843',
     ),
     Formula(
         operator='aten::sum',
@@ -8297,7 +8315,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'linear'),
         ),
-        where='derivatives.yaml:845',
+        where='derivatives.yaml:847',
     ),
     Formula(
         operator='aten::sum.dim_IntList',
@@ -8313,7 +8331,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'linear'),
         ),
-        where='derivatives.yaml:849',
+        where='derivatives.yaml:851',
     ),
     Formula(
         operator='aten::t',
@@ -8324,7 +8342,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'linear'),
         ),
-        where='derivatives.yaml:853',
+        where='derivatives.yaml:855',
     ),
     Formula(
         operator='aten::take',
@@ -8339,7 +8357,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'linear'),
         ),
-        where='derivatives.yaml:857',
+        where='derivatives.yaml:859',
     ),
     Formula(
         operator='aten::tan',
@@ -8354,7 +8372,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'elementwise', tan_forward, ('result',)),
         ),
-        where='derivatives.yaml:861',
+        where='derivatives.yaml:863',
     ),
     Formula(
         operator='aten::tanh',
@@ -8368,7 +8386,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'elementwise', tanh_forward, ('result',)),
         ),
-        where='derivatives.yaml:865',
+        where='derivatives.yaml:867',
     ),
     Formula(
         operator='aten::tanh_backward',
@@ -8381,7 +8399,7 @@ FORMULAS = (
         tensors=tanh_backward_tensors,
         arrays=tanh_backward_arrays,
         real_arrays=tanh_backward_real,
-        where='derivatives.yaml:869',
+        where='derivatives.yaml:871',
     ),
     Formula(
         operator='aten::threshold',
@@ -8396,7 +8414,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'elementwise', threshold_forward, ('self', 'threshold')),
         ),
-        where='derivatives.yaml:873',
+        where='derivatives.yaml:875',
     ),
     Formula(
         operator='aten::threshold_backward',
@@ -8408,7 +8426,7 @@ FORMULAS = (
         ),
         tensors=threshold_backward_tensors,
         arrays=threshold_backward_arrays,
-        where='derivatives.yaml:877',
+        where='derivatives.yaml:879',
     ),
     Formula(
         operator='aten::_to_copy',
@@ -8422,7 +8440,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'linear'),
         ),
-        where='derivatives.yaml:881',
+        where='derivatives.yaml:883',
     ),
     Formula(
         operator='aten::topk',
@@ -8436,7 +8454,7 @@ FORMULAS = (
         tensors=topk_tensors,
         arrays=topk_arrays,
         output_differentiability=(True, False),
-        where='derivatives.yaml:885',
+        where='derivatives.yaml:887',
     ),
     Formula(
         operator='aten::transpose.int',
@@ -8451,7 +8469,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'linear'),
         ),
-        where='derivatives.yaml:888',
+        where='derivatives.yaml:890',
     ),
     Formula(
         operator='aten::tril',
@@ -8465,7 +8483,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'linear'),
         ),
-        where='derivatives.yaml:892',
+        where='derivatives.yaml:894',
     ),
     Formula(
         operator='aten::triu',
@@ -8479,7 +8497,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'linear'),
         ),
-        where='derivatives.yaml:896',
+        where='derivatives.yaml:898',
     ),
     Formula(
         operator='aten::trunc',
@@ -8490,7 +8508,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'elementwise', trunc_forward, ()),
         ),
-        where='derivatives.yaml:900',
+        where='derivatives.yaml:902',
     ),
     Formula(
         operator='aten::unbind.int',
@@ -8505,7 +8523,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'linear'),
         ),
-        where='derivatives.yaml:904',
+        where='derivatives.yaml:906',
     ),
     Formula(
         operator='aten::uniform_',
@@ -8516,7 +8534,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'expression', uniform__forward, ('self_p',)),
         ),
-        where='derivatives.yaml:908',
+        where='derivatives.yaml:910',
     ),
     Formula(
         operator='aten::_unsafe_view',
@@ -8530,7 +8548,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'linear'),
         ),
-        where='derivatives.yaml:912',
+        where='derivatives.yaml:914',
     ),
     Formula(
         operator='aten::unsqueeze',
@@ -8544,7 +8562,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'linear'),
         ),
-        where='derivatives.yaml:916',
+        where='derivatives.yaml:918',
     ),
     Formula(
         operator='aten::var.correction',
@@ -8558,7 +8576,10 @@ FORMULAS = (
         ),
         tensors=var_correction_tensors,
         arrays=var_correction_arrays,
-        where='derivatives.yaml:920',
+        forward=(
+            Forward(0, 'expression', var_correction_forward, ('dim', 'keepdim', 'self_t', 'self_p', 'correction')),
+        ),
+        where='derivatives.yaml:922',
     ),
     Formula(
         operator='aten::vdot',
@@ -8574,7 +8595,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'expression', vdot_forward, ('other_p', 'self_t', 'other_t', 'self_p')),
         ),
-        where='derivatives.yaml:923',
+        where='derivatives.yaml:926',
     ),
     Formula(
         operator='aten::view',
@@ -8588,14 +8609,14 @@ FORMULAS = (
         forward=(
             Forward(0, 'linear'),
         ),
-        where='derivatives.yaml:928',
+        where='derivatives.yaml:931',
     ),
     Formula(
         operator='aten::view.dtype',
         name='ViewBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:932',
+        where='derivatives.yaml:935',
     ),
     Formula(
         operator='aten::view_as_complex',
@@ -8606,7 +8627,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'linear'),
         ),
-        where='derivatives.yaml:935',
+        where='derivatives.yaml:938',
     ),
     Formula(
         operator='aten::view_as_real',
@@ -8617,7 +8638,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'linear'),
         ),
-        where='derivatives.yaml:939',
+        where='derivatives.yaml:942',
     ),
     Formula(
         operator='aten::where.self',
@@ -8631,7 +8652,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'expression', where_self_forward, ('condition', 'self_t', 'other_t')),
         ),
-        where='derivatives.yaml:943',
+        where='derivatives.yaml:946',
     ),
     Formula(
         operator='aten::xlogy.Tensor',
@@ -8643,7 +8664,7 @@ FORMULAS = (
         ),
         tensors=xlogy_Tensor_tensors,
         arrays=xlogy_Tensor_arrays,
-        where='derivatives.yaml:949',
+        where='derivatives.yaml:952',
     ),
     Formula(
         operator='aten::zero_',
@@ -8654,161 +8675,161 @@ FORMULAS = (
         forward=(
             Forward(0, 'expression', zero__forward, ('self_p',)),
         ),
-        where='derivatives.yaml:953',
+        where='derivatives.yaml:956',
     ),
     Formula(
         operator='aten::eq.Tensor',
         name='EqBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:957',
+        where='derivatives.yaml:960',
     ),
     Formula(
         operator='aten::eq.Scalar',
         name='EqBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:960',
+        where='derivatives.yaml:963',
     ),
     Formula(
         operator='aten::ne.Tensor',
         name='NeBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:963',
+        where='derivatives.yaml:966',
     ),
     Formula(
         operator='aten::ne.Scalar',
         name='NeBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:966',
+        where='derivatives.yaml:969',
     ),
     Formula(
         operator='aten::lt.Tensor',
         name='LtBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:969',
+        where='derivatives.yaml:972',
     ),
     Formula(
         operator='aten::lt.Scalar',
         name='LtBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:972',
+        where='derivatives.yaml:975',
     ),
     Formula(
         operator='aten::le.Tensor',
         name='LeBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:975',
+        where='derivatives.yaml:978',
     ),
     Formula(
         operator='aten::le.Scalar',
         name='LeBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:978',
+        where='derivatives.yaml:981',
     ),
     Formula(
         operator='aten::gt.Tensor',
         name='GtBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:981',
+        where='derivatives.yaml:984',
     ),
     Formula(
         operator='aten::gt.Scalar',
         name='GtBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:984',
+        where='derivatives.yaml:987',
     ),
     Formula(
         operator='aten::ge.Tensor',
         name='GeBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:987',
+        where='derivatives.yaml:990',
     ),
     Formula(
         operator='aten::ge.Scalar',
         name='GeBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:990',
+        where='derivatives.yaml:993',
     ),
     Formula(
         operator='aten::empty_like',
         name='EmptyLikeBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:993',
+        where='derivatives.yaml:996',
     ),
     Formula(
         operator='aten::ones_like',
         name='OnesLikeBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:996',
+        where='derivatives.yaml:999',
     ),
     Formula(
         operator='aten::zeros_like',
         name='ZerosLikeBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:999',
+        where='derivatives.yaml:1002',
     ),
     Formula(
         operator='aten::full_like',
         name='FullLikeBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:1002',
+        where='derivatives.yaml:1005',
     ),
     Formula(
         operator='aten::rand_like',
         name='RandLikeBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:1005',
+        where='derivatives.yaml:1008',
     ),
     Formula(
         operator='aten::randn_like',
         name='RandnLikeBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:1008',
+        where='derivatives.yaml:1011',
     ),
     Formula(
         operator='aten::new_zeros',
         name='NewZerosBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:1011',
+        where='derivatives.yaml:1014',
     ),
     Formula(
         operator='aten::new_ones',
         name='NewOnesBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:1014',
+        where='derivatives.yaml:1017',
     ),
     Formula(
         operator='aten::new_full',
         name='NewFullBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:1017',
+        where='derivatives.yaml:1020',
     ),
     Formula(
         operator='aten::new_empty',
         name='NewEmptyBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:1020',
+        where='derivatives.yaml:1023',
     ),
 )
 """One record per operator; in-place variants use that of their functional operator."""

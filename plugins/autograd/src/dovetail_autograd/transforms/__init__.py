@@ -4,6 +4,9 @@
 brings a call on wrapped tensors to the innermost transform, and every other module one interpreter or what uses it.
 """
 
+from .gradients import grad, grad_and_value, vjp
+from .jacobians import hessian, jacfwd, jacrev
 from .mapping import vmap
+from .pushforward import jvp, linearize
 
-__all__ = ["vmap"]
+__all__ = ["grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize", "vjp", "vmap"]
