@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dovetail as dt
+import dovetail.func
 
 
 def array(*shape: int, seed: int = 0) -> Any:
@@ -156,6 +158,20 @@ def test_seeded_random_numbers_are_the_same_again() -> None:
     assert_equal(draw(), draw())
 
 
+def test_maps_run_in_several_threads_at_once() -> None:
+    x = array(3, 4)
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda k: dt.vmap(dt.func.grad(lambda a: (a * k).square().sum()))(x), range(1, 9)))
+    for k, each in enumerate(found, 1):
+        assert_equal(each, x * (2 * k * k))
+
+
+def test_results_in_inference_mode_are_inference_tensors() -> None:
+    with dt.inference_mode():
+        found = dt.vmap(lambda a: (a * 2)[1:])(array(3, 4))
+    assert found.is_inference()
+
+
 def test_the_name_and_text_of_the_function_are_kept() -> None:
     def scale(x: Any) -> Any:
         """Double."""
@@ -175,6 +191,14 @@ def test_batched_gradients_of_differing_sizes_are_refused() -> None:
     y, z = x * 2, x * 3
     with pytest.raises(RuntimeError, match="agree in size"):
         dt.autograd.grad((y, z), x, (dt.ones(2, 3), dt.ones(4, 3)), is_grads_batched=True)
+
+
+def test_a_hook_of_a_batched_backward_may_make_leaves() -> None:
+    x = array(3).requires_grad_()
+    y = x * 2
+    y.register_hook(lambda grad: grad * dt.ones(3, dtype=dt.float64).requires_grad_().detach())
+    (found,) = dt.autograd.grad(y, x, dt.eye(3, dtype=dt.float64), is_grads_batched=True)
+    assert_equal(found, dt.eye(3, dtype=dt.float64) * 2)
 
 
 def test_batched_gradients_reach_unused_inputs_as_none() -> None:

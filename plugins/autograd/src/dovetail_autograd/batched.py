@@ -48,10 +48,10 @@ def grad_batched(
             "with is_grads_batched=True the gradients have to agree in size in their first dimension, but their shapes "
             f"are {shapes}."
         )
-    from .transforms.batching import VmapLevel  # nobody else needs the transforms
+    from .transforms.batching import GradBatchLevel  # nobody else needs the transforms
     from .transforms.mapping import spread
 
-    with VmapLevel(sizes.pop()) as level:
+    with GradBatchLevel(sizes.pop()) as level:
         wrapped = tuple([None if each is None else level.wrap(each) for each in grad_outputs])
         found = grad(outputs, inputs, wrapped, retain_graph, create_graph, allow_unused)
         return tuple([None if each is None else spread(level, each) for each in found])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 from weakref import WeakSet
@@ -13,7 +13,7 @@ from dovetail_dispatcher.templates.tensor_route import strip_defaults
 from dovetail_dispatcher.user_warning import warn_user
 from dovetail_kernel import DispatchKey, DispatchKeySet, share_storage, share_version
 from dovetail_kernel.signature import WRAPPED_BIT
-from dovetail_kernel.state import IncludeDispatchKeyGuard
+from dovetail_kernel.state import Transition, set_state, state
 from dovetail_kernel.tensor_base import TensorBase
 
 from ..calls import operator
@@ -98,21 +98,21 @@ class VmapLevel(Level):
         What random operators are to do. Default: ``'error'``.
     """
 
-    __slots__ = ("_guard", "info")
+    __slots__ = ("_state_before", "info")
 
     def __init__(self, batch_size: int, randomness: str = "error") -> None:
         super().__init__()
         load_batching_rules()
         self.info = VmapInfo(batch_size, randomness)
-        self._guard = IncludeDispatchKeyGuard(_VMAP_MODE)
 
     def __enter__(self) -> Any:
         super().__enter__()
-        self._guard.__enter__()
+        self._state_before = state()
+        set_state(_in_vmap_mode(self._state_before))
         return self
 
     def __exit__(self, *exception: Any) -> None:
-        self._guard.__exit__(*exception)
+        set_state(self._state_before)
         super().__exit__(*exception)
 
     def wrap(self, tensor: TensorBase, dim: int | None = 0) -> TensorBase:
@@ -239,7 +239,15 @@ class VmapLevel(Level):
         return _stacked(results)
 
 
+class GradBatchLevel(VmapLevel):
+    """The vmap of one backward with a batch of gradients: no function is transformed, so its graph may be used."""
+
+    __slots__ = ()
+    transforms_function = False
+
+
 _VMAP_MODE: Final = DispatchKeySet.of(DispatchKey.FuncTorchVmapMode)
+_in_vmap_mode: Final = Transition(lambda s: replace(s, included=s.included | _VMAP_MODE))
 
 
 def _any_batched(in_dims: Sequence[Any]) -> bool:
@@ -255,4 +263,4 @@ def _stacked(results: Sequence[Any]) -> Any:
     return first
 
 
-__all__ = ["VmapInfo", "VmapLevel"]
+__all__ = ["GradBatchLevel", "VmapInfo", "VmapLevel"]
