@@ -228,6 +228,16 @@ def test_results_of_nested_transforms_do_not_require_grad() -> None:
         assert not result.requires_grad
 
 
+def test_a_gradient_by_something_captured_leaves_no_graph_outside() -> None:
+    def gradient(x: Any) -> Any:
+        return grad(lambda y: (x * y * y).sum())(X)
+
+    for result in (*jvp(gradient, (X,), (X,)), jacfwd(gradient)(X), vmap(gradient)(X), vjp(gradient, X)[0]):
+        assert not result.requires_grad
+    for result in vjp(lambda x: jvp(gradient, (x,), (x,))[1], X)[1](X):
+        assert not result.requires_grad
+
+
 def test_perturbations_of_different_transforms_are_not_confused() -> None:
     close(grad(lambda x: x * grad(lambda y: x + y)(dt.tensor(1.0)))(dt.tensor(1.0)), 1.0)
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from dovetail_kernel import share_storage, share_version
 from dovetail_kernel.signature import GRAD, WRAPPED_BIT
 from dovetail_kernel.tensor_base import TensorBase, wrap
 
+from ..autograd_meta import gradient_edge
 from ..calls import operator, with_strides
 from .arrays import WrappedArray
 
@@ -61,6 +63,22 @@ def is_tracked(tensor: TensorBase) -> bool:
         return False
     array = tensor.array
     return is_tracked(array.physical) or (isinstance(array, DualArray) and is_tracked(array.tangent))
+
+
+def leads_elsewhere(tensors: Sequence[TensorBase], leaves: Sequence[TensorBase]) -> bool:
+    """Return whether the graph of `tensors` leads to anything that requires grad besides `leaves`."""
+    own = {id(edge[0]) for each in leaves if (edge := gradient_edge(each)) is not None}
+    seen: set[int] = set()
+    nodes: list[Any] = [edge[0] for each in tensors if (edge := gradient_edge(each)) is not None]
+    while nodes:
+        node = nodes.pop()
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
+        if node.is_leaf and id(node) not in own:
+            return True
+        nodes.extend([edge[0] for edge in node.next_edges if edge is not None])
+    return False
 
 
 def same_layout(tensor: TensorBase, model: TensorBase) -> TensorBase:

@@ -15,12 +15,11 @@ from dovetail_kernel.signature import GRAD, NO_GRAD, WRAPPED_BIT
 from dovetail_kernel.state import set_state, state
 from dovetail_kernel.tensor_base import TensorBase
 
-from ..autograd_meta import gradient_edge
 from ..backward import grad as gradients
 from ..calls import filled_like, operator
 from ..function_node import DIFFERENTIABLE
 from ..views import CreationMeta, view_info
-from .duals import cut, is_tracked
+from .duals import cut, is_tracked, leads_elsewhere
 from .levels import Level
 from .pytree import Structure, flatten, map_leaves, unflatten
 from .selected import Argnums, checked_argnums, checked_outputs, replaced, selected, split_aux
@@ -74,6 +73,8 @@ class GradLevel(Level):
             return alias
         leaf = cut(tensor)
         leaf._signature |= GRAD
+        for level in self._before:
+            level.leaves.append(leaf)
         return leaf
 
     def is_tracked(self, outputs: Sequence[TensorBase], inputs: Sequence[TensorBase]) -> bool:
@@ -84,18 +85,7 @@ class GradLevel(Level):
         """
         if self.outer_state & NO_GRAD:
             return False
-        own = {id(edge[0]) for each in inputs if each._grad_fn is None and (edge := gradient_edge(each)) is not None}
-        seen: set[int] = set()
-        nodes: list[Any] = [edge[0] for each in outputs if (edge := gradient_edge(each)) is not None]
-        while nodes:
-            node = nodes.pop()
-            if id(node) in seen:
-                continue
-            seen.add(id(node))
-            if node.is_leaf and id(node) not in own:
-                return True
-            nodes.extend([edge[0] for edge in node.next_edges if edge is not None])
-        return False
+        return leads_elsewhere(outputs, [*self.leaves, *[each for each in inputs if each._grad_fn is None]])
 
 
 def differentiate(

@@ -19,7 +19,7 @@ from ..autograd_meta import gradient_edge
 from ..calls import cast, filled_like, operator, real
 from ..function_node import DIFFERENTIABLE
 from .arrays import is_wrapped, wrapped
-from .duals import DualArray, same_layout
+from .duals import DualArray, cut, leads_elsewhere, same_layout
 from .functions import apply_keeping, jvp_of_function
 from .inplace_duals import write_dual
 from .levels import Level
@@ -38,6 +38,12 @@ class JvpLevel(Level):
     """One forward-mode differentiation in force. What is left of it afterwards are the primals."""
 
     __slots__ = ()
+
+    def results(self, tensors: Sequence[TensorBase]) -> list[TensorBase]:
+        """Return physical results without a graph that leads to nothing but leaves of the inside."""
+        if not self.leaves or leads_elsewhere(tensors, self.leaves):
+            return list(tensors)
+        return [cut(each) if each.requires_grad else each for each in tensors]
 
     def dual(self, primal: TensorBase, tangent: TensorBase) -> DualArray:
         """Return the array of a dual tensor."""

@@ -29,9 +29,12 @@ class Level:
         first.
     is_alive
         False once the transform was left.
+    leaves
+        What gradients inside of this level were taken with respect to. Calls inside of it may have recorded a graph
+        that leads there, which nobody outside knows of.
     """
 
-    __slots__ = ("_before", "_outside", "depth", "is_alive")
+    __slots__ = ("_before", "_outside", "depth", "is_alive", "leaves")
 
     transforms_function: ClassVar[bool] = True
     """Whether the level belongs to a transform of a function, which has the graph of its inside to itself."""
@@ -40,6 +43,7 @@ class Level:
         install()
         self.depth = 0
         self.is_alive = False
+        self.leaves: list[TensorBase] = []
 
     def __enter__(self) -> Any:
         self._before = before = active_levels()

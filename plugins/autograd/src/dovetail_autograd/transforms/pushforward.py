@@ -92,6 +92,8 @@ def push_forward(
                     "with strict=True."
                 )
             out_tangents.append(filled_like(primal, 0) if tangent is None else tangent)
+        both = level.results([*outputs, *out_tangents])
+        outputs, out_tangents = both[: len(outputs)], both[len(outputs) :]
         aux = map_leaves(lambda leaf: level.primal(leaf) if isinstance(leaf, TensorBase) else leaf, aux)
     return outputs, out_tangents, aux, out_structure
 
