@@ -59,6 +59,11 @@ def is_tracked(tensor: TensorBase) -> bool:
     """Return whether `tensor` requires grad, or anything that it wraps does."""
     if tensor._signature & GRAD and tensor.requires_grad:
         return True
+    return is_tracked_inside(tensor)
+
+
+def is_tracked_inside(tensor: TensorBase) -> bool:
+    """Return whether anything that `tensor` wraps requires grad."""
     if not tensor._signature & WRAPPED_BIT:
         return False
     array = tensor.array

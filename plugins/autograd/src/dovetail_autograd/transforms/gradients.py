@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any, NamedTuple
 
-from dovetail_kernel.signature import GRAD, NO_GRAD, WRAPPED_BIT
+from dovetail_kernel.signature import GRAD, NO_GRAD
 from dovetail_kernel.state import set_state, state
 from dovetail_kernel.tensor_base import TensorBase
 
@@ -19,7 +19,7 @@ from ..backward import grad as gradients
 from ..calls import filled_like, operator
 from ..function_node import DIFFERENTIABLE
 from ..views import CreationMeta, view_info
-from .duals import cut, is_tracked, leads_elsewhere
+from .duals import cut, is_tracked, is_tracked_inside, leads_elsewhere
 from .levels import Level
 from .pytree import Structure, flatten, map_leaves, unflatten
 from .selected import Argnums, checked_argnums, checked_outputs, replaced, selected, split_aux
@@ -111,8 +111,9 @@ def differentiate(
         return [filled_like(each, 0) for each in inputs]
     chosen = [outputs[index] for index in used]
     given = None if seeds is None else [seeds[index] for index in used]
-    wrapped = any([each._signature & WRAPPED_BIT for each in (*chosen, *inputs)])
-    create_graph = tracked or wrapped or any([is_tracked(seed) for seed in given or ()])
+    # The physical calls of the backward are recorded if it is: that matters if one outside differentiates them.
+    inside = any([is_tracked_inside(each) for each in (*chosen, *inputs)])
+    create_graph = tracked or inside or any([is_tracked(seed) for seed in given or ()])
     found = gradients(
         chosen,
         inputs,
