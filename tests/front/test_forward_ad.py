@@ -164,6 +164,13 @@ def test_a_view_shares_the_tangent() -> None:
 
 
 @pytest.mark.usefixtures("level")
+def test_an_alias_shares_the_tangent() -> None:
+    x = dual().clone()
+    dt.ops.aten.alias.default(x).mul_(10)
+    assert tangent_of(x) == [10.0, 20.0, 30.0]
+
+
+@pytest.mark.usefixtures("level")
 def test_a_write_through_the_base_reaches_its_views() -> None:
     x = dual().clone()
     view = x[:2]
@@ -197,6 +204,16 @@ def test_a_constant_written_into_a_dual_tensor_has_no_tangent() -> None:
     assert tangent_of(x) == [0.0, 2.0, 3.0]
     x.zero_()
     assert tangent_of(x) == [0.0, 0.0, 0.0]
+
+
+@pytest.mark.usefixtures("level")
+@pytest.mark.parametrize("function", [dt.frac, lambda x: dt.ops.aten.add.Scalar(x, 1), lambda x: dt.zeros(3).copy_(x)])
+def test_a_write_to_a_result_does_not_reach_the_tangent_of_the_argument(function: Any) -> None:
+    x = dual()
+    y = function(x)
+    y[0].mul_(10)
+    assert tangent_of(x) == [1.0, 2.0, 3.0]
+    assert tangent_of(y) == [10.0, 2.0, 3.0]
 
 
 @pytest.mark.usefixtures("level")

@@ -119,7 +119,7 @@ class JvpLevel(Level):
         if skips or tangent is None:
             return value
         if any([tangent is each for each in map(self.tangent, filter(_is_tensor, inputs))]):
-            tangent = operator("alias", "default")(tangent)
+            tangent = operator("clone", "default")(tangent)
         return wrapped(self.dual(value, _checked_tangent(tangent, value)))
 
 
@@ -268,7 +268,18 @@ class _Call:
             return [self.paired(one, its) for one, its in zip(output, tangents, strict=True)]
         if tangent is None or not isinstance(output, TensorBase):
             return output
-        return self.level.dual(output, conformed(tangent, output))
+        return self.level.dual(output, conformed(self.own(tangent), output))
+
+    def own(self, tangent: TensorBase) -> TensorBase:
+        """Return `tangent`, or a copy where a formula returned that of an argument: a write to one is not for both."""
+        if self.op._schema._is_view_op():
+            return tangent
+        given = map_tensors(lambda each: each.array, list(self.tangents.values()), {})[0]
+        flat = [array for value in given for array in (value if isinstance(value, list) else [value])]
+        if any([array is tangent.array for array in flat]):
+            copy: TensorBase = operator("clone", "default")(tangent)
+            return copy
+        return tangent
 
     def in_place(self, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         """Run a call that writes to one of its arguments, and give that its new tangent."""
@@ -290,7 +301,7 @@ class _Call:
             self.tangents[name] = clone(self.tangents[name])
         forward = self.forward_formulas()
         if forward:
-            reads = any([each.kind != "expression" or {name, f"{name}_p"} & {*each.parameters} for each in forward])
+            reads = any([{name, f"{name}_p"} & {*each.parameters} for each in forward])
             before = {name: clone(primal)} if reads else {}
             result = op(*args, **kwargs)
             tangent = self.evaluate(forward, primal, before)[0]
@@ -304,7 +315,7 @@ class _Call:
             result = operator("copy_", "default")(primal, outputs)
             tangent = tangents[0]
         if tangent is not None:
-            write_dual(self.level, written, conformed(tangent, primal))
+            write_dual(self.level, written, conformed(self.own(tangent), primal))
         return result
 
 
