@@ -12,10 +12,10 @@ from dovetail_kernel.tensor_base import TensorBase
 from .backward import grad
 from .calls import filled_like, operator
 from .function_node import DIFFERENTIABLE
+from .jacobian_blocks import batched_blocks, blocks_row_by_row
 from .strict_checks import check_depends, check_grads
 from .transforms.duals import cut
-from .transforms.jacobians import basis, jacfwd
-from .transforms.mapping import vmap
+from .transforms.jacobians import jacfwd
 
 Tensors = TensorBase | tuple[TensorBase, ...]
 
@@ -55,7 +55,7 @@ def vjp(
         leaves = _inputs(given, create_graph)
         is_outputs_tuple, outputs = _outputs(func(*leaves), "vjp")
         check_depends(outputs, "outputs", strict)
-    vector = _vector(v, outputs, is_outputs_tuple, "vjp", "returns", "the user-provided function ")
+    vector = _vector(v, outputs, is_outputs_tuple, "vjp")
     with _GradMode(create_graph):
         product = _grad(outputs, leaves, vector, create_graph)
         product = check_grads(product, leaves, strict, create_graph, "back")
@@ -85,7 +85,7 @@ def jvp(
         As `vjp`.
     """
     is_tuple, given = _tensors(inputs, "inputs", "jvp")
-    vector = _vector(v, given, is_tuple, "jvp", "input to", "the user-provided function ")
+    vector = _vector(v, given, is_tuple, "jvp")
     with _GradMode(True):
         leaves = _inputs(given, create_graph)
         is_outputs_tuple, outputs = _outputs(func(*leaves), "jvp")
@@ -107,7 +107,7 @@ def vhp(
     Parameters and errors are those of `vjp`; `v` and the product are nested as `inputs`.
     """
     is_tuple, given = _tensors(inputs, "inputs", "vhp")
-    vector = _vector(v, given, is_tuple, "vhp", "input to", "the user-provided function ")
+    vector = _vector(v, given, is_tuple, "vhp")
     with _GradMode(True):
         leaves = _inputs(given, create_graph)
         output, jacobian_ = _scalar_gradient(func, leaves, strict, "vhp")
@@ -126,7 +126,7 @@ def hvp(
     function with continuous second derivatives gives the same.
     """
     is_tuple, given = _tensors(inputs, "inputs", "hvp")
-    vector = _vector(v, given, is_tuple, "hvp", "input to", "the user-provided function ")
+    vector = _vector(v, given, is_tuple, "hvp")
     with _GradMode(True):
         leaves = _inputs(given, create_graph)
         output, jacobian_ = _scalar_gradient(func, leaves, strict, "hvp")
@@ -206,7 +206,7 @@ def jacobian(
         leaves = _inputs(given, create_graph)
         is_outputs_tuple, outputs = _outputs(func(*leaves), "jacobian")
         check_depends(outputs, "outputs", strict)
-        rows = _vectorized_rows if vectorize else _rows
+        rows = batched_blocks if vectorize else blocks_row_by_row
         found = rows(outputs, leaves, create_graph, strict)
         blocks = [[_detached(block, create_graph) for block in row] for row in found]
     per_output = [tuple(row) if is_tuple else row[0] for row in blocks]
@@ -314,18 +314,13 @@ def _inputs(given: Sequence[TensorBase], create_graph: bool) -> tuple[TensorBase
     return tuple(made)
 
 
-def _vector(v: Any, like: Sequence[TensorBase], is_tuple: bool, function: str, whose: str, what: str) -> Any:
-    """Return `v` as a tuple of tensors shaped as `like`; None if it is left out and may be."""
+def _vector(v: Any, like: Sequence[TensorBase], is_tuple: bool, function: str) -> tuple[TensorBase, ...]:
+    """Return `v` as a tuple of tensors shaped as `like`, which are inputs, or for `vjp` the outputs."""
     if v is None:
         if len(like) != 1 or like[0].numel() != 1:
-            if whose == "returns":
-                raise RuntimeError(
-                    "The vector v can only be None if the user-provided function returns a single Tensor with a single "
-                    "element. Give v."
-                )
+            what = "user-provided function returns" if function == "vjp" else "input to the user-provided function is"
             raise RuntimeError(
-                "The vector v can only be None if the input to the user-provided function is a single Tensor with a "
-                "single element. Give v."
+                f"The vector v can only be None if the {what} a single Tensor with a single element. Give v."
             )
         return (filled_like(like[0], 1),)
     _, given = _tensors(v, "v", function)
@@ -387,63 +382,6 @@ def _detached(tensor: TensorBase, create_graph: bool) -> TensorBase:
 def _result(tensors: Sequence[TensorBase], is_tuple: bool, create_graph: bool) -> Any:
     made = tuple([_detached(each, create_graph) for each in tensors])
     return made if is_tuple else made[0]
-
-
-def _rows(
-    outputs: Sequence[TensorBase], leaves: Sequence[TensorBase], create_graph: bool, strict: bool
-) -> list[list[TensorBase]]:
-    """Return the Jacobian, per output and input, one backward per element of the outputs."""
-    blocks = []
-    for index, output in enumerate(outputs):
-        rows: list[Sequence[TensorBase]] = []
-        shape = tuple(output.array.shape)
-        for element in operator("reshape", "default")(output, [-1]) if output.numel() else ():
-            if not output.requires_grad:
-                rows.append([filled_like(leaf, 0) for leaf in leaves])
-                continue
-            found = grad([element], leaves, retain_graph=True, create_graph=create_graph, allow_unused=True)
-            rows.append(check_grads(found, leaves, strict, create_graph, f"output {index}"))
-        block = []
-        for position, leaf in enumerate(leaves):
-            size = (*shape, *leaf.array.shape)
-            if rows:
-                stacked = operator("stack", "default")([row[position] for row in rows], 0)
-                block.append(operator("view", "default")(stacked, list(size)))
-            else:
-                block.append(operator("new_zeros", "default")(leaf, list(size)))
-        blocks.append(block)
-    return blocks
-
-
-def _vectorized_rows(
-    outputs: Sequence[TensorBase], leaves: Sequence[TensorBase], create_graph: bool, strict: bool
-) -> list[list[TensorBase]]:
-    """Return the Jacobian, per output and input, by one batched backward."""
-    used = [output for output in outputs if output.requires_grad]
-    rows: Sequence[TensorBase] = ()
-    if used:
-
-        def pull(*seeds: TensorBase) -> Any:
-            return grad(
-                used, leaves, seeds, retain_graph=True, create_graph=create_graph, allow_unused=True,
-                materialize_grads=True,
-            )  # fmt: skip
-
-        rows = vmap(pull)(*basis(used))
-    blocks = []
-    start = 0
-    for output in outputs:
-        sizes = [(*output.array.shape, *leaf.array.shape) for leaf in leaves]
-        if not output.requires_grad:
-            blocks.append(
-                [operator("new_zeros", "default")(leaf, list(size)) for leaf, size in zip(leaves, sizes, strict=True)]
-            )
-            continue
-        count = output.numel()
-        parts = [operator("narrow", "default")(row, 0, start, count) for row in rows]
-        blocks.append([operator("reshape", "default")(p, list(s)) for p, s in zip(parts, sizes, strict=True)])
-        start += count
-    return blocks
 
 
 def _forward_jacobian(func: Callable[..., Any], given: tuple[TensorBase, ...], is_tuple: bool) -> Any:
