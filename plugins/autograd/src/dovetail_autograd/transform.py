@@ -26,7 +26,7 @@ from dovetail_dispatcher.templates import RouteText
 from dovetail_dispatcher.templates.arguments import is_tensor_like, parameter, spelling
 from dovetail_dispatcher.templates.entry import numbers_allowed
 from dovetail_kernel import DTYPES, after_autograd_keyset, backends_of_signature
-from dovetail_kernel.signature import DTYPE_MASK, GRAD, PYTHON_COMPLEX, VIEW
+from dovetail_kernel.signature import DTYPE_MASK, GRAD, PYTHON_COMPLEX, PYTHON_SCALAR, VIEW
 from dovetail_kernel.state import below_ad_inplace_or_view, set_state, state
 from dovetail_kernel.tensor_base import TensorBase
 from dovetail_kernel.version import VersionCounter

@@ -168,6 +168,12 @@ class VmapLevel(Level):
             return view
         return present(op, args, kwargs, self.batched(outputs, out_dims))
 
+    def call_function(self, cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Return what a Function gives for batched arguments: by its `vmap`, or by a rule generated for it."""
+        from .function_rules import call_batched
+
+        return call_batched(self, cls, args, kwargs)
+
     def apply(
         self, rule: BatchingRule, op: Any, physical: Sequence[Any], in_dims: Sequence[Any], kwargs: dict[str, Any]
     ) -> tuple[Any, Any]:
