@@ -40,27 +40,35 @@ set_printoptions set_rng_state sgn short sigmoid sigmoid_ sign sin sin_ sinh sin
 split split_with_sizes sqrt sqrt_ square square_ squeeze stack std strided sub subtract sum swapaxes
 swapdims t take tan tan_ tanh tanh_ tensor threshold threshold_ tile topk trace transpose tril triu
 true_divide trunc trunc_ uint16 uint32 uint64 uint8 unbind unflatten unsqueeze use_overlay utils var
-vdot view_as_complex view_as_real vstack where xlogy xlogy_ zero_ zeros zeros_like
+vdot view_as_complex view_as_real vmap vstack where xlogy xlogy_ zero_ zeros zeros_like
 """.split(),
     "dovetail.amp": """
 autocast is_autocast_available
 """.split(),
     "dovetail.autograd": """
-Function GradcheckError Variable backward detect_anomaly enable_grad function grad grad_mode
-gradcheck gradgradcheck graph inference_mode is_grad_enabled is_inference_mode_enabled
-is_multithreading_enabled no_grad set_detect_anomaly set_grad_enabled set_multithreading_enabled
+Function GradcheckError Variable backward detect_anomaly enable_grad forward_ad function functional
+grad grad_mode gradcheck gradgradcheck graph inference_mode is_grad_enabled
+is_inference_mode_enabled is_multithreading_enabled no_grad set_detect_anomaly set_grad_enabled
+set_multithreading_enabled
+""".split(),
+    "dovetail.autograd.forward_ad": """
+UnpackedDualTensor dual_level enter_dual_level exit_dual_level make_dual unpack_dual
+""".split(),
+    "dovetail.autograd.functional": """
+hessian hvp jacobian jvp vhp vjp
 """.split(),
     "dovetail.cuda": """
 device_count is_available why_unavailable
 """.split(),
     "dovetail.func": """
-functionalize
+functional_call functionalize grad grad_and_value hessian jacfwd jacrev jvp linearize
+stack_module_state vjp vmap
 """.split(),
     "dovetail.library": """
 BackendSpec CustomOpDef Library OpCheckError PendingKernel SchemaError Tag _scoped_library
 check_pending custom_op define dispatch_table fallthrough_kernel get_ctx get_kernel hookimpl impl
 impl_abstract infer_schema load opcheck register_autocast register_autograd register_fake
-register_kernel
+register_kernel register_vmap
 """.split(),
     "dovetail.nn": """
 BCEWithLogitsLoss Buffer CrossEntropyLoss Dropout ELU Embedding Flatten GELU Identity L1Loss
@@ -167,7 +175,8 @@ Tag TorchDispatchMode TorchFunctionMode Trace _scoped_library array_kernels chec
 define dispatch_modes dispatch_table explain fallthrough_kernel get_ctx get_kernel
 handle_torch_function has_torch_function has_torch_function_unary has_torch_function_variadic impl
 impl_abstract infer_schema interceptable opcheck operator_modules ops overridden_name parse_schema
-register_autocast register_autograd register_fake register_kernel short_place wrap_torch_function
+register_autocast register_autograd register_fake register_kernel register_vmap short_place
+wrap_torch_function
 """.split(),
     "dovetail_kernel": """
 ALIASES ArrayBackend AutoDispatchBelowADInplaceOrView AutoDispatchBelowAutograd AutogradInterface
@@ -185,7 +194,7 @@ is_included_in_alias jagged on_default_dtype_change on_new_backend parse_dispatc
 preserve_format promote_types replace_array result_dtype runtime_keys scalar_category scalar_dtype
 set_autograd_interface set_default_device set_default_dtype set_grad_enabled set_state
 set_tensor_class share_storage share_version signature_of sparse_bsc sparse_bsr sparse_coo
-sparse_csc sparse_csr state strided tensor_class uint16 uint32 uint64 uint8 wrap
+sparse_csc sparse_csr state strided tensor_class uint16 uint32 uint64 uint8 wrap wrapped_backend
 """.split(),
 }
 

@@ -11,7 +11,15 @@ import pytest
 
 from dovetail_kernel import backends, dispatch_key
 from dovetail_kernel.array_backend import ArrayBackend
-from dovetail_kernel.backends import Backend, all_backends, backend, backend_of_signature, backends_of_signature
+from dovetail_kernel.backends import (
+    Backend,
+    all_backends,
+    backend,
+    backend_of_signature,
+    backends_of_signature,
+    known_device_types,
+    wrapped_backend,
+)
 from dovetail_kernel.bits import allocate_bit
 from dovetail_kernel.device import Device
 from dovetail_kernel.dispatch_key import (
@@ -35,9 +43,10 @@ from dovetail_kernel.signature import CPU_BIT, CUDA_BIT, GRAD, META_BIT
 def fresh_tables(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a test add backends that the next one does not see."""
     monkeypatch.setattr(backends, "_sources", [])
-    monkeypatch.setattr(backends, "_by_name", dict(backends._by_name))
-    monkeypatch.setattr(backends, "_by_bit", dict(backends._by_bit))
-    monkeypatch.setattr(backends, "_in_order", backends._in_order)
+    devices = tuple([each for each in backends._in_order if each.is_device])  # a transform may have run before
+    monkeypatch.setattr(backends, "_by_name", {each.name: backends._by_name[each.name] for each in devices})
+    monkeypatch.setattr(backends, "_by_bit", {bit: each for bit, each in backends._by_bit.items() if each.is_device})
+    monkeypatch.setattr(backends, "_in_order", devices)
     monkeypatch.setattr(dispatch_key, "_by_name", dict(dispatch_key._by_name))
 
 
@@ -304,3 +313,15 @@ def test_full_after_a_key_has_what_is_below_it() -> None:
 def test_excluding_one_autograd_key_excludes_that_of_a_new_backend(dsp: Backend) -> None:
     keys = DispatchKeySet.of(DispatchKey["DSP"], DispatchKey["AutogradDSP"])
     assert repr(keys - DispatchKeySet(DispatchKey.AutogradCPU)) == "DispatchKeySet(DSP)"
+
+
+def test_the_backend_of_wrapped_tensors_is_no_device_and_above_all_others() -> None:
+    wrapped = wrapped_backend()
+    assert wrapped is wrapped_backend()
+    assert all_backends()[-1] is wrapped
+    assert backends_of_signature(wrapped.bit | backend("cpu").bit | backend("meta").bit)[-1] is wrapped
+    assert backend_of_signature(wrapped.bit | backend("cpu").bit) is wrapped
+    assert not wrapped.is_device
+    assert wrapped.name not in known_device_types()
+    with pytest.raises(RuntimeError):
+        Device(wrapped.name)

@@ -70,6 +70,7 @@ if _typing.TYPE_CHECKING:
         set_autocast_dtype,
         set_autocast_enabled,
     )
+    from dovetail_autograd.transforms import vmap
     from dovetail_dispatcher import explain
 
     from . import _C as _C
@@ -129,7 +130,7 @@ __all__ = [
     "swapdims", "t", "take", "tan", "tan_", "tanh", "tanh_", "tensor", "threshold", "threshold_", "tile", "topk",
     "trace", "transpose", "tril", "triu", "true_divide", "trunc", "trunc_", "uint8", "uint16", "uint32", "uint64",
     "unbind", "unflatten", "unsqueeze", "use_overlay", "utils", "var", "vdot", "view_as_complex", "view_as_real",
-    "vstack", "where", "xlogy", "xlogy_", "zero_", "zeros", "zeros_like",
+    "vmap", "vstack", "where", "xlogy", "xlogy_", "zero_", "zeros", "zeros_like",
 ]
 # fmt: on
 
@@ -147,6 +148,7 @@ _ELSEWHERE = {
     "set_autocast_dtype": "dovetail_aten.autocast",
     "set_autocast_enabled": "dovetail_aten.autocast",
     "trace": "dovetail.tracing",
+    "vmap": "dovetail_autograd.transforms",
 }
 """Modules, and names and their modules, that are imported when first asked for."""
 

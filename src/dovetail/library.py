@@ -23,6 +23,7 @@ from dovetail_dispatcher import (
     register_autograd,
     register_fake,
     register_kernel,
+    register_vmap,
 )
 from dovetail_kernel import BackendSpec, hookimpl, plugin_manager
 
@@ -52,6 +53,7 @@ __all__ = [
     "register_autograd",
     "register_fake",
     "register_kernel",
+    "register_vmap",
 ]
 
 

@@ -40,7 +40,10 @@ DISTRIBUTION_OF = {"yaml": "pyyaml", "cupyx": "cupy"}
 PUBLIC_MODULES = {
     "dovetail_aten.autocast",
     "dovetail_aten.codegen",
+    "dovetail_autograd.forward_ad",
+    "dovetail_autograd.functional",
     "dovetail_autograd.graph",
+    "dovetail_autograd.transforms",
     "dovetail_dispatcher._C",
 }
 

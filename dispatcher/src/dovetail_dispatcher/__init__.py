@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         register_autograd,
         register_fake,
         register_kernel,
+        register_vmap,
     )
     from .intercepted_attributes import interceptable, operator_modules
     from .kernel_handles import get_kernel
@@ -84,6 +85,7 @@ _ON_DEMAND = {
     "register_fake": "functional",
     "register_kernel": "functional",
     "wrap_torch_function": "overrides",
+    "register_vmap": "functional",
 }
 """Names that most programs do not use, and their modules."""
 
@@ -136,6 +138,7 @@ __all__ = [
     "register_autograd",
     "register_fake",
     "register_kernel",
+    "register_vmap",
     "short_place",
     "wrap_torch_function",
 ]

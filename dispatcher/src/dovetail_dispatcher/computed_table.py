@@ -45,6 +45,8 @@ def compute(op: Operator, key: DispatchKey, fallbacks: dict[DispatchKey, Kernel]
     if kernel := op.newest(key):
         return Entry(kernel, "kernel")
     undefined = key is DispatchKey.Undefined
+    if key.backend is not None and not key.backend.is_device:
+        return _compute_wrapped(op, key, fallbacks)
     if (undefined or is_included_in_alias(key, CompositeExplicitNonFunctional)) and (
         kernel := op.newest(CompositeExplicitNonFunctional)
     ):
@@ -67,6 +69,22 @@ def compute(op: Operator, key: DispatchKey, fallbacks: dict[DispatchKey, Kernel]
         return Entry(kernel, "autograd kernel")
     if is_included_in_alias(key, BatchedDecomposition) and (kernel := op.newest(BatchedDecomposition)):
         return Entry(kernel, "batched kernel")
+    if kernel := fallbacks.get(key):
+        return Entry(kernel, "backend fallback")
+    return MISSING
+
+
+def _compute_wrapped(op: Operator, key: DispatchKey, fallbacks: dict[DispatchKey, Kernel]) -> Entry:
+    """Return what `op` runs on tensors of a function transform.
+
+    A CompositeExplicitAutograd kernel stands for a kernel on every device, whose results it may make of the arrays
+    themselves; so on wrapped ones the transform is asked first.
+    """
+    is_composite = not op.newest(CompositeExplicit) and not op.newest(CompositeExplicitNonFunctional)
+    if is_composite and (kernel := op.newest(CompositeImplicit)) and is_included_in_alias(key, CompositeImplicit):
+        return Entry(kernel, "math kernel")
+    if is_included_in_alias(key, Autograd) and (kernel := op.newest(Autograd) or formula_kernel(op)):
+        return Entry(kernel, "autograd kernel")
     if kernel := fallbacks.get(key):
         return Entry(kernel, "backend fallback")
     return MISSING

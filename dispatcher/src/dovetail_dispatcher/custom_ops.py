@@ -12,6 +12,7 @@ from dovetail_kernel.device import Device
 from dovetail_kernel.errors import where
 
 from . import registry
+from .batching import checked_rule
 from .custom_op_checks import (
     MutatesArgs,
     check_callable,
@@ -225,6 +226,32 @@ class CustomOpDef:
         from .functional import register_autocast
 
         register_autocast(self, device_type, cast_inputs)
+
+    # -- batches -------------------------------------------------------------------------------------------------
+
+    def register_vmap(self, func: Callable[..., Any] | None = None, /) -> Any:
+        """Register how `vmap` calls the operator on a whole batch; usable as a decorator.
+
+        Parameters
+        ----------
+        func
+            ``func(info, in_dims, *args)`` returns ``(outputs, out_dims)``, as for `register_vmap` of the library. A
+            second time replaces the first.
+        """
+
+        def register(fn: Callable[..., Any]) -> Callable[..., Any]:
+            op = self._operator
+            rule = checked_rule(op, fn, where())
+            with registry.lock:
+                undos = self._undos_of("vmap")
+                registry.take_back(undos)
+                registry.set_batching_rule(op.name, op.overload, rule, undos)
+            return fn
+
+        if func is None:
+            return register
+        register(func)
+        return None
 
     # -- registering ---------------------------------------------------------------------------------------------
 

@@ -307,6 +307,8 @@ def _below(key: DispatchKey, entry: Entry, composition: Composition) -> tuple[Di
             return None, "gets the backend's arrays; the route unwraps and wraps"
         case "boxed":
             return None, "backend fallback: gets the operator and the arguments"
+        case "wrapped":
+            return None, "the innermost function transform interprets the call, and makes calls on what is inside"
     if key.functionality in _AUTOGRAD and entry.tag != "math kernel":
         return after_autograd_keyset, "if it redispatches below Autograd, the call goes on as follows"
     if entry.tag == "math kernel":

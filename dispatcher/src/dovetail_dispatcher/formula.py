@@ -38,6 +38,29 @@ class Saved:
     output: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class Forward:
+    """How the tangent of one result follows from those of the inputs.
+
+    Attributes
+    ----------
+    output
+        Which result.
+    kind
+        ``'linear'``: the operator itself, applied to the tangents. ``'elementwise'``: the conjugate of `function` of
+        the conjugate of the tangent of the only differentiable input. ``'expression'``: what `function` returns.
+    function
+        Takes what `parameters` names; for ``'elementwise'`` before that the tangent.
+    parameters
+        Names of arguments (``self``, or ``self_p``), of their tangents (``self_t``), and of results.
+    """
+
+    output: int
+    kind: Literal["linear", "elementwise", "expression"]
+    function: Callable[..., Any] | None = None
+    parameters: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Formula:
     """The derivative of one operator overload.
@@ -64,6 +87,8 @@ class Formula:
         Which results are differentiable; None: all that are floating point or complex.
     where
         Where the formula was written, for messages.
+    forward
+        Forward formulas, at most one per result; results without one get their tangents from `tensors`.
     """
 
     operator: str
@@ -75,6 +100,7 @@ class Formula:
     real_arrays: Callable[..., Any] | None = None
     output_differentiability: tuple[bool, ...] | None = None
     where: str = ""
+    forward: tuple[Forward, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -12,6 +12,7 @@ from dovetail_kernel.errors import did_you_mean, where
 from dovetail_kernel.plugin_entries import LIBRARIES
 
 from . import registry
+from .batching import checked_rule
 from .custom_op_checks import check_differentiable, check_formula
 from .custom_ops import CustomOpDef, DeviceTypes, find_custom_op
 from .formula import PythonFormula
@@ -245,6 +246,50 @@ def register_autograd(
     name = f"{target.name}.{target.overload or 'default'}"
     formula = PythonFormula(name, backward, setup_context, where())
     registry.set_formula(target.name, target.overload, formula, None if lib is None else lib._undo)
+
+
+def register_vmap(op: OpName, func: Callable[..., Any] | None = None, /, *, lib: Library | None = None) -> Any:
+    """Register how `vmap` calls `op` on a whole batch; usable as a decorator. A second time replaces the first.
+
+    Parameters
+    ----------
+    op
+        A defined operator: name, `OpOverload` or `CustomOpDef`.
+    func
+        ``func(info, in_dims, *args, **kwargs)`` returns ``(outputs, out_dims)``. ``info.batch_size`` and
+        ``info.randomness`` are those of the `vmap`. `in_dims` has an entry per positional argument: the batch dimension
+        of a tensor (None: it has none, and every sample shares it), a list of them for a list of tensors, None for
+        anything else. ``out_dims`` has one per output. The batch dimension of an argument is always 0.
+    lib
+        Library that owns the registration; default: it stays as long as the operator.
+
+    Raises
+    ------
+    ValueError
+        If `op` is of another type.
+    RuntimeError
+        If the operator does not exist, or has a CompositeImplicitAutograd kernel, which decomposes.
+    TypeError
+        If `func` cannot be called like that.
+
+    Notes
+    -----
+    An operator without rule is called once per sample, with one warning.
+    """
+    target = _target(op, "register_vmap")
+
+    def register(fn: Callable[..., Any]) -> Callable[..., Any]:
+        if isinstance(target, CustomOpDef):
+            target.register_vmap(fn)
+            return fn
+        rule = checked_rule(target, fn, where())
+        registry.set_batching_rule(target.name, target.overload, rule, None if lib is None else lib._undo)
+        return fn
+
+    if func is None:
+        return register
+    register(func)
+    return None
 
 
 def register_autocast(op: OpName, device_type: str, cast_inputs: dtype, /, *, lib: Library | None = None) -> None:

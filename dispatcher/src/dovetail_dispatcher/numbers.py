@@ -37,6 +37,17 @@ def number_tensor(number: complex, backend: Backend, wanted: dtype) -> TensorBas
     return new_tensor(array, backend.bit | wanted.bit | ZERO_DIM | NORMAL, tensor_class())
 
 
+def tensor_of_number(number: complex, tensors: Sequence[TensorBase]) -> TensorBase:
+    """Return the 0-d tensor that stands for `number` beside `tensors`.
+
+    It has the dtype of the first of them that holds its category, else the default of its category.
+    """
+    category = category_of_number(SCALAR_BITS[type(number)])
+    same = next((t for t in tensors if t.dtype.category >= category), None)
+    wanted = same.dtype if same is not None else scalar_dtype(category)
+    return number_tensor(number, tensors[0]._device_backend if tensors else backend("cpu"), wanted)
+
+
 def number_cache(backend: Backend, wanted: dtype) -> tuple[dict[Any, TensorBase], Callable[[Any], TensorBase]]:
     """Return a mapping of numbers to their 0-d tensors, and the function that fills it.
 
@@ -54,14 +65,3 @@ def number_cache(backend: Backend, wanted: dtype) -> tuple[dict[Any, TensorBase]
         return tensor
 
     return known, remember
-
-
-def tensor_of_number(number: complex, tensors: Sequence[TensorBase]) -> TensorBase:
-    """Return a Python number as a 0-d tensor that stands beside `tensors`.
-
-    It has the dtype of one that holds its category, else the category's default, and the backend of the first.
-    """
-    category = category_of_number(SCALAR_BITS[type(number)])
-    same = next((t for t in tensors if t.dtype.category >= category), None)
-    wanted = same.dtype if same is not None else scalar_dtype(category)
-    return number_tensor(number, tensors[0]._backend if tensors else backend("cpu"), wanted)

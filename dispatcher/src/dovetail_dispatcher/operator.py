@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from dovetail_kernel import DispatchKey
 
+from .batching import BatchingRule
 from .formula import Formula
 from .kernels import ARRAY, Kernel
 from .schema import FunctionSchema, parse_schema
@@ -33,6 +34,8 @@ class Operator:
         The functions behind `OpOverload.redispatch`, by key set.
     formula
         How to differentiate, or None.
+    batching_rule
+        How to call the operator on batched tensors, or None.
     kind, promotion, promote
         Shape and dtype rules: what kind of operator it is, the dtype that a pointwise one computes in, and the names of
         the arguments that take part in finding it.
@@ -60,6 +63,7 @@ class Operator:
         "_handle",
         "_schema",
         "_schema_text",
+        "batching_rule",
         "covered",
         "defined_at",
         "definition",
@@ -88,6 +92,7 @@ class Operator:
         self.redispatch_routes: dict[Any, dict[int, Callable[..., Any]]] = {}
         self.redispatch_entries: dict[Any, Callable[..., Any]] = {}
         self.formula: Formula | PythonFormula | None = None
+        self.batching_rule: BatchingRule | None = None
         self.kind = "other"
         self.promotion = "none"
         self.promote: tuple[str, ...] = ()
@@ -121,7 +126,7 @@ class Operator:
         self.redispatch_routes = {}
         self.redispatch_entries = {}
         self._schema = self._schema_text = self.defined_at = self._handle = None
-        self.definition = self.formula = None
+        self.definition = self.formula = self.batching_rule = None
         self.kind, self.promotion, self.promote, self.refuses, self.tags = "other", "none", (), (), ()
 
     def cover(self) -> None:

@@ -18,6 +18,7 @@ from typing import Any, Final
 from dovetail_kernel import Backend, DispatchKey, on_default_dtype_change, runtime_keys
 from dovetail_kernel.errors import did_you_mean
 
+from .batching import BatchingRule
 from .kernels import Kernel
 from .operator import Operator
 from .providers import Registrar
@@ -328,6 +329,25 @@ def set_torch_dispatch_rule(name: str, overload: str, cls: type, rule: Callable[
 
         keep(undo, undos)
         op.torch_dispatch_rules[cls] = rule
+
+
+def set_batching_rule(name: str, overload: str, rule: BatchingRule, undos: list[Undo] | None = None) -> Undo:
+    """Set how to call an operator on batched tensors; return what restores the rule before, and append it to `undos`.
+
+    Routes need not be composed anew: the rule is looked up by the call.
+    """
+    with lock:
+        op = find_or_throw(name, overload)
+        before = op.batching_rule
+
+        def undo() -> None:
+            with lock:
+                if op.batching_rule is rule:
+                    op.batching_rule = before
+
+        keep(undo, [] if undos is None else undos)
+        op.batching_rule = rule
+    return undo
 
 
 # -- taking back -------------------------------------------------------------------------------------------------

@@ -45,6 +45,7 @@ from .templates import (
     custom_route,
     fake_route,
     tensor_route,
+    wrapped_route,
 )
 
 MAX_ROUTES: Final = 1024
@@ -235,6 +236,8 @@ def compose_through(composition: Composition, chosen: DispatchKey, kernel: Kerne
             return counting_route(op, compose(composition.below(after_ADInplaceOrView_keyset)))
         case "boxed":
             return boxed_route(op, kernel, without_fallthrough(op, composition.keys, fallbacks))
+        case "wrapped":
+            return wrapped_route(op, kernel)
         case "formula" if composition.records and isinstance(op.formula, PythonFormula) and not op.schema.returns:
             return below_autograd_route(compose(composition.below(after_autograd_keyset)))
         case "formula" | "autograd fallback":

@@ -11,6 +11,7 @@ from .backends import (
     backends_of_signature,
     has_backend,
     on_new_backend,
+    wrapped_backend,
 )
 from .dataless import DatalessArray
 from .device import Device, get_default_device, set_default_device
@@ -206,4 +207,5 @@ __all__ = [
     "uint32",
     "uint64",
     "wrap",
+    "wrapped_backend",
 ]

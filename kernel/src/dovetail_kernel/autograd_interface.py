@@ -24,6 +24,9 @@ class AutogradInterface:
         if requires_grad:
             self._missing("requires_grad=True")
 
+    def check_requires_grad_(self) -> None:
+        """Refuse a call of ``requires_grad_`` where a function is being transformed."""
+
     def grad(self, tensor: TensorBase) -> TensorBase | None:
         """Return ``tensor.grad``."""
         return None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from .bits import allocate_bit
 from .errors import did_you_mean
-from .signature import CPU_BIT, CUDA_BIT, META_BIT
+from .signature import CPU_BIT, CUDA_BIT, META_BIT, WRAPPED_BIT
 
 if TYPE_CHECKING:
     from .array_backend import ArrayBackend
@@ -63,11 +63,15 @@ class Backend:
         One-hot bit in a `DispatchKeySet`.
     array_kernels
         Namespace of the array kernels, by base name of the operator; None until the plugin is loaded.
+    is_device
+        Whether arrays of this backend have data, or a shape at least, of their own. False for the one whose arrays wrap
+        tensors of the others (see `wrapped_backend`).
     """
 
-    __slots__ = ("_arrays", "_bit", "array_kernels", "component", "key_name", "name", "priority")
+    __slots__ = ("_arrays", "_bit", "array_kernels", "component", "is_device", "key_name", "name", "priority")
 
     def __init__(self, name: str, key_name: str, priority: int, component: int, bit: int | None = None) -> None:
+        self.is_device = True
         self.name = name
         self.key_name = key_name
         self.priority = priority
@@ -134,6 +138,7 @@ class Backend:
 
 _lock = RLock()
 _META_PRIORITY: Final = 1 << 30
+_WRAPPED: Final = "_wrapped"
 _by_name: dict[str, Backend] = {}
 _by_bit: dict[int, Backend] = {}
 _in_order: tuple[Backend, ...] = ()
@@ -173,6 +178,25 @@ def backend(name: str, create: bool = False) -> Backend:
         return _by_name[name]
 
 
+def wrapped_backend() -> Backend:
+    """Return the backend whose arrays wrap tensors of other backends, for the transforms of functions.
+
+    It is above all others, so that a call that has such a tensor among its arguments comes to it first; no device type
+    leads to it. It is made when first asked for.
+    """
+    found = _by_name.get(_WRAPPED)
+    if found is None:
+        with _lock:
+            found = _by_name.get(_WRAPPED)
+            if found is None:
+                component = 1 << (FIRST_OPEN_COMPONENT + len(_by_name) - len(_KEY_NAMES))
+                found = Backend(_WRAPPED, "Wrapped", 2 * _META_PRIORITY, component, WRAPPED_BIT)
+                found.is_device = False
+                _by_bit[WRAPPED_BIT] = found
+                _add(found)
+    return found
+
+
 def has_backend(name: str) -> bool:
     """Tell whether `name` is in the table, without loading or creating anything."""
     return name in _by_name
@@ -191,7 +215,7 @@ def backend_of_signature(signature: int) -> Backend:
     RuntimeError
         If the signature has none.
     """
-    found = _by_bit.get(signature & (CPU_BIT | CUDA_BIT | META_BIT))
+    found = _by_bit.get(signature & (CPU_BIT | CUDA_BIT | META_BIT | WRAPPED_BIT))
     if found is not None and signature < 1 << 30:
         return found
     several = backends_of_signature(signature)
@@ -217,7 +241,7 @@ def backend_of_array(array: object) -> Backend | None:
 def accelerator() -> Backend | None:
     """Return the attached backend of highest priority besides cpu and meta, or None."""
     for each in reversed(_in_order):
-        if each.is_attached and each.name not in ("cpu", "meta"):
+        if each.is_attached and each.is_device and each.name not in ("cpu", "meta"):
             return each
     return None
 
@@ -242,13 +266,14 @@ def installed_device_types() -> tuple[str, ...]:
 
 def known_device_types() -> tuple[str, ...]:
     """Return every valid device type: known to PyTorch, registered here, or installed."""
-    registered = (name for name in _by_name if name not in _KEY_NAMES)
+    registered = (each.name for each in _by_name.values() if each.is_device and each.name not in _KEY_NAMES)
     return tuple(dict.fromkeys((*TORCH_DEVICE_TYPES, *registered, *installed_device_types())))
 
 
 def is_device_type(name: str) -> bool:
     """Tell whether `name` is a valid device type; what is installed is only asked about names not known otherwise."""
-    return name in TORCH_DEVICE_TYPES or name in _by_name or name in installed_device_types()
+    known = _by_name.get(name)
+    return name in TORCH_DEVICE_TYPES or (known.is_device if known else name in installed_device_types())
 
 
 def _check_new_name(name: str) -> None:

@@ -40,6 +40,8 @@ NO_GRAD = 1 << 24
 META_BIT = 1 << 25
 CPU_BIT = 1 << 26
 CUDA_BIT = 1 << 27
+WRAPPED_BIT = 1 << 29
+"""The array is a wrapper of a function transform: a batch of tensors, or a tensor with its tangent."""
 
 INFERENCE = 1 << 28
 """An inference tensor: what `NORMAL` cannot tell of a call, that there is one among the arguments."""

@@ -29,6 +29,9 @@ class Storage:
     @property
     def device(self) -> Device:
         """Where the memory is."""
+        if not self._backend.is_device:
+            wrapped: Device = self._array.physical.device
+            return wrapped
         return Device(self._backend.name, self._backend.arrays.device_index(self._array))
 
     def data_ptr(self) -> int:

@@ -72,6 +72,15 @@ class TensorBase:
         return backend_of_signature(self._signature)
 
     @property
+    def _device_backend(self) -> Backend:
+        """The backend of the device that holds the elements: for a tensor of a transform, of what it wraps."""
+        backend = backend_of_signature(self._signature)
+        if backend.is_device:
+            return backend
+        physical: TensorBase = self.array.physical
+        return physical._device_backend
+
+    @property
     def dtype(self) -> dtype:
         """The dtype of the elements."""
         return dtype_of_signature(self._signature)
@@ -80,6 +89,9 @@ class TensorBase:
     def device(self) -> Device:
         """Where the elements are."""
         backend = self._backend
+        if not backend.is_device:
+            wrapped: Device = self.array.physical.device
+            return wrapped
         return Device(backend.name, backend.arrays.device_index(self.array))
 
     @property
@@ -146,17 +158,17 @@ class TensorBase:
     @property
     def is_cpu(self) -> bool:
         """Whether the elements are in host memory."""
-        return self._backend.name == "cpu"
+        return self._device_backend.name == "cpu"
 
     @property
     def is_cuda(self) -> bool:
         """Whether the elements are on a CUDA device."""
-        return self._backend.name == "cuda"
+        return self._device_backend.name == "cuda"
 
     @property
     def is_meta(self) -> bool:
         """Whether the tensor has a shape and dtype but no data."""
-        return self._backend.name == "meta"
+        return self._device_backend.name == "meta"
 
     def _wrap_dim(self, dim: int) -> int:
         ndim = len(self.array.shape)
@@ -229,6 +241,7 @@ class TensorBase:
 
     def requires_grad_(self, requires_grad: bool = True) -> TensorBase:
         """Make this leaf require gradients, or not, and return it."""
+        autograd_interface.interface.check_requires_grad_()
         self.requires_grad = requires_grad
         return self
 

@@ -1,5 +1,8 @@
 """Automatic differentiation, as ``torch.autograd``."""
 
+import typing as _typing
+from importlib import import_module as _import_module
+
 from dovetail_autograd import (
     Function,
     GradcheckError,
@@ -22,6 +25,9 @@ from dovetail_autograd import (
 from . import function, grad_mode, graph
 from .variable import Variable
 
+if _typing.TYPE_CHECKING:
+    from . import forward_ad, functional
+
 __all__ = [
     "Function",
     "GradcheckError",
@@ -29,7 +35,9 @@ __all__ = [
     "backward",
     "detect_anomaly",
     "enable_grad",
+    "forward_ad",
     "function",
+    "functional",
     "grad",
     "grad_mode",
     "gradcheck",
@@ -44,3 +52,9 @@ __all__ = [
     "set_grad_enabled",
     "set_multithreading_enabled",
 ]
+
+
+def __getattr__(name: str) -> _typing.Any:
+    if name in ("forward_ad", "functional"):  # imported when first asked for
+        return _import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

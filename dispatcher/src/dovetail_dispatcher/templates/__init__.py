@@ -16,6 +16,7 @@ from .tensor_route import (
     fake_route,
     opaque_route,
     tensor_route,
+    wrapped_route,
 )
 
 __all__ = [
@@ -31,4 +32,5 @@ __all__ = [
     "name_source",
     "opaque_route",
     "tensor_route",
+    "wrapped_route",
 ]

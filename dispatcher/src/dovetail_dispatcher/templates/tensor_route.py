@@ -122,6 +122,14 @@ def boxed_route(op: Operator, kernel: Kernel, keys: DispatchKeySet) -> RouteText
     return text
 
 
+def wrapped_route(op: Operator, kernel: Kernel) -> RouteText:
+    """Return the route that calls the fallback of wrapped tensors: it takes the operator, then every argument."""
+    positional = "".join([f"{parameter(a)}, " for a in op.schema.arguments if not a.kwarg_only])
+    keyword = ", ".join([f"{a.name!r}: {parameter(a)}" for a in op.schema.arguments if a.kwarg_only])
+    bindings = {"kernel": kernel.fn, "OVERLOAD": op.handle}
+    return _route(op, f"kernel(OVERLOAD, ({positional}), {{{keyword}}})", bindings, check=False)
+
+
 def opaque_route(op: Operator, route: Any) -> RouteText:
     """Return the route that calls another route."""
     call = f"below({', '.join(map(parameter, op.schema.arguments))})"

@@ -135,7 +135,7 @@ def _like(op: Operator) -> Callable[..., Any]:
 
     def select(*args: Any, **options: Any) -> Any:
         tensor, device = args[0], options["device"]
-        if device is None or device.type == tensor._backend.name:
+        if device is None or not tensor._backend.is_device or device.type == tensor._backend.name:
             return route_below(op, tensor._backend, tensor._signature | state())(*args, *options.values())
         given = {"size": tuple(tensor.shape), **dict(zip(names, args, strict=True))}
         options["dtype"] = options["dtype"] or tensor.dtype
@@ -149,7 +149,7 @@ def _like(op: Operator) -> Callable[..., Any]:
 def _copying(op: Operator) -> Callable[..., Any]:
     def select(self: TensorBase, **options: Any) -> Any:
         device = options["device"]
-        if device is None or device.type == self._backend.name:
+        if device is None or not self._backend.is_device or device.type == self._backend.name:
             return route_below(op, self._backend, self._signature | state())(self, *options.values())
         return copy_to_backend(self, backend_for(device), options["dtype"] or self.dtype)
 

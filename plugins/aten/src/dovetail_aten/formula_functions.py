@@ -12,6 +12,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from dovetail_kernel import TensorBase
+
 TENSORS_ONLY = frozenset({"as_strided_backward", "copy_to_device", "to_copy_backward"})
 """Functions that work on tensors only: formulas that call them get no body over arrays."""
 
@@ -328,6 +330,9 @@ def cumprod_backward(k: Any, grad: Any, self: Any, dim: int, result: Any) -> Any
 
 
 def _has_zero(k: Any, x: Any) -> bool:
+    """Return whether an element is zero; True as well where none can be looked at, inside of a transform."""
+    if isinstance(x, TensorBase) and not x._backend.is_device:
+        return True
     return bool(k.any(k.eq(x, 0)))
 
 

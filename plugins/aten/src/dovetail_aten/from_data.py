@@ -263,7 +263,7 @@ def number_like(value: Any, like: TensorBase) -> Tensor:
     """
     wanted = dtype_of_signature(like._signature)
     check_number(value, wanted)
-    backend = like._backend
+    backend = like._device_backend
     return cast("Tensor", wrap(backend.arrays.scalar(value, backend.arrays.native_dtypes[wanted]), backend))
 
 

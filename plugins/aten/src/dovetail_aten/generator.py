@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import os
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from dovetail_kernel import Backend, TensorBase, all_backends, uint8, wrap
@@ -161,6 +163,18 @@ def initial_seed() -> int:
 def seed() -> int:
     """Start the generators of all devices again from a seed that nobody can know, and return it."""
     return manual_seed(_unpredictable()).initial_seed()
+
+
+def save_default_generators() -> Callable[[], None]:
+    """Return a function that brings the generators of all devices back to where they are now."""
+    default_generator()
+    saved = {name: copy.deepcopy(generator.native) for name, generator in _default.items()}
+
+    def restore() -> None:
+        for name, native in saved.items():
+            _default[name]._native = copy.deepcopy(native)
+
+    return restore
 
 
 def _unpredictable() -> int:

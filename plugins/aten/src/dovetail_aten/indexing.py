@@ -222,7 +222,13 @@ def _dimensions_of(item: Any) -> int:
 def _position(item: Any) -> int | None:
     """Return the integer that `item` is: an int, a NumPy integer or a 0-d integer tensor; None for anything else."""
     if isinstance(item, TensorBase):
-        single = item._signature & ZERO_DIM and item.dtype.category == 1 and item.dtype is not uint8
+        # Inside of a transform there is a value per sample, which an index operator reads.
+        single = (
+            item._signature & ZERO_DIM
+            and item.dtype.category == 1
+            and item.dtype is not uint8
+            and item._backend.is_device
+        )
         return int(item.item()) if single else None  # type: ignore[attr-defined]
     if isinstance(item, Sequence) or getattr(item, "ndim", None):
         return None

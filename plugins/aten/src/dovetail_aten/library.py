@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import Any
 
 from dovetail_dispatcher import Kernel, registry
+from dovetail_dispatcher.batching import on_first_vmap
 from dovetail_dispatcher.kernels import TENSOR
 from dovetail_kernel import DispatchKey, plugin_manager
 
@@ -33,6 +34,7 @@ def load() -> None:
         registry.add_kernel(base, overload, Composite(module, name, DispatchKey[key]), undos)
     backend_select.register()
     _set_formulas()
+    on_first_vmap(_load_batching_rules)
     _loaded = True
 
 
@@ -60,6 +62,12 @@ class Composite(Kernel):
     @fn.setter
     def fn(self, function: Callable[..., Any] | None) -> None:
         self._function = function
+
+
+def _load_batching_rules() -> None:
+    from . import batching_rules
+
+    batching_rules.register()
 
 
 def _set_formulas() -> None:

@@ -173,6 +173,8 @@ def tensor_text(tensor: Tensor, *, tensor_contents: str | None = None) -> str:
     tensor_contents
         What to print in place of the numbers.
     """
+    if not tensor._backend.is_device:
+        return repr(tensor.array)
     options = _options
     plain = not type(tensor)._class_bits
     prefix = "tensor(" if plain else f"{type(tensor).__name__}("

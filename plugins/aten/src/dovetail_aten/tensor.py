@@ -40,6 +40,7 @@ from dovetail_kernel.signature import GRAD, INFERENCE, NO_GRAD, NORMAL, ZERO_DIM
 
 from . import indexing, printing
 from ._generated import functions as aten
+from .batch_errors import ItemOfBatchError
 from .conversion import conversion_of
 from .copying import deepcopy_tensor, reduce_tensor
 from .devices import as_device
@@ -173,7 +174,10 @@ class Tensor(TensorSubclasses):
                 if not size
                 else "Boolean value of Tensor with more than one value is ambiguous. Use any(), all() or numel()."
             )
-        return bool(aten._local_scalar_dense(self))
+        try:
+            return bool(aten._local_scalar_dense(self))
+        except ItemOfBatchError as error:
+            raise error.of_control_flow() from None
 
     def __int__(self) -> int:
         return int(_real(self._single(), "int64_t"))
@@ -403,7 +407,7 @@ class Tensor(TensorSubclasses):
     def type(self, dtype: Any = None, non_blocking: bool = False) -> Any:
         """Return the name of the tensor's type, ``'dovetail.FloatTensor'``; with `dtype`, the converted tensor."""
         if dtype is None:
-            place = "" if self.is_cpu else f"{self._backend.name}."
+            place = "" if self.is_cpu else f"{self._device_backend.name}."
             return f"dovetail.{place}{self.dtype.scalar_name}Tensor"
         if isinstance(dtype, str):
             return self.to(_dtype_of_type(dtype), non_blocking=non_blocking)
@@ -518,6 +522,8 @@ def _as(tensor: Any, wanted: dtype, memory_format: MemoryFormat | None) -> Any:
 
 def _is_on(tensor: TensorBase, device: Device) -> bool:
     backend = backend_of_signature(tensor._signature)
+    if not backend.is_device:
+        return _is_on(tensor.array.physical, device)
     if device.type != backend.name:
         return False
     return device.index is None or device.index == (backend.arrays.device_index(tensor.array) or 0)

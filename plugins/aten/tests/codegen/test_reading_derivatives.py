@@ -113,9 +113,33 @@ def test_an_entry_may_name_its_node(tmp_path: Path) -> None:
     assert exp.node == "ExpBackward3"
 
 
-def test_forward_formulas_are_kept_as_text(tmp_path: Path) -> None:
-    (exp,) = read(tmp_path, EXP + "  self: grad\n  result: auto_element_wise\n")
-    assert exp.forward == (("result", "auto_element_wise"),)
+def test_an_elementwise_forward_formula_is_that_of_the_input(tmp_path: Path) -> None:
+    (exp,) = read(tmp_path, EXP + "  self: grad * result\n  result: auto_element_wise\n")
+    (forward,) = exp.forward
+    assert (forward.output, forward.kind) == (0, "elementwise")
+    assert forward.rewritten is not None and forward.rewritten.text == "k.mul(grad, result)"
+
+
+def test_a_linear_forward_formula_is_the_operator_itself(tmp_path: Path) -> None:
+    (exp,) = read(tmp_path, EXP + "  self: grad\n  result: auto_linear\n")
+    assert [(f.kind, f.rewritten) for f in exp.forward] == [("linear", None)]
+
+
+def test_a_forward_formula_is_an_expression_in_primals_and_tangents(tmp_path: Path) -> None:
+    (mul,) = read(tmp_path, MUL + "  self: grad\n  other: grad\n  result: self_t * other_p + other_t * alpha\n")
+    (forward,) = mul.forward
+    assert forward.kind == "expression"
+    assert forward.rewritten is not None and list(forward.rewritten.saved) == ["self_t", "other_p", "other_t", "alpha"]
+
+
+def test_an_elementwise_forward_formula_needs_the_formula_of_one_input(tmp_path: Path) -> None:
+    with pytest.raises(DerivativeError, match="auto_element_wise without the formula of exactly one input"):
+        read(tmp_path, MUL + "  self: grad\n  other: grad\n  result: auto_element_wise\n")
+
+
+def test_a_forward_formula_cannot_read_gradients(tmp_path: Path) -> None:
+    with pytest.raises(DerivativeError, match="unknown name 'grad'"):
+        read(tmp_path, EXP + "  self: grad\n  result: self_t * grad\n")
 
 
 def test_a_list_input_is_marked(tmp_path: Path) -> None:

@@ -9,11 +9,12 @@ from typing import Any, Final, TypeAlias
 
 from dovetail_kernel.dtype import DTYPES
 from dovetail_kernel.interception import NOT_PLAIN, PYTHON_DISPATCH
-from dovetail_kernel.signature import DTYPE_MASK, GRAD, NO_GRAD, NORMAL, VIEW
+from dovetail_kernel.signature import DTYPE_MASK, GRAD, NO_GRAD, NORMAL, VIEW, WRAPPED_BIT
 from dovetail_kernel.state import AutoDispatchBelowAutograd, DisableTorchFunction, state
 from dovetail_kernel.tensor_base import TensorBase, new_tensor, tensor_class
 
 from . import calls
+from .active_levels import active_levels, is_in_transform
 from .autograd_meta import gradient_edge
 from .engine import execute
 from .graph import GradientEdge
@@ -59,6 +60,8 @@ def backward(
     RuntimeError
         For outputs without graph, gradients of another shape, an empty `inputs`, or values freed by an earlier run.
     """
+    if active_levels():
+        _check_not_in_transform()
     if grad_variables is not None:
         warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2)
         if grad_tensors is not None:
@@ -90,8 +93,18 @@ def backward(
     execute(roots, grads, create_graph if retain_graph is None else retain_graph, create_graph, wanted)
 
 
+def _check_not_in_transform() -> None:
+    if is_in_transform():
+        raise RuntimeError(
+            "backward() called inside a functorch transform. This is not supported, please use dovetail.func.grad or "
+            "dovetail.func.vjp instead or call backward() outside of functorch transforms."
+        )
+
+
 def backward_of_one(tensor: TensorBase, gradient: TensorBase | None, retain_graph: bool | None) -> None:
     """Do what `backward` does for one tensor and every leaf."""
+    if active_levels():
+        _check_not_in_transform()
     root = _root(0, tensor, gradient)
     execute((root[0],), (root[1],), bool(retain_graph), False)
 
@@ -168,7 +181,7 @@ def grad(
                 "allow_unused=True if this is the desired behavior."
             )
         if materialize_grads and isinstance(each, TensorBase):
-            found[index] = calls.filled(tuple(each.array.shape), each.array.dtype, each._backend, 0)
+            found[index] = calls.filled_like(each, 0)
     return tuple(found)
 
 
@@ -182,6 +195,7 @@ def as_tuple(values: Any) -> tuple[Any, ...]:
 def _edge_of_input(value: Any, message: str) -> EdgeTuple:
     if isinstance(value, GradientEdge):
         return value.node, value.output_nr
+    value = _recorded(value)
     if not isinstance(value, TensorBase):
         raise TypeError(f"inputs have to be Tensors or GradientEdges, but got {type(value).__name__}.")
     edge = gradient_edge(value)
@@ -210,6 +224,7 @@ def _root(index: int, output: Any, gradient: Any) -> tuple[EdgeTuple, TensorBase
         edge: EdgeTuple | None = (output.node, output.output_nr)
         shape = _metadata(output)[0]
     else:
+        output = _recorded(output)
         edge = gradient_edge(output)
         shape = output.array.shape
     gradient = _one(output, shape) if gradient is None else _checked(index, gradient, output, shape)
@@ -219,6 +234,15 @@ def _root(index: int, output: Any, gradient: Any) -> tuple[EdgeTuple, TensorBase
             "from a tensor that requires grad."
         )
     return edge, gradient
+
+
+def _recorded(value: Any) -> Any:
+    """Return `value`; for a dual tensor that itself has no graph, the primal that may have one."""
+    while isinstance(value, TensorBase) and value._signature & (WRAPPED_BIT | GRAD) == WRAPPED_BIT:
+        if value.array.kind != "DualTensor":
+            break
+        value = value.array.physical
+    return value
 
 
 def _metadata(edge: GradientEdge) -> Metadata:
@@ -241,6 +265,8 @@ def _one(output: Any, shape: tuple[int, ...]) -> TensorBase:
         raise RuntimeError(
             f"grad can be implicitly created only for real scalar outputs but got {output.dtype}. Give its gradient."
         )
+    if output._signature & WRAPPED_BIT:
+        return calls.filled_like(output, 1)
     if state() & ~NO_GRAD or output._signature & PYTHON_DISPATCH:
         with AutoDispatchBelowAutograd(), DisableTorchFunction():
             return calls.ones_like(output)

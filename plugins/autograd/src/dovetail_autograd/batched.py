@@ -1,4 +1,4 @@
-"""Gradients for a batch of output gradients: one backward per entry, results stacked."""
+"""Gradients for a batch of output gradients: one backward under vmap."""
 
 from __future__ import annotations
 
@@ -32,6 +32,8 @@ def grad_batched(
 ) -> tuple[TensorBase | None, ...]:
     """Return what `grad`, the function of that name, returns for every entry of the `grad_outputs`, stacked.
 
+    The graph is run once, with batched gradients.
+
     Raises
     ------
     RuntimeError
@@ -39,15 +41,17 @@ def grad_batched(
     """
     if any([each is None for each in grad_outputs]) or len(grad_outputs) != len(outputs):
         raise RuntimeError("is_grads_batched=True needs one batched gradient per output. Give all of grad_outputs.")
-    batches = [unstack(each) for each in grad_outputs if each is not None]
-    sizes = {len(batch) for batch in batches}
-    if len(sizes) != 1:
-        raise RuntimeError(f"with is_grads_batched=True the gradients have to agree in size, but got {sorted(sizes)}.")
-    count = sizes.pop()
-    keep = create_graph if retain_graph is None else retain_graph
-    found = [
-        grad(outputs, inputs, entry, keep or index + 1 < count, create_graph, allow_unused)
-        for index, entry in enumerate(zip(*batches, strict=True))
-    ]
-    columns = zip(*found, strict=True)
-    return tuple([None if column[0] is None else stack(column) for column in columns])
+    sizes = {each.array.shape[0] if each.array.ndim else -1 for each in grad_outputs if each is not None}
+    if len(sizes) != 1 or -1 in sizes:
+        shapes = ", ".join([str(tuple(each.array.shape)) for each in grad_outputs if each is not None])
+        raise RuntimeError(
+            "with is_grads_batched=True the gradients have to agree in size in their first dimension, but their shapes "
+            f"are {shapes}."
+        )
+    from .transforms.batching import GradBatchLevel  # nobody else needs the transforms
+    from .transforms.mapping import spread
+
+    with GradBatchLevel(sizes.pop()) as level:
+        wrapped = tuple([None if each is None else level.wrap(each) for each in grad_outputs])
+        found = grad(outputs, inputs, wrapped, retain_graph, create_graph, allow_unused)
+        return tuple([None if each is None else spread(level, each) for each in found])

@@ -6,7 +6,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from dovetail_kernel.interception import NOT_PLAIN, PYTHON_DISPATCH
-from dovetail_kernel.signature import GRAD, NO_GRAD
+from dovetail_kernel.signature import GRAD, NO_GRAD, WRAPPED_BIT
 from dovetail_kernel.state import state
 from dovetail_kernel.tensor_base import TensorBase, wrap
 from dovetail_kernel.version import share_version
@@ -28,7 +28,7 @@ def needs_dispatch(*tensors: TensorBase) -> bool:
     current = state()
     if current & ~NO_GRAD:
         return True
-    flags = NOT_PLAIN if current & NO_GRAD else NOT_PLAIN | GRAD
+    flags = NOT_PLAIN | WRAPPED_BIT if current & NO_GRAD else NOT_PLAIN | WRAPPED_BIT | GRAD
     backend = tensors[0]._backend
     return any([tensor._signature & flags or tensor._backend is not backend for tensor in tensors])
 
@@ -127,9 +127,32 @@ def ones_like(tensor: TensorBase) -> TensorBase:
 
 
 def filled(shape: tuple[int, ...], native_dtype: Any, backend: Any, value: int) -> TensorBase:
-    """Return a new tensor full of `value`."""
+    """Return a new tensor full of `value`; for the backend of wrapped tensors, a plain one on the default device."""
+    if not backend.is_device:
+        full: TensorBase = operator("full", "default")(list(shape), value, dtype=native_dtype)
+        return full
     array = backend.arrays.scalar(value, native_dtype)
     return wrap(_full(array, shape, backend) if shape else array, backend)
+
+
+def with_strides(tensor: TensorBase, strides: list[int]) -> TensorBase:
+    """Return a copy of `tensor` with these strides, which leave no gaps."""
+    sizes = list(tensor.array.shape)
+    if tensor._signature & WRAPPED_BIT:  # made of the tensor itself, so that it is wrapped alike
+        memory = operator("new_empty", "default")(tensor, [tensor.numel()])
+        made = operator("as_strided", "default")(memory, sizes, strides, 0)
+    else:
+        made = operator("empty_strided", "default")(sizes, strides, dtype=tensor.dtype, device=tensor.device)
+    result: TensorBase = operator("copy_", "default")(made, tensor)
+    return result
+
+
+def filled_like(tensor: TensorBase, value: int) -> TensorBase:
+    """Return a new tensor full of `value`, of the shape and dtype of `tensor` and where it is."""
+    if tensor._signature & WRAPPED_BIT:
+        result: TensorBase = operator("full_like", "default")(tensor, value)
+        return result
+    return filled(tuple(tensor.array.shape), tensor.array.dtype, tensor._backend, value)
 
 
 def _full(scalar: Any, shape: tuple[int, ...], backend: Any) -> Any:

@@ -20,7 +20,7 @@ from dovetail_dispatcher.array_calls import array_wrapper
 from dovetail_dispatcher.array_kernels import ArrayKernels
 from dovetail_kernel.backends import Backend, backend_of_signature
 from dovetail_kernel.interception import NOT_PLAIN
-from dovetail_kernel.signature import NO_GRAD, NORMAL
+from dovetail_kernel.signature import NO_GRAD, NORMAL, WRAPPED_BIT
 from dovetail_kernel.state import DisableTorchFunction, dispatch_state, set_state, state
 from dovetail_kernel.tensor_base import TensorBase
 
@@ -385,8 +385,8 @@ def _as_tensors(node: Node, grad: Any, wrap: Callable[[Any, None], TensorBase]) 
 
 def _as_arrays(tensors: Sequence[TensorBase | None], backend: Backend) -> Sequence[Any] | None:
     """Return the arrays of `tensors`; None if one is not a plain tensor of `backend`."""
-    plain = backend.bit
-    mask = plain | NOT_PLAIN
+    plain = backend.bit & ~WRAPPED_BIT
+    mask = plain | NOT_PLAIN | WRAPPED_BIT
     arrays: list[Any] = []
     for tensor in tensors:
         if tensor is None:

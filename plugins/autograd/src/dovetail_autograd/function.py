@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, NoReturn
 
-from dovetail_kernel.signature import GRAD, NO_GRAD, NORMAL, VIEW
+from dovetail_kernel.signature import GRAD, NO_GRAD, NORMAL, VIEW, WRAPPED_BIT
 from dovetail_kernel.state import set_state, state
 from dovetail_kernel.tensor_base import TensorBase
 from dovetail_kernel.version import bump_version, share_version
@@ -17,6 +17,8 @@ from .function_node import DIFFERENTIABLE, FunctionNode, no_backward
 from .node import next_sequence_nr
 from .recording import needs_extras
 from .views import CreationMeta, check_inplace, rebase_history, set_view, view_info
+
+GRAD_OR_WRAPPED = GRAD | WRAPPED_BIT
 
 
 class FunctionMeta(type):
@@ -106,7 +108,11 @@ class Function(metaclass=FunctionMeta):
             edge = None
             if isinstance(value, TensorBase):
                 is_tensor.append(True)
-                if value._signature & GRAD:
+                if value._signature & GRAD_OR_WRAPPED:
+                    if value._signature & WRAPPED_BIT:
+                        from .transforms.functions import call_wrapped_function
+
+                        return call_wrapped_function(cls, args, kwargs)
                     edge = gradient_edge(value)
                     if edge is not None:
                         recording = True
@@ -115,8 +121,13 @@ class Function(metaclass=FunctionMeta):
             edges.append(edge)
         node.is_tensor = is_tensor
         node.next_edges = tuple(edges)
-        if before & NO_GRAD:
-            recording = False
+        if before:
+            if before & NO_GRAD:
+                recording = False
+            if before & ~NO_GRAD and _holds_wrapped(inputs):
+                from .transforms.functions import call_wrapped_function
+
+                return call_wrapped_function(cls, args, kwargs)
         set_state(before | NO_GRAD)
         try:
             if cls._has_setup_context:
@@ -130,10 +141,22 @@ class Function(metaclass=FunctionMeta):
             set_state(before)
         if recording:
             node.sequence_nr = next_sequence_nr()
-        return _wrap_outputs(node, output, inputs, recording)
+        return wrap_outputs(node, output, inputs, recording)
 
 
-def _wrap_outputs(node: FunctionNode, output: Any, inputs: Sequence[Any], recording: bool) -> Any:
+def _holds_wrapped(values: Any) -> bool:
+    """Return whether there is a tensor of a transform in containers among `values`."""
+    for value in values:
+        if isinstance(value, (tuple, list, dict)):
+            items = value.values() if isinstance(value, dict) else value
+            if any([isinstance(item, TensorBase) and item._signature & WRAPPED_BIT for item in items]):
+                return True
+            if _holds_wrapped(items):
+                return True
+    return False
+
+
+def wrap_outputs(node: FunctionNode, output: Any, inputs: Sequence[Any], recording: bool) -> Any:
     """Return what `forward` returned, with `node` as its maker if the call is recorded."""
     if (
         isinstance(output, TensorBase)
@@ -145,6 +168,7 @@ def _wrap_outputs(node: FunctionNode, output: Any, inputs: Sequence[Any], record
         # one new tensor: the common case
         if recording and output._signature & DIFFERENTIABLE:
             node.input_metadata = (output.array.shape, output.array.dtype)
+            node._outputs = ((output.array.shape, output.array.dtype, output._signature),)
             output._grad_fn = node
             output._signature |= GRAD
             if output._storage is not None:

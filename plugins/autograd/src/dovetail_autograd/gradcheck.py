@@ -42,6 +42,9 @@ def gradcheck(
     check_undefined_grad: bool = True,
     check_grad_dtypes: bool = False,
     check_batched_grad: bool = False,
+    check_batched_forward_grad: bool = False,
+    check_forward_ad: bool = False,
+    check_backward_ad: bool = True,
     fast_mode: bool = False,
 ) -> bool:
     """Compare the gradients of `func` with differences of its values.
@@ -66,6 +69,12 @@ def gradcheck(
         Also check that gradients have the dtype of the input.
     check_batched_grad
         Also check that gradients of stacked output gradients are the stacked gradients.
+    check_batched_forward_grad
+        Also check that forward mode on a batch of tangents gives what it gives on one after another.
+    check_forward_ad
+        Also compare the tangents of forward mode with differences. Default: False.
+    check_backward_ad
+        Compare the gradients of backward mode with differences. Default: True.
     fast_mode
         Compare one random projection of the Jacobian instead of all of it.
 
@@ -82,8 +91,16 @@ def gradcheck(
         For an input with a dimension of stride 0.
     GradcheckError
         If the check fails.
+    AssertionError
+        If neither mode is to be checked, or the batches of one that is not.
     """
     arguments = as_tuple(inputs)
+    if not (check_forward_ad or check_backward_ad):
+        raise AssertionError("Expected at least one of check_forward_ad or check_backward_ad to be True")
+    if check_batched_grad and not check_backward_ad:
+        raise AssertionError("Setting check_batched_grad=True requires check_backward_ad to be True")
+    if check_batched_forward_grad and not check_forward_ad:
+        raise AssertionError("Setting check_batched_forward_grad=True requires check_forward_ad to be True")
     if not raise_exception:
         try:
             return gradcheck(
@@ -96,14 +113,37 @@ def gradcheck(
                 check_undefined_grad=check_undefined_grad,
                 check_grad_dtypes=check_grad_dtypes,
                 check_batched_grad=check_batched_grad,
+                check_batched_forward_grad=check_batched_forward_grad,
+                check_forward_ad=check_forward_ad,
+                check_backward_ad=check_backward_ad,
                 fast_mode=fast_mode,
             )
         except GradcheckError:
             return False
     differentiable = _check_inputs(arguments)
-    outputs = _differentiable_outputs(func(*arguments))
+    returned = as_tuple(func(*arguments))
+    outputs = _differentiable_outputs(returned)
     if not outputs:
         _check_constant(func, arguments, differentiable, eps)
+        return True
+    if check_forward_ad:
+        from .gradcheck_forward import check_batched_forward, check_forward
+
+        positions = [index for index, each in enumerate(returned) if each.requires_grad]
+        check_forward(
+            func,
+            arguments,
+            differentiable,
+            positions,
+            eps=eps,
+            atol=atol,
+            rtol=rtol,
+            fast_mode=fast_mode,
+            check_dtypes=check_grad_dtypes,
+        )
+        if check_batched_forward_grad:
+            check_batched_forward(func, arguments, differentiable, positions)
+    if not check_backward_ad:
         return True
     compare = _compare_fast if fast_mode else _compare_slow
     for output_nr, output in enumerate(outputs):
@@ -133,6 +173,8 @@ def gradgradcheck(
     check_undefined_grad: bool = True,
     check_grad_dtypes: bool = False,
     check_batched_grad: bool = False,
+    check_fwd_over_rev: bool = False,
+    check_rev_over_rev: bool = True,
     fast_mode: bool = False,
 ) -> bool:
     """Compare the gradients of the gradients of `func` with differences of the gradients.
@@ -143,12 +185,19 @@ def gradgradcheck(
         Gradients of the outputs to begin with. Default: reproducible random numbers.
     gen_non_contig_grad_outputs
         Accepted for compatibility: random gradients are contiguous.
+    check_fwd_over_rev, check_rev_over_rev
+        Differentiate the gradients in forward mode, and in backward mode. Default: False and True.
 
     Returns
     -------
     bool
         Whether the check passed. The other parameters and errors are those of `gradcheck`.
     """
+    if not (check_fwd_over_rev or check_rev_over_rev):
+        raise AssertionError("Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True")
+    for name, wanted in (("check_undefined_grad", check_undefined_grad), ("check_batched_grad", check_batched_grad)):
+        if wanted and not check_rev_over_rev:
+            raise AssertionError(f"Setting {name}=True requires check_rev_over_rev to be True")
     arguments = as_tuple(inputs)
     differentiable = _check_inputs(arguments)
     if grad_outputs is None:
@@ -175,6 +224,8 @@ def gradgradcheck(
         check_undefined_grad=check_undefined_grad,
         check_grad_dtypes=check_grad_dtypes,
         check_batched_grad=check_batched_grad,
+        check_forward_ad=check_fwd_over_rev,
+        check_backward_ad=check_rev_over_rev,
         fast_mode=fast_mode,
     )
 

@@ -88,7 +88,7 @@ def analytical_column(
     output: TensorBase, value: TensorBase, index: int, part: complex, check_dtype: bool
 ) -> list[complex]:
     """Return the gradient of element `index` of `output` with respect to `value`."""
-    gradient = calls.filled(tuple(output.array.shape), output.array.dtype, output._backend, 0)
+    gradient = calls.filled_like(output, 0)
     gradient.array[indices(output)[index]] = part
     return _gradient(output, value, gradient, check_dtype)
 
@@ -107,7 +107,7 @@ def _gradient(output: TensorBase, value: TensorBase, gradient: TensorBase, check
 def project(output: TensorBase, seed: int, requires_grad: bool = False) -> TensorBase:
     """Return reproducible random numbers of the shape and dtype of `output`."""
     generator = random.Random(seed)
-    result = calls.filled(tuple(output.array.shape), output.array.dtype, output._backend, 0)
+    result = calls.filled_like(output, 0)
     for index in indices(result):
         number = generator.uniform(-1, 1)
         result.array[index] = number + 1j * generator.uniform(-1, 1) if output.dtype.is_complex else number
@@ -140,7 +140,7 @@ def directional(
     finally:
         array[...] = original
     numerical = sum([w * (high - low) for w, high, low in zip(weights, above, below, strict=True)]) / (2 * eps)
-    gradient = calls.filled(tuple(output.array.shape), output.array.dtype, output._backend, 0)
+    gradient = calls.filled_like(output, 0)
     for index, weight in zip(indices(output), weights, strict=True):
         gradient.array[index] = weight * part
     steps = [complex(each) for each in elements(direction)]

@@ -13,6 +13,7 @@ from dovetail_kernel.tensor_base import TensorBase
 from dovetail_kernel.version import DetachedCounter, share_version
 
 from .accumulate import watch_leaves
+from .active_levels import is_in_transform
 from .autograd_meta import UNSET, gradient_edge, meta_of, requires_grad, retain_on_node
 from .backward import backward, backward_of_one
 from .hooks import Hooks, NodeHooks, RemovableHandle
@@ -32,6 +33,22 @@ class TensorInterface(AutogradInterface):
     def requires_grad(self, tensor: TensorBase) -> bool:
         """Return whether `tensor` requires grad."""
         return requires_grad(tensor)
+
+    def check_requires_grad_(self) -> None:
+        """Refuse a call of ``requires_grad_`` where a function is being transformed.
+
+        Raises
+        ------
+        RuntimeError
+            Inside of `grad`, `vjp`, `jvp`, `vmap` and what is made of them.
+        """
+        if is_in_transform():
+            raise RuntimeError(
+                "You are attempting to call Tensor.requires_grad_() (or perhaps using autograd.functional.* APIs) "
+                "inside of a function being transformed by a functorch transform. This is unsupported, please attempt "
+                "to use the functorch transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or call requires_grad_() "
+                "outside of a function being transformed instead."
+            )
 
     def set_requires_grad(self, tensor: TensorBase, value: bool) -> None:
         """Make the leaf `tensor` require grad, or not.

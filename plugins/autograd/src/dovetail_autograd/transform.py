@@ -167,7 +167,7 @@ class Recording:
         has_list = any(spelling(a).startswith("Tensor[") or spelling(a).startswith("Tensor?[") for a in self.inputs)
         backends = backends_of_signature(self.key)
         on_arrays = formula.arrays is not None and self.is_inline and not below.promoted and len(backends) == 1
-        self.backend = backends[0] if on_arrays else None
+        self.backend = backends[0] if on_arrays and backends[0].is_device else None
         tensor_like = [a for a in op.schema.arguments if is_tensor_like(a) and not a.is_out]
         self.is_sure = not self.key & VIEW and all(a.name in formula.inputs for a in tensor_like)
         self.is_only = self.is_sure and len(tensor_like) == 1 and spelling(tensor_like[0]) == "Tensor"

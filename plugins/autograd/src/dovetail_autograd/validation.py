@@ -39,7 +39,11 @@ def conform_array(
         grad = vars(kernels).get("sum_to", calls.sum_array_to_shape)(grad, shape)
     if grad.dtype != native and native is not None:
         bits = backend.arrays.dtype_bits
-        given, wanted = dtype_of_signature(bits[grad.dtype]), dtype_of_signature(bits[native])
+        given = dtype_of_signature(bits[grad.dtype])
+        if isinstance(native, dtype):  # of a node on wrapped tensors
+            wanted, native = native, backend.arrays.native_dtypes[native]
+        else:
+            wanted = dtype_of_signature(bits[native])
         if _check_category(node, index, given, wanted):
             grad = grad.real
         if grad.dtype != native:
@@ -62,22 +66,29 @@ def conform_tensor(
         if not is_expandable(shape, array.shape):
             raise _wrong_shape(node, index, array.shape, shape)
         grad = calls.sum_to_size(grad, shape)
-    if backend is not None and grad._backend is not backend:
+    if backend is not None and grad._backend is not backend and backend.is_device and grad._backend.is_device:
         if grad.array.shape != ():
             raise RuntimeError(
                 f"Function {node.name()} returned an invalid gradient at index {index} - expected device "
                 f"{backend.name} but got {grad.device}. Move it to the device of the input."
             )
         grad = calls.move(grad, backend.name)
-    if grad.array.dtype != native and native is not None:
-        arrays = (backend or grad._backend).arrays
-        if native in arrays.dtype_bits:
-            wanted = dtype_of_signature(arrays.dtype_bits[native])
+    if native is not None and grad.array.dtype != native:
+        wanted = _dtype_of(native, backend, grad)
+        if wanted is not None:
             if _check_category(node, index, grad.dtype, wanted):
                 grad = calls.real(grad)
             if grad.dtype != wanted:
                 grad = calls.cast(grad, wanted)
     return grad
+
+
+def _dtype_of(native: Any, backend: Backend | None, grad: TensorBase) -> dtype | None:
+    """Return the dtype that `native` stands for where the gradient belongs; None if that is another kind of array."""
+    if isinstance(native, dtype):
+        return native
+    bits = (backend if backend is not None and backend.is_device else grad._device_backend).arrays.dtype_bits
+    return dtype_of_signature(bits[native]) if native in bits else None
 
 
 def _check_category(node: Node, index: int, given: dtype, wanted: dtype) -> bool:

@@ -231,7 +231,7 @@ def rebase_history(tensor: TensorBase, node: Node, output_nr: int = 0) -> None:
         _move_retain_grad(tensor, old)
         return
     base = info.base
-    if not _fills_its_memory(base):
+    if not fills_its_memory(base):
         raise RuntimeError(
             "an in-place write to a view whose base overlaps itself or has gaps cannot be differentiated: it "
             f"has shape {list(base.array.shape)} and strides {list(base.stride())}. Write to a view of "
@@ -248,7 +248,7 @@ def rebase_history(tensor: TensorBase, node: Node, output_nr: int = 0) -> None:
     view_grad_fn(tensor)
 
 
-def _fills_its_memory(tensor: TensorBase) -> bool:
+def fills_its_memory(tensor: TensorBase) -> bool:
     """Return whether the elements of `tensor` lie side by side, in whatever order of the dimensions."""
     expected = 1
     for stride, size in sorted(zip(tensor.stride(), tensor.array.shape, strict=True)):
@@ -293,10 +293,7 @@ class CopySlices(Node):
         if fn is None:
             raise RuntimeError(SECOND_TIME)
         # In the layout of the base, so that the view's strides find its elements in the gradient too.
-        result = calls.operator("empty_strided", "default")(
-            list(grad.array.shape), self.base_stride, dtype=grad.dtype, device=grad.device
-        )
-        result = calls.operator("copy_", "default")(result, grad)
+        result = calls.with_strides(grad, self.base_stride)
         part = calls.operator("as_strided", "default")(result, self.size, self.stride, self.offset)
         returned: Any = fn.apply_tensors(calls.clone(part))
         own, *others = flatten(fn, returned)

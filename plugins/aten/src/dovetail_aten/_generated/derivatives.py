@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dovetail_dispatcher.formula import Formula, Saved
+from dovetail_dispatcher.formula import Formula, Forward, Saved
 
 from dovetail_aten._generated import functions as k
 from dovetail_aten.formula_functions import (
@@ -88,6 +88,10 @@ def abs_arrays(node: Any, k: Any, grad: Any) -> Any:
     return (k.mul(grad, k.sgn(self)),)
 
 
+def abs_forward(grad: Any, self: Any) -> Any:
+    return k.mul(grad, k.sgn(self))
+
+
 def acos_tensors(node: Any, grad: Any) -> Any:
     self = node.unpack_self()
     return (k.mul(grad, k.neg(k.conj(k.rsqrt(k.rsub(k.mul(self, self), 1))))),)
@@ -111,6 +115,10 @@ def acos_real(node: Any, k: Any, grad: Any) -> Any:
     return (k.mul(grad, k.neg(k.rsqrt(k.rsub(k.mul(self, self), 1)))),)
 
 
+def acos_forward(grad: Any, self: Any) -> Any:
+    return k.mul(grad, k.neg(k.conj(k.rsqrt(k.rsub(k.mul(self, self), 1)))))
+
+
 def acosh_tensors(node: Any, grad: Any) -> Any:
     self = node.unpack_self()
     return (acosh_backward(k, grad, self),)
@@ -123,6 +131,10 @@ def acosh_arrays(node: Any, k: Any, grad: Any) -> Any:
         node.unpack_self()
     self = self.array
     return (acosh_backward(k, grad, self),)
+
+
+def acosh_forward(grad: Any, self: Any) -> Any:
+    return acosh_backward(k, grad, self)
 
 
 def add_Tensor_tensors(node: Any, grad: Any) -> Any:
@@ -158,12 +170,20 @@ def add_Tensor_real(node: Any, k: Any, grad: Any) -> Any:
     return grad_self, grad_other
 
 
+def add_Tensor_forward(self_t: Any, other_t: Any, alpha: Any) -> Any:
+    return k.add(self_t, other_t if alpha == 1 else k.mul(other_t, alpha))
+
+
 def add_Scalar_tensors(node: Any, grad: Any) -> Any:
     return (grad,)
 
 
 def add_Scalar_arrays(node: Any, k: Any, grad: Any) -> Any:
     return (grad,)
+
+
+def add_Scalar_forward(grad: Any) -> Any:
+    return grad
 
 
 def addbmm_tensors(node: Any, grad: Any) -> Any:
@@ -251,6 +271,10 @@ def addbmm_real(node: Any, k: Any, grad: Any) -> Any:
     return grad_self, grad_batch1, grad_batch2
 
 
+def addbmm_forward(self_t: Any, beta: Any, batch2_p: Any, batch1_t: Any, batch2_t: Any, batch1_p: Any, alpha: Any) -> Any:
+    return k.add(self_t if beta == 1 else k.mul(self_t, beta), k.sum(k.add(k.bmm(batch1_t, batch2_p), k.bmm(batch1_p, batch2_t)), 0) if alpha == 1 else k.mul(k.sum(k.add(k.bmm(batch1_t, batch2_p), k.bmm(batch1_p, batch2_t)), 0), alpha))
+
+
 def addcdiv_tensors(node: Any, grad: Any) -> Any:
     self_edge, tensor1_edge, tensor2_edge = node.next_edges
     grad_self = grad_tensor1 = grad_tensor2 = None
@@ -326,6 +350,10 @@ def addcdiv_real(node: Any, k: Any, grad: Any) -> Any:
     return grad_self, grad_tensor1, grad_tensor2
 
 
+def addcdiv_forward(self_t: Any, tensor1_t: Any, tensor2_t: Any, tensor1_p: Any, tensor2_p: Any, value: Any) -> Any:
+    return k.add(self_t, k.div(k.sub(tensor1_t, k.mul(tensor2_t, k.div(tensor1_p, tensor2_p))), tensor2_p) if value == 1 else k.mul(k.div(k.sub(tensor1_t, k.mul(tensor2_t, k.div(tensor1_p, tensor2_p))), tensor2_p), value))
+
+
 def addcmul_tensors(node: Any, grad: Any) -> Any:
     self_edge, tensor1_edge, tensor2_edge = node.next_edges
     grad_self = grad_tensor1 = grad_tensor2 = None
@@ -388,6 +416,10 @@ def addcmul_real(node: Any, k: Any, grad: Any) -> Any:
         value = node._value
         grad_tensor2 = k.mul(grad, k.mul(tensor1, value))
     return grad_self, grad_tensor1, grad_tensor2
+
+
+def addcmul_forward(self_t: Any, tensor1_t: Any, tensor2_p: Any, tensor1_p: Any, tensor2_t: Any, value: Any) -> Any:
+    return k.add(self_t, k.add(k.mul(tensor1_t, tensor2_p), k.mul(tensor1_p, tensor2_t)) if value == 1 else k.mul(k.add(k.mul(tensor1_t, tensor2_p), k.mul(tensor1_p, tensor2_t)), value))
 
 
 def addmm_tensors(node: Any, grad: Any) -> Any:
@@ -460,6 +492,10 @@ def addmm_real(node: Any, k: Any, grad: Any) -> Any:
     return grad_self, grad_mat1, grad_mat2
 
 
+def addmm_forward(self_t: Any, beta: Any, mat2_p: Any, mat1_t: Any, mat2_t: Any, mat1_p: Any, alpha: Any) -> Any:
+    return k.add(self_t if beta == 1 else k.mul(self_t, beta), k.add(k.mm(mat1_t, mat2_p), k.mm(mat1_p, mat2_t)) if alpha == 1 else k.mul(k.add(k.mm(mat1_t, mat2_p), k.mm(mat1_p, mat2_t)), alpha))
+
+
 def addmv_tensors(node: Any, grad: Any) -> Any:
     self_edge, mat_edge, vec_edge = node.next_edges
     grad_self = grad_mat = grad_vec = None
@@ -525,6 +561,10 @@ def addmv_real(node: Any, k: Any, grad: Any) -> Any:
         alpha = node._alpha
         grad_vec = k.mv(k.t(mat), grad) if alpha == 1 else k.mul(k.mv(k.t(mat), grad), alpha)
     return grad_self, grad_mat, grad_vec
+
+
+def addmv_forward(self_t: Any, beta: Any, vec_p: Any, mat_t: Any, vec_t: Any, mat_p: Any, alpha: Any) -> Any:
+    return k.add(self_t if beta == 1 else k.mul(self_t, beta), k.add(k.mv(mat_t, vec_p), k.mv(mat_p, vec_t)) if alpha == 1 else k.mul(k.add(k.mv(mat_t, vec_p), k.mv(mat_p, vec_t)), alpha))
 
 
 def alias_tensors(node: Any, grad: Any) -> Any:
@@ -626,6 +666,10 @@ def asin_real(node: Any, k: Any, grad: Any) -> Any:
     return (k.mul(grad, k.rsqrt(k.rsub(k.mul(self, self), 1))),)
 
 
+def asin_forward(grad: Any, self: Any) -> Any:
+    return k.mul(grad, k.conj(k.rsqrt(k.rsub(k.mul(self, self), 1))))
+
+
 def asinh_tensors(node: Any, grad: Any) -> Any:
     self = node.unpack_self()
     return (k.mul(grad, k.conj(k.rsqrt(k.add(k.mul(self, self), 1)))),)
@@ -649,6 +693,10 @@ def asinh_real(node: Any, k: Any, grad: Any) -> Any:
     return (k.mul(grad, k.rsqrt(k.add(k.mul(self, self), 1))),)
 
 
+def asinh_forward(grad: Any, self: Any) -> Any:
+    return k.mul(grad, k.conj(k.rsqrt(k.add(k.mul(self, self), 1))))
+
+
 def atan_tensors(node: Any, grad: Any) -> Any:
     self = node.unpack_self()
     return (k.div(grad, k.conj(k.add(k.mul(self, self), 1))),)
@@ -670,6 +718,10 @@ def atan_real(node: Any, k: Any, grad: Any) -> Any:
         node.unpack_self()
     self = self.array
     return (k.div(grad, k.add(k.mul(self, self), 1)),)
+
+
+def atan_forward(grad: Any, self: Any) -> Any:
+    return k.div(grad, k.conj(k.add(k.mul(self, self), 1)))
 
 
 def atan2_tensors(node: Any, grad: Any) -> Any:
@@ -739,6 +791,10 @@ def atanh_real(node: Any, k: Any, grad: Any) -> Any:
     return (k.div(grad, k.rsub(k.mul(self, self), 1)),)
 
 
+def atanh_forward(grad: Any, self: Any) -> Any:
+    return k.div(grad, k.conj(k.rsub(k.mul(self, self), 1)))
+
+
 def baddbmm_tensors(node: Any, grad: Any) -> Any:
     self_edge, batch1_edge, batch2_edge = node.next_edges
     grad_self = grad_batch1 = grad_batch2 = None
@@ -806,6 +862,10 @@ def baddbmm_real(node: Any, k: Any, grad: Any) -> Any:
     return grad_self, grad_batch1, grad_batch2
 
 
+def baddbmm_forward(self_t: Any, beta: Any, batch2_p: Any, batch1_t: Any, batch2_t: Any, batch1_p: Any, alpha: Any) -> Any:
+    return k.add(self_t if beta == 1 else k.mul(self_t, beta), k.add(k.bmm(batch1_t, batch2_p), k.bmm(batch1_p, batch2_t)) if alpha == 1 else k.mul(k.add(k.bmm(batch1_t, batch2_p), k.bmm(batch1_p, batch2_t)), alpha))
+
+
 def bernoulli_tensors(node: Any, grad: Any) -> Any:
     return (k.zeros_like(grad),)
 
@@ -814,12 +874,20 @@ def bernoulli_arrays(node: Any, k: Any, grad: Any) -> Any:
     return (k.zeros_like(grad),)
 
 
+def bernoulli_forward(result: Any) -> Any:
+    return k.zeros_like(result)
+
+
 def bernoulli__float_tensors(node: Any, grad: Any) -> Any:
     return (k.zeros_like(grad),)
 
 
 def bernoulli__float_arrays(node: Any, k: Any, grad: Any) -> Any:
     return (k.zeros_like(grad),)
+
+
+def bernoulli__float_forward(self_p: Any) -> Any:
+    return k.zeros_like(self_p)
 
 
 def binary_cross_entropy_with_logits_tensors(node: Any, grad: Any) -> Any:
@@ -950,6 +1018,10 @@ def bmm_real(node: Any, k: Any, grad: Any) -> Any:
     return grad_self, grad_mat2
 
 
+def bmm_forward(mat2_p: Any, self_t: Any, mat2_t: Any, self_p: Any) -> Any:
+    return k.add(k.bmm(self_t, mat2_p), k.bmm(self_p, mat2_t))
+
+
 def cat_tensors(node: Any, grad: Any) -> Any:
     tensors_args_sizes = node._tensors_args_sizes
     dim = node._dim
@@ -968,6 +1040,10 @@ def ceil_tensors(node: Any, grad: Any) -> Any:
 
 def ceil_arrays(node: Any, k: Any, grad: Any) -> Any:
     return (k.zeros_like(grad),)
+
+
+def ceil_forward(grad: Any) -> Any:
+    return k.zeros_like(grad)
 
 
 def clamp_Tensor_tensors(node: Any, grad: Any) -> Any:
@@ -1050,6 +1126,10 @@ def clamp_arrays(node: Any, k: Any, grad: Any) -> Any:
     return (clamp_backward(k, grad, self, min, max),)
 
 
+def clamp_forward(grad: Any, self: Any, min: Any, max: Any) -> Any:
+    return clamp_backward(k, grad, self, min, max)
+
+
 def clamp_max_tensors(node: Any, grad: Any) -> Any:
     self = node.unpack_self()
     max = node._max
@@ -1064,6 +1144,10 @@ def clamp_max_arrays(node: Any, k: Any, grad: Any) -> Any:
     self = self.array
     max = node._max
     return (k.where(k.le(self, max), grad, 0),)
+
+
+def clamp_max_forward(grad: Any, self: Any, max: Any) -> Any:
+    return k.where(k.le(self, max), grad, 0)
 
 
 def clamp_max_Tensor_tensors(node: Any, grad: Any) -> Any:
@@ -1110,6 +1194,10 @@ def clamp_max_Tensor_arrays(node: Any, k: Any, grad: Any) -> Any:
     return grad_self, grad_max
 
 
+def clamp_max_Tensor_forward(self_p: Any, max_p: Any, self_t: Any, max_t: Any) -> Any:
+    return k.where(k.le(self_p, max_p), self_t, max_t)
+
+
 def clamp_min_tensors(node: Any, grad: Any) -> Any:
     self = node.unpack_self()
     min = node._min
@@ -1124,6 +1212,10 @@ def clamp_min_arrays(node: Any, k: Any, grad: Any) -> Any:
     self = self.array
     min = node._min
     return (k.where(k.ge(self, min), grad, 0),)
+
+
+def clamp_min_forward(grad: Any, self: Any, min: Any) -> Any:
+    return k.where(k.ge(self, min), grad, 0)
 
 
 def clamp_min_Tensor_tensors(node: Any, grad: Any) -> Any:
@@ -1170,6 +1262,10 @@ def clamp_min_Tensor_arrays(node: Any, k: Any, grad: Any) -> Any:
     return grad_self, grad_min
 
 
+def clamp_min_Tensor_forward(self_p: Any, min_p: Any, self_t: Any, min_t: Any) -> Any:
+    return k.where(k.ge(self_p, min_p), self_t, min_t)
+
+
 def clone_tensors(node: Any, grad: Any) -> Any:
     return (grad,)
 
@@ -1190,6 +1286,10 @@ def conj_physical_real(node: Any, k: Any, grad: Any) -> Any:
     return (grad,)
 
 
+def conj_physical_forward(self_t: Any) -> Any:
+    return k.conj(self_t)
+
+
 def constant_pad_nd_tensors(node: Any, grad: Any) -> Any:
     pad = node._pad
     return (constant_pad_nd_backward(k, grad, pad),)
@@ -1198,6 +1298,10 @@ def constant_pad_nd_tensors(node: Any, grad: Any) -> Any:
 def constant_pad_nd_arrays(node: Any, k: Any, grad: Any) -> Any:
     pad = node._pad
     return (constant_pad_nd_backward(k, grad, pad),)
+
+
+def constant_pad_nd_forward(self_t: Any, pad: Any) -> Any:
+    return k.constant_pad_nd(self_t, pad, 0)
 
 
 def copy__tensors(node: Any, grad: Any) -> Any:
@@ -1209,6 +1313,10 @@ def copy__tensors(node: Any, grad: Any) -> Any:
         src_device = node._src_device
         grad_src = copy_to_device(k, grad, src_device)
     return grad_self, grad_src
+
+
+def copy__forward(src_t: Any) -> Any:
+    return src_t
 
 
 def cos_tensors(node: Any, grad: Any) -> Any:
@@ -1234,6 +1342,10 @@ def cos_real(node: Any, k: Any, grad: Any) -> Any:
     return (k.mul(grad, k.neg(k.sin(self))),)
 
 
+def cos_forward(grad: Any, self: Any) -> Any:
+    return k.mul(grad, k.neg(k.conj(k.sin(self))))
+
+
 def cosh_tensors(node: Any, grad: Any) -> Any:
     self = node.unpack_self()
     return (k.mul(grad, k.conj(k.sinh(self))),)
@@ -1255,6 +1367,10 @@ def cosh_real(node: Any, k: Any, grad: Any) -> Any:
         node.unpack_self()
     self = self.array
     return (k.mul(grad, k.sinh(self)),)
+
+
+def cosh_forward(grad: Any, self: Any) -> Any:
+    return k.mul(grad, k.conj(k.sinh(self)))
 
 
 def cumprod_tensors(node: Any, grad: Any) -> Any:
@@ -1394,6 +1510,10 @@ def div_Tensor_real(node: Any, k: Any, grad: Any) -> Any:
     return grad_self, grad_other
 
 
+def div_Tensor_forward(self_t: Any, other_t: Any, result: Any, other_p: Any) -> Any:
+    return k.div(k.sub(self_t, k.mul(other_t, result)), other_p)
+
+
 def div_Scalar_tensors(node: Any, grad: Any) -> Any:
     other = node._other
     return (k.div(grad, other.conjugate()),)
@@ -1407,6 +1527,10 @@ def div_Scalar_arrays(node: Any, k: Any, grad: Any) -> Any:
 def div_Scalar_real(node: Any, k: Any, grad: Any) -> Any:
     other = node._other
     return (k.div(grad, other),)
+
+
+def div_Scalar_forward(grad: Any, other: Any) -> Any:
+    return k.div(grad, other.conjugate())
 
 
 def div_Tensor_mode_tensors(node: Any, grad: Any) -> Any:
@@ -1478,6 +1602,10 @@ def div_Tensor_mode_real(node: Any, k: Any, grad: Any) -> Any:
     return grad_self, grad_other
 
 
+def div_Tensor_mode_forward(rounding_mode: Any, self_t: Any, other_t: Any, result: Any, other_p: Any) -> Any:
+    return k.div(k.sub(self_t, k.mul(other_t, result)), other_p) if rounding_mode is None else k.zeros_like(result)
+
+
 def div_Scalar_mode_tensors(node: Any, grad: Any) -> Any:
     rounding_mode = node._rounding_mode
     other = node._other
@@ -1494,6 +1622,10 @@ def div_Scalar_mode_real(node: Any, k: Any, grad: Any) -> Any:
     rounding_mode = node._rounding_mode
     other = node._other
     return (k.div(grad, other) if rounding_mode is None else k.zeros_like(grad),)
+
+
+def div_Scalar_mode_forward(grad: Any, rounding_mode: Any, other: Any) -> Any:
+    return k.div(grad, other.conjugate()) if rounding_mode is None else k.zeros_like(grad)
 
 
 def dot_tensors(node: Any, grad: Any) -> Any:
@@ -1548,6 +1680,10 @@ def dot_real(node: Any, k: Any, grad: Any) -> Any:
     return grad_self, grad_tensor
 
 
+def dot_forward(tensor_p: Any, self_t: Any, tensor_t: Any, self_p: Any) -> Any:
+    return k.add(k.dot(self_t, tensor_p), k.dot(self_p, tensor_t))
+
+
 def elu_tensors(node: Any, grad: Any) -> Any:
     alpha = node._alpha
     scale = node._scale
@@ -1566,6 +1702,10 @@ def elu_arrays(node: Any, k: Any, grad: Any) -> Any:
         node.unpack_self()
     self = self.array
     return (k.elu_backward(grad, alpha, scale, input_scale, False, self),)
+
+
+def elu_forward(grad: Any, alpha: Any, scale: Any, input_scale: Any, self: Any) -> Any:
+    return k.elu_backward(grad, alpha, scale, input_scale, False, self)
 
 
 def elu_backward_tensors(node: Any, grad: Any) -> Any:
@@ -1642,6 +1782,10 @@ def embedding_arrays(node: Any, k: Any, grad: Any) -> Any:
     return (k.embedding_dense_backward(grad, indices, weight_sym_argsize_0, padding_idx, scale_grad_by_freq),)
 
 
+def embedding_forward(indices: Any, padding_idx: Any, weight_t: Any) -> Any:
+    return k.embedding(weight_t, indices, padding_idx)
+
+
 def embedding_dense_backward_tensors(node: Any, grad: Any) -> Any:
     indices = node.unpack_indices()
     padding_idx = node._padding_idx
@@ -1666,6 +1810,10 @@ def eq__Scalar_arrays(node: Any, k: Any, grad: Any) -> Any:
     return (k.zeros_like(grad),)
 
 
+def eq__Scalar_forward(self_p: Any) -> Any:
+    return k.zeros_like(self_p)
+
+
 def eq__Tensor_tensors(node: Any, grad: Any) -> Any:
     self_edge, other_edge = node.next_edges
     grad_self = grad_other = None
@@ -1686,6 +1834,10 @@ def eq__Tensor_arrays(node: Any, k: Any, grad: Any) -> Any:
     return grad_self, grad_other
 
 
+def eq__Tensor_forward(self_p: Any) -> Any:
+    return k.zeros_like(self_p)
+
+
 def erf_tensors(node: Any, grad: Any) -> Any:
     self = node.unpack_self()
     return (k.mul(k.mul(k.exp(k.neg(k.mul(self, self))), 1.1283791670955126), grad),)
@@ -1700,6 +1852,10 @@ def erf_arrays(node: Any, k: Any, grad: Any) -> Any:
     return (k.mul(k.mul(k.exp(k.neg(k.mul(self, self))), 1.1283791670955126), grad),)
 
 
+def erf_forward(grad: Any, self: Any) -> Any:
+    return k.mul(k.mul(k.exp(k.neg(k.mul(self, self))), 1.1283791670955126), grad)
+
+
 def erfc_tensors(node: Any, grad: Any) -> Any:
     self = node.unpack_self()
     return (k.mul(k.mul(k.exp(k.neg(k.mul(self, self))), -1.1283791670955126), grad),)
@@ -1712,6 +1868,10 @@ def erfc_arrays(node: Any, k: Any, grad: Any) -> Any:
         node.unpack_self()
     self = self.array
     return (k.mul(k.mul(k.exp(k.neg(k.mul(self, self))), -1.1283791670955126), grad),)
+
+
+def erfc_forward(grad: Any, self: Any) -> Any:
+    return k.mul(k.mul(k.exp(k.neg(k.mul(self, self))), -1.1283791670955126), grad)
 
 
 def exp_tensors(node: Any, grad: Any) -> Any:
@@ -1733,6 +1893,10 @@ def exp_real(node: Any, k: Any, grad: Any) -> Any:
     return (k.mul(grad, result),)
 
 
+def exp_forward(grad: Any, result: Any) -> Any:
+    return k.mul(grad, k.conj(result))
+
+
 def exp2_tensors(node: Any, grad: Any) -> Any:
     result = node.unpack_result()
     return (k.mul(grad, k.conj(k.mul(result, 0.6931471805599453))),)
@@ -1750,6 +1914,10 @@ def exp2_real(node: Any, k: Any, grad: Any) -> Any:
     if version.value != expected:
         node.unpack_result()
     return (k.mul(grad, k.mul(result, 0.6931471805599453)),)
+
+
+def exp2_forward(grad: Any, result: Any) -> Any:
+    return k.mul(grad, k.conj(k.mul(result, 0.6931471805599453)))
 
 
 def expand_tensors(node: Any, grad: Any) -> Any:
@@ -1779,12 +1947,20 @@ def expm1_real(node: Any, k: Any, grad: Any) -> Any:
     return (k.mul(grad, k.add(result, 1)),)
 
 
+def expm1_forward(grad: Any, result: Any) -> Any:
+    return k.mul(grad, k.add(k.conj(result), 1))
+
+
 def fill__Scalar_tensors(node: Any, grad: Any) -> Any:
     return (k.zeros_like(grad),)
 
 
 def fill__Scalar_arrays(node: Any, k: Any, grad: Any) -> Any:
     return (k.zeros_like(grad),)
+
+
+def fill__Scalar_forward(self_p: Any) -> Any:
+    return k.zeros_like(self_p)
 
 
 def fill__Tensor_tensors(node: Any, grad: Any) -> Any:
@@ -1807,6 +1983,10 @@ def fill__Tensor_arrays(node: Any, k: Any, grad: Any) -> Any:
     return grad_self, grad_value
 
 
+def fill__Tensor_forward(value_t: Any) -> Any:
+    return value_t
+
+
 def flip_tensors(node: Any, grad: Any) -> Any:
     dims = node._dims
     return (k.flip(grad, dims),)
@@ -1823,6 +2003,10 @@ def floor_tensors(node: Any, grad: Any) -> Any:
 
 def floor_arrays(node: Any, k: Any, grad: Any) -> Any:
     return (k.zeros_like(grad),)
+
+
+def floor_forward(grad: Any) -> Any:
+    return k.zeros_like(grad)
 
 
 def floor_divide_tensors(node: Any, grad: Any) -> Any:
@@ -1861,6 +2045,10 @@ def fmod_Scalar_arrays(node: Any, k: Any, grad: Any) -> Any:
     return (grad,)
 
 
+def fmod_Scalar_forward(grad: Any) -> Any:
+    return grad
+
+
 def fmod_Tensor_tensors(node: Any, grad: Any) -> Any:
     self_edge, other_edge = node.next_edges
     grad_self = grad_other = None
@@ -1893,12 +2081,20 @@ def fmod_Tensor_arrays(node: Any, k: Any, grad: Any) -> Any:
     return grad_self, grad_other
 
 
+def fmod_Tensor_forward(self_t: Any, other_t: Any, other_p: Any, self_p: Any) -> Any:
+    return k.sub(self_t, k.mul(other_t, k.div(self_p, other_p, rounding_mode='trunc')))
+
+
 def frac_tensors(node: Any, grad: Any) -> Any:
     return (grad,)
 
 
 def frac_arrays(node: Any, k: Any, grad: Any) -> Any:
     return (grad,)
+
+
+def frac_forward(self_t: Any) -> Any:
+    return self_t
 
 
 def gather_tensors(node: Any, grad: Any) -> Any:
@@ -1927,6 +2123,10 @@ def ge__Scalar_arrays(node: Any, k: Any, grad: Any) -> Any:
     return (k.zeros_like(grad),)
 
 
+def ge__Scalar_forward(self_p: Any) -> Any:
+    return k.zeros_like(self_p)
+
+
 def ge__Tensor_tensors(node: Any, grad: Any) -> Any:
     self_edge, other_edge = node.next_edges
     grad_self = grad_other = None
@@ -1947,6 +2147,10 @@ def ge__Tensor_arrays(node: Any, k: Any, grad: Any) -> Any:
     return grad_self, grad_other
 
 
+def ge__Tensor_forward(self_p: Any) -> Any:
+    return k.zeros_like(self_p)
+
+
 def gelu_tensors(node: Any, grad: Any) -> Any:
     self = node.unpack_self()
     approximate = node._approximate
@@ -1961,6 +2165,10 @@ def gelu_arrays(node: Any, k: Any, grad: Any) -> Any:
     self = self.array
     approximate = node._approximate
     return (k.gelu_backward(grad, self, approximate=approximate),)
+
+
+def gelu_forward(grad: Any, self: Any, approximate: Any) -> Any:
+    return k.gelu_backward(grad, self, approximate=approximate)
 
 
 def gelu_backward_tensors(node: Any, grad: Any) -> Any:
@@ -2013,6 +2221,10 @@ def gt__Scalar_arrays(node: Any, k: Any, grad: Any) -> Any:
     return (k.zeros_like(grad),)
 
 
+def gt__Scalar_forward(self_p: Any) -> Any:
+    return k.zeros_like(self_p)
+
+
 def gt__Tensor_tensors(node: Any, grad: Any) -> Any:
     self_edge, other_edge = node.next_edges
     grad_self = grad_other = None
@@ -2033,6 +2245,10 @@ def gt__Tensor_arrays(node: Any, k: Any, grad: Any) -> Any:
     return grad_self, grad_other
 
 
+def gt__Tensor_forward(self_p: Any) -> Any:
+    return k.zeros_like(self_p)
+
+
 def hardtanh_tensors(node: Any, grad: Any) -> Any:
     self = node.unpack_self()
     min_val = node._min_val
@@ -2049,6 +2265,10 @@ def hardtanh_arrays(node: Any, k: Any, grad: Any) -> Any:
     min_val = node._min_val
     max_val = node._max_val
     return (k.hardtanh_backward(grad, self, min_val, max_val),)
+
+
+def hardtanh_forward(grad: Any, self: Any, min_val: Any, max_val: Any) -> Any:
+    return k.hardtanh_backward(grad, self, min_val, max_val)
 
 
 def hardtanh_backward_tensors(node: Any, grad: Any) -> Any:
@@ -2121,6 +2341,10 @@ def hypot_arrays(node: Any, k: Any, grad: Any) -> Any:
     return grad_self, grad_other
 
 
+def hypot_forward(self_t: Any, self_p: Any, other_t: Any, other_p: Any, result: Any) -> Any:
+    return k.div(k.add(k.mul(self_t, self_p), k.mul(other_t, other_p)), result)
+
+
 def index_Tensor_tensors(node: Any, grad: Any) -> Any:
     self_sym_sizes = node._self_sym_sizes
     indices = node.unpack_indices()
@@ -2163,6 +2387,10 @@ def index_add_arrays(node: Any, k: Any, grad: Any) -> Any:
         alpha = node._alpha
         grad_source = k.reshape(k.index_select(grad, dim, index), source_sym_sizes) if alpha == 1 else k.mul(k.reshape(k.index_select(grad, dim, index), source_sym_sizes), alpha.conjugate())
     return grad_self, grad_source
+
+
+def index_add_forward(dim: Any, index: Any, source_t: Any, alpha: Any, self_t: Any) -> Any:
+    return k.index_add(self_t, dim, index, source_t, alpha=alpha)
 
 
 def index_put_tensors(node: Any, grad: Any) -> Any:
@@ -2217,6 +2445,10 @@ def le__Scalar_arrays(node: Any, k: Any, grad: Any) -> Any:
     return (k.zeros_like(grad),)
 
 
+def le__Scalar_forward(self_p: Any) -> Any:
+    return k.zeros_like(self_p)
+
+
 def le__Tensor_tensors(node: Any, grad: Any) -> Any:
     self_edge, other_edge = node.next_edges
     grad_self = grad_other = None
@@ -2237,6 +2469,10 @@ def le__Tensor_arrays(node: Any, k: Any, grad: Any) -> Any:
     return grad_self, grad_other
 
 
+def le__Tensor_forward(self_p: Any) -> Any:
+    return k.zeros_like(self_p)
+
+
 def leaky_relu_tensors(node: Any, grad: Any) -> Any:
     self = node.unpack_self()
     negative_slope = node._negative_slope
@@ -2251,6 +2487,10 @@ def leaky_relu_arrays(node: Any, k: Any, grad: Any) -> Any:
     self = self.array
     negative_slope = node._negative_slope
     return (k.leaky_relu_backward(grad, self, negative_slope, False),)
+
+
+def leaky_relu_forward(grad: Any, self: Any, negative_slope: Any) -> Any:
+    return k.leaky_relu_backward(grad, self, negative_slope, False)
 
 
 def leaky_relu_backward_tensors(node: Any, grad: Any) -> Any:
@@ -2315,6 +2555,10 @@ def lerp_Scalar_real(node: Any, k: Any, grad: Any) -> Any:
         weight = node._weight
         grad_end = k.mul(grad, weight)
     return grad_self, grad_end
+
+
+def lerp_Scalar_forward(self_t: Any, end_t: Any, weight: Any) -> Any:
+    return k.add(self_t, k.mul(k.sub(end_t, self_t), weight))
 
 
 def lerp_Tensor_tensors(node: Any, grad: Any) -> Any:
@@ -2397,6 +2641,10 @@ def lerp_Tensor_real(node: Any, k: Any, grad: Any) -> Any:
     return grad_self, grad_end, grad_weight
 
 
+def lerp_Tensor_forward(self_t: Any, end_t: Any, weight_p: Any, weight_t: Any, end_p: Any, self_p: Any) -> Any:
+    return k.add(k.add(self_t, k.mul(k.sub(end_t, self_t), weight_p)), k.mul(weight_t, k.sub(end_p, self_p)))
+
+
 def linalg_vector_norm_tensors(node: Any, grad: Any) -> Any:
     self = node.unpack_self()
     ord = node._ord
@@ -2444,6 +2692,10 @@ def log_real(node: Any, k: Any, grad: Any) -> Any:
     return (k.div(grad, self),)
 
 
+def log_forward(grad: Any, self: Any) -> Any:
+    return k.div(grad, k.conj(self))
+
+
 def log10_tensors(node: Any, grad: Any) -> Any:
     self = node.unpack_self()
     return (k.div(grad, k.mul(k.conj(self), 2.302585092994046)),)
@@ -2465,6 +2717,10 @@ def log10_real(node: Any, k: Any, grad: Any) -> Any:
         node.unpack_self()
     self = self.array
     return (k.div(grad, k.mul(self, 2.302585092994046)),)
+
+
+def log10_forward(grad: Any, self: Any) -> Any:
+    return k.div(grad, k.mul(k.conj(self), 2.302585092994046))
 
 
 def log1p_tensors(node: Any, grad: Any) -> Any:
@@ -2490,6 +2746,10 @@ def log1p_real(node: Any, k: Any, grad: Any) -> Any:
     return (k.div(grad, k.add(self, 1)),)
 
 
+def log1p_forward(grad: Any, self: Any) -> Any:
+    return k.div(grad, k.conj(k.add(self, 1)))
+
+
 def log2_tensors(node: Any, grad: Any) -> Any:
     self = node.unpack_self()
     return (k.div(grad, k.mul(k.conj(self), 0.6931471805599453)),)
@@ -2511,6 +2771,10 @@ def log2_real(node: Any, k: Any, grad: Any) -> Any:
         node.unpack_self()
     self = self.array
     return (k.div(grad, k.mul(self, 0.6931471805599453)),)
+
+
+def log2_forward(grad: Any, self: Any) -> Any:
+    return k.div(grad, k.mul(k.conj(self), 0.6931471805599453))
 
 
 def logaddexp_tensors(node: Any, grad: Any) -> Any:
@@ -2585,6 +2849,10 @@ def logaddexp_real(node: Any, k: Any, grad: Any) -> Any:
         other = other.array
         grad_other = k.div(grad, k.add(k.exp(k.sub(self, other)), 1))
     return grad_self, grad_other
+
+
+def logaddexp_forward(self_t: Any, other_p: Any, self_p: Any, other_t: Any) -> Any:
+    return k.add(k.div(self_t, k.add(k.exp(k.sub(other_p, self_p)), 1)), k.div(other_t, k.add(k.exp(k.sub(self_p, other_p)), 1)))
 
 
 def log_sigmoid_forward_tensors(node: Any, grad: Any, *_: Any) -> Any:
@@ -2663,6 +2931,10 @@ def log_softmax_arrays(node: Any, k: Any, grad: Any) -> Any:
     return (k._log_softmax_backward_data(grad, result, dim, grad.dtype),)
 
 
+def log_softmax_forward(self_t: Any, dim: Any, result: Any) -> Any:
+    return k.sub(self_t, k.sum(k.mul(k.exp(result), self_t), dim, True))
+
+
 def log_softmax_backward_data_tensors(node: Any, grad: Any) -> Any:
     grad_output_edge, output_edge = node.next_edges
     grad_grad_output = grad_output = None
@@ -2735,6 +3007,10 @@ def lt__Scalar_arrays(node: Any, k: Any, grad: Any) -> Any:
     return (k.zeros_like(grad),)
 
 
+def lt__Scalar_forward(self_p: Any) -> Any:
+    return k.zeros_like(self_p)
+
+
 def lt__Tensor_tensors(node: Any, grad: Any) -> Any:
     self_edge, other_edge = node.next_edges
     grad_self = grad_other = None
@@ -2755,6 +3031,10 @@ def lt__Tensor_arrays(node: Any, k: Any, grad: Any) -> Any:
     return grad_self, grad_other
 
 
+def lt__Tensor_forward(self_p: Any) -> Any:
+    return k.zeros_like(self_p)
+
+
 def masked_fill_Scalar_tensors(node: Any, grad: Any) -> Any:
     mask = node.unpack_mask()
     return (k.masked_fill(grad, mask, 0),)
@@ -2767,6 +3047,10 @@ def masked_fill_Scalar_arrays(node: Any, k: Any, grad: Any) -> Any:
         node.unpack_mask()
     mask = mask.array
     return (k.masked_fill(grad, mask, 0),)
+
+
+def masked_fill_Scalar_forward(mask: Any, self_t: Any) -> Any:
+    return k.masked_fill(self_t, mask, 0)
 
 
 def masked_fill_Tensor_tensors(node: Any, grad: Any) -> Any:
@@ -2799,6 +3083,10 @@ def masked_fill_Tensor_arrays(node: Any, k: Any, grad: Any) -> Any:
         mask = mask.array
         grad_value = k.sum(k.where(mask, grad, 0))
     return grad_self, grad_value
+
+
+def masked_fill_Tensor_forward(mask: Any, value_t: Any, self_t: Any) -> Any:
+    return k.where(mask, value_t, self_t)
 
 
 def masked_select_tensors(node: Any, grad: Any) -> Any:
@@ -2895,6 +3183,10 @@ def maximum_arrays(node: Any, k: Any, grad: Any) -> Any:
         other = other.array
         grad_other = k.masked_fill(k.where(k.eq(self, other), k.div(grad, 2), grad), k.gt(self, other), 0)
     return grad_self, grad_other
+
+
+def maximum_forward(self_p: Any, other_p: Any, self_t: Any, other_t: Any) -> Any:
+    return k.where(k.eq(self_p, other_p), k.div(k.add(self_t, other_t), 2), k.where(k.gt(self_p, other_p), self_t, other_t))
 
 
 def mean_tensors(node: Any, grad: Any) -> Any:
@@ -3003,6 +3295,10 @@ def minimum_arrays(node: Any, k: Any, grad: Any) -> Any:
     return grad_self, grad_other
 
 
+def minimum_forward(self_p: Any, other_p: Any, self_t: Any, other_t: Any) -> Any:
+    return k.where(k.eq(self_p, other_p), k.div(k.add(self_t, other_t), 2), k.where(k.lt(self_p, other_p), self_t, other_t))
+
+
 def mm_tensors(node: Any, grad: Any) -> Any:
     self_edge, mat2_edge = node.next_edges
     grad_self = grad_mat2 = None
@@ -3056,6 +3352,10 @@ def mm_real(node: Any, k: Any, grad: Any) -> Any:
         mat2_is_column_major = node._mat2_is_column_major
         grad_mat2 = mm_mat2_backward(k, grad, self, mat2_is_column_major)
     return grad_self, grad_mat2
+
+
+def mm_forward(mat2_p: Any, self_t: Any, mat2_t: Any, self_p: Any) -> Any:
+    return k.add(k.mm(self_t, mat2_p), k.mm(self_p, mat2_t))
 
 
 def mse_loss_tensors(node: Any, grad: Any) -> Any:
@@ -3224,6 +3524,10 @@ def mul_Tensor_real(node: Any, k: Any, grad: Any) -> Any:
     return grad_self, grad_other
 
 
+def mul_Tensor_forward(other_t: Any, self_p: Any, self_t: Any, other_p: Any) -> Any:
+    return k.add(k.mul(other_t, self_p), k.mul(self_t, other_p))
+
+
 def mul_Scalar_tensors(node: Any, grad: Any) -> Any:
     other = node._other
     return (k.mul(grad, other.conjugate()),)
@@ -3237,6 +3541,10 @@ def mul_Scalar_arrays(node: Any, k: Any, grad: Any) -> Any:
 def mul_Scalar_real(node: Any, k: Any, grad: Any) -> Any:
     other = node._other
     return (k.mul(grad, other),)
+
+
+def mul_Scalar_forward(grad: Any, other: Any) -> Any:
+    return k.mul(grad, other.conjugate())
 
 
 def mv_tensors(node: Any, grad: Any) -> Any:
@@ -3291,6 +3599,10 @@ def mv_real(node: Any, k: Any, grad: Any) -> Any:
     return grad_self, grad_vec
 
 
+def mv_forward(vec_p: Any, self_t: Any, vec_t: Any, self_p: Any) -> Any:
+    return k.add(k.mv(self_t, vec_p), k.mv(self_p, vec_t))
+
+
 def nan_to_num_tensors(node: Any, grad: Any) -> Any:
     self = node.unpack_self()
     return (nan_to_num_backward(k, grad, self),)
@@ -3303,6 +3615,10 @@ def nan_to_num_arrays(node: Any, k: Any, grad: Any) -> Any:
         node.unpack_self()
     self = self.array
     return (nan_to_num_backward(k, grad, self),)
+
+
+def nan_to_num_forward(grad: Any, self: Any) -> Any:
+    return nan_to_num_backward(k, grad, self)
 
 
 def native_dropout_tensors(node: Any, grad: Any, *_: Any) -> Any:
@@ -3440,6 +3756,10 @@ def ne__Scalar_arrays(node: Any, k: Any, grad: Any) -> Any:
     return (k.zeros_like(grad),)
 
 
+def ne__Scalar_forward(self_p: Any) -> Any:
+    return k.zeros_like(self_p)
+
+
 def ne__Tensor_tensors(node: Any, grad: Any) -> Any:
     self_edge, other_edge = node.next_edges
     grad_self = grad_other = None
@@ -3460,12 +3780,20 @@ def ne__Tensor_arrays(node: Any, k: Any, grad: Any) -> Any:
     return grad_self, grad_other
 
 
+def ne__Tensor_forward(self_p: Any) -> Any:
+    return k.zeros_like(self_p)
+
+
 def neg_tensors(node: Any, grad: Any) -> Any:
     return (k.neg(grad),)
 
 
 def neg_arrays(node: Any, k: Any, grad: Any) -> Any:
     return (k.neg(grad),)
+
+
+def neg_forward(grad: Any) -> Any:
+    return k.neg(grad)
 
 
 def nll_loss_forward_tensors(node: Any, grad: Any, *_: Any) -> Any:
@@ -3592,6 +3920,10 @@ def normal__arrays(node: Any, k: Any, grad: Any) -> Any:
     return (k.zeros_like(grad),)
 
 
+def normal__forward(self_p: Any) -> Any:
+    return k.zeros_like(self_p)
+
+
 def permute_tensors(node: Any, grad: Any) -> Any:
     dims = node._dims
     return (permute_backwards(k, grad, dims),)
@@ -3616,6 +3948,10 @@ def pow_Tensor_Scalar_arrays(node: Any, k: Any, grad: Any) -> Any:
     self = self.array
     exponent = node._exponent
     return (pow_backward(k, grad, self, exponent),)
+
+
+def pow_Tensor_Scalar_forward(grad: Any, self: Any, exponent: Any) -> Any:
+    return pow_backward(k, grad, self, exponent)
 
 
 def pow_Tensor_Tensor_tensors(node: Any, grad: Any) -> Any:
@@ -3666,6 +4002,10 @@ def pow_Tensor_Tensor_arrays(node: Any, k: Any, grad: Any) -> Any:
     return grad_self, grad_exponent
 
 
+def pow_Tensor_Tensor_forward(self_t: Any, self_p: Any, exponent_p: Any, exponent_t: Any, result: Any) -> Any:
+    return k.conj(k.add(pow_backward_self(k, k.conj(self_t), self_p, exponent_p), pow_backward_exponent(k, k.conj(exponent_t), self_p, exponent_p, result)))
+
+
 def pow_Scalar_tensors(node: Any, grad: Any) -> Any:
     self = node._self
     exponent = node.unpack_exponent()
@@ -3684,6 +4024,10 @@ def pow_Scalar_arrays(node: Any, k: Any, grad: Any) -> Any:
     if version.value != expected:
         node.unpack_result()
     return (pow_backward_exponent(k, grad, self, exponent, result),)
+
+
+def pow_Scalar_forward(grad: Any, self: Any, exponent: Any, result: Any) -> Any:
+    return pow_backward_exponent(k, grad, self, exponent, result)
 
 
 def prelu_kernel_tensors(node: Any, grad: Any) -> Any:
@@ -3791,6 +4135,10 @@ def reciprocal_real(node: Any, k: Any, grad: Any) -> Any:
     return (k.mul(k.neg(grad), k.mul(result, result)),)
 
 
+def reciprocal_forward(grad: Any, result: Any) -> Any:
+    return k.mul(k.neg(grad), k.conj(k.mul(result, result)))
+
+
 def relu_tensors(node: Any, grad: Any) -> Any:
     result = node.unpack_result()
     return (k.threshold_backward(grad, result, 0),)
@@ -3803,12 +4151,20 @@ def relu_arrays(node: Any, k: Any, grad: Any) -> Any:
     return (k.threshold_backward(grad, result, 0),)
 
 
+def relu_forward(grad: Any, result: Any) -> Any:
+    return k.threshold_backward(grad, result, 0)
+
+
 def remainder_Scalar_tensors(node: Any, grad: Any) -> Any:
     return (grad,)
 
 
 def remainder_Scalar_arrays(node: Any, k: Any, grad: Any) -> Any:
     return (grad,)
+
+
+def remainder_Scalar_forward(grad: Any) -> Any:
+    return grad
 
 
 def remainder_Tensor_tensors(node: Any, grad: Any) -> Any:
@@ -3843,6 +4199,10 @@ def remainder_Tensor_arrays(node: Any, k: Any, grad: Any) -> Any:
     return grad_self, grad_other
 
 
+def remainder_Tensor_forward(self_t: Any, other_t: Any, other_p: Any, self_p: Any) -> Any:
+    return k.sub(self_t, k.mul(other_t, k.div(self_p, other_p, rounding_mode='floor')))
+
+
 def repeat_tensors(node: Any, grad: Any) -> Any:
     repeats = node._repeats
     self_sym_sizes = node._self_sym_sizes
@@ -3875,6 +4235,10 @@ def round_arrays(node: Any, k: Any, grad: Any) -> Any:
     return (k.zeros_like(grad),)
 
 
+def round_forward(grad: Any) -> Any:
+    return k.zeros_like(grad)
+
+
 def rsqrt_tensors(node: Any, grad: Any) -> Any:
     result = node.unpack_result()
     return (k.mul(k.mul(grad, -0.5), k.conj(k.mul(k.mul(result, result), result))),)
@@ -3892,6 +4256,10 @@ def rsqrt_real(node: Any, k: Any, grad: Any) -> Any:
     if version.value != expected:
         node.unpack_result()
     return (k.mul(k.mul(grad, -0.5), k.mul(k.mul(result, result), result)),)
+
+
+def rsqrt_forward(grad: Any, result: Any) -> Any:
+    return k.mul(k.mul(grad, -0.5), k.conj(k.mul(k.mul(result, result), result)))
 
 
 def rsub_Tensor_tensors(node: Any, grad: Any) -> Any:
@@ -3927,6 +4295,10 @@ def rsub_Tensor_real(node: Any, k: Any, grad: Any) -> Any:
     return grad_self, grad_other
 
 
+def rsub_Tensor_forward(other_t: Any, self_t: Any, alpha: Any) -> Any:
+    return k.sub(other_t, self_t if alpha == 1 else k.mul(self_t, alpha))
+
+
 def rsub_Scalar_tensors(node: Any, grad: Any) -> Any:
     alpha = node._alpha
     return (k.neg(grad) if alpha == 1 else k.mul(k.neg(grad), alpha.conjugate()),)
@@ -3940,6 +4312,10 @@ def rsub_Scalar_arrays(node: Any, k: Any, grad: Any) -> Any:
 def rsub_Scalar_real(node: Any, k: Any, grad: Any) -> Any:
     alpha = node._alpha
     return (k.neg(grad) if alpha == 1 else k.mul(k.neg(grad), alpha),)
+
+
+def rsub_Scalar_forward(grad: Any, alpha: Any) -> Any:
+    return k.neg(grad) if alpha == 1 else k.mul(k.neg(grad), alpha.conjugate())
 
 
 def scatter_src_tensors(node: Any, grad: Any) -> Any:
@@ -3992,6 +4368,10 @@ def scatter_value_arrays(node: Any, k: Any, grad: Any) -> Any:
         node.unpack_index()
     index = index.array
     return (k.scatter(grad, dim, index, 0),)
+
+
+def scatter_value_forward(dim: Any, index: Any, self_t: Any) -> Any:
+    return k.scatter(self_t, dim, index, 0)
 
 
 def scatter_add_tensors(node: Any, grad: Any) -> Any:
@@ -4078,6 +4458,10 @@ def sigmoid_arrays(node: Any, k: Any, grad: Any) -> Any:
     return (k.sigmoid_backward(grad, result),)
 
 
+def sigmoid_forward(grad: Any, result: Any) -> Any:
+    return k.sigmoid_backward(grad, result)
+
+
 def sigmoid_backward_tensors(node: Any, grad: Any) -> Any:
     grad_output_edge, output_edge = node.next_edges
     grad_grad_output = grad_output = None
@@ -4149,6 +4533,10 @@ def sign_arrays(node: Any, k: Any, grad: Any) -> Any:
     return (k.zeros_like(grad),)
 
 
+def sign_forward(grad: Any) -> Any:
+    return k.zeros_like(grad)
+
+
 def silu_tensors(node: Any, grad: Any) -> Any:
     self = node.unpack_self()
     return (k.silu_backward(grad, self),)
@@ -4161,6 +4549,10 @@ def silu_arrays(node: Any, k: Any, grad: Any) -> Any:
         node.unpack_self()
     self = self.array
     return (k.silu_backward(grad, self),)
+
+
+def silu_forward(grad: Any, self: Any) -> Any:
+    return k.silu_backward(grad, self)
 
 
 def silu_backward_tensors(node: Any, grad: Any) -> Any:
@@ -4224,6 +4616,10 @@ def sin_real(node: Any, k: Any, grad: Any) -> Any:
     return (k.mul(grad, k.cos(self)),)
 
 
+def sin_forward(grad: Any, self: Any) -> Any:
+    return k.mul(grad, k.conj(k.cos(self)))
+
+
 def sinh_tensors(node: Any, grad: Any) -> Any:
     self = node.unpack_self()
     return (k.mul(grad, k.conj(k.cosh(self))),)
@@ -4245,6 +4641,10 @@ def sinh_real(node: Any, k: Any, grad: Any) -> Any:
         node.unpack_self()
     self = self.array
     return (k.mul(grad, k.cosh(self)),)
+
+
+def sinh_forward(grad: Any, self: Any) -> Any:
+    return k.mul(grad, k.conj(k.cosh(self)))
 
 
 def slice_Tensor_tensors(node: Any, grad: Any) -> Any:
@@ -4431,6 +4831,10 @@ def softmax_arrays(node: Any, k: Any, grad: Any) -> Any:
     return (k._softmax_backward_data(grad, result, dim, grad.dtype),)
 
 
+def softmax_forward(result: Any, self_t: Any, dim: Any) -> Any:
+    return k.mul(result, k.sub(self_t, k.sum(k.mul(result, self_t), dim, True)))
+
+
 def softmax_backward_data_tensors(node: Any, grad: Any) -> Any:
     grad_output_edge, output_edge = node.next_edges
     grad_grad_output = grad_output = None
@@ -4489,6 +4893,10 @@ def softplus_arrays(node: Any, k: Any, grad: Any) -> Any:
     beta = node._beta
     threshold = node._threshold
     return (k.softplus_backward(grad, self, beta, threshold),)
+
+
+def softplus_forward(grad: Any, self: Any, beta: Any, threshold: Any) -> Any:
+    return k.softplus_backward(grad, self, beta, threshold)
 
 
 def softplus_backward_tensors(node: Any, grad: Any) -> Any:
@@ -4600,6 +5008,10 @@ def sqrt_real(node: Any, k: Any, grad: Any) -> Any:
     return (k.div(grad, k.mul(result, 2)),)
 
 
+def sqrt_forward(grad: Any, result: Any) -> Any:
+    return k.div(grad, k.mul(k.conj(result), 2))
+
+
 def squeeze_tensors(node: Any, grad: Any) -> Any:
     self_sym_sizes = node._self_sym_sizes
     return (k.reshape(grad, self_sym_sizes),)
@@ -4664,6 +5076,10 @@ def std_correction_arrays(node: Any, k: Any, grad: Any) -> Any:
     return (std_backward(k, result, grad, self, dim, correction, keepdim),)
 
 
+def std_correction_forward(result: Any, dim: Any, keepdim: Any, self_t: Any, self_p: Any, correction: Any) -> Any:
+    return k.masked_fill(k.div(k.sum(k.real(var_backward(k, k.conj(self_t), self_p, dim, correction, True)), dim, keepdim), k.mul(result, 2)), k.eq(result, 0), 0)
+
+
 def sub_Tensor_tensors(node: Any, grad: Any) -> Any:
     self_edge, other_edge = node.next_edges
     grad_self = grad_other = None
@@ -4697,12 +5113,20 @@ def sub_Tensor_real(node: Any, k: Any, grad: Any) -> Any:
     return grad_self, grad_other
 
 
+def sub_Tensor_forward(self_t: Any, other_t: Any, alpha: Any) -> Any:
+    return k.sub(self_t, other_t if alpha == 1 else k.mul(other_t, alpha))
+
+
 def sub_Scalar_tensors(node: Any, grad: Any) -> Any:
     return (grad,)
 
 
 def sub_Scalar_arrays(node: Any, k: Any, grad: Any) -> Any:
     return (grad,)
+
+
+def sub_Scalar_forward(grad: Any) -> Any:
+    return grad
 
 
 def sum_tensors(node: Any, grad: Any) -> Any:
@@ -4772,6 +5196,10 @@ def tan_real(node: Any, k: Any, grad: Any) -> Any:
     return (k.mul(grad, k.add(k.mul(result, result), 1)),)
 
 
+def tan_forward(grad: Any, result: Any) -> Any:
+    return k.mul(grad, k.conj(k.add(k.mul(result, result), 1)))
+
+
 def tanh_tensors(node: Any, grad: Any) -> Any:
     result = node.unpack_result()
     return (k.tanh_backward(grad, result),)
@@ -4782,6 +5210,10 @@ def tanh_arrays(node: Any, k: Any, grad: Any) -> Any:
     if version.value != expected:
         node.unpack_result()
     return (k.tanh_backward(grad, result),)
+
+
+def tanh_forward(grad: Any, result: Any) -> Any:
+    return k.tanh_backward(grad, result)
 
 
 def tanh_backward_tensors(node: Any, grad: Any) -> Any:
@@ -4861,6 +5293,10 @@ def threshold_arrays(node: Any, k: Any, grad: Any) -> Any:
     self = self.array
     threshold = node._threshold
     return (k.threshold_backward(grad, self, threshold),)
+
+
+def threshold_forward(grad: Any, self: Any, threshold: Any) -> Any:
+    return k.threshold_backward(grad, self, threshold)
 
 
 def threshold_backward_tensors(node: Any, grad: Any) -> Any:
@@ -4953,6 +5389,10 @@ def trunc_arrays(node: Any, k: Any, grad: Any) -> Any:
     return (k.zeros_like(grad),)
 
 
+def trunc_forward(grad: Any) -> Any:
+    return k.zeros_like(grad)
+
+
 def unbind_int_tensors(node: Any, *grads: Any) -> Any:
     dim = node._dim
     self_sym_sizes = node._self_sym_sizes
@@ -4971,6 +5411,10 @@ def uniform__tensors(node: Any, grad: Any) -> Any:
 
 def uniform__arrays(node: Any, k: Any, grad: Any) -> Any:
     return (k.zeros_like(grad),)
+
+
+def uniform__forward(self_p: Any) -> Any:
+    return k.zeros_like(self_p)
 
 
 def unsafe_view_tensors(node: Any, grad: Any) -> Any:
@@ -5011,6 +5455,10 @@ def var_correction_arrays(node: Any, k: Any, grad: Any) -> Any:
     correction = node._correction
     keepdim = node._keepdim
     return (var_backward(k, grad, self, dim, correction, keepdim),)
+
+
+def var_correction_forward(dim: Any, keepdim: Any, self_t: Any, self_p: Any, correction: Any) -> Any:
+    return k.sum(k.real(var_backward(k, k.conj(self_t), self_p, dim, correction, True)), dim, keepdim)
 
 
 def vdot_tensors(node: Any, grad: Any) -> Any:
@@ -5063,6 +5511,10 @@ def vdot_real(node: Any, k: Any, grad: Any) -> Any:
         self = self.array
         grad_other = k.mul(grad, self)
     return grad_self, grad_other
+
+
+def vdot_forward(other_p: Any, self_t: Any, other_t: Any, self_p: Any) -> Any:
+    return k.add(k.vdot(self_t, other_p), k.vdot(self_p, other_t))
 
 
 def view_tensors(node: Any, grad: Any) -> Any:
@@ -5123,6 +5575,10 @@ def where_self_arrays(node: Any, k: Any, grad: Any) -> Any:
     return grad_self, grad_other
 
 
+def where_self_forward(condition: Any, self_t: Any, other_t: Any) -> Any:
+    return k.where(condition, self_t, other_t)
+
+
 def xlogy_Tensor_tensors(node: Any, grad: Any) -> Any:
     self_edge, other_edge = node.next_edges
     grad_self = grad_other = None
@@ -5175,6 +5631,10 @@ def zero__arrays(node: Any, k: Any, grad: Any) -> Any:
     return (k.zeros_like(grad),)
 
 
+def zero__forward(self_p: Any) -> Any:
+    return k.zeros_like(self_p)
+
+
 FORMULAS = (
     Formula(
         operator='aten::abs',
@@ -5185,7 +5645,10 @@ FORMULAS = (
         ),
         tensors=abs_tensors,
         arrays=abs_arrays,
-        where='derivatives.yaml:16',
+        forward=(
+            Forward(0, 'elementwise', abs_forward, ('self',)),
+        ),
+        where='derivatives.yaml:19',
     ),
     Formula(
         operator='aten::acos',
@@ -5197,7 +5660,10 @@ FORMULAS = (
         tensors=acos_tensors,
         arrays=acos_arrays,
         real_arrays=acos_real,
-        where='derivatives.yaml:20',
+        forward=(
+            Forward(0, 'elementwise', acos_forward, ('self',)),
+        ),
+        where='derivatives.yaml:23',
     ),
     Formula(
         operator='aten::acosh',
@@ -5208,7 +5674,10 @@ FORMULAS = (
         ),
         tensors=acosh_tensors,
         arrays=acosh_arrays,
-        where='derivatives.yaml:24',
+        forward=(
+            Forward(0, 'elementwise', acosh_forward, ('self',)),
+        ),
+        where='derivatives.yaml:27',
     ),
     Formula(
         operator='aten::add.Tensor',
@@ -5220,7 +5689,10 @@ FORMULAS = (
         tensors=add_Tensor_tensors,
         arrays=add_Tensor_arrays,
         real_arrays=add_Tensor_real,
-        where='derivatives.yaml:28',
+        forward=(
+            Forward(0, 'expression', add_Tensor_forward, ('self_t', 'other_t', 'alpha')),
+        ),
+        where='derivatives.yaml:31',
     ),
     Formula(
         operator='aten::add.Scalar',
@@ -5228,7 +5700,10 @@ FORMULAS = (
         inputs=('self',),
         tensors=add_Scalar_tensors,
         arrays=add_Scalar_arrays,
-        where='derivatives.yaml:33',
+        forward=(
+            Forward(0, 'elementwise', add_Scalar_forward, ()),
+        ),
+        where='derivatives.yaml:36',
     ),
     Formula(
         operator='aten::addbmm',
@@ -5246,7 +5721,10 @@ FORMULAS = (
         tensors=addbmm_tensors,
         arrays=addbmm_arrays,
         real_arrays=addbmm_real,
-        where='derivatives.yaml:37',
+        forward=(
+            Forward(0, 'expression', addbmm_forward, ('self_t', 'beta', 'batch2_p', 'batch1_t', 'batch2_t', 'batch1_p', 'alpha')),
+        ),
+        where='derivatives.yaml:40',
     ),
     Formula(
         operator='aten::addcdiv',
@@ -5260,7 +5738,10 @@ FORMULAS = (
         tensors=addcdiv_tensors,
         arrays=addcdiv_arrays,
         real_arrays=addcdiv_real,
-        where='derivatives.yaml:42',
+        forward=(
+            Forward(0, 'expression', addcdiv_forward, ('self_t', 'tensor1_t', 'tensor2_t', 'tensor1_p', 'tensor2_p', 'value')),
+        ),
+        where='derivatives.yaml:46',
     ),
     Formula(
         operator='aten::addcmul',
@@ -5274,7 +5755,10 @@ FORMULAS = (
         tensors=addcmul_tensors,
         arrays=addcmul_arrays,
         real_arrays=addcmul_real,
-        where='derivatives.yaml:47',
+        forward=(
+            Forward(0, 'expression', addcmul_forward, ('self_t', 'tensor1_t', 'tensor2_p', 'tensor1_p', 'tensor2_t', 'value')),
+        ),
+        where='derivatives.yaml:52',
     ),
     Formula(
         operator='aten::addmm',
@@ -5290,7 +5774,10 @@ FORMULAS = (
         tensors=addmm_tensors,
         arrays=addmm_arrays,
         real_arrays=addmm_real,
-        where='derivatives.yaml:52',
+        forward=(
+            Forward(0, 'expression', addmm_forward, ('self_t', 'beta', 'mat2_p', 'mat1_t', 'mat2_t', 'mat1_p', 'alpha')),
+        ),
+        where='derivatives.yaml:58',
     ),
     Formula(
         operator='aten::addmv',
@@ -5305,7 +5792,10 @@ FORMULAS = (
         tensors=addmv_tensors,
         arrays=addmv_arrays,
         real_arrays=addmv_real,
-        where='derivatives.yaml:57',
+        forward=(
+            Forward(0, 'expression', addmv_forward, ('self_t', 'beta', 'vec_p', 'mat_t', 'vec_t', 'mat_p', 'alpha')),
+        ),
+        where='derivatives.yaml:64',
     ),
     Formula(
         operator='aten::alias',
@@ -5313,35 +5803,38 @@ FORMULAS = (
         inputs=('self',),
         tensors=alias_tensors,
         arrays=alias_arrays,
-        where='derivatives.yaml:62',
+        forward=(
+            Forward(0, 'linear'),
+        ),
+        where='derivatives.yaml:70',
     ),
     Formula(
         operator='aten::all',
         name='AllBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:66',
+        where='derivatives.yaml:74',
     ),
     Formula(
         operator='aten::all.dim',
         name='AllBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:69',
+        where='derivatives.yaml:77',
     ),
     Formula(
         operator='aten::any',
         name='AnyBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:72',
+        where='derivatives.yaml:80',
     ),
     Formula(
         operator='aten::any.dim',
         name='AnyBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:75',
+        where='derivatives.yaml:83',
     ),
     Formula(
         operator='aten::amax',
@@ -5355,7 +5848,7 @@ FORMULAS = (
         ),
         tensors=amax_tensors,
         arrays=amax_arrays,
-        where='derivatives.yaml:78',
+        where='derivatives.yaml:86',
     ),
     Formula(
         operator='aten::amin',
@@ -5369,7 +5862,7 @@ FORMULAS = (
         ),
         tensors=amin_tensors,
         arrays=amin_arrays,
-        where='derivatives.yaml:81',
+        where='derivatives.yaml:89',
     ),
     Formula(
         operator='aten::angle',
@@ -5380,21 +5873,21 @@ FORMULAS = (
         ),
         tensors=angle_tensors,
         arrays=angle_arrays,
-        where='derivatives.yaml:84',
+        where='derivatives.yaml:92',
     ),
     Formula(
         operator='aten::argmax',
         name='ArgmaxBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:87',
+        where='derivatives.yaml:95',
     ),
     Formula(
         operator='aten::argmin',
         name='ArgminBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:90',
+        where='derivatives.yaml:98',
     ),
     Formula(
         operator='aten::as_strided',
@@ -5409,7 +5902,10 @@ FORMULAS = (
             Saved('storage_offset', 'value'),
         ),
         tensors=as_strided_tensors,
-        where='derivatives.yaml:93',
+        forward=(
+            Forward(0, 'linear'),
+        ),
+        where='derivatives.yaml:101',
     ),
     Formula(
         operator='aten::asin',
@@ -5421,7 +5917,10 @@ FORMULAS = (
         tensors=asin_tensors,
         arrays=asin_arrays,
         real_arrays=asin_real,
-        where='derivatives.yaml:97',
+        forward=(
+            Forward(0, 'elementwise', asin_forward, ('self',)),
+        ),
+        where='derivatives.yaml:105',
     ),
     Formula(
         operator='aten::asinh',
@@ -5433,7 +5932,10 @@ FORMULAS = (
         tensors=asinh_tensors,
         arrays=asinh_arrays,
         real_arrays=asinh_real,
-        where='derivatives.yaml:101',
+        forward=(
+            Forward(0, 'elementwise', asinh_forward, ('self',)),
+        ),
+        where='derivatives.yaml:109',
     ),
     Formula(
         operator='aten::atan',
@@ -5445,7 +5947,10 @@ FORMULAS = (
         tensors=atan_tensors,
         arrays=atan_arrays,
         real_arrays=atan_real,
-        where='derivatives.yaml:105',
+        forward=(
+            Forward(0, 'elementwise', atan_forward, ('self',)),
+        ),
+        where='derivatives.yaml:113',
     ),
     Formula(
         operator='aten::atan2',
@@ -5457,7 +5962,7 @@ FORMULAS = (
         ),
         tensors=atan2_tensors,
         arrays=atan2_arrays,
-        where='derivatives.yaml:109',
+        where='derivatives.yaml:117',
     ),
     Formula(
         operator='aten::atanh',
@@ -5469,7 +5974,10 @@ FORMULAS = (
         tensors=atanh_tensors,
         arrays=atanh_arrays,
         real_arrays=atanh_real,
-        where='derivatives.yaml:113',
+        forward=(
+            Forward(0, 'elementwise', atanh_forward, ('self',)),
+        ),
+        where='derivatives.yaml:121',
     ),
     Formula(
         operator='aten::baddbmm',
@@ -5484,7 +5992,10 @@ FORMULAS = (
         tensors=baddbmm_tensors,
         arrays=baddbmm_arrays,
         real_arrays=baddbmm_real,
-        where='derivatives.yaml:117',
+        forward=(
+            Forward(0, 'expression', baddbmm_forward, ('self_t', 'beta', 'batch2_p', 'batch1_t', 'batch2_t', 'batch1_p', 'alpha')),
+        ),
+        where='derivatives.yaml:125',
     ),
     Formula(
         operator='aten::bernoulli',
@@ -5492,7 +6003,10 @@ FORMULAS = (
         inputs=('self',),
         tensors=bernoulli_tensors,
         arrays=bernoulli_arrays,
-        where='derivatives.yaml:122',
+        forward=(
+            Forward(0, 'expression', bernoulli_forward, ('result',)),
+        ),
+        where='derivatives.yaml:131',
     ),
     Formula(
         operator='aten::bernoulli_.float',
@@ -5500,7 +6014,10 @@ FORMULAS = (
         inputs=('self',),
         tensors=bernoulli__float_tensors,
         arrays=bernoulli__float_arrays,
-        where='derivatives.yaml:125',
+        forward=(
+            Forward(0, 'expression', bernoulli__float_forward, ('self_p',)),
+        ),
+        where='derivatives.yaml:135',
     ),
     Formula(
         operator='aten::binary_cross_entropy_with_logits',
@@ -5515,56 +6032,56 @@ FORMULAS = (
         ),
         tensors=binary_cross_entropy_with_logits_tensors,
         arrays=binary_cross_entropy_with_logits_arrays,
-        where='derivatives.yaml:129',
+        where='derivatives.yaml:140',
     ),
     Formula(
         operator='aten::bitwise_and.Tensor',
         name='BitwiseAndBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:133',
+        where='derivatives.yaml:144',
     ),
     Formula(
         operator='aten::bitwise_and.Scalar',
         name='BitwiseAndBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:136',
+        where='derivatives.yaml:147',
     ),
     Formula(
         operator='aten::bitwise_or.Tensor',
         name='BitwiseOrBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:139',
+        where='derivatives.yaml:150',
     ),
     Formula(
         operator='aten::bitwise_or.Scalar',
         name='BitwiseOrBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:142',
+        where='derivatives.yaml:153',
     ),
     Formula(
         operator='aten::bitwise_xor.Tensor',
         name='BitwiseXorBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:145',
+        where='derivatives.yaml:156',
     ),
     Formula(
         operator='aten::bitwise_xor.Scalar',
         name='BitwiseXorBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:148',
+        where='derivatives.yaml:159',
     ),
     Formula(
         operator='aten::bitwise_not',
         name='BitwiseNotBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:151',
+        where='derivatives.yaml:162',
     ),
     Formula(
         operator='aten::bmm',
@@ -5577,7 +6094,10 @@ FORMULAS = (
         tensors=bmm_tensors,
         arrays=bmm_arrays,
         real_arrays=bmm_real,
-        where='derivatives.yaml:154',
+        forward=(
+            Forward(0, 'expression', bmm_forward, ('mat2_p', 'self_t', 'mat2_t', 'self_p')),
+        ),
+        where='derivatives.yaml:165',
     ),
     Formula(
         operator='aten::cat',
@@ -5589,7 +6109,10 @@ FORMULAS = (
         ),
         tensors=cat_tensors,
         arrays=cat_arrays,
-        where='derivatives.yaml:159',
+        forward=(
+            Forward(0, 'linear'),
+        ),
+        where='derivatives.yaml:170',
     ),
     Formula(
         operator='aten::ceil',
@@ -5597,7 +6120,10 @@ FORMULAS = (
         inputs=('self',),
         tensors=ceil_tensors,
         arrays=ceil_arrays,
-        where='derivatives.yaml:162',
+        forward=(
+            Forward(0, 'elementwise', ceil_forward, ()),
+        ),
+        where='derivatives.yaml:174',
     ),
     Formula(
         operator='aten::clamp.Tensor',
@@ -5610,7 +6136,7 @@ FORMULAS = (
         ),
         tensors=clamp_Tensor_tensors,
         arrays=clamp_Tensor_arrays,
-        where='derivatives.yaml:166',
+        where='derivatives.yaml:178',
     ),
     Formula(
         operator='aten::clamp',
@@ -5623,7 +6149,10 @@ FORMULAS = (
         ),
         tensors=clamp_tensors,
         arrays=clamp_arrays,
-        where='derivatives.yaml:170',
+        forward=(
+            Forward(0, 'elementwise', clamp_forward, ('self', 'min', 'max')),
+        ),
+        where='derivatives.yaml:182',
     ),
     Formula(
         operator='aten::clamp_max',
@@ -5635,7 +6164,10 @@ FORMULAS = (
         ),
         tensors=clamp_max_tensors,
         arrays=clamp_max_arrays,
-        where='derivatives.yaml:174',
+        forward=(
+            Forward(0, 'elementwise', clamp_max_forward, ('self', 'max')),
+        ),
+        where='derivatives.yaml:186',
     ),
     Formula(
         operator='aten::clamp_max.Tensor',
@@ -5647,7 +6179,10 @@ FORMULAS = (
         ),
         tensors=clamp_max_Tensor_tensors,
         arrays=clamp_max_Tensor_arrays,
-        where='derivatives.yaml:178',
+        forward=(
+            Forward(0, 'expression', clamp_max_Tensor_forward, ('self_p', 'max_p', 'self_t', 'max_t')),
+        ),
+        where='derivatives.yaml:190',
     ),
     Formula(
         operator='aten::clamp_min',
@@ -5659,7 +6194,10 @@ FORMULAS = (
         ),
         tensors=clamp_min_tensors,
         arrays=clamp_min_arrays,
-        where='derivatives.yaml:182',
+        forward=(
+            Forward(0, 'elementwise', clamp_min_forward, ('self', 'min')),
+        ),
+        where='derivatives.yaml:195',
     ),
     Formula(
         operator='aten::clamp_min.Tensor',
@@ -5671,7 +6209,10 @@ FORMULAS = (
         ),
         tensors=clamp_min_Tensor_tensors,
         arrays=clamp_min_Tensor_arrays,
-        where='derivatives.yaml:186',
+        forward=(
+            Forward(0, 'expression', clamp_min_Tensor_forward, ('self_p', 'min_p', 'self_t', 'min_t')),
+        ),
+        where='derivatives.yaml:199',
     ),
     Formula(
         operator='aten::clone',
@@ -5679,7 +6220,10 @@ FORMULAS = (
         inputs=('self',),
         tensors=clone_tensors,
         arrays=clone_arrays,
-        where='derivatives.yaml:190',
+        forward=(
+            Forward(0, 'linear'),
+        ),
+        where='derivatives.yaml:204',
     ),
     Formula(
         operator='aten::_conj_physical',
@@ -5688,7 +6232,10 @@ FORMULAS = (
         tensors=conj_physical_tensors,
         arrays=conj_physical_arrays,
         real_arrays=conj_physical_real,
-        where='derivatives.yaml:194',
+        forward=(
+            Forward(0, 'expression', conj_physical_forward, ('self_t',)),
+        ),
+        where='derivatives.yaml:208',
     ),
     Formula(
         operator='aten::constant_pad_nd',
@@ -5699,7 +6246,10 @@ FORMULAS = (
         ),
         tensors=constant_pad_nd_tensors,
         arrays=constant_pad_nd_arrays,
-        where='derivatives.yaml:198',
+        forward=(
+            Forward(0, 'expression', constant_pad_nd_forward, ('self_t', 'pad')),
+        ),
+        where='derivatives.yaml:212',
     ),
     Formula(
         operator='aten::copy_',
@@ -5709,7 +6259,10 @@ FORMULAS = (
             Saved('src_device', 'value', needed_by=('src',), expression='src.device'),
         ),
         tensors=copy__tensors,
-        where='derivatives.yaml:201',
+        forward=(
+            Forward(0, 'expression', copy__forward, ('src_t',)),
+        ),
+        where='derivatives.yaml:216',
     ),
     Formula(
         operator='aten::cos',
@@ -5721,7 +6274,10 @@ FORMULAS = (
         tensors=cos_tensors,
         arrays=cos_arrays,
         real_arrays=cos_real,
-        where='derivatives.yaml:206',
+        forward=(
+            Forward(0, 'elementwise', cos_forward, ('self',)),
+        ),
+        where='derivatives.yaml:222',
     ),
     Formula(
         operator='aten::cosh',
@@ -5733,21 +6289,24 @@ FORMULAS = (
         tensors=cosh_tensors,
         arrays=cosh_arrays,
         real_arrays=cosh_real,
-        where='derivatives.yaml:210',
+        forward=(
+            Forward(0, 'elementwise', cosh_forward, ('self',)),
+        ),
+        where='derivatives.yaml:226',
     ),
     Formula(
         operator='aten::count_nonzero.dim_IntList',
         name='CountNonzeroBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:214',
+        where='derivatives.yaml:230',
     ),
     Formula(
         operator='aten::count_nonzero',
         name='CountNonzeroBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:217',
+        where='derivatives.yaml:233',
     ),
     Formula(
         operator='aten::cumprod',
@@ -5760,7 +6319,7 @@ FORMULAS = (
         ),
         tensors=cumprod_tensors,
         arrays=cumprod_arrays,
-        where='derivatives.yaml:220',
+        where='derivatives.yaml:236',
     ),
     Formula(
         operator='aten::cumsum',
@@ -5771,14 +6330,17 @@ FORMULAS = (
         ),
         tensors=cumsum_tensors,
         arrays=cumsum_arrays,
-        where='derivatives.yaml:223',
+        forward=(
+            Forward(0, 'linear'),
+        ),
+        where='derivatives.yaml:239',
     ),
     Formula(
         operator='aten::detach',
         name='DetachBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:227',
+        where='derivatives.yaml:243',
     ),
     Formula(
         operator='aten::diag_embed',
@@ -5791,7 +6353,10 @@ FORMULAS = (
         ),
         tensors=diag_embed_tensors,
         arrays=diag_embed_arrays,
-        where='derivatives.yaml:230',
+        forward=(
+            Forward(0, 'linear'),
+        ),
+        where='derivatives.yaml:246',
     ),
     Formula(
         operator='aten::diagonal',
@@ -5805,7 +6370,10 @@ FORMULAS = (
         ),
         tensors=diagonal_tensors,
         arrays=diagonal_arrays,
-        where='derivatives.yaml:234',
+        forward=(
+            Forward(0, 'linear'),
+        ),
+        where='derivatives.yaml:250',
     ),
     Formula(
         operator='aten::diagonal_backward',
@@ -5818,7 +6386,10 @@ FORMULAS = (
         ),
         tensors=diagonal_backward_tensors,
         arrays=diagonal_backward_arrays,
-        where='derivatives.yaml:238',
+        forward=(
+            Forward(0, 'linear'),
+        ),
+        where='derivatives.yaml:254',
     ),
     Formula(
         operator='aten::div.Tensor',
@@ -5831,7 +6402,10 @@ FORMULAS = (
         tensors=div_Tensor_tensors,
         arrays=div_Tensor_arrays,
         real_arrays=div_Tensor_real,
-        where='derivatives.yaml:242',
+        forward=(
+            Forward(0, 'expression', div_Tensor_forward, ('self_t', 'other_t', 'result', 'other_p')),
+        ),
+        where='derivatives.yaml:258',
     ),
     Formula(
         operator='aten::div.Scalar',
@@ -5843,7 +6417,10 @@ FORMULAS = (
         tensors=div_Scalar_tensors,
         arrays=div_Scalar_arrays,
         real_arrays=div_Scalar_real,
-        where='derivatives.yaml:246',
+        forward=(
+            Forward(0, 'elementwise', div_Scalar_forward, ('other',)),
+        ),
+        where='derivatives.yaml:263',
     ),
     Formula(
         operator='aten::div.Tensor_mode',
@@ -5857,7 +6434,10 @@ FORMULAS = (
         tensors=div_Tensor_mode_tensors,
         arrays=div_Tensor_mode_arrays,
         real_arrays=div_Tensor_mode_real,
-        where='derivatives.yaml:250',
+        forward=(
+            Forward(0, 'expression', div_Tensor_mode_forward, ('rounding_mode', 'self_t', 'other_t', 'result', 'other_p')),
+        ),
+        where='derivatives.yaml:267',
     ),
     Formula(
         operator='aten::div.Scalar_mode',
@@ -5870,7 +6450,10 @@ FORMULAS = (
         tensors=div_Scalar_mode_tensors,
         arrays=div_Scalar_mode_arrays,
         real_arrays=div_Scalar_mode_real,
-        where='derivatives.yaml:254',
+        forward=(
+            Forward(0, 'elementwise', div_Scalar_mode_forward, ('rounding_mode', 'other')),
+        ),
+        where='derivatives.yaml:272',
     ),
     Formula(
         operator='aten::dot',
@@ -5883,7 +6466,10 @@ FORMULAS = (
         tensors=dot_tensors,
         arrays=dot_arrays,
         real_arrays=dot_real,
-        where='derivatives.yaml:257',
+        forward=(
+            Forward(0, 'expression', dot_forward, ('tensor_p', 'self_t', 'tensor_t', 'self_p')),
+        ),
+        where='derivatives.yaml:276',
     ),
     Formula(
         operator='aten::elu',
@@ -5897,7 +6483,10 @@ FORMULAS = (
         ),
         tensors=elu_tensors,
         arrays=elu_arrays,
-        where='derivatives.yaml:261',
+        forward=(
+            Forward(0, 'elementwise', elu_forward, ('alpha', 'scale', 'input_scale', 'self')),
+        ),
+        where='derivatives.yaml:281',
     ),
     Formula(
         operator='aten::elu_backward',
@@ -5913,7 +6502,7 @@ FORMULAS = (
         ),
         tensors=elu_backward_tensors,
         arrays=elu_backward_arrays,
-        where='derivatives.yaml:265',
+        where='derivatives.yaml:285',
     ),
     Formula(
         operator='aten::embedding',
@@ -5927,7 +6516,10 @@ FORMULAS = (
         ),
         tensors=embedding_tensors,
         arrays=embedding_arrays,
-        where='derivatives.yaml:269',
+        forward=(
+            Forward(0, 'expression', embedding_forward, ('indices', 'padding_idx', 'weight_t')),
+        ),
+        where='derivatives.yaml:289',
     ),
     Formula(
         operator='aten::embedding_dense_backward',
@@ -5939,7 +6531,7 @@ FORMULAS = (
         ),
         tensors=embedding_dense_backward_tensors,
         arrays=embedding_dense_backward_arrays,
-        where='derivatives.yaml:272',
+        where='derivatives.yaml:293',
     ),
     Formula(
         operator='aten::eq_.Scalar',
@@ -5947,7 +6539,10 @@ FORMULAS = (
         inputs=('self',),
         tensors=eq__Scalar_tensors,
         arrays=eq__Scalar_arrays,
-        where='derivatives.yaml:275',
+        forward=(
+            Forward(0, 'expression', eq__Scalar_forward, ('self_p',)),
+        ),
+        where='derivatives.yaml:296',
     ),
     Formula(
         operator='aten::eq_.Tensor',
@@ -5955,7 +6550,10 @@ FORMULAS = (
         inputs=('self', 'other'),
         tensors=eq__Tensor_tensors,
         arrays=eq__Tensor_arrays,
-        where='derivatives.yaml:278',
+        forward=(
+            Forward(0, 'expression', eq__Tensor_forward, ('self_p',)),
+        ),
+        where='derivatives.yaml:300',
     ),
     Formula(
         operator='aten::erf',
@@ -5966,7 +6564,10 @@ FORMULAS = (
         ),
         tensors=erf_tensors,
         arrays=erf_arrays,
-        where='derivatives.yaml:282',
+        forward=(
+            Forward(0, 'elementwise', erf_forward, ('self',)),
+        ),
+        where='derivatives.yaml:305',
     ),
     Formula(
         operator='aten::erfc',
@@ -5977,7 +6578,10 @@ FORMULAS = (
         ),
         tensors=erfc_tensors,
         arrays=erfc_arrays,
-        where='derivatives.yaml:286',
+        forward=(
+            Forward(0, 'elementwise', erfc_forward, ('self',)),
+        ),
+        where='derivatives.yaml:309',
     ),
     Formula(
         operator='aten::exp',
@@ -5989,7 +6593,10 @@ FORMULAS = (
         tensors=exp_tensors,
         arrays=exp_arrays,
         real_arrays=exp_real,
-        where='derivatives.yaml:290',
+        forward=(
+            Forward(0, 'elementwise', exp_forward, ('result',)),
+        ),
+        where='derivatives.yaml:313',
     ),
     Formula(
         operator='aten::exp2',
@@ -6001,7 +6608,10 @@ FORMULAS = (
         tensors=exp2_tensors,
         arrays=exp2_arrays,
         real_arrays=exp2_real,
-        where='derivatives.yaml:294',
+        forward=(
+            Forward(0, 'elementwise', exp2_forward, ('result',)),
+        ),
+        where='derivatives.yaml:317',
     ),
     Formula(
         operator='aten::expand',
@@ -6009,7 +6619,10 @@ FORMULAS = (
         inputs=('self',),
         tensors=expand_tensors,
         arrays=expand_arrays,
-        where='derivatives.yaml:298',
+        forward=(
+            Forward(0, 'linear'),
+        ),
+        where='derivatives.yaml:321',
     ),
     Formula(
         operator='aten::expm1',
@@ -6021,7 +6634,10 @@ FORMULAS = (
         tensors=expm1_tensors,
         arrays=expm1_arrays,
         real_arrays=expm1_real,
-        where='derivatives.yaml:302',
+        forward=(
+            Forward(0, 'elementwise', expm1_forward, ('result',)),
+        ),
+        where='derivatives.yaml:325',
     ),
     Formula(
         operator='aten::fill_.Scalar',
@@ -6029,7 +6645,10 @@ FORMULAS = (
         inputs=('self',),
         tensors=fill__Scalar_tensors,
         arrays=fill__Scalar_arrays,
-        where='derivatives.yaml:306',
+        forward=(
+            Forward(0, 'expression', fill__Scalar_forward, ('self_p',)),
+        ),
+        where='derivatives.yaml:329',
     ),
     Formula(
         operator='aten::fill_.Tensor',
@@ -6037,7 +6656,10 @@ FORMULAS = (
         inputs=('self', 'value'),
         tensors=fill__Tensor_tensors,
         arrays=fill__Tensor_arrays,
-        where='derivatives.yaml:310',
+        forward=(
+            Forward(0, 'expression', fill__Tensor_forward, ('value_t',)),
+        ),
+        where='derivatives.yaml:334',
     ),
     Formula(
         operator='aten::flip',
@@ -6048,7 +6670,10 @@ FORMULAS = (
         ),
         tensors=flip_tensors,
         arrays=flip_arrays,
-        where='derivatives.yaml:314',
+        forward=(
+            Forward(0, 'linear'),
+        ),
+        where='derivatives.yaml:339',
     ),
     Formula(
         operator='aten::floor',
@@ -6056,7 +6681,10 @@ FORMULAS = (
         inputs=('self',),
         tensors=floor_tensors,
         arrays=floor_arrays,
-        where='derivatives.yaml:318',
+        forward=(
+            Forward(0, 'elementwise', floor_forward, ()),
+        ),
+        where='derivatives.yaml:343',
     ),
     Formula(
         operator='aten::floor_divide',
@@ -6064,7 +6692,7 @@ FORMULAS = (
         inputs=('self', 'other'),
         tensors=floor_divide_tensors,
         arrays=floor_divide_arrays,
-        where='derivatives.yaml:322',
+        where='derivatives.yaml:347',
     ),
     Formula(
         operator='aten::floor_divide.Scalar',
@@ -6072,7 +6700,7 @@ FORMULAS = (
         inputs=('self',),
         tensors=floor_divide_Scalar_tensors,
         arrays=floor_divide_Scalar_arrays,
-        where='derivatives.yaml:327',
+        where='derivatives.yaml:352',
     ),
     Formula(
         operator='aten::fmod.Scalar',
@@ -6080,7 +6708,10 @@ FORMULAS = (
         inputs=('self',),
         tensors=fmod_Scalar_tensors,
         arrays=fmod_Scalar_arrays,
-        where='derivatives.yaml:331',
+        forward=(
+            Forward(0, 'elementwise', fmod_Scalar_forward, ()),
+        ),
+        where='derivatives.yaml:356',
     ),
     Formula(
         operator='aten::fmod.Tensor',
@@ -6092,7 +6723,10 @@ FORMULAS = (
         ),
         tensors=fmod_Tensor_tensors,
         arrays=fmod_Tensor_arrays,
-        where='derivatives.yaml:335',
+        forward=(
+            Forward(0, 'expression', fmod_Tensor_forward, ('self_t', 'other_t', 'other_p', 'self_p')),
+        ),
+        where='derivatives.yaml:360',
     ),
     Formula(
         operator='aten::frac',
@@ -6100,7 +6734,10 @@ FORMULAS = (
         inputs=('self',),
         tensors=frac_tensors,
         arrays=frac_arrays,
-        where='derivatives.yaml:339',
+        forward=(
+            Forward(0, 'expression', frac_forward, ('self_t',)),
+        ),
+        where='derivatives.yaml:365',
     ),
     Formula(
         operator='aten::gather',
@@ -6113,7 +6750,10 @@ FORMULAS = (
         ),
         tensors=gather_tensors,
         arrays=gather_arrays,
-        where='derivatives.yaml:343',
+        forward=(
+            Forward(0, 'linear'),
+        ),
+        where='derivatives.yaml:369',
     ),
     Formula(
         operator='aten::ge_.Scalar',
@@ -6121,7 +6761,10 @@ FORMULAS = (
         inputs=('self',),
         tensors=ge__Scalar_tensors,
         arrays=ge__Scalar_arrays,
-        where='derivatives.yaml:347',
+        forward=(
+            Forward(0, 'expression', ge__Scalar_forward, ('self_p',)),
+        ),
+        where='derivatives.yaml:373',
     ),
     Formula(
         operator='aten::ge_.Tensor',
@@ -6129,7 +6772,10 @@ FORMULAS = (
         inputs=('self', 'other'),
         tensors=ge__Tensor_tensors,
         arrays=ge__Tensor_arrays,
-        where='derivatives.yaml:350',
+        forward=(
+            Forward(0, 'expression', ge__Tensor_forward, ('self_p',)),
+        ),
+        where='derivatives.yaml:377',
     ),
     Formula(
         operator='aten::gelu',
@@ -6141,7 +6787,10 @@ FORMULAS = (
         ),
         tensors=gelu_tensors,
         arrays=gelu_arrays,
-        where='derivatives.yaml:354',
+        forward=(
+            Forward(0, 'elementwise', gelu_forward, ('self', 'approximate')),
+        ),
+        where='derivatives.yaml:382',
     ),
     Formula(
         operator='aten::gelu_backward',
@@ -6154,7 +6803,7 @@ FORMULAS = (
         ),
         tensors=gelu_backward_tensors,
         arrays=gelu_backward_arrays,
-        where='derivatives.yaml:358',
+        where='derivatives.yaml:386',
     ),
     Formula(
         operator='aten::gt_.Scalar',
@@ -6162,7 +6811,10 @@ FORMULAS = (
         inputs=('self',),
         tensors=gt__Scalar_tensors,
         arrays=gt__Scalar_arrays,
-        where='derivatives.yaml:362',
+        forward=(
+            Forward(0, 'expression', gt__Scalar_forward, ('self_p',)),
+        ),
+        where='derivatives.yaml:390',
     ),
     Formula(
         operator='aten::gt_.Tensor',
@@ -6170,7 +6822,10 @@ FORMULAS = (
         inputs=('self', 'other'),
         tensors=gt__Tensor_tensors,
         arrays=gt__Tensor_arrays,
-        where='derivatives.yaml:365',
+        forward=(
+            Forward(0, 'expression', gt__Tensor_forward, ('self_p',)),
+        ),
+        where='derivatives.yaml:394',
     ),
     Formula(
         operator='aten::hardtanh',
@@ -6183,7 +6838,10 @@ FORMULAS = (
         ),
         tensors=hardtanh_tensors,
         arrays=hardtanh_arrays,
-        where='derivatives.yaml:369',
+        forward=(
+            Forward(0, 'elementwise', hardtanh_forward, ('self', 'min_val', 'max_val')),
+        ),
+        where='derivatives.yaml:399',
     ),
     Formula(
         operator='aten::hardtanh_backward',
@@ -6196,7 +6854,7 @@ FORMULAS = (
         ),
         tensors=hardtanh_backward_tensors,
         arrays=hardtanh_backward_arrays,
-        where='derivatives.yaml:373',
+        where='derivatives.yaml:403',
     ),
     Formula(
         operator='aten::hypot',
@@ -6209,7 +6867,10 @@ FORMULAS = (
         ),
         tensors=hypot_tensors,
         arrays=hypot_arrays,
-        where='derivatives.yaml:377',
+        forward=(
+            Forward(0, 'expression', hypot_forward, ('self_t', 'self_p', 'other_t', 'other_p', 'result')),
+        ),
+        where='derivatives.yaml:407',
     ),
     Formula(
         operator='aten::index.Tensor',
@@ -6221,7 +6882,10 @@ FORMULAS = (
         ),
         tensors=index_Tensor_tensors,
         arrays=index_Tensor_arrays,
-        where='derivatives.yaml:381',
+        forward=(
+            Forward(0, 'linear'),
+        ),
+        where='derivatives.yaml:412',
     ),
     Formula(
         operator='aten::index_add',
@@ -6235,7 +6899,10 @@ FORMULAS = (
         ),
         tensors=index_add_tensors,
         arrays=index_add_arrays,
-        where='derivatives.yaml:385',
+        forward=(
+            Forward(0, 'expression', index_add_forward, ('dim', 'index', 'source_t', 'alpha', 'self_t')),
+        ),
+        where='derivatives.yaml:416',
     ),
     Formula(
         operator='aten::index_put',
@@ -6247,7 +6914,10 @@ FORMULAS = (
         ),
         tensors=index_put_tensors,
         arrays=index_put_arrays,
-        where='derivatives.yaml:389',
+        forward=(
+            Forward(0, 'linear'),
+        ),
+        where='derivatives.yaml:421',
     ),
     Formula(
         operator='aten::index_select',
@@ -6260,21 +6930,24 @@ FORMULAS = (
         ),
         tensors=index_select_tensors,
         arrays=index_select_arrays,
-        where='derivatives.yaml:393',
+        forward=(
+            Forward(0, 'linear'),
+        ),
+        where='derivatives.yaml:426',
     ),
     Formula(
         operator='aten::isinf',
         name='IsinfBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:397',
+        where='derivatives.yaml:430',
     ),
     Formula(
         operator='aten::isnan',
         name='IsnanBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:400',
+        where='derivatives.yaml:433',
     ),
     Formula(
         operator='aten::le_.Scalar',
@@ -6282,7 +6955,10 @@ FORMULAS = (
         inputs=('self',),
         tensors=le__Scalar_tensors,
         arrays=le__Scalar_arrays,
-        where='derivatives.yaml:403',
+        forward=(
+            Forward(0, 'expression', le__Scalar_forward, ('self_p',)),
+        ),
+        where='derivatives.yaml:436',
     ),
     Formula(
         operator='aten::le_.Tensor',
@@ -6290,7 +6966,10 @@ FORMULAS = (
         inputs=('self', 'other'),
         tensors=le__Tensor_tensors,
         arrays=le__Tensor_arrays,
-        where='derivatives.yaml:406',
+        forward=(
+            Forward(0, 'expression', le__Tensor_forward, ('self_p',)),
+        ),
+        where='derivatives.yaml:440',
     ),
     Formula(
         operator='aten::leaky_relu',
@@ -6302,7 +6981,10 @@ FORMULAS = (
         ),
         tensors=leaky_relu_tensors,
         arrays=leaky_relu_arrays,
-        where='derivatives.yaml:410',
+        forward=(
+            Forward(0, 'elementwise', leaky_relu_forward, ('self', 'negative_slope')),
+        ),
+        where='derivatives.yaml:445',
     ),
     Formula(
         operator='aten::leaky_relu_backward',
@@ -6314,7 +6996,7 @@ FORMULAS = (
         ),
         tensors=leaky_relu_backward_tensors,
         arrays=leaky_relu_backward_arrays,
-        where='derivatives.yaml:414',
+        where='derivatives.yaml:449',
     ),
     Formula(
         operator='aten::lerp.Scalar',
@@ -6326,7 +7008,10 @@ FORMULAS = (
         tensors=lerp_Scalar_tensors,
         arrays=lerp_Scalar_arrays,
         real_arrays=lerp_Scalar_real,
-        where='derivatives.yaml:418',
+        forward=(
+            Forward(0, 'expression', lerp_Scalar_forward, ('self_t', 'end_t', 'weight')),
+        ),
+        where='derivatives.yaml:453',
     ),
     Formula(
         operator='aten::lerp.Tensor',
@@ -6340,7 +7025,10 @@ FORMULAS = (
         tensors=lerp_Tensor_tensors,
         arrays=lerp_Tensor_arrays,
         real_arrays=lerp_Tensor_real,
-        where='derivatives.yaml:422',
+        forward=(
+            Forward(0, 'expression', lerp_Tensor_forward, ('self_t', 'end_t', 'weight_p', 'weight_t', 'end_p', 'self_p')),
+        ),
+        where='derivatives.yaml:458',
     ),
     Formula(
         operator='aten::linalg_vector_norm',
@@ -6355,7 +7043,7 @@ FORMULAS = (
         ),
         tensors=linalg_vector_norm_tensors,
         arrays=linalg_vector_norm_arrays,
-        where='derivatives.yaml:427',
+        where='derivatives.yaml:464',
     ),
     Formula(
         operator='aten::log',
@@ -6367,7 +7055,10 @@ FORMULAS = (
         tensors=log_tensors,
         arrays=log_arrays,
         real_arrays=log_real,
-        where='derivatives.yaml:430',
+        forward=(
+            Forward(0, 'elementwise', log_forward, ('self',)),
+        ),
+        where='derivatives.yaml:467',
     ),
     Formula(
         operator='aten::log10',
@@ -6379,7 +7070,10 @@ FORMULAS = (
         tensors=log10_tensors,
         arrays=log10_arrays,
         real_arrays=log10_real,
-        where='derivatives.yaml:434',
+        forward=(
+            Forward(0, 'elementwise', log10_forward, ('self',)),
+        ),
+        where='derivatives.yaml:471',
     ),
     Formula(
         operator='aten::log1p',
@@ -6391,7 +7085,10 @@ FORMULAS = (
         tensors=log1p_tensors,
         arrays=log1p_arrays,
         real_arrays=log1p_real,
-        where='derivatives.yaml:438',
+        forward=(
+            Forward(0, 'elementwise', log1p_forward, ('self',)),
+        ),
+        where='derivatives.yaml:475',
     ),
     Formula(
         operator='aten::log2',
@@ -6403,7 +7100,10 @@ FORMULAS = (
         tensors=log2_tensors,
         arrays=log2_arrays,
         real_arrays=log2_real,
-        where='derivatives.yaml:442',
+        forward=(
+            Forward(0, 'elementwise', log2_forward, ('self',)),
+        ),
+        where='derivatives.yaml:479',
     ),
     Formula(
         operator='aten::logaddexp',
@@ -6416,35 +7116,38 @@ FORMULAS = (
         tensors=logaddexp_tensors,
         arrays=logaddexp_arrays,
         real_arrays=logaddexp_real,
-        where='derivatives.yaml:446',
+        forward=(
+            Forward(0, 'expression', logaddexp_forward, ('self_t', 'other_p', 'self_p', 'other_t')),
+        ),
+        where='derivatives.yaml:483',
     ),
     Formula(
         operator='aten::logical_and',
         name='LogicalAndBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:450',
+        where='derivatives.yaml:488',
     ),
     Formula(
         operator='aten::logical_or',
         name='LogicalOrBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:453',
+        where='derivatives.yaml:491',
     ),
     Formula(
         operator='aten::logical_xor',
         name='LogicalXorBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:456',
+        where='derivatives.yaml:494',
     ),
     Formula(
         operator='aten::logical_not',
         name='LogicalNotBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:459',
+        where='derivatives.yaml:497',
     ),
     Formula(
         operator='aten::log_sigmoid_forward',
@@ -6457,7 +7160,7 @@ FORMULAS = (
         tensors=log_sigmoid_forward_tensors,
         arrays=log_sigmoid_forward_arrays,
         output_differentiability=(True, False),
-        where='derivatives.yaml:462',
+        where='derivatives.yaml:500',
     ),
     Formula(
         operator='aten::log_sigmoid_backward',
@@ -6470,7 +7173,7 @@ FORMULAS = (
         ),
         tensors=log_sigmoid_backward_tensors,
         arrays=log_sigmoid_backward_arrays,
-        where='derivatives.yaml:466',
+        where='derivatives.yaml:504',
     ),
     Formula(
         operator='aten::_log_softmax',
@@ -6482,7 +7185,10 @@ FORMULAS = (
         ),
         tensors=log_softmax_tensors,
         arrays=log_softmax_arrays,
-        where='derivatives.yaml:470',
+        forward=(
+            Forward(0, 'expression', log_softmax_forward, ('self_t', 'dim', 'result')),
+        ),
+        where='derivatives.yaml:508',
     ),
     Formula(
         operator='aten::_log_softmax_backward_data',
@@ -6495,7 +7201,7 @@ FORMULAS = (
         ),
         tensors=log_softmax_backward_data_tensors,
         arrays=log_softmax_backward_data_arrays,
-        where='derivatives.yaml:473',
+        where='derivatives.yaml:512',
     ),
     Formula(
         operator='aten::logsumexp',
@@ -6509,7 +7215,7 @@ FORMULAS = (
         ),
         tensors=logsumexp_tensors,
         arrays=logsumexp_arrays,
-        where='derivatives.yaml:477',
+        where='derivatives.yaml:516',
     ),
     Formula(
         operator='aten::lt_.Scalar',
@@ -6517,7 +7223,10 @@ FORMULAS = (
         inputs=('self',),
         tensors=lt__Scalar_tensors,
         arrays=lt__Scalar_arrays,
-        where='derivatives.yaml:480',
+        forward=(
+            Forward(0, 'expression', lt__Scalar_forward, ('self_p',)),
+        ),
+        where='derivatives.yaml:519',
     ),
     Formula(
         operator='aten::lt_.Tensor',
@@ -6525,7 +7234,10 @@ FORMULAS = (
         inputs=('self', 'other'),
         tensors=lt__Tensor_tensors,
         arrays=lt__Tensor_arrays,
-        where='derivatives.yaml:483',
+        forward=(
+            Forward(0, 'expression', lt__Tensor_forward, ('self_p',)),
+        ),
+        where='derivatives.yaml:523',
     ),
     Formula(
         operator='aten::masked_fill.Scalar',
@@ -6536,7 +7248,10 @@ FORMULAS = (
         ),
         tensors=masked_fill_Scalar_tensors,
         arrays=masked_fill_Scalar_arrays,
-        where='derivatives.yaml:487',
+        forward=(
+            Forward(0, 'expression', masked_fill_Scalar_forward, ('mask', 'self_t')),
+        ),
+        where='derivatives.yaml:528',
     ),
     Formula(
         operator='aten::masked_fill.Tensor',
@@ -6547,7 +7262,10 @@ FORMULAS = (
         ),
         tensors=masked_fill_Tensor_tensors,
         arrays=masked_fill_Tensor_arrays,
-        where='derivatives.yaml:491',
+        forward=(
+            Forward(0, 'expression', masked_fill_Tensor_forward, ('mask', 'value_t', 'self_t')),
+        ),
+        where='derivatives.yaml:532',
     ),
     Formula(
         operator='aten::masked_select',
@@ -6559,7 +7277,10 @@ FORMULAS = (
         ),
         tensors=masked_select_tensors,
         arrays=masked_select_arrays,
-        where='derivatives.yaml:495',
+        forward=(
+            Forward(0, 'linear'),
+        ),
+        where='derivatives.yaml:537',
     ),
     Formula(
         operator='aten::max.dim',
@@ -6574,7 +7295,7 @@ FORMULAS = (
         tensors=max_dim_tensors,
         arrays=max_dim_arrays,
         output_differentiability=(True, False),
-        where='derivatives.yaml:499',
+        where='derivatives.yaml:541',
     ),
     Formula(
         operator='aten::max',
@@ -6586,7 +7307,7 @@ FORMULAS = (
         ),
         tensors=max_tensors,
         arrays=max_arrays,
-        where='derivatives.yaml:502',
+        where='derivatives.yaml:544',
     ),
     Formula(
         operator='aten::maximum',
@@ -6598,7 +7319,10 @@ FORMULAS = (
         ),
         tensors=maximum_tensors,
         arrays=maximum_arrays,
-        where='derivatives.yaml:505',
+        forward=(
+            Forward(0, 'expression', maximum_forward, ('self_p', 'other_p', 'self_t', 'other_t')),
+        ),
+        where='derivatives.yaml:547',
     ),
     Formula(
         operator='aten::mean',
@@ -6610,7 +7334,10 @@ FORMULAS = (
         ),
         tensors=mean_tensors,
         arrays=mean_arrays,
-        where='derivatives.yaml:509',
+        forward=(
+            Forward(0, 'linear'),
+        ),
+        where='derivatives.yaml:552',
     ),
     Formula(
         operator='aten::mean.dim',
@@ -6623,7 +7350,10 @@ FORMULAS = (
         ),
         tensors=mean_dim_tensors,
         arrays=mean_dim_arrays,
-        where='derivatives.yaml:513',
+        forward=(
+            Forward(0, 'linear'),
+        ),
+        where='derivatives.yaml:556',
     ),
     Formula(
         operator='aten::min.dim',
@@ -6638,7 +7368,7 @@ FORMULAS = (
         tensors=min_dim_tensors,
         arrays=min_dim_arrays,
         output_differentiability=(True, False),
-        where='derivatives.yaml:517',
+        where='derivatives.yaml:560',
     ),
     Formula(
         operator='aten::min',
@@ -6650,7 +7380,7 @@ FORMULAS = (
         ),
         tensors=min_tensors,
         arrays=min_arrays,
-        where='derivatives.yaml:520',
+        where='derivatives.yaml:563',
     ),
     Formula(
         operator='aten::minimum',
@@ -6662,7 +7392,10 @@ FORMULAS = (
         ),
         tensors=minimum_tensors,
         arrays=minimum_arrays,
-        where='derivatives.yaml:523',
+        forward=(
+            Forward(0, 'expression', minimum_forward, ('self_p', 'other_p', 'self_t', 'other_t')),
+        ),
+        where='derivatives.yaml:566',
     ),
     Formula(
         operator='aten::mm',
@@ -6676,7 +7409,10 @@ FORMULAS = (
         tensors=mm_tensors,
         arrays=mm_arrays,
         real_arrays=mm_real,
-        where='derivatives.yaml:527',
+        forward=(
+            Forward(0, 'expression', mm_forward, ('mat2_p', 'self_t', 'mat2_t', 'self_p')),
+        ),
+        where='derivatives.yaml:571',
     ),
     Formula(
         operator='aten::mse_loss',
@@ -6689,7 +7425,7 @@ FORMULAS = (
         ),
         tensors=mse_loss_tensors,
         arrays=mse_loss_arrays,
-        where='derivatives.yaml:532',
+        where='derivatives.yaml:576',
     ),
     Formula(
         operator='aten::mse_loss_backward',
@@ -6703,7 +7439,7 @@ FORMULAS = (
         ),
         tensors=mse_loss_backward_tensors,
         arrays=mse_loss_backward_arrays,
-        where='derivatives.yaml:536',
+        where='derivatives.yaml:580',
     ),
     Formula(
         operator='aten::mul.Tensor',
@@ -6716,7 +7452,10 @@ FORMULAS = (
         tensors=mul_Tensor_tensors,
         arrays=mul_Tensor_arrays,
         real_arrays=mul_Tensor_real,
-        where='derivatives.yaml:541',
+        forward=(
+            Forward(0, 'expression', mul_Tensor_forward, ('other_t', 'self_p', 'self_t', 'other_p')),
+        ),
+        where='derivatives.yaml:585',
     ),
     Formula(
         operator='aten::mul.Scalar',
@@ -6728,14 +7467,17 @@ FORMULAS = (
         tensors=mul_Scalar_tensors,
         arrays=mul_Scalar_arrays,
         real_arrays=mul_Scalar_real,
-        where='derivatives.yaml:546',
+        forward=(
+            Forward(0, 'elementwise', mul_Scalar_forward, ('other',)),
+        ),
+        where='derivatives.yaml:590',
     ),
     Formula(
         operator='aten::multinomial',
         name='MultinomialBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:550',
+        where='derivatives.yaml:594',
     ),
     Formula(
         operator='aten::mv',
@@ -6748,7 +7490,10 @@ FORMULAS = (
         tensors=mv_tensors,
         arrays=mv_arrays,
         real_arrays=mv_real,
-        where='derivatives.yaml:553',
+        forward=(
+            Forward(0, 'expression', mv_forward, ('vec_p', 'self_t', 'vec_t', 'self_p')),
+        ),
+        where='derivatives.yaml:597',
     ),
     Formula(
         operator='aten::nan_to_num',
@@ -6759,7 +7504,10 @@ FORMULAS = (
         ),
         tensors=nan_to_num_tensors,
         arrays=nan_to_num_arrays,
-        where='derivatives.yaml:557',
+        forward=(
+            Forward(0, 'elementwise', nan_to_num_forward, ('self',)),
+        ),
+        where='derivatives.yaml:602',
     ),
     Formula(
         operator='aten::native_dropout',
@@ -6773,7 +7521,7 @@ FORMULAS = (
         tensors=native_dropout_tensors,
         arrays=native_dropout_arrays,
         output_differentiability=(True, False),
-        where='derivatives.yaml:560',
+        where='derivatives.yaml:606',
     ),
     Formula(
         operator='aten::native_dropout_backward',
@@ -6785,7 +7533,7 @@ FORMULAS = (
         ),
         tensors=native_dropout_backward_tensors,
         arrays=native_dropout_backward_arrays,
-        where='derivatives.yaml:564',
+        where='derivatives.yaml:610',
     ),
     Formula(
         operator='aten::native_layer_norm',
@@ -6802,7 +7550,7 @@ FORMULAS = (
         tensors=native_layer_norm_tensors,
         arrays=native_layer_norm_arrays,
         output_differentiability=(True, False, False),
-        where='derivatives.yaml:568',
+        where='derivatives.yaml:614',
     ),
     Formula(
         operator='aten::native_layer_norm_backward',
@@ -6818,7 +7566,7 @@ FORMULAS = (
         ),
         tensors=native_layer_norm_backward_tensors,
         arrays=native_layer_norm_backward_arrays,
-        where='derivatives.yaml:572',
+        where='derivatives.yaml:618',
     ),
     Formula(
         operator='aten::ne_.Scalar',
@@ -6826,7 +7574,10 @@ FORMULAS = (
         inputs=('self',),
         tensors=ne__Scalar_tensors,
         arrays=ne__Scalar_arrays,
-        where='derivatives.yaml:575',
+        forward=(
+            Forward(0, 'expression', ne__Scalar_forward, ('self_p',)),
+        ),
+        where='derivatives.yaml:621',
     ),
     Formula(
         operator='aten::ne_.Tensor',
@@ -6834,7 +7585,10 @@ FORMULAS = (
         inputs=('self', 'other'),
         tensors=ne__Tensor_tensors,
         arrays=ne__Tensor_arrays,
-        where='derivatives.yaml:578',
+        forward=(
+            Forward(0, 'expression', ne__Tensor_forward, ('self_p',)),
+        ),
+        where='derivatives.yaml:625',
     ),
     Formula(
         operator='aten::neg',
@@ -6842,7 +7596,10 @@ FORMULAS = (
         inputs=('self',),
         tensors=neg_tensors,
         arrays=neg_arrays,
-        where='derivatives.yaml:582',
+        forward=(
+            Forward(0, 'elementwise', neg_forward, ()),
+        ),
+        where='derivatives.yaml:630',
     ),
     Formula(
         operator='aten::nll_loss_forward',
@@ -6859,7 +7616,7 @@ FORMULAS = (
         tensors=nll_loss_forward_tensors,
         arrays=nll_loss_forward_arrays,
         output_differentiability=(True, False),
-        where='derivatives.yaml:586',
+        where='derivatives.yaml:634',
     ),
     Formula(
         operator='aten::nll_loss_backward',
@@ -6873,14 +7630,14 @@ FORMULAS = (
         ),
         tensors=nll_loss_backward_tensors,
         arrays=nll_loss_backward_arrays,
-        where='derivatives.yaml:590',
+        where='derivatives.yaml:638',
     ),
     Formula(
         operator='aten::nonzero',
         name='NonzeroBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:594',
+        where='derivatives.yaml:642',
     ),
     Formula(
         operator='aten::norm.Scalar',
@@ -6893,7 +7650,7 @@ FORMULAS = (
         ),
         tensors=norm_Scalar_tensors,
         arrays=norm_Scalar_arrays,
-        where='derivatives.yaml:597',
+        where='derivatives.yaml:645',
     ),
     Formula(
         operator='aten::norm.ScalarOpt_dim',
@@ -6908,7 +7665,7 @@ FORMULAS = (
         ),
         tensors=norm_ScalarOpt_dim_tensors,
         arrays=norm_ScalarOpt_dim_arrays,
-        where='derivatives.yaml:600',
+        where='derivatives.yaml:648',
     ),
     Formula(
         operator='aten::normal_',
@@ -6916,7 +7673,10 @@ FORMULAS = (
         inputs=('self',),
         tensors=normal__tensors,
         arrays=normal__arrays,
-        where='derivatives.yaml:603',
+        forward=(
+            Forward(0, 'expression', normal__forward, ('self_p',)),
+        ),
+        where='derivatives.yaml:651',
     ),
     Formula(
         operator='aten::permute',
@@ -6927,7 +7687,10 @@ FORMULAS = (
         ),
         tensors=permute_tensors,
         arrays=permute_arrays,
-        where='derivatives.yaml:606',
+        forward=(
+            Forward(0, 'linear'),
+        ),
+        where='derivatives.yaml:655',
     ),
     Formula(
         operator='aten::pow.Tensor_Scalar',
@@ -6939,7 +7702,10 @@ FORMULAS = (
         ),
         tensors=pow_Tensor_Scalar_tensors,
         arrays=pow_Tensor_Scalar_arrays,
-        where='derivatives.yaml:610',
+        forward=(
+            Forward(0, 'elementwise', pow_Tensor_Scalar_forward, ('self', 'exponent')),
+        ),
+        where='derivatives.yaml:659',
     ),
     Formula(
         operator='aten::pow.Tensor_Tensor',
@@ -6952,7 +7718,10 @@ FORMULAS = (
         ),
         tensors=pow_Tensor_Tensor_tensors,
         arrays=pow_Tensor_Tensor_arrays,
-        where='derivatives.yaml:614',
+        forward=(
+            Forward(0, 'expression', pow_Tensor_Tensor_forward, ('self_t', 'self_p', 'exponent_p', 'exponent_t', 'result')),
+        ),
+        where='derivatives.yaml:663',
     ),
     Formula(
         operator='aten::pow.Scalar',
@@ -6965,7 +7734,10 @@ FORMULAS = (
         ),
         tensors=pow_Scalar_tensors,
         arrays=pow_Scalar_arrays,
-        where='derivatives.yaml:618',
+        forward=(
+            Forward(0, 'elementwise', pow_Scalar_forward, ('self', 'exponent', 'result')),
+        ),
+        where='derivatives.yaml:668',
     ),
     Formula(
         operator='aten::_prelu_kernel',
@@ -6977,7 +7749,7 @@ FORMULAS = (
         ),
         tensors=prelu_kernel_tensors,
         arrays=prelu_kernel_arrays,
-        where='derivatives.yaml:622',
+        where='derivatives.yaml:672',
     ),
     Formula(
         operator='aten::_prelu_kernel_backward',
@@ -6990,7 +7762,7 @@ FORMULAS = (
         ),
         tensors=prelu_kernel_backward_tensors,
         arrays=prelu_kernel_backward_arrays,
-        where='derivatives.yaml:625',
+        where='derivatives.yaml:675',
     ),
     Formula(
         operator='aten::prod',
@@ -7002,7 +7774,7 @@ FORMULAS = (
         ),
         tensors=prod_tensors,
         arrays=prod_arrays,
-        where='derivatives.yaml:628',
+        where='derivatives.yaml:678',
     ),
     Formula(
         operator='aten::prod.dim_int',
@@ -7016,7 +7788,7 @@ FORMULAS = (
         ),
         tensors=prod_dim_int_tensors,
         arrays=prod_dim_int_arrays,
-        where='derivatives.yaml:631',
+        where='derivatives.yaml:681',
     ),
     Formula(
         operator='aten::reciprocal',
@@ -7028,7 +7800,10 @@ FORMULAS = (
         tensors=reciprocal_tensors,
         arrays=reciprocal_arrays,
         real_arrays=reciprocal_real,
-        where='derivatives.yaml:634',
+        forward=(
+            Forward(0, 'elementwise', reciprocal_forward, ('result',)),
+        ),
+        where='derivatives.yaml:684',
     ),
     Formula(
         operator='aten::relu',
@@ -7039,7 +7814,10 @@ FORMULAS = (
         ),
         tensors=relu_tensors,
         arrays=relu_arrays,
-        where='derivatives.yaml:638',
+        forward=(
+            Forward(0, 'elementwise', relu_forward, ('result',)),
+        ),
+        where='derivatives.yaml:688',
     ),
     Formula(
         operator='aten::remainder.Scalar',
@@ -7047,7 +7825,10 @@ FORMULAS = (
         inputs=('self',),
         tensors=remainder_Scalar_tensors,
         arrays=remainder_Scalar_arrays,
-        where='derivatives.yaml:642',
+        forward=(
+            Forward(0, 'elementwise', remainder_Scalar_forward, ()),
+        ),
+        where='derivatives.yaml:692',
     ),
     Formula(
         operator='aten::remainder.Tensor',
@@ -7059,7 +7840,10 @@ FORMULAS = (
         ),
         tensors=remainder_Tensor_tensors,
         arrays=remainder_Tensor_arrays,
-        where='derivatives.yaml:646',
+        forward=(
+            Forward(0, 'expression', remainder_Tensor_forward, ('self_t', 'other_t', 'other_p', 'self_p')),
+        ),
+        where='derivatives.yaml:696',
     ),
     Formula(
         operator='aten::repeat',
@@ -7071,7 +7855,10 @@ FORMULAS = (
         ),
         tensors=repeat_tensors,
         arrays=repeat_arrays,
-        where='derivatives.yaml:650',
+        forward=(
+            Forward(0, 'linear'),
+        ),
+        where='derivatives.yaml:701',
     ),
     Formula(
         operator='aten::roll',
@@ -7083,7 +7870,10 @@ FORMULAS = (
         ),
         tensors=roll_tensors,
         arrays=roll_arrays,
-        where='derivatives.yaml:654',
+        forward=(
+            Forward(0, 'linear'),
+        ),
+        where='derivatives.yaml:705',
     ),
     Formula(
         operator='aten::round',
@@ -7091,7 +7881,10 @@ FORMULAS = (
         inputs=('self',),
         tensors=round_tensors,
         arrays=round_arrays,
-        where='derivatives.yaml:658',
+        forward=(
+            Forward(0, 'elementwise', round_forward, ()),
+        ),
+        where='derivatives.yaml:709',
     ),
     Formula(
         operator='aten::rsqrt',
@@ -7103,7 +7896,10 @@ FORMULAS = (
         tensors=rsqrt_tensors,
         arrays=rsqrt_arrays,
         real_arrays=rsqrt_real,
-        where='derivatives.yaml:662',
+        forward=(
+            Forward(0, 'elementwise', rsqrt_forward, ('result',)),
+        ),
+        where='derivatives.yaml:713',
     ),
     Formula(
         operator='aten::rsub.Tensor',
@@ -7115,7 +7911,10 @@ FORMULAS = (
         tensors=rsub_Tensor_tensors,
         arrays=rsub_Tensor_arrays,
         real_arrays=rsub_Tensor_real,
-        where='derivatives.yaml:666',
+        forward=(
+            Forward(0, 'expression', rsub_Tensor_forward, ('other_t', 'self_t', 'alpha')),
+        ),
+        where='derivatives.yaml:717',
     ),
     Formula(
         operator='aten::rsub.Scalar',
@@ -7127,7 +7926,10 @@ FORMULAS = (
         tensors=rsub_Scalar_tensors,
         arrays=rsub_Scalar_arrays,
         real_arrays=rsub_Scalar_real,
-        where='derivatives.yaml:670',
+        forward=(
+            Forward(0, 'elementwise', rsub_Scalar_forward, ('alpha',)),
+        ),
+        where='derivatives.yaml:722',
     ),
     Formula(
         operator='aten::scatter.src',
@@ -7139,7 +7941,10 @@ FORMULAS = (
         ),
         tensors=scatter_src_tensors,
         arrays=scatter_src_arrays,
-        where='derivatives.yaml:674',
+        forward=(
+            Forward(0, 'linear'),
+        ),
+        where='derivatives.yaml:726',
     ),
     Formula(
         operator='aten::scatter.value',
@@ -7151,7 +7956,10 @@ FORMULAS = (
         ),
         tensors=scatter_value_tensors,
         arrays=scatter_value_arrays,
-        where='derivatives.yaml:679',
+        forward=(
+            Forward(0, 'expression', scatter_value_forward, ('dim', 'index', 'self_t')),
+        ),
+        where='derivatives.yaml:731',
     ),
     Formula(
         operator='aten::scatter_add',
@@ -7163,7 +7971,10 @@ FORMULAS = (
         ),
         tensors=scatter_add_tensors,
         arrays=scatter_add_arrays,
-        where='derivatives.yaml:683',
+        forward=(
+            Forward(0, 'linear'),
+        ),
+        where='derivatives.yaml:735',
     ),
     Formula(
         operator='aten::select.int',
@@ -7176,7 +7987,10 @@ FORMULAS = (
         ),
         tensors=select_int_tensors,
         arrays=select_int_arrays,
-        where='derivatives.yaml:688',
+        forward=(
+            Forward(0, 'linear'),
+        ),
+        where='derivatives.yaml:740',
     ),
     Formula(
         operator='aten::select_backward',
@@ -7188,7 +8002,10 @@ FORMULAS = (
         ),
         tensors=select_backward_tensors,
         arrays=select_backward_arrays,
-        where='derivatives.yaml:692',
+        forward=(
+            Forward(0, 'linear'),
+        ),
+        where='derivatives.yaml:744',
     ),
     Formula(
         operator='aten::sgn',
@@ -7200,7 +8017,7 @@ FORMULAS = (
         ),
         tensors=sgn_tensors,
         arrays=sgn_arrays,
-        where='derivatives.yaml:696',
+        where='derivatives.yaml:748',
     ),
     Formula(
         operator='aten::sigmoid',
@@ -7211,7 +8028,10 @@ FORMULAS = (
         ),
         tensors=sigmoid_tensors,
         arrays=sigmoid_arrays,
-        where='derivatives.yaml:699',
+        forward=(
+            Forward(0, 'elementwise', sigmoid_forward, ('result',)),
+        ),
+        where='derivatives.yaml:751',
     ),
     Formula(
         operator='aten::sigmoid_backward',
@@ -7224,7 +8044,7 @@ FORMULAS = (
         tensors=sigmoid_backward_tensors,
         arrays=sigmoid_backward_arrays,
         real_arrays=sigmoid_backward_real,
-        where='derivatives.yaml:703',
+        where='derivatives.yaml:755',
     ),
     Formula(
         operator='aten::sign',
@@ -7232,7 +8052,10 @@ FORMULAS = (
         inputs=('self',),
         tensors=sign_tensors,
         arrays=sign_arrays,
-        where='derivatives.yaml:707',
+        forward=(
+            Forward(0, 'elementwise', sign_forward, ()),
+        ),
+        where='derivatives.yaml:759',
     ),
     Formula(
         operator='aten::silu',
@@ -7243,7 +8066,10 @@ FORMULAS = (
         ),
         tensors=silu_tensors,
         arrays=silu_arrays,
-        where='derivatives.yaml:711',
+        forward=(
+            Forward(0, 'elementwise', silu_forward, ('self',)),
+        ),
+        where='derivatives.yaml:763',
     ),
     Formula(
         operator='aten::silu_backward',
@@ -7255,7 +8081,7 @@ FORMULAS = (
         ),
         tensors=silu_backward_tensors,
         arrays=silu_backward_arrays,
-        where='derivatives.yaml:715',
+        where='derivatives.yaml:767',
     ),
     Formula(
         operator='aten::sin',
@@ -7267,7 +8093,10 @@ FORMULAS = (
         tensors=sin_tensors,
         arrays=sin_arrays,
         real_arrays=sin_real,
-        where='derivatives.yaml:719',
+        forward=(
+            Forward(0, 'elementwise', sin_forward, ('self',)),
+        ),
+        where='derivatives.yaml:771',
     ),
     Formula(
         operator='aten::sinh',
@@ -7279,7 +8108,10 @@ FORMULAS = (
         tensors=sinh_tensors,
         arrays=sinh_arrays,
         real_arrays=sinh_real,
-        where='derivatives.yaml:723',
+        forward=(
+            Forward(0, 'elementwise', sinh_forward, ('self',)),
+        ),
+        where='derivatives.yaml:775',
     ),
     Formula(
         operator='aten::slice.Tensor',
@@ -7294,7 +8126,10 @@ FORMULAS = (
         ),
         tensors=slice_Tensor_tensors,
         arrays=slice_Tensor_arrays,
-        where='derivatives.yaml:727',
+        forward=(
+            Forward(0, 'linear'),
+        ),
+        where='derivatives.yaml:779',
     ),
     Formula(
         operator='aten::slice_backward',
@@ -7308,7 +8143,10 @@ FORMULAS = (
         ),
         tensors=slice_backward_tensors,
         arrays=slice_backward_arrays,
-        where='derivatives.yaml:731',
+        forward=(
+            Forward(0, 'linear'),
+        ),
+        where='derivatives.yaml:783',
     ),
     Formula(
         operator='aten::smooth_l1_loss',
@@ -7322,7 +8160,7 @@ FORMULAS = (
         ),
         tensors=smooth_l1_loss_tensors,
         arrays=smooth_l1_loss_arrays,
-        where='derivatives.yaml:735',
+        where='derivatives.yaml:787',
     ),
     Formula(
         operator='aten::smooth_l1_loss_backward',
@@ -7337,7 +8175,7 @@ FORMULAS = (
         ),
         tensors=smooth_l1_loss_backward_tensors,
         arrays=smooth_l1_loss_backward_arrays,
-        where='derivatives.yaml:739',
+        where='derivatives.yaml:791',
     ),
     Formula(
         operator='aten::_softmax',
@@ -7349,7 +8187,10 @@ FORMULAS = (
         ),
         tensors=softmax_tensors,
         arrays=softmax_arrays,
-        where='derivatives.yaml:744',
+        forward=(
+            Forward(0, 'expression', softmax_forward, ('result', 'self_t', 'dim')),
+        ),
+        where='derivatives.yaml:796',
     ),
     Formula(
         operator='aten::_softmax_backward_data',
@@ -7362,7 +8203,7 @@ FORMULAS = (
         ),
         tensors=softmax_backward_data_tensors,
         arrays=softmax_backward_data_arrays,
-        where='derivatives.yaml:747',
+        where='derivatives.yaml:800',
     ),
     Formula(
         operator='aten::softplus',
@@ -7375,7 +8216,10 @@ FORMULAS = (
         ),
         tensors=softplus_tensors,
         arrays=softplus_arrays,
-        where='derivatives.yaml:751',
+        forward=(
+            Forward(0, 'elementwise', softplus_forward, ('self', 'beta', 'threshold')),
+        ),
+        where='derivatives.yaml:804',
     ),
     Formula(
         operator='aten::softplus_backward',
@@ -7389,7 +8233,7 @@ FORMULAS = (
         ),
         tensors=softplus_backward_tensors,
         arrays=softplus_backward_arrays,
-        where='derivatives.yaml:755',
+        where='derivatives.yaml:808',
     ),
     Formula(
         operator='aten::sort',
@@ -7403,7 +8247,7 @@ FORMULAS = (
         tensors=sort_tensors,
         arrays=sort_arrays,
         output_differentiability=(True, False),
-        where='derivatives.yaml:759',
+        where='derivatives.yaml:812',
     ),
     Formula(
         operator='aten::split.Tensor',
@@ -7416,7 +8260,10 @@ FORMULAS = (
         ),
         tensors=split_Tensor_tensors,
         arrays=split_Tensor_arrays,
-        where='derivatives.yaml:762',
+        forward=(
+            Forward(0, 'linear'),
+        ),
+        where='derivatives.yaml:815',
     ),
     Formula(
         operator='aten::split_with_sizes',
@@ -7429,7 +8276,10 @@ FORMULAS = (
         ),
         tensors=split_with_sizes_tensors,
         arrays=split_with_sizes_arrays,
-        where='derivatives.yaml:766',
+        forward=(
+            Forward(0, 'linear'),
+        ),
+        where='derivatives.yaml:819',
     ),
     Formula(
         operator='aten::sqrt',
@@ -7441,7 +8291,10 @@ FORMULAS = (
         tensors=sqrt_tensors,
         arrays=sqrt_arrays,
         real_arrays=sqrt_real,
-        where='derivatives.yaml:770',
+        forward=(
+            Forward(0, 'elementwise', sqrt_forward, ('result',)),
+        ),
+        where='derivatives.yaml:823',
     ),
     Formula(
         operator='aten::squeeze',
@@ -7452,7 +8305,10 @@ FORMULAS = (
         ),
         tensors=squeeze_tensors,
         arrays=squeeze_arrays,
-        where='derivatives.yaml:774',
+        forward=(
+            Forward(0, 'linear'),
+        ),
+        where='derivatives.yaml:827',
     ),
     Formula(
         operator='aten::squeeze.dim',
@@ -7463,7 +8319,10 @@ FORMULAS = (
         ),
         tensors=squeeze_dim_tensors,
         arrays=squeeze_dim_arrays,
-        where='derivatives.yaml:778',
+        forward=(
+            Forward(0, 'linear'),
+        ),
+        where='derivatives.yaml:831',
     ),
     Formula(
         operator='aten::squeeze.dims',
@@ -7474,7 +8333,10 @@ FORMULAS = (
         ),
         tensors=squeeze_dims_tensors,
         arrays=squeeze_dims_arrays,
-        where='derivatives.yaml:782',
+        forward=(
+            Forward(0, 'linear'),
+        ),
+        where='derivatives.yaml:835',
     ),
     Formula(
         operator='aten::stack',
@@ -7485,7 +8347,10 @@ FORMULAS = (
         ),
         tensors=stack_tensors,
         arrays=stack_arrays,
-        where='derivatives.yaml:786',
+        forward=(
+            Forward(0, 'linear'),
+        ),
+        where='derivatives.yaml:839',
     ),
     Formula(
         operator='aten::std.correction',
@@ -7500,7 +8365,10 @@ FORMULAS = (
         ),
         tensors=std_correction_tensors,
         arrays=std_correction_arrays,
-        where='derivatives.yaml:789',
+        forward=(
+            Forward(0, 'expression', std_correction_forward, ('result', 'dim', 'keepdim', 'self_t', 'self_p', 'correction')),
+        ),
+        where='derivatives.yaml:843',
     ),
     Formula(
         operator='aten::sub.Tensor',
@@ -7512,7 +8380,10 @@ FORMULAS = (
         tensors=sub_Tensor_tensors,
         arrays=sub_Tensor_arrays,
         real_arrays=sub_Tensor_real,
-        where='derivatives.yaml:792',
+        forward=(
+            Forward(0, 'expression', sub_Tensor_forward, ('self_t', 'other_t', 'alpha')),
+        ),
+        where='derivatives.yaml:847',
     ),
     Formula(
         operator='aten::sub.Scalar',
@@ -7520,7 +8391,10 @@ FORMULAS = (
         inputs=('self',),
         tensors=sub_Scalar_tensors,
         arrays=sub_Scalar_arrays,
-        where='derivatives.yaml:797',
+        forward=(
+            Forward(0, 'elementwise', sub_Scalar_forward, ()),
+        ),
+        where='derivatives.yaml:852',
     ),
     Formula(
         operator='aten::sum',
@@ -7531,7 +8405,10 @@ FORMULAS = (
         ),
         tensors=sum_tensors,
         arrays=sum_arrays,
-        where='derivatives.yaml:801',
+        forward=(
+            Forward(0, 'linear'),
+        ),
+        where='derivatives.yaml:856',
     ),
     Formula(
         operator='aten::sum.dim_IntList',
@@ -7544,7 +8421,10 @@ FORMULAS = (
         ),
         tensors=sum_dim_IntList_tensors,
         arrays=sum_dim_IntList_arrays,
-        where='derivatives.yaml:805',
+        forward=(
+            Forward(0, 'linear'),
+        ),
+        where='derivatives.yaml:860',
     ),
     Formula(
         operator='aten::t',
@@ -7552,7 +8432,10 @@ FORMULAS = (
         inputs=('self',),
         tensors=t_tensors,
         arrays=t_arrays,
-        where='derivatives.yaml:809',
+        forward=(
+            Forward(0, 'linear'),
+        ),
+        where='derivatives.yaml:864',
     ),
     Formula(
         operator='aten::take',
@@ -7564,7 +8447,10 @@ FORMULAS = (
         ),
         tensors=take_tensors,
         arrays=take_arrays,
-        where='derivatives.yaml:813',
+        forward=(
+            Forward(0, 'linear'),
+        ),
+        where='derivatives.yaml:868',
     ),
     Formula(
         operator='aten::tan',
@@ -7576,7 +8462,10 @@ FORMULAS = (
         tensors=tan_tensors,
         arrays=tan_arrays,
         real_arrays=tan_real,
-        where='derivatives.yaml:817',
+        forward=(
+            Forward(0, 'elementwise', tan_forward, ('result',)),
+        ),
+        where='derivatives.yaml:872',
     ),
     Formula(
         operator='aten::tanh',
@@ -7587,7 +8476,10 @@ FORMULAS = (
         ),
         tensors=tanh_tensors,
         arrays=tanh_arrays,
-        where='derivatives.yaml:821',
+        forward=(
+            Forward(0, 'elementwise', tanh_forward, ('result',)),
+        ),
+        where='derivatives.yaml:876',
     ),
     Formula(
         operator='aten::tanh_backward',
@@ -7600,7 +8492,7 @@ FORMULAS = (
         tensors=tanh_backward_tensors,
         arrays=tanh_backward_arrays,
         real_arrays=tanh_backward_real,
-        where='derivatives.yaml:825',
+        where='derivatives.yaml:880',
     ),
     Formula(
         operator='aten::threshold',
@@ -7612,7 +8504,10 @@ FORMULAS = (
         ),
         tensors=threshold_tensors,
         arrays=threshold_arrays,
-        where='derivatives.yaml:829',
+        forward=(
+            Forward(0, 'elementwise', threshold_forward, ('self', 'threshold')),
+        ),
+        where='derivatives.yaml:884',
     ),
     Formula(
         operator='aten::threshold_backward',
@@ -7624,7 +8519,7 @@ FORMULAS = (
         ),
         tensors=threshold_backward_tensors,
         arrays=threshold_backward_arrays,
-        where='derivatives.yaml:833',
+        where='derivatives.yaml:888',
     ),
     Formula(
         operator='aten::_to_copy',
@@ -7635,7 +8530,10 @@ FORMULAS = (
             Saved('self_scalar_type', 'value', expression='self.dtype'),
         ),
         tensors=to_copy_tensors,
-        where='derivatives.yaml:837',
+        forward=(
+            Forward(0, 'linear'),
+        ),
+        where='derivatives.yaml:892',
     ),
     Formula(
         operator='aten::topk',
@@ -7649,7 +8547,7 @@ FORMULAS = (
         tensors=topk_tensors,
         arrays=topk_arrays,
         output_differentiability=(True, False),
-        where='derivatives.yaml:841',
+        where='derivatives.yaml:896',
     ),
     Formula(
         operator='aten::transpose.int',
@@ -7661,7 +8559,10 @@ FORMULAS = (
         ),
         tensors=transpose_int_tensors,
         arrays=transpose_int_arrays,
-        where='derivatives.yaml:844',
+        forward=(
+            Forward(0, 'linear'),
+        ),
+        where='derivatives.yaml:899',
     ),
     Formula(
         operator='aten::tril',
@@ -7672,7 +8573,10 @@ FORMULAS = (
         ),
         tensors=tril_tensors,
         arrays=tril_arrays,
-        where='derivatives.yaml:848',
+        forward=(
+            Forward(0, 'linear'),
+        ),
+        where='derivatives.yaml:903',
     ),
     Formula(
         operator='aten::triu',
@@ -7683,7 +8587,10 @@ FORMULAS = (
         ),
         tensors=triu_tensors,
         arrays=triu_arrays,
-        where='derivatives.yaml:852',
+        forward=(
+            Forward(0, 'linear'),
+        ),
+        where='derivatives.yaml:907',
     ),
     Formula(
         operator='aten::trunc',
@@ -7691,7 +8598,10 @@ FORMULAS = (
         inputs=('self',),
         tensors=trunc_tensors,
         arrays=trunc_arrays,
-        where='derivatives.yaml:856',
+        forward=(
+            Forward(0, 'elementwise', trunc_forward, ()),
+        ),
+        where='derivatives.yaml:911',
     ),
     Formula(
         operator='aten::unbind.int',
@@ -7703,7 +8613,10 @@ FORMULAS = (
         ),
         tensors=unbind_int_tensors,
         arrays=unbind_int_arrays,
-        where='derivatives.yaml:860',
+        forward=(
+            Forward(0, 'linear'),
+        ),
+        where='derivatives.yaml:915',
     ),
     Formula(
         operator='aten::uniform_',
@@ -7711,7 +8624,10 @@ FORMULAS = (
         inputs=('self',),
         tensors=uniform__tensors,
         arrays=uniform__arrays,
-        where='derivatives.yaml:864',
+        forward=(
+            Forward(0, 'expression', uniform__forward, ('self_p',)),
+        ),
+        where='derivatives.yaml:919',
     ),
     Formula(
         operator='aten::_unsafe_view',
@@ -7722,7 +8638,10 @@ FORMULAS = (
         ),
         tensors=unsafe_view_tensors,
         arrays=unsafe_view_arrays,
-        where='derivatives.yaml:867',
+        forward=(
+            Forward(0, 'linear'),
+        ),
+        where='derivatives.yaml:923',
     ),
     Formula(
         operator='aten::unsqueeze',
@@ -7733,7 +8652,10 @@ FORMULAS = (
         ),
         tensors=unsqueeze_tensors,
         arrays=unsqueeze_arrays,
-        where='derivatives.yaml:871',
+        forward=(
+            Forward(0, 'linear'),
+        ),
+        where='derivatives.yaml:927',
     ),
     Formula(
         operator='aten::var.correction',
@@ -7747,7 +8669,10 @@ FORMULAS = (
         ),
         tensors=var_correction_tensors,
         arrays=var_correction_arrays,
-        where='derivatives.yaml:875',
+        forward=(
+            Forward(0, 'expression', var_correction_forward, ('dim', 'keepdim', 'self_t', 'self_p', 'correction')),
+        ),
+        where='derivatives.yaml:931',
     ),
     Formula(
         operator='aten::vdot',
@@ -7760,7 +8685,10 @@ FORMULAS = (
         tensors=vdot_tensors,
         arrays=vdot_arrays,
         real_arrays=vdot_real,
-        where='derivatives.yaml:878',
+        forward=(
+            Forward(0, 'expression', vdot_forward, ('other_p', 'self_t', 'other_t', 'self_p')),
+        ),
+        where='derivatives.yaml:935',
     ),
     Formula(
         operator='aten::view',
@@ -7771,14 +8699,17 @@ FORMULAS = (
         ),
         tensors=view_tensors,
         arrays=view_arrays,
-        where='derivatives.yaml:882',
+        forward=(
+            Forward(0, 'linear'),
+        ),
+        where='derivatives.yaml:940',
     ),
     Formula(
         operator='aten::view.dtype',
         name='ViewBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:886',
+        where='derivatives.yaml:944',
     ),
     Formula(
         operator='aten::view_as_complex',
@@ -7786,7 +8717,10 @@ FORMULAS = (
         inputs=('self',),
         tensors=view_as_complex_tensors,
         arrays=view_as_complex_arrays,
-        where='derivatives.yaml:889',
+        forward=(
+            Forward(0, 'linear'),
+        ),
+        where='derivatives.yaml:947',
     ),
     Formula(
         operator='aten::view_as_real',
@@ -7794,7 +8728,10 @@ FORMULAS = (
         inputs=('self',),
         tensors=view_as_real_tensors,
         arrays=view_as_real_arrays,
-        where='derivatives.yaml:893',
+        forward=(
+            Forward(0, 'linear'),
+        ),
+        where='derivatives.yaml:951',
     ),
     Formula(
         operator='aten::where.self',
@@ -7805,7 +8742,10 @@ FORMULAS = (
         ),
         tensors=where_self_tensors,
         arrays=where_self_arrays,
-        where='derivatives.yaml:897',
+        forward=(
+            Forward(0, 'expression', where_self_forward, ('condition', 'self_t', 'other_t')),
+        ),
+        where='derivatives.yaml:955',
     ),
     Formula(
         operator='aten::xlogy.Tensor',
@@ -7817,7 +8757,7 @@ FORMULAS = (
         ),
         tensors=xlogy_Tensor_tensors,
         arrays=xlogy_Tensor_arrays,
-        where='derivatives.yaml:903',
+        where='derivatives.yaml:961',
     ),
     Formula(
         operator='aten::zero_',
@@ -7825,271 +8765,164 @@ FORMULAS = (
         inputs=('self',),
         tensors=zero__tensors,
         arrays=zero__arrays,
-        where='derivatives.yaml:907',
+        forward=(
+            Forward(0, 'expression', zero__forward, ('self_p',)),
+        ),
+        where='derivatives.yaml:965',
     ),
     Formula(
         operator='aten::eq.Tensor',
         name='EqBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:911',
+        where='derivatives.yaml:969',
     ),
     Formula(
         operator='aten::eq.Scalar',
         name='EqBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:914',
+        where='derivatives.yaml:972',
     ),
     Formula(
         operator='aten::ne.Tensor',
         name='NeBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:917',
+        where='derivatives.yaml:975',
     ),
     Formula(
         operator='aten::ne.Scalar',
         name='NeBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:920',
+        where='derivatives.yaml:978',
     ),
     Formula(
         operator='aten::lt.Tensor',
         name='LtBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:923',
+        where='derivatives.yaml:981',
     ),
     Formula(
         operator='aten::lt.Scalar',
         name='LtBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:926',
+        where='derivatives.yaml:984',
     ),
     Formula(
         operator='aten::le.Tensor',
         name='LeBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:929',
+        where='derivatives.yaml:987',
     ),
     Formula(
         operator='aten::le.Scalar',
         name='LeBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:932',
+        where='derivatives.yaml:990',
     ),
     Formula(
         operator='aten::gt.Tensor',
         name='GtBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:935',
+        where='derivatives.yaml:993',
     ),
     Formula(
         operator='aten::gt.Scalar',
         name='GtBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:938',
+        where='derivatives.yaml:996',
     ),
     Formula(
         operator='aten::ge.Tensor',
         name='GeBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:941',
+        where='derivatives.yaml:999',
     ),
     Formula(
         operator='aten::ge.Scalar',
         name='GeBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:944',
+        where='derivatives.yaml:1002',
     ),
     Formula(
         operator='aten::empty_like',
         name='EmptyLikeBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:947',
+        where='derivatives.yaml:1005',
     ),
     Formula(
         operator='aten::ones_like',
         name='OnesLikeBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:950',
+        where='derivatives.yaml:1008',
     ),
     Formula(
         operator='aten::zeros_like',
         name='ZerosLikeBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:953',
+        where='derivatives.yaml:1011',
     ),
     Formula(
         operator='aten::full_like',
         name='FullLikeBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:956',
+        where='derivatives.yaml:1014',
     ),
     Formula(
         operator='aten::rand_like',
         name='RandLikeBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:959',
+        where='derivatives.yaml:1017',
     ),
     Formula(
         operator='aten::randn_like',
         name='RandnLikeBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:962',
+        where='derivatives.yaml:1020',
     ),
     Formula(
         operator='aten::new_zeros',
         name='NewZerosBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:965',
+        where='derivatives.yaml:1023',
     ),
     Formula(
         operator='aten::new_ones',
         name='NewOnesBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:968',
+        where='derivatives.yaml:1026',
     ),
     Formula(
         operator='aten::new_full',
         name='NewFullBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:971',
+        where='derivatives.yaml:1029',
     ),
     Formula(
         operator='aten::new_empty',
         name='NewEmptyBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:974',
+        where='derivatives.yaml:1032',
     ),
 )
 """One record per operator; in-place variants use that of their functional operator."""
-
-FORWARD_FORMULAS: dict[str, dict[str, str]] = {
-    'aten::abs': {'result': 'auto_element_wise'},
-    'aten::acos': {'result': 'auto_element_wise'},
-    'aten::acosh': {'result': 'auto_element_wise'},
-    'aten::add.Tensor': {'result': 'self_t + maybe_multiply(other_t, alpha)'},
-    'aten::add.Scalar': {'result': 'auto_element_wise'},
-    'aten::alias': {'result': 'auto_linear'},
-    'aten::as_strided': {'result': 'auto_linear'},
-    'aten::asin': {'result': 'auto_element_wise'},
-    'aten::asinh': {'result': 'auto_element_wise'},
-    'aten::atan': {'result': 'auto_element_wise'},
-    'aten::atanh': {'result': 'auto_element_wise'},
-    'aten::bmm': {'result': 'self_t.bmm(mat2_p) + self_p.bmm(mat2_t)'},
-    'aten::ceil': {'result': 'auto_element_wise'},
-    'aten::clamp': {'result': 'auto_element_wise'},
-    'aten::clamp_max': {'result': 'auto_element_wise'},
-    'aten::clamp_min': {'result': 'auto_element_wise'},
-    'aten::clone': {'result': 'auto_linear'},
-    'aten::_conj_physical': {'result': 'self_t.conj()'},
-    'aten::cos': {'result': 'auto_element_wise'},
-    'aten::cosh': {'result': 'auto_element_wise'},
-    'aten::cumsum': {'result': 'auto_linear'},
-    'aten::diag_embed': {'result': 'auto_linear'},
-    'aten::diagonal': {'result': 'auto_linear'},
-    'aten::diagonal_backward': {'result': 'auto_linear'},
-    'aten::div.Scalar': {'result': 'auto_element_wise'},
-    'aten::elu': {'result': 'auto_element_wise'},
-    'aten::erf': {'result': 'auto_element_wise'},
-    'aten::erfc': {'result': 'auto_element_wise'},
-    'aten::exp': {'result': 'auto_element_wise'},
-    'aten::exp2': {'result': 'auto_element_wise'},
-    'aten::expand': {'result': 'auto_linear'},
-    'aten::expm1': {'result': 'auto_element_wise'},
-    'aten::flip': {'result': 'auto_linear'},
-    'aten::floor': {'result': 'auto_element_wise'},
-    'aten::fmod.Scalar': {'result': 'auto_element_wise'},
-    'aten::frac': {'result': 'self_t'},
-    'aten::gather': {'result': 'auto_linear'},
-    'aten::gelu': {'result': 'auto_element_wise'},
-    'aten::hardtanh': {'result': 'auto_element_wise'},
-    'aten::index.Tensor': {'result': 'auto_linear'},
-    'aten::index_select': {'result': 'auto_linear'},
-    'aten::leaky_relu': {'result': 'auto_element_wise'},
-    'aten::log': {'result': 'auto_element_wise'},
-    'aten::log10': {'result': 'auto_element_wise'},
-    'aten::log1p': {'result': 'auto_element_wise'},
-    'aten::log2': {'result': 'auto_element_wise'},
-    'aten::masked_fill.Scalar': {'result': 'auto_linear'},
-    'aten::masked_select': {'result': 'auto_linear'},
-    'aten::mean': {'result': 'auto_linear'},
-    'aten::mean.dim': {'result': 'auto_linear'},
-    'aten::mm': {'result': 'self_t.mm(mat2_p) + self_p.mm(mat2_t)'},
-    'aten::mul.Tensor': {'result': 'other_t * self_p + self_t * other_p'},
-    'aten::mul.Scalar': {'result': 'auto_element_wise'},
-    'aten::neg': {'result': 'auto_element_wise'},
-    'aten::permute': {'result': 'auto_linear'},
-    'aten::pow.Tensor_Scalar': {'result': 'auto_element_wise'},
-    'aten::pow.Scalar': {'result': 'auto_element_wise'},
-    'aten::reciprocal': {'result': 'auto_element_wise'},
-    'aten::relu': {'result': 'auto_element_wise'},
-    'aten::remainder.Scalar': {'result': 'auto_element_wise'},
-    'aten::repeat': {'result': 'auto_linear'},
-    'aten::roll': {'result': 'auto_linear'},
-    'aten::round': {'result': 'auto_element_wise'},
-    'aten::rsqrt': {'result': 'auto_element_wise'},
-    'aten::rsub.Scalar': {'result': 'auto_element_wise'},
-    'aten::scatter.src': {'result': 'auto_linear'},
-    'aten::scatter.value': {'result': 'auto_linear'},
-    'aten::scatter_add': {'result': 'auto_linear'},
-    'aten::select.int': {'result': 'auto_linear'},
-    'aten::select_backward': {'result': 'auto_linear'},
-    'aten::sigmoid': {'result': 'auto_element_wise'},
-    'aten::sign': {'result': 'auto_element_wise'},
-    'aten::silu': {'result': 'auto_element_wise'},
-    'aten::sin': {'result': 'auto_element_wise'},
-    'aten::sinh': {'result': 'auto_element_wise'},
-    'aten::slice.Tensor': {'result': 'auto_linear'},
-    'aten::slice_backward': {'result': 'auto_linear'},
-    'aten::softplus': {'result': 'auto_element_wise'},
-    'aten::split.Tensor': {'result': 'auto_linear'},
-    'aten::split_with_sizes': {'result': 'auto_linear'},
-    'aten::sqrt': {'result': 'auto_element_wise'},
-    'aten::squeeze': {'result': 'auto_linear'},
-    'aten::squeeze.dim': {'result': 'auto_linear'},
-    'aten::squeeze.dims': {'result': 'auto_linear'},
-    'aten::sub.Tensor': {'result': 'self_t - maybe_multiply(other_t, alpha)'},
-    'aten::sub.Scalar': {'result': 'auto_element_wise'},
-    'aten::sum': {'result': 'auto_linear'},
-    'aten::sum.dim_IntList': {'result': 'auto_linear'},
-    'aten::t': {'result': 'auto_linear'},
-    'aten::take': {'result': 'auto_linear'},
-    'aten::tan': {'result': 'auto_element_wise'},
-    'aten::tanh': {'result': 'auto_element_wise'},
-    'aten::threshold': {'result': 'auto_element_wise'},
-    'aten::_to_copy': {'result': 'self_t.to(result.options())'},
-    'aten::transpose.int': {'result': 'auto_linear'},
-    'aten::tril': {'result': 'auto_linear'},
-    'aten::triu': {'result': 'auto_linear'},
-    'aten::trunc': {'result': 'auto_element_wise'},
-    'aten::unbind.int': {'result': 'auto_linear'},
-    'aten::_unsafe_view': {'result': 'auto_linear'},
-    'aten::unsqueeze': {'result': 'auto_linear'},
-    'aten::view': {'result': 'auto_linear'},
-    'aten::view_as_complex': {'result': 'auto_linear'},
-    'aten::view_as_real': {'result': 'auto_linear'},
-    'aten::where.self': {'result': 'where(condition, self_t, other_t)'},
-    'aten::zero_': {'result': 'auto_linear'},
-}
-"""Forward-mode formulas, as written, by operator and result."""

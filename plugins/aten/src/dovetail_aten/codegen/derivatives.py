@@ -42,6 +42,26 @@ class InputFormula:
 
 
 @dataclass(frozen=True)
+class ForwardFormula:
+    """The forward formula of one result.
+
+    Attributes
+    ----------
+    output
+        Which result.
+    kind
+        ``'linear'`` (the operator itself, on the tangents), ``'elementwise'`` (the formula of the only input, which is
+        its own transpose), or ``'expression'``.
+    rewritten
+        What gives the tangent; None for ``'linear'``.
+    """
+
+    output: int
+    kind: str
+    rewritten: Rewritten | None = None
+
+
+@dataclass(frozen=True)
 class Derivative:
     """How one operator is differentiated.
 
@@ -64,7 +84,7 @@ class Derivative:
     output_differentiability
         Per result, or None where all are.
     forward
-        Forward formulas as text, by result.
+        Forward formulas, at most one per result.
     """
 
     function: NativeFunction
@@ -75,7 +95,7 @@ class Derivative:
     saved: tuple[SavedValue, ...]
     gradients: tuple[str, ...]
     output_differentiability: tuple[bool, ...] | None
-    forward: tuple[tuple[str, str], ...]
+    forward: tuple[ForwardFormula, ...]
     where: Location
 
     @property
@@ -238,7 +258,7 @@ class _Reader:
     def read(self) -> Derivative:
         output_differentiability = self._output_differentiability()
         formulas: list[InputFormula] = []
-        forward: list[tuple[str, str]] = []
+        forward: list[tuple[str, str, Location]] = []
         without: set[str] = set()
         for key in self.entry.values:
             if key in _KEYS:
@@ -246,7 +266,7 @@ class _Reader:
             names = tuple([name.strip() for name in key.split(",")])
             text, where = self.entry.text(key), self.entry.lines[key]
             if len(names) == 1 and names[0] in self.results and names[0] not in self.arguments:
-                forward.append((names[0], text))
+                forward.append((names[0], text, where))
                 continue
             self._check_inputs(names, where)
             if text == NON_DIFFERENTIABLE:
@@ -264,9 +284,29 @@ class _Reader:
             saved=self._saved(formulas, inputs),
             gradients=gradients,
             output_differentiability=output_differentiability,
-            forward=tuple(forward),
+            forward=tuple([self._forward(*each, formulas) for each in forward]),
             where=self.entry.lines["name"],
         )
+
+    def _forward(self, result: str, text: str, where: Location, formulas: list[InputFormula]) -> ForwardFormula:
+        output = self.results.index(result)
+        if text == "auto_linear":
+            return ForwardFormula(output, "linear")
+        if text == "auto_element_wise":
+            if len(formulas) != 1 or len(formulas[0].inputs) != 1 or formulas[0].rewritten.not_implemented:
+                raise DerivativeError(
+                    where,
+                    f"{self.function.name} is auto_element_wise without the formula of exactly one input.",
+                    "Write the tangent as an expression in <input>_t and <input>_p.",
+                )
+            return ForwardFormula(output, "elementwise", formulas[0].rewritten)
+        scope = replace(
+            self.scope,
+            tensors={*self.scope.tensors, *_marked(self.scope.tensors)},
+            lists={*self.scope.lists, *_marked(self.scope.lists)},
+            gradients=(),
+        )
+        return ForwardFormula(output, "expression", rewrite(text, scope, where))
 
     def _check_inputs(self, names: Iterable[str], where: Location) -> None:
         for name in names:
@@ -399,6 +439,11 @@ class _Reader:
         if name in self.scope.tensors:
             return SavedValue(name, "input", optional=self.arguments[name].real_type.schema_str == "Tensor?")
         return SavedValue(name, "value")
+
+
+def _marked(names: Iterable[str]) -> list[str]:
+    """Return the names of the primals and tangents of arguments in forward formulas."""
+    return [f"{name}_{mark}" for name in names for mark in ("p", "t")]
 
 
 def _result_names(function: NativeFunction) -> tuple[str, ...]:

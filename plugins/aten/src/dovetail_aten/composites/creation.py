@@ -134,6 +134,12 @@ def is_on(tensor: Any, device: Any) -> bool:
 
 def one_hot(self: Any, num_classes: int = -1) -> Any:
     """Return vectors with a one at the place that each class index names."""
+    if not self._backend.is_device:  # inside of a transform, where the values cannot be looked at
+        if num_classes < 1:
+            raise RuntimeError(
+                "When vmap-ing torch.nn.functional.one_hot, please provide an explicit positive num_classes argument."
+            )
+        return F.scatter(F.new_zeros(self, (*self.shape, num_classes)), -1, F.unsqueeze(self, -1), 1)
     if num_classes == -1:
         if self.numel() == 0:
             raise RuntimeError("Can not infer total number of classes from empty tensor. Give num_classes.")
@@ -142,5 +148,5 @@ def one_hot(self: Any, num_classes: int = -1) -> Any:
         raise RuntimeError("Class values must be non-negative. Subtract their minimum.")
     if self.numel() and int(F.item(F.amax(self))) >= num_classes:
         raise RuntimeError("Class values must be smaller than num_classes. Give a larger num_classes.")
-    result = new_zeros(self, (*self.shape, num_classes))
+    result = F.new_zeros(self, (*self.shape, num_classes))
     return F.scatter(result, -1, F.unsqueeze(self, -1), 1)

@@ -144,4 +144,4 @@ def is_nonzero(self: Any) -> bool:
         raise RuntimeError("Boolean value of Tensor with no values is ambiguous. Test x.numel() instead.")
     if count > 1:
         raise RuntimeError("Boolean value of Tensor with more than one value is ambiguous. Use x.any() or x.all().")
-    return bool(item(self))
+    return bool(self)

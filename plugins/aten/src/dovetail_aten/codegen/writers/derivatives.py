@@ -6,7 +6,8 @@ import ast
 from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
-from ..derivatives import Derivative, InputFormula, SavedValue
+from ..derivatives import Derivative, ForwardFormula, InputFormula, SavedValue
+from ..expressions import Rewritten
 from ..native_functions import NativeFunction
 from .text import HEADER, INDENT, Lines
 
@@ -35,11 +36,14 @@ def write_derivatives(
         Module of the functions of the base library, which are in `k` as well; None for the base library itself.
     """
     own = [derivative for derivative in derivatives if derivative.inputs]
-    helpers = sorted({name for d in own for formula in d.formulas for name in formula.rewritten.helpers})
+    rewritten = [formula.rewritten for d in own for formula in d.formulas]
+    rewritten += [forward.rewritten for d in own for forward in d.forward if forward.rewritten is not None]
+    helpers = sorted({name for each in rewritten for name in each.helpers})
     lines = Lines()
     lines.add(HEADER, BODIES_DOC, "", "from __future__ import annotations", "")
     lines.add(*(["from types import SimpleNamespace"] if base_module is not None else []), "from typing import Any", "")
-    lines.add("from dovetail_dispatcher.formula import Formula, Saved", "")
+    names = ["Formula", *(["Forward"] if any([d.forward for d in own]) else []), "Saved"]
+    lines.add(f"from dovetail_dispatcher.formula import {', '.join(names)}", "")
     package, _, module = functions_module.rpartition(".")
     lines.add(f"from {package} import {module} as {'k' if base_module is None else 'own'}")
     if base_module is not None:
@@ -55,19 +59,16 @@ def write_derivatives(
     for derivative in own:
         for over in _bodies(derivative):
             lines.add("", "", *_body(derivative, over))
+        for forward in derivative.forward:
+            if forward.rewritten is not None:
+                lines.add("", "", *_forward_body(derivative, forward, forward.rewritten))
     lines.add("", "", "FORMULAS = (")
     for derivative in derivatives:
         lines.add(*[INDENT + line for line in _record(derivative)])
     lines.add(
         ")",
         '"""One record per operator; in-place variants use that of their functional operator."""',
-        "",
     )
-    lines.add("FORWARD_FORMULAS: dict[str, dict[str, str]] = {")
-    for derivative in derivatives:
-        if derivative.forward:
-            lines.add(f"{INDENT}{_qualified(derivative.function)!r}: {dict(derivative.forward)!r},")
-    lines.add("}", '"""Forward-mode formulas, as written, by operator and result."""')
     return lines.text()
 
 
@@ -110,6 +111,9 @@ def _record(derivative: Derivative) -> list[str]:
         lines.append(f"{INDENT}{attribute}={body_name(function, over)},")
     if derivative.output_differentiability is not None:
         lines.append(f"{INDENT}output_differentiability={derivative.output_differentiability!r},")
+    if derivative.forward:
+        forward = [f"{INDENT * 2}{_forward(derivative, each)}," for each in derivative.forward]
+        lines += [f"{INDENT}forward=(", *forward, f"{INDENT}),"]
     return [*lines, f"{INDENT}where={str(derivative.where)!r},", "),"]
 
 
@@ -122,6 +126,36 @@ def _saved(saved: SavedValue) -> str:
     if saved.output:
         arguments.append(f"output={saved.output}")
     return f"Saved({', '.join(arguments)})"
+
+
+def _forward(derivative: Derivative, forward: ForwardFormula) -> str:
+    arguments = [str(forward.output), repr(forward.kind)]
+    if forward.rewritten is not None:
+        arguments += [_forward_name(derivative, forward), repr(_forward_parameters(forward.rewritten))]
+    return f"Forward({', '.join(arguments)})"
+
+
+# -- forward bodies --------------------------------------------------------------------------------------------------
+
+
+def _forward_name(derivative: Derivative, forward: ForwardFormula) -> str:
+    number = str(forward.output) if len(derivative.function.schema.returns) > 1 else ""
+    function = derivative.function
+    return f"{function.identifier.lstrip('_') or function.identifier}_forward{number}"
+
+
+def _forward_parameters(rewritten: Rewritten) -> tuple[str, ...]:
+    """Return the names that a forward body reads: arguments, ``_p`` and ``_t`` of them, and results."""
+    owners = [expression.split(".", maxsplit=1)[0] if expression else n for n, expression in rewritten.saved.items()]
+    return tuple(dict.fromkeys(owners))
+
+
+def _forward_body(derivative: Derivative, forward: ForwardFormula, rewritten: Rewritten) -> list[str]:
+    grad = ["grad"] if forward.kind == "elementwise" else []
+    parameters = ", ".join([f"{name}: Any" for name in [*grad, *_forward_parameters(rewritten)]])
+    metadata = [f"{INDENT}{name} = {expression}" for name, expression in rewritten.saved.items() if expression]
+    head = f"def {_forward_name(derivative, forward)}({parameters}) -> Any:"
+    return [head, *metadata, f"{INDENT}return {rewritten.text}"]
 
 
 # -- bodies ----------------------------------------------------------------------------------------------------------

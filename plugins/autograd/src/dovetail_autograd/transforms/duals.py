@@ -1,0 +1,98 @@
+"""Dual arrays: a tensor and its tangent in the place of one array."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from dovetail_kernel import share_storage, share_version
+from dovetail_kernel.signature import GRAD, WRAPPED_BIT
+from dovetail_kernel.tensor_base import TensorBase, wrap
+
+from ..autograd_meta import gradient_edge
+from ..calls import operator, with_strides
+from .arrays import WrappedArray
+
+if TYPE_CHECKING:
+    from .levels import Level
+
+
+class DualArray(WrappedArray):
+    """A primal (`physical`) and its tangent, of one shape and dtype.
+
+    Attributes
+    ----------
+    tangent
+        The derivative of the primal in the direction that is being differentiated in.
+    """
+
+    __slots__ = ("tangent",)
+    kind = "DualTensor"
+
+    def __init__(self, primal: TensorBase, tangent: TensorBase, level: Level) -> None:
+        super().__init__(primal, level)
+        self.tangent = tangent
+
+    def __repr__(self) -> str:
+        return f"{repr(self.physical).removesuffix(')')}, tangent={self.tangent!r})"
+
+    def copy(self) -> DualArray:
+        """Return a wrapper of copies."""
+        clone = operator("clone", "default")
+        return DualArray(clone(self.physical), clone(self.tangent), self.level)
+
+    def host(self) -> Any:
+        """Return the elements of the primal as a NumPy array."""
+        physical = self.physical
+        return physical._backend.arrays.to_host(physical.array)
+
+
+def cut(tensor: TensorBase) -> TensorBase:
+    """Return a leaf with the data and version of `tensor`; unlike `detach`, it keeps what lies inside a wrapper."""
+    twin = wrap(tensor.array, tensor._backend)
+    twin._storage = share_storage(tensor)
+    twin._counter = share_version(tensor)
+    return twin
+
+
+def is_tracked(tensor: TensorBase) -> bool:
+    """Return whether `tensor` requires grad, or anything that it wraps does."""
+    if tensor._signature & GRAD and tensor.requires_grad:
+        return True
+    return is_tracked_inside(tensor)
+
+
+def is_tracked_inside(tensor: TensorBase) -> bool:
+    """Return whether anything that `tensor` wraps requires grad."""
+    if not tensor._signature & WRAPPED_BIT:
+        return False
+    array = tensor.array
+    return is_tracked(array.physical) or (isinstance(array, DualArray) and is_tracked(array.tangent))
+
+
+def leads_elsewhere(tensors: Sequence[TensorBase], leaves: Sequence[TensorBase]) -> bool:
+    """Return whether the graph of `tensors` leads to anything that requires grad besides `leaves`."""
+    own = {id(edge[0]) for each in leaves if (edge := gradient_edge(each)) is not None}
+    seen: set[int] = set()
+    nodes: list[Any] = [edge[0] for each in tensors if (edge := gradient_edge(each)) is not None]
+    while nodes:
+        node = nodes.pop()
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
+        if node.is_leaf and id(node) not in own:
+            return True
+        nodes.extend([edge[0] for edge in node.next_edges if edge is not None])
+    return False
+
+
+def same_layout(tensor: TensorBase, model: TensorBase) -> TensorBase:
+    """Return `tensor`, or where its strides differ from those of `model` a copy with those, so that views correspond.
+
+    A model that overlaps itself is left alone: no view of it can be written.
+    """
+    strides = tuple(model.stride())
+    sizes = tuple(model.array.shape)
+    if tuple(tensor.stride()) == strides or any([n > 1 and not step for n, step in zip(sizes, strides, strict=True)]):
+        return tensor
+    return with_strides(tensor, list(strides))

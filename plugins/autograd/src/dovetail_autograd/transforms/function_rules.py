@@ -1,0 +1,245 @@
+"""`Function` inside of a `vmap`: its `vmap` staticmethod, or a rule generated from `forward` and `backward`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NoReturn
+
+from dovetail_kernel.tensor_base import TensorBase
+
+from ..calls import operator
+from ..function import Function
+from .batching import VmapLevel
+from .batching_errors import check_outputs
+from .mapping import spread
+from .pytree import flatten, flatten_prefix, map_leaves, unflatten
+
+__all__ = ["call_batched"]
+
+
+def call_batched(level: VmapLevel, cls: type[Function], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Return the outputs of a Function for batched arguments, by its own rule or a generated one.
+
+    The dispatch state is that of the physical calls.
+
+    Raises
+    ------
+    RuntimeError
+        If the Function has no `setup_context`, or not exactly one of a `vmap` staticmethod and `generate_vmap_rule`.
+    """
+    if not cls._has_setup_context:
+        raise RuntimeError(
+            "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must "
+            f"override the setup_context staticmethod: split {cls.__name__}.forward(ctx, ...) into forward(...) and "
+            "setup_context(ctx, inputs, output)."
+        )
+    has_rule = cls.vmap is not Function.vmap
+    if has_rule and cls.generate_vmap_rule:
+        raise RuntimeError(
+            f"You tried to vmap over {cls.__name__}, but it has both generate_vmap_rule=True and an overridden vmap "
+            "staticmethod. Please set generate_vmap_rule=False or delete the overridden vmap staticmethod to avoid "
+            "ambiguity."
+        )
+    if not has_rule and not cls.generate_vmap_rule:
+        raise RuntimeError(
+            f"You tried to vmap over {cls.__name__}, but it does not have vmap support. Please override and implement "
+            "the vmap staticmethod or set generate_vmap_rule=True."
+        )
+
+    def unwrapped(value: Any) -> Any:
+        return level.unwrap(value)[0] if isinstance(value, TensorBase) else value
+
+    def dim_of(value: Any) -> int | None:
+        return level.unwrap(value)[1] if isinstance(value, TensorBase) else None
+
+    physical = map_leaves(unwrapped, args)
+    in_dims = map_leaves(dim_of, args)
+    if has_rule:
+        outputs, out_dims = check_outputs(cls.vmap(level.info, in_dims, *physical, **map_leaves(unwrapped, kwargs)))
+    else:
+        rule = _Generated(cls, level, in_dims, kwargs)
+        outputs, out_dims = Vmapped.apply(rule, *physical), rule.out_dims
+    return _wrapped(level, outputs, out_dims)
+
+
+def _wrapped(level: VmapLevel, outputs: Any, out_dims: Any) -> Any:
+    leaves, structure = flatten(outputs)
+    dims = flatten_prefix(out_dims, structure)
+    assert dims is not None
+    return unflatten(
+        structure,
+        [
+            level.wrap(leaf, dim) if isinstance(leaf, TensorBase) else leaf
+            for leaf, dim in zip(leaves, dims, strict=True)
+        ],
+    )
+
+
+class Vmapped(Function):
+    """The Function on a batch that does what another does on samples; its first argument is the generated rule."""
+
+    @staticmethod
+    def forward(rule: _Generated, *physical: Any) -> Any:
+        """Run the other's forward for all samples."""
+        return rule.forward(physical)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+        """Run the other's `setup_context`."""
+        ctx.rule = inputs[0]
+        ctx.rule.setup_context(ctx, inputs[1:], output)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        """Run the other's backward for all samples."""
+        return None, *ctx.rule.backward(ctx, grads)
+
+
+class _Generated:
+    """One call of a Function on a batch: forward, `setup_context` and backward run under a vmap of their own each.
+
+    So the graph outside of the vmap has one node for the batch.
+    """
+
+    def __init__(self, cls: type[Function], level: VmapLevel, in_dims: Sequence[Any], kwargs: dict[str, Any]) -> None:
+        self.cls = cls
+        self.info = level.info
+        self.in_dims = in_dims
+        self.kwargs = kwargs
+        self.out_dims: Any = None
+        self.sample = _SampleContext()
+
+    def level(self) -> VmapLevel:
+        return VmapLevel(self.info.batch_size, self.info.randomness)
+
+    def forward(self, physical: tuple[Any, ...]) -> Any:
+        with self.level() as level:
+            output = self.cls.forward(*_batched(level, physical, self.in_dims), **self.kwargs)
+            leaves, structure = flatten(output)
+            pairs = [_unwrapped(level, leaf) for leaf in leaves]
+        self.out_dims = unflatten(structure, [dim for _, dim in pairs])
+        return unflatten(structure, [value for value, _ in pairs])
+
+    def setup_context(self, ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+        with self.level() as level:
+            wrapped_inputs = (*_batched(level, inputs, self.in_dims), *self.kwargs.values())
+            with self.sample.of(ctx) as sample:
+                self.cls.setup_context(sample, wrapped_inputs, _wrapped(level, output, self.out_dims))
+                sample.hand_over(level)
+
+    def backward(self, ctx: Any, grads: tuple[Any, ...]) -> Any:
+        dims, _ = flatten(self.out_dims)
+        with self.level() as level, self.sample.of(ctx) as sample:
+            sample.take_saved(level)
+            wrapped = [
+                grad if grad is None or dim is None else level.wrap(grad, dim)
+                for grad, dim in zip(grads, dims, strict=True)
+            ]
+            returned = self.cls.backward(sample, *wrapped)
+            given = list(returned) if isinstance(returned, (tuple, list)) else [returned]
+            in_dims = [*self.in_dims, *[None] * len(given)]
+            return [_gradient(level, grad, dim) for grad, dim in zip(given, in_dims, strict=False)]
+
+
+class _SampleContext:
+    """The context that a Function sees for one sample. It keeps attributes; tensors are saved in that of the batch."""
+
+    def __init__(self) -> None:
+        self._ctx: Any = None
+        self._saved: tuple[Any, ...] = ()
+        self._dims: list[int | None] = []
+        self._non_differentiable: tuple[Any, ...] = ()
+
+    @contextmanager
+    def of(self, ctx: Any) -> Iterator[_SampleContext]:
+        """Stand for the context `ctx` of the batch, which holds this object and must not be held by it."""
+        self._ctx = ctx
+        try:
+            yield self
+        finally:
+            self._ctx = None
+            self._saved = self._non_differentiable = ()
+
+    @property
+    def needs_input_grad(self) -> Any:
+        """Per argument whether it requires grad."""
+        return self._ctx.needs_input_grad[1:]
+
+    @property
+    def saved_tensors(self) -> tuple[Any, ...]:
+        """What was saved."""
+        return self._saved
+
+    def save_for_backward(self, *tensors: Any) -> None:
+        """Keep `tensors` for backward."""
+        self._saved = tensors
+
+    def save_for_forward(self, *tensors: Any) -> None:
+        """Keep nothing: a generated rule has no jvp."""
+
+    def set_materialize_grads(self, value: bool) -> None:
+        """Choose whether backward is given zeros or None for outputs without gradient."""
+        self._ctx.set_materialize_grads(value)
+
+    def mark_non_differentiable(self, *tensors: Any) -> None:
+        """Say that these outputs have no gradient."""
+        self._non_differentiable = tensors
+
+    def mark_dirty(self, *tensors: Any) -> NoReturn:
+        """Refuse: the arguments of the batch are others.
+
+        Raises
+        ------
+        RuntimeError
+            Always.
+        """
+        raise RuntimeError(
+            "mark_dirty is not supported with generate_vmap_rule=True. Write a vmap staticmethod, or work out of place."
+        )
+
+    def hand_over(self, level: VmapLevel) -> None:
+        """Save in the context of the batch what was saved for a sample."""
+        pairs = [_unwrapped(level, tensor) for tensor in self._saved]
+        self._dims = [dim for _, dim in pairs]
+        self._ctx.save_for_backward(*[tensor for tensor, _ in pairs])
+        if self._non_differentiable:
+            self._ctx.mark_non_differentiable(*[_unwrapped(level, tensor)[0] for tensor in self._non_differentiable])
+
+    def take_saved(self, level: VmapLevel) -> None:
+        """Take what was saved from the context of the batch, for samples at `level`."""
+        self._saved = tuple(
+            [
+                tensor if tensor is None or dim is None else level.wrap(tensor, dim)
+                for tensor, dim in zip(self._ctx.saved_tensors, self._dims, strict=True)
+            ]
+        )
+
+
+def _batched(level: VmapLevel, values: Sequence[Any], dims: Sequence[Any]) -> Any:
+    leaves, structure = flatten(tuple(values))
+    flat = flatten_prefix(tuple(dims), structure)
+    assert flat is not None
+    return unflatten(
+        structure,
+        [
+            level.wrap(leaf, dim) if isinstance(leaf, TensorBase) and dim is not None else leaf
+            for leaf, dim in zip(leaves, flat, strict=True)
+        ],
+    )
+
+
+def _unwrapped(level: VmapLevel, value: Any) -> tuple[Any, int | None]:
+    return level.unwrap(value) if isinstance(value, TensorBase) else (value, None)
+
+
+def _gradient(level: VmapLevel, grad: Any, in_dim: Any) -> Any:
+    """Return the gradient of a physical input: summed over the samples if they share it."""
+    if not isinstance(grad, TensorBase):
+        return grad
+    physical, dim = level.unwrap(grad)
+    if in_dim is not None:
+        return spread(level, grad)
+    if dim is not None:
+        return level.run_outside(operator("sum", "dim_IntList"), physical, [0])
+    return level.run_outside(operator("mul", "Tensor"), physical, level.info.batch_size)

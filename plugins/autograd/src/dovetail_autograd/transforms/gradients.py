@@ -1,0 +1,280 @@
+"""`grad`, `grad_and_value` and `vjp` as transforms of functions, on the ordinary graph.
+
+The inputs are replaced by fresh leaves, and the graph from the results to those is differentiated. Whatever else that
+graph leads to, such as the parameters of a surrounding `grad`, gets the derivative of the gradient recorded; where it
+leads to nothing else, no more is recorded than is needed, and nothing that is returned requires grad.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import Any, NamedTuple
+
+from dovetail_kernel.signature import GRAD, NO_GRAD
+from dovetail_kernel.state import set_state, state
+from dovetail_kernel.tensor_base import TensorBase
+
+from ..backward import grad as gradients
+from ..calls import filled_like, operator
+from ..function_node import DIFFERENTIABLE
+from ..views import CreationMeta, view_info
+from .duals import cut, is_tracked, is_tracked_inside, leads_elsewhere
+from .levels import Level
+from .pytree import Structure, flatten, map_leaves, unflatten
+from .selected import Argnums, checked_argnums, checked_outputs, replaced, selected, split_aux
+
+
+class GradLevel(Level):
+    """One reverse-mode transform in force: grad mode is on. It wraps nothing."""
+
+    __slots__ = ("outer_state",)
+
+    def __enter__(self) -> GradLevel:
+        super().__enter__()
+        self.outer_state = state()
+        set_state(self.outer_state & ~NO_GRAD)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        set_state(self.outer_state)
+        super().__exit__(*exception)
+
+    def fresh(self, tensor: Any) -> TensorBase:
+        """Return `tensor` as a new input to differentiate by.
+
+        Raises
+        ------
+        ValueError
+            For anything but a tensor.
+        RuntimeError
+            For a tensor whose dtype has no gradients.
+        """
+        if not isinstance(tensor, TensorBase):
+            raise ValueError(
+                f"Thing passed to transform API must be Tensor, got {type(tensor)}. Select the tensors with argnums."
+            )
+        if not tensor._signature & DIFFERENTIABLE:
+            raise RuntimeError(
+                "only Tensors of floating point dtype can require gradients, but an input to differentiate by is "
+                f"{tensor.dtype}. Convert it, or leave it out of argnums."
+            )
+        for level in reversed(self._before):
+            enclosed = level.enclose(tensor)
+            if enclosed is not None:  # so that the calls inside of the level record nothing that leads to this leaf
+                enclosed._signature |= GRAD
+                return enclosed
+        if tensor.requires_grad and not self.outer_state & NO_GRAD:
+            alias: TensorBase = operator("alias", "default")(tensor)
+            info = view_info(alias)
+            assert info is not None
+            # It may not be written in place: that would write to the argument of the caller.
+            info.creation_meta = CreationMeta.IN_CUSTOM_FUNCTION
+            return alias
+        leaf = cut(tensor)
+        leaf._signature |= GRAD
+        for level in self._before:
+            level.leaves.append(leaf)
+        return leaf
+
+    def is_tracked(self, outputs: Sequence[TensorBase], inputs: Sequence[TensorBase]) -> bool:
+        """Return whether somebody outside may differentiate what was computed inside.
+
+        That is so if the graph of `outputs` leads to anything that requires grad besides the fresh leaves among
+        `inputs`.
+        """
+        if self.outer_state & NO_GRAD:
+            return False
+        return leads_elsewhere(outputs, [*self.leaves, *[each for each in inputs if each._grad_fn is None]])
+
+
+def differentiate(
+    outputs: Sequence[TensorBase],
+    inputs: Sequence[TensorBase],
+    seeds: Sequence[TensorBase] | None,
+    tracked: bool,
+    retain_graph: bool,
+) -> list[TensorBase]:
+    """Return the gradients of `outputs` with respect to `inputs`: zeros where there is no dependence.
+
+    Parameters
+    ----------
+    seeds
+        The gradients to begin with; None for a scalar.
+    tracked
+        Whether the gradients themselves are going to be differentiated.
+    retain_graph
+        Whether the graph is going to be used again.
+    """
+    used = [index for index, output in enumerate(outputs) if output.requires_grad]
+    if not used:
+        return [filled_like(each, 0) for each in inputs]
+    chosen = [outputs[index] for index in used]
+    given = None if seeds is None else [seeds[index] for index in used]
+    # The physical calls of the backward are recorded if it is: that matters if one outside differentiates them.
+    inside = any([is_tracked_inside(each) for each in (*chosen, *inputs)])
+    create_graph = tracked or inside or any([is_tracked(seed) for seed in given or ()])
+    found = gradients(
+        chosen,
+        inputs,
+        given,
+        retain_graph=retain_graph or create_graph,
+        create_graph=create_graph,
+        allow_unused=True,
+        materialize_grads=True,
+    )
+    keeps = tracked or any([seed.requires_grad for seed in given or ()])
+    return [each for each in found if each is not None] if keeps else [released(each) for each in found]
+
+
+def released(value: Any) -> Any:
+    """Return a result without the graph of a transform that nobody outside asked for; what is no tensor, as it is."""
+    if isinstance(value, TensorBase) and value._signature & GRAD:
+        return cut(value)
+    return value
+
+
+def grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
+    """Return the function that computes the gradient of `func`.
+
+    Parameters
+    ----------
+    func
+        Returns a scalar tensor, or with `has_aux` that and anything else. Its arguments may be nested in tuples, lists
+        and dicts.
+    argnums
+        Which positional arguments to differentiate by: one, or a tuple. Default: the first.
+    has_aux
+        Whether `func` returns ``(output, aux)``. The result is then ``(gradient, aux)``. Default: False.
+
+    Returns
+    -------
+    callable
+        Takes what `func` takes, and returns the gradient in the form of the argument; a tuple for a tuple of `argnums`.
+
+    Raises
+    ------
+    RuntimeError
+        From the returned function, if the output is no scalar tensor, or `argnums` names no argument.
+    ValueError
+        If something among the selected arguments is no tensor.
+    """
+    compute = grad_and_value(func, argnums, has_aux)
+
+    @wraps(func, updated=())
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        gradient, value = compute(*args, **kwargs)
+        return (gradient, value[1]) if has_aux else gradient
+
+    return wrapper
+
+
+def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
+    """Return the function that computes the gradient of `func` and its value: ``(gradient, value)``.
+
+    With `has_aux` it returns ``(gradient, (value, aux))``. Parameters and errors are those of `grad`.
+    """
+    call = "grad_and_value(f)(*args)"
+
+    @wraps(func, updated=())
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        chosen = checked_argnums(argnums, len(args))
+        with GradLevel() as level:
+            leaves, structure = flatten(selected(args, chosen))
+            inputs = [level.fresh(each) for each in leaves]
+            returned = func(*replaced(args, chosen, unflatten(structure, inputs)), **kwargs)
+            output, aux = split_aux(call, returned, has_aux)
+            _check_scalar(call, output)
+            tracked = level.is_tracked([output], inputs)
+            gradient = differentiate([output], inputs, None, tracked, retain_graph=False)
+        result = unflatten(structure, gradient)
+        keep = _identity if tracked else released
+        return result, (keep(output), map_leaves(keep, aux)) if has_aux else keep(output)
+
+    return wrapper
+
+
+def _check_scalar(call: str, output: Any) -> None:
+    if not isinstance(output, TensorBase):
+        raise RuntimeError(f"{call}: Expected f(*args) to return a Tensor, got {type(output)}")
+    if output.array.shape:
+        raise RuntimeError(
+            f"{call}: Expected f(*args) to return a scalar Tensor, got tensor with {output.array.ndim} dims. Maybe you "
+            "wanted to use the vjp or jacrev APIs instead?"
+        )
+
+
+def _identity(value: Any) -> Any:
+    return value
+
+
+class Pullback(NamedTuple):
+    """What is left of a function call that is going to be differentiated: flat inputs and outputs of its graph."""
+
+    inputs: list[TensorBase]
+    input_structure: Structure
+    outputs: list[TensorBase]
+    output_structure: Structure
+    tracked: bool
+
+    def __call__(self, seeds: Sequence[TensorBase]) -> Any:
+        """Return the gradients for `seeds`, one per output, in the form of the inputs."""
+        found = differentiate(self.outputs, self.inputs, seeds, self.tracked, retain_graph=True)
+        return unflatten(self.input_structure, found)
+
+
+def pull_back(
+    func: Callable[..., Any], args: tuple[Any, ...], argnums: Argnums, has_aux: bool, call: str
+) -> tuple[Any, Pullback, Any]:
+    """Call `func`, and return its output, how to pull gradients back to the arguments `argnums`, and its aux."""
+    with GradLevel() as level:
+        leaves, input_structure = flatten(selected(args, argnums))
+        inputs = [level.fresh(each) for each in leaves]
+        returned = func(*replaced(args, argnums, unflatten(input_structure, inputs)))
+        output, aux = split_aux(call, returned, has_aux)
+        outputs, output_structure = checked_outputs(call, output)
+        tracked = level.is_tracked(outputs, inputs)
+    keep = _identity if tracked else released
+    pullback = Pullback(inputs, input_structure, outputs, output_structure, tracked)
+    return map_leaves(keep, output), pullback, map_leaves(keep, aux)
+
+
+def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
+    """Call `func`, and return its output and the function that multiplies vectors with its Jacobian from the left.
+
+    Parameters
+    ----------
+    func
+        Returns tensors, possibly nested.
+    *primals
+        Its arguments: tensors, possibly nested.
+    has_aux
+        Whether `func` returns ``(output, aux)``. Default: False.
+
+    Returns
+    -------
+    tuple
+        ``(output, vjp_fn)``, with `has_aux` ``(output, vjp_fn, aux)``. ``vjp_fn(cotangents)`` takes tensors nested as
+        the output, and returns one gradient per primal; it may be called again.
+
+    Raises
+    ------
+    RuntimeError
+        If `func` returns anything but tensors, or the cotangents are nested otherwise than the output.
+    """
+    everything = tuple(range(len(primals)))
+    output, pullback, aux = pull_back(func, primals, everything, has_aux, "vjp(f, *primals)")
+
+    def vjp_fn(cotangents: Any) -> Any:
+        seeds, structure = flatten(cotangents)
+        if structure != pullback.output_structure:
+            raise RuntimeError(
+                "Expected pytree structure of cotangents to be the same as pytree structure of outputs to the "
+                f"function. cotangents: {structure}, primal output: {pullback.output_structure}"
+            )
+        return pullback(seeds)
+
+    return (output, vjp_fn, aux) if has_aux else (output, vjp_fn)
+
+
+__all__ = ["GradLevel", "Pullback", "grad", "grad_and_value", "pull_back", "vjp"]

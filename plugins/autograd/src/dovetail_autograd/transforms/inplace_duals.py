@@ -1,0 +1,97 @@
+"""In-place writes to dual tensors, and to tensors that become dual by being written."""
+
+from __future__ import annotations
+
+from gc import get_referrers
+from typing import Any
+
+from dovetail_kernel import wrapped_backend
+from dovetail_kernel.signature import DTYPE_MASK, GRAD, NORMAL, VIEW, ZERO_DIM
+from dovetail_kernel.tensor_base import TensorBase, new_tensor, tensor_class
+
+from ..calls import operator
+from ..views import fills_its_memory, view_info
+from .arrays import is_wrapped
+from .duals import DualArray
+
+
+def write_dual(level: Any, tensor: TensorBase, tangent: TensorBase) -> None:
+    """Give `tensor`, which was just written in place, the tangent `tangent`.
+
+    A tangent that views may share is written in place as well. A tensor without one becomes dual, and with it the base
+    that it is a view of, and all other views of that.
+
+    Raises
+    ------
+    RuntimeError
+        If a view is written whose base overlaps itself or has gaps.
+    """
+    if is_wrapped(tensor) and tensor.array.level is level:
+        if tensor._storage is None:
+            tensor.array.tangent = tangent
+        else:
+            operator("copy_", "default")(tensor.array.tangent, tangent)
+        return
+    info = view_info(tensor)
+    base = tensor if info is None else info.base
+    views = _views_of(base)
+    if not views:
+        _replace(level, tensor, _moved_out(tensor), tangent)
+        return
+    if not fills_its_memory(base):
+        raise RuntimeError(
+            "an in-place write of a value with a tangent to a view is not supported by forward AD if the base overlaps "
+            f"itself or has gaps: it has shape {list(base.array.shape)} and strides {list(base.stride())}. Write to a "
+            "view of base.contiguous()."
+        )
+    start = base.storage_offset()
+    places = [(list(v.array.shape), list(v.stride()), v.storage_offset() - start) for v in views]
+    as_strided = operator("as_strided", "default")
+    # Made of the new tangent, so that it is wrapped alike.
+    memory = operator("new_zeros", "default")(tangent, [base.numel()], dtype=base.dtype)
+    primal = _moved_out(base)
+    _replace(level, base, primal, as_strided(memory, list(base.array.shape), list(base.stride()), 0))
+    for view, (sizes, strides, offset) in zip(views, places, strict=True):
+        part = as_strided(memory, sizes, strides, offset)
+        _replace(level, view, as_strided(primal, sizes, strides, offset + start), part)
+        view._storage = base.untyped_storage()
+        view._counter = base._counter
+    operator("copy_", "default")(tensor.array.tangent, tangent)
+
+
+def _views_of(base: TensorBase) -> list[TensorBase]:
+    """Return all differentiable views of `base` that are alive.
+
+    Nothing leads from the memory to them, so the garbage collector is asked, unless there never was one.
+    """
+    storage = base._storage
+    if storage is None:
+        return []
+    found = []
+    for each in get_referrers(storage):
+        if isinstance(each, TensorBase) and each is not base and each._storage is storage:
+            info = view_info(each)
+            if info is not None and info.base is base:
+                found.append(each)
+    return found
+
+
+def _moved_out(tensor: TensorBase) -> TensorBase:
+    """Return a new tensor that is what `tensor` was: array, memory, version and place in the graph."""
+    made = new_tensor(
+        tensor.array, tensor._signature & ~(VIEW | (0 if tensor._grad_fn is not None else GRAD)), tensor_class()
+    )
+    made._grad_fn = tensor._grad_fn
+    made.output_nr = tensor.output_nr
+    made._storage = tensor._storage
+    made._counter = tensor._counter
+    return made
+
+
+def _replace(level: Any, tensor: TensorBase, primal: TensorBase, tangent: TensorBase) -> None:
+    kept = tensor._signature & (DTYPE_MASK | ZERO_DIM | NORMAL)
+    tensor.array = DualArray(primal, tangent, level)
+    tensor._signature = kept | wrapped_backend().bit | (tensor._signature & VIEW and GRAD | VIEW)
+    tensor._grad_fn = None
+    tensor.output_nr = 0
+    tensor._storage = None

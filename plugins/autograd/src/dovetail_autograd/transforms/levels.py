@@ -1,0 +1,104 @@
+"""Levels: the transforms in force, innermost last, and the interpreter that each one is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from dovetail_kernel.state import DispatchState, Transition, dispatch_state, set_state, state
+
+from ..active_levels import active_levels, set_active_levels
+from .backend import install
+
+if TYPE_CHECKING:
+    from dovetail_kernel import DispatchKeySet, TensorBase
+
+
+class Level:
+    """One transform in force: a context manager while which is open tensors may be wrapped at it.
+
+    A call goes to the deepest level among its arguments, whose `interpret` unwraps them, makes physical calls of it,
+    and wraps what they return. A subclass is a kind of transform.
+
+    Attributes
+    ----------
+    depth
+        How many levels this one is inside, plus one. Of the levels that meet in a call, the deepest is interpreted
+        first.
+    is_alive
+        False once the transform was left.
+    leaves
+        What gradients inside of this level were taken with respect to. Calls inside of it may have recorded a graph
+        that leads there, which nobody outside knows of.
+    """
+
+    __slots__ = ("_before", "_outside", "depth", "is_alive", "leaves")
+
+    transforms_function: ClassVar[bool] = True
+    """Whether the level belongs to a transform of a function, which has the graph of its inside to itself."""
+
+    def __init__(self) -> None:
+        install()
+        self.depth = 0
+        self.is_alive = False
+        self.leaves: list[TensorBase] = []
+
+    def __enter__(self) -> Any:
+        self._before = before = active_levels()
+        self.depth = 1 + (before[-1].depth if before else 0)
+        self.is_alive = True
+        now = dispatch_state()
+        self._outside = _restoring(now.included, now.excluded)
+        set_active_levels((*before, self))
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.is_alive = False
+        set_active_levels(self._before)
+
+    def physical_state(self) -> int:
+        """Return the dispatch state for physical calls: keys included and excluded as when the level was entered.
+
+        So what an Autograd kernel above the call on wrapped tensors left out is in force again. Grad mode stays as it
+        is.
+        """
+        return self._outside(state())
+
+    def run_outside(self, function: Callable[..., Any], *args: Any) -> Any:
+        """Return ``function(*args)``, run where this level was entered: in that dispatch state, at those levels."""
+        state_before, levels_before = state(), active_levels()
+        set_state(self.physical_state())
+        set_active_levels(self._before)
+        try:
+            return function(*args)
+        finally:
+            set_active_levels(levels_before)
+            set_state(state_before)
+
+    def enclose(self, tensor: TensorBase) -> TensorBase | None:
+        """Return `tensor` wrapped at this level as what does not vary there; None if the level does without."""
+        return None
+
+    def interpret(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Return the results of ``op(*args, **kwargs)``, whose deepest wrapped arguments are of this level.
+
+        The dispatch state is that of the physical calls.
+        """
+        raise NotImplementedError
+
+    def call_function(self, cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Return what ``cls.apply(*args, **kwargs)`` gives for a `Function`, as `interpret` does for an operator."""
+        raise NotImplementedError
+
+
+@cache
+def _restoring(included: DispatchKeySet, excluded: DispatchKeySet) -> Transition:
+    def change(now: DispatchState) -> DispatchState:
+        return replace(now, included=included, excluded=excluded)
+
+    return Transition(change)
+
+
+__all__ = ["Level", "active_levels"]

@@ -1,0 +1,111 @@
+"""What the transforms of functions share: which arguments to differentiate by, and checks of what comes back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from dovetail_kernel.tensor_base import TensorBase
+
+from .pytree import flatten
+
+Argnums = int | tuple[int, ...]
+
+
+def checked_argnums(argnums: Any, count: int) -> Argnums:
+    """Return `argnums` counted from the front.
+
+    Raises
+    ------
+    RuntimeError
+        If they are no int or non-empty tuple of different ints, or there are fewer than that positional arguments.
+    """
+    if not isinstance(argnums, (int, tuple)) or isinstance(argnums, bool):
+        raise RuntimeError(f"argnums must be int or Tuple[int, ...], got: {type(argnums)}")
+    if isinstance(argnums, int):
+        return _checked_argnum(argnums, count)
+    if not argnums:
+        raise RuntimeError("argnums must be non-empty: name at least one argument to differentiate by.")
+    if any([not isinstance(each, int) for each in argnums]):
+        raise RuntimeError(f"argnums must be int or Tuple[int, ...], got: {argnums}")
+    found = tuple([_checked_argnum(each, count) for each in argnums])
+    if len(set(found)) != len(found):
+        raise RuntimeError(f"argnums elements must be unique, got {argnums}")
+    return found
+
+
+def _checked_argnum(argnum: int, count: int) -> int:
+    if not -count <= argnum < count:
+        raise RuntimeError(
+            f"Got argnum={argnum}, but only {count} positional inputs. Only positional arguments can be selected."
+        )
+    return argnum % count
+
+
+def selected(args: Sequence[Any], argnums: Argnums) -> Any:
+    """Return the argument, or the tuple of arguments, that `argnums` name."""
+    return args[argnums] if isinstance(argnums, int) else tuple([args[each] for each in argnums])
+
+
+def replaced(args: Sequence[Any], argnums: Argnums, values: Any) -> tuple[Any, ...]:
+    """Return `args` with `values` in the places that `argnums` name."""
+    result = list(args)
+    if isinstance(argnums, int):
+        result[argnums] = values
+    else:
+        for argnum, value in zip(argnums, values, strict=True):
+            result[argnum] = value
+    return tuple(result)
+
+
+def split_aux(call: str, returned: Any, has_aux: bool) -> tuple[Any, Any]:
+    """Return the output and the auxiliary output of a function; the latter is None without `has_aux`.
+
+    Raises
+    ------
+    RuntimeError
+        If `has_aux`, and the function did not return a pair.
+    """
+    if not has_aux:
+        return returned, None
+    if not isinstance(returned, tuple) or len(returned) != 2:
+        raise RuntimeError(f"{call}: output of function f should be a tuple: (output, aux) if has_aux is True")
+    return returned
+
+
+def checked_outputs(call: str, output: Any) -> tuple[list[TensorBase], Any]:
+    """Return the tensors that a function returned, and how they were nested.
+
+    Raises
+    ------
+    RuntimeError
+        If it returned nothing, or something else than tensors.
+    """
+    leaves, structure = flatten(output)
+    if not leaves or output is None:
+        raise RuntimeError(
+            f"{call}: Expected f to be a function that has non-empty output (got output = [{output}]). Return a tensor."
+        )
+    for each in leaves:
+        if not isinstance(each, TensorBase):
+            raise RuntimeError(
+                f"{call}: expected f(*primals) to return only tensors, got unsupported type {type(each)}. Return other "
+                "things as aux, with has_aux=True."
+            )
+    return leaves, structure
+
+
+def refuse_complex(name: str, tensors: Sequence[Any], which: str) -> None:
+    """Refuse complex tensors, of which a Jacobian says nothing.
+
+    Raises
+    ------
+    RuntimeError
+        With the position of the first.
+    """
+    for index, tensor in enumerate(tensors):
+        if isinstance(tensor, TensorBase) and tensor.dtype.is_complex:
+            raise RuntimeError(
+                f"{name}: Expected all {which}s to be real but received complex tensor at flattened {which} idx: "
+                f"{index}. Use view_as_real."
+            )

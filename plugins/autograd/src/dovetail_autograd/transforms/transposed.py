@@ -1,0 +1,148 @@
+"""Tangents without a forward formula: the transpose of the backward formula, by the double-backward trick."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from dovetail_dispatcher.formula import Formula, PythonFormula
+from dovetail_dispatcher.templates.arguments import is_tensor_like
+from dovetail_kernel.signature import GRAD, NO_GRAD
+from dovetail_kernel.state import set_state, state
+from dovetail_kernel.tensor_base import TensorBase
+
+from ..backward import grad
+from ..calls import filled_like
+from ..flatten import flatten
+from ..function_node import DIFFERENTIABLE
+from ..validation import conform_tensor
+from .duals import cut, is_tracked
+from .wrapped_calls import map_tensors
+
+
+def tangents_by_transposing(
+    op: Any,
+    formula: Formula | PythonFormula,
+    primals: dict[str, Any],
+    tangents: dict[str, Any],
+    args: Sequence[Any],
+    kwargs: dict[str, Any],
+) -> tuple[Any, list[Any]]:
+    """Return the results of a call and their tangents.
+
+    Parameters
+    ----------
+    op
+        The operator, functional.
+    formula
+        Its backward formula.
+    primals, tangents
+        The arguments by name, and their tangents: None where there is none, a list for a list of tensors.
+    args, kwargs
+        The arguments as the call has them.
+
+    Raises
+    ------
+    NotImplementedError
+        If the backward formula of a user is not made of differentiable operators.
+    """
+    names = (
+        formula.inputs if isinstance(formula, Formula) else [a.name for a in op._schema.arguments if is_tensor_like(a)]
+    )
+    flat_primals = _flat([primals[name] for name in names])
+    flat_tangents = _flat([tangents[name] if tangents[name] is not None else _nones(primals[name]) for name in names])
+    before = state()
+    given = [] if before & NO_GRAD else [each for each in (*flat_primals, *flat_tangents) if each is not None]
+    wanted = any([is_tracked(each) for each in given])
+    leaves = {
+        id(primal): _leaf(primal)
+        for primal, tangent in zip(flat_primals, flat_tangents, strict=True)
+        if tangent is not None
+    }
+    set_state(before & ~NO_GRAD)
+    try:
+        leaf_args, leaf_kwargs = map_tensors(lambda each: leaves.get(id(each), each), args, kwargs)
+        outputs = op(*leaf_args, **leaf_kwargs)
+        results = list(outputs) if len(op._schema.returns) > 1 else [outputs]
+        flat_results = _flat(results)
+        node = next((each._grad_fn for each in flat_results if each is not None and each._grad_fn is not None), None)
+        if node is None:
+            return outputs, [None] * len(results)
+        seeds: list[TensorBase | None] = [None] * node.num_outputs
+        made: list[TensorBase | None] = [None] * len(flat_results)
+        for position, each in enumerate(flat_results):
+            if each is not None and each._grad_fn is node and each._signature & DIFFERENTIABLE:
+                seed = filled_like(each, 0)
+                seed._signature |= GRAD
+                seeds[each.output_nr] = made[position] = seed
+        gradients = flatten(node, node.apply_tensors(*seeds))
+        found = _transpose(op, formula, node, gradients, flat_primals, flat_tangents, made, wanted)
+    finally:
+        set_state(before)
+    if not any([each.requires_grad for each in given]):
+        outputs = _cut(outputs)
+        found = [None if each is None else cut(each) for each in found]
+    return outputs, _like(results, iter(found))
+
+
+def _transpose(
+    op: Any,
+    formula: Formula | PythonFormula,
+    node: Any,
+    gradients: Sequence[TensorBase | None],
+    primals: Sequence[TensorBase | None],
+    tangents: Sequence[TensorBase | None],
+    seeds: Sequence[TensorBase | None],
+    create_graph: bool,
+) -> list[TensorBase | None]:
+    outputs: list[TensorBase] = []
+    weights: list[TensorBase] = []
+    for index, (gradient, primal, tangent) in enumerate(zip(gradients, primals, tangents, strict=True)):
+        if gradient is None or tangent is None or primal is None:
+            continue
+        if not gradient.requires_grad:
+            if isinstance(formula, PythonFormula):
+                raise NotImplementedError(
+                    f"Trying to use forward AD with {op.name()} that does not support it because its backward "
+                    f"({formula.where}) is not differentiable in the gradient that it gets. Write it with operators."
+                )
+            continue
+        shape = tuple(primal.array.shape)
+        outputs.append(conform_tensor(node, index, gradient, shape, primal.dtype, None))
+        weights.append(tangent)
+    wanted = [seed for seed in seeds if seed is not None]
+    if not outputs or not wanted:
+        return [None if seed is None else filled_like(seed, 0) for seed in seeds]
+    found = iter(grad(outputs, wanted, weights, create_graph=create_graph, allow_unused=True, materialize_grads=True))
+    return [None if seed is None else next(found) for seed in seeds]
+
+
+def _leaf(primal: TensorBase) -> TensorBase:
+    if primal.requires_grad:
+        return primal
+    leaf = cut(primal)
+    leaf._signature |= GRAD
+    return leaf
+
+
+def _cut(outputs: Any) -> Any:
+    if isinstance(outputs, TensorBase):
+        return cut(outputs)
+    if isinstance(outputs, (list, tuple)):
+        return type(outputs)([_cut(each) for each in outputs])
+    return outputs
+
+
+def _nones(value: Any) -> Any:
+    return [None] * len(value) if isinstance(value, (list, tuple)) else None
+
+
+def _flat(values: Sequence[Any]) -> list[Any]:
+    flat: list[Any] = []
+    for value in values:
+        flat.extend(value if isinstance(value, (list, tuple)) else [value])
+    return flat
+
+
+def _like(results: Sequence[Any], flat: Any) -> list[Any]:
+    return [[next(flat) for _ in result] if isinstance(result, (list, tuple)) else next(flat) for result in results]

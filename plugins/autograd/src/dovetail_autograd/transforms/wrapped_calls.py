@@ -1,0 +1,188 @@
+"""The kernel of all calls on wrapped tensors, and what every interpreter of them does alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from dovetail_dispatcher.numbers import tensor_of_number
+from dovetail_dispatcher.schema import FunctionSchema, default_of
+from dovetail_dispatcher.templates.arguments import spelling
+from dovetail_kernel import DispatchKey, bump_version, share_storage, share_version
+from dovetail_kernel.signature import WRAPPED_BIT
+from dovetail_kernel.state import below_ad_inplace_or_view, set_state, state
+from dovetail_kernel.tensor_base import TensorBase
+
+from .arrays import WrappedArray, wrapped
+from .levels import Level
+
+
+def run_wrapped(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Run a call with wrapped tensors among its arguments by the interpreter of the deepest level.
+
+    Parameters
+    ----------
+    op
+        The OpOverload.
+    args, kwargs
+        All arguments of the schema: the keyword-only ones by name.
+    """
+    level: Level | None = None
+    for value in tensors_in(args, kwargs):
+        if value._signature & WRAPPED_BIT and (level is None or value.array.level.depth > level.depth):
+            level = value.array.level
+    assert level is not None, "the kernel of wrapped tensors was called without one"
+    return level.run_outside(level.interpret, op, args, kwargs)
+
+
+def bound_arguments(schema: FunctionSchema, args: Sequence[Any], kwargs: dict[str, Any]) -> dict[str, Any]:
+    """Return the value of every argument of a call by name, those left out included."""
+    given = dict(zip([a.name for a in schema.arguments if not a.kwarg_only], args, strict=False), **kwargs)
+    return {a.name: given[a.name] if a.name in given else default_of(a) for a in schema.arguments}
+
+
+def numbers_as_tensors(schema: FunctionSchema, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return the arguments of a call with a 0-d tensor for a Python number where the schema has a Tensor."""
+    for argument, value in zip(schema.arguments, args, strict=False):
+        if isinstance(value, (bool, int, float, complex)) and spelling(argument) == "Tensor":
+            tensors = [each for each in args if isinstance(each, TensorBase)]
+            return tuple(
+                [
+                    tensor_of_number(each, tensors)
+                    if isinstance(each, (bool, int, float, complex)) and spelling(a) == "Tensor"
+                    else each
+                    for a, each in zip(schema.arguments, args, strict=False)
+                ]
+            )
+    return args
+
+
+def tensors_in(args: Sequence[Any], kwargs: dict[str, Any]) -> Iterator[TensorBase]:
+    """Iterate over the tensors of a call, those in lists included."""
+    for value in (*args, *kwargs.values()) if kwargs else args:
+        if isinstance(value, TensorBase):
+            yield value
+        elif isinstance(value, (list, tuple)):
+            for each in value:
+                if isinstance(each, TensorBase):
+                    yield each
+
+
+def map_tensors(
+    function: Callable[[TensorBase], Any], args: Sequence[Any], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Return the arguments of a call with `function` applied to every tensor."""
+
+    def of(value: Any) -> Any:
+        if isinstance(value, TensorBase):
+            return function(value)
+        if isinstance(value, (list, tuple)) and any([isinstance(each, TensorBase) for each in value]):
+            return [function(each) if isinstance(each, TensorBase) else each for each in value]
+        return value
+
+    return tuple([of(value) for value in args]), {name: of(value) for name, value in kwargs.items()}
+
+
+def present(op: Any, args: Sequence[Any], kwargs: dict[str, Any], outputs: Any) -> Any:
+    """Return what users get for the physical results of a call: wrapped tensors, and what was written as it was given.
+
+    Parameters
+    ----------
+    op, args, kwargs
+        The call, with its wrapped arguments.
+    outputs
+        One per return of the schema: a `WrappedArray`, which becomes a tensor; anything else stays as it is. For a
+        return that is an argument, written in place, it does not matter.
+    """
+    schema = op._schema
+    returns = schema.returns
+    if not returns:
+        note_writes(op, args, kwargs)
+        return None
+    several = len(returns) > 1
+    given = bound_arguments(schema, args, kwargs) if any([r.alias_info is not None for r in returns]) else {}
+    made: list[Any] = []
+    for item, output in zip(returns, outputs if several else (outputs,), strict=True):
+        alias = item.alias_info
+        source = None
+        if alias is not None:
+            source = next(
+                (given[a.name] for a in schema.arguments if a.alias_info and _shares(a.alias_info, alias)), None
+            )
+        if alias is not None and alias.is_write and isinstance(source, TensorBase):
+            made.append(source)
+        elif isinstance(output, (list, tuple)):
+            made.append([_presented(each, source) for each in output])
+        else:
+            made.append(_presented(output, source))
+    note_writes(op, args, kwargs)
+    return tuple(made) if several else made[0]
+
+
+def _shares(argument: Any, result: Any) -> bool:
+    return bool(argument.before_set & result.before_set)
+
+
+def _presented(output: Any, source: Any) -> Any:
+    if not isinstance(output, WrappedArray):
+        return output
+    result = wrapped(output)
+    if isinstance(source, TensorBase):
+        result._storage = share_storage(source)
+        result._counter = share_version(source)
+    return result
+
+
+def note_writes(op: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
+    """Count the writes of a call to its wrapped arguments, unless a kernel at ADInplaceOrView does."""
+    schema = op._schema
+    if not schema.is_mutable or op._operator.newest(DispatchKey.ADInplaceOrView) is not None:
+        return
+    for name, value in bound_arguments(schema, args, kwargs).items():
+        argument = next(a for a in schema.arguments if a.name == name)
+        if argument.is_write:
+            for tensor in [value] if isinstance(value, TensorBase) else value or ():
+                if isinstance(tensor, TensorBase) and tensor._signature & WRAPPED_BIT:
+                    bump_version(tensor)
+
+
+def decomposition(op: Any) -> Callable[..., Any] | None:
+    """Return the kernel that makes the operator of others, if it may be run on wrapped tensors; None if there is none.
+
+    Only the base library promises that its CompositeExplicitAutograd kernels are made of operators: elsewhere one is an
+    implementation for every device, which may well take the arrays out of its tensors.
+    """
+    if op.namespace != "aten":
+        return None
+    for key in (DispatchKey.CompositeExplicitAutograd, DispatchKey.CompositeExplicitAutogradNonFunctional):
+        kernel = op._operator.newest(key)
+        if kernel is not None:
+            function: Callable[..., Any] = kernel.fn
+            return function
+    return None
+
+
+def run_decomposed(kernel: Callable[..., Any], op: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """Run the decomposition of an operator on the wrapped arguments: below Autograd, which has been passed."""
+    before = state()
+    set_state(below_ad_inplace_or_view(before))
+    try:
+        schema = op._schema
+        given = bound_arguments(schema, args, kwargs)
+        named = {a.name: given.pop(a.name) for a in schema.arguments if a.kwarg_only}
+        return kernel(*given.values(), **named)
+    finally:
+        set_state(before)
+
+
+__all__ = [
+    "bound_arguments",
+    "decomposition",
+    "map_tensors",
+    "note_writes",
+    "numbers_as_tensors",
+    "present",
+    "run_decomposed",
+    "run_wrapped",
+    "tensors_in",
+]

@@ -1,0 +1,5 @@
+"""Products with Jacobians and Hessians, and these themselves, as ``torch.autograd.functional``."""
+
+from dovetail_autograd.functional import hessian, hvp, jacobian, jvp, vhp, vjp
+
+__all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
