@@ -245,3 +245,18 @@ def test_double_backward_goes_through_backward():
     (first,) = autograd.grad(total(Square.apply(x)), x, create_graph=True)
     (second,) = autograd.grad(total(first), x)
     assert second.array.tolist() == [2.0]
+
+
+def test_the_context_takes_a_function_as_an_attribute():
+    def forward(ctx, x):
+        ctx.function = mul
+        ctx.save_for_backward(x)
+        return mul(x, x)
+
+    def backward(ctx, grad):
+        (x,) = ctx.saved_tensors
+        return ctx.function(grad, add(x, x))
+
+    x = tensor([3.0], True)
+    total(make(forward, backward).apply(x)).backward()
+    assert x.grad.array.tolist() == [6.0]

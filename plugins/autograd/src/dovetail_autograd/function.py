@@ -29,7 +29,7 @@ class FunctionMeta(type):
 
     def __init__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any]) -> None:
         super().__init__(name, bases, namespace)
-        cls._node_class = type(name + "Backward", (FunctionNode,), {"function": cls, "__module__": cls.__module__})
+        cls._node_class = type(name + "Backward", (FunctionNode,), {"_function": cls, "__module__": cls.__module__})
         cls._has_setup_context = any("setup_context" in each.__dict__ for each in cls.__mro__[:-2])
 
 

@@ -45,7 +45,7 @@ class FunctionNode(Node):
         "is_tensor",
     )
 
-    function: ClassVar[Any]
+    _function: ClassVar[Any]
     is_tensor: Sequence[bool]
 
     # What most calls never change has its default on the class.
@@ -187,7 +187,7 @@ class FunctionNode(Node):
                 if grad is None:
                     grads = tuple([self._zeros(index) if each is None else each for index, each in enumerate(grads)])
                     break
-        function = self.function
+        function = self._function
         backward = function.backward
         if function.vjp is not no_backward:
             if backward is not no_backward:
@@ -226,7 +226,7 @@ class FunctionNode(Node):
         if not isinstance(grad, TensorBase):
             return RuntimeError(
                 f"expected Variable or None (got {type(grad).__name__}). Return a tensor or None from "
-                f"{self.function.__name__}.backward."
+                f"{self._function.__name__}.backward."
             )
         return RuntimeError(
             f"function {self.name()} returned a gradient different than None at position {index + 1}, but the "
