@@ -118,7 +118,7 @@ is_anomaly_enabled is_grad_enabled is_inference_mode_enabled no_grad once_differ
 queue_callback requires_grad set_detect_anomaly set_grad_enabled will_engine_execute_node
 """.split(),
     "dovetail_cpu": """
-CpuArrays CpuCapabilities dovetail_backend
+CpuArrays dovetail_backend
 """.split(),
     "dovetail_cuda": """
 device_count dovetail_backend unavailable_because

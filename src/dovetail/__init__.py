@@ -66,7 +66,8 @@ if _typing.TYPE_CHECKING:
     from dovetail_dispatcher import explain
 
     from . import _C as _C
-    from . import autograd, cuda, library, nn, optim
+    from . import autograd, backends, cuda, library, nn, optim
+    from .backends import devices
     from .serialization import load, save
 
     default_generator: Generator
@@ -88,12 +89,12 @@ __all__ = [
     "all", "allclose", "amax", "amin", "angle", "any", "arange", "arccos", "arccos_", "arccosh", "arccosh_", "arcsin",
     "arcsin_", "arcsinh", "arcsinh_", "arctan", "arctan2", "arctan_", "arctanh", "arctanh_", "argmax", "argmin",
     "argsort", "as_strided", "as_tensor", "asarray", "asin", "asin_", "asinh", "asinh_", "atan", "atan2", "atan_",
-    "atanh", "atanh_", "autograd", "baddbmm", "bernoulli", "bfloat16", "binary_cross_entropy_with_logits",
+    "atanh", "atanh_", "autograd", "backends", "baddbmm", "bernoulli", "bfloat16", "binary_cross_entropy_with_logits",
     "bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor", "bmm", "bool", "broadcast_shapes", "broadcast_to",
     "can_cast", "cat", "cdouble", "ceil", "ceil_", "cfloat", "channels_last", "channels_last_3d", "chunk", "clamp",
     "clamp_", "clamp_max", "clamp_max_", "clamp_min", "clamp_min_", "clip", "clip_", "clone", "complex64", "complex128",
     "concat", "concatenate", "conj", "constant_pad_nd", "contiguous_format", "cos", "cos_", "cosh", "cosh_",
-    "count_nonzero", "cuda", "cumprod", "cumsum", "default_generator", "detach", "device", "diag", "diag_embed",
+    "count_nonzero", "cuda", "cumprod", "cumsum", "default_generator", "detach", "device", "devices", "diag", "diag_embed",
     "diagonal", "div", "divide", "dot", "double", "dropout", "dtype", "e", "einsum", "embedding", "empty", "empty_like",
     "empty_strided", "enable_grad", "eq", "equal", "erf", "erf_", "erfc", "erfc_", "exp", "exp2", "exp2_", "exp_",
     "explain", "expm1", "expm1_", "eye", "fill_", "finfo", "fix", "fix_", "flatten", "flip", "float", "float16",
@@ -125,8 +126,8 @@ __all__ = [
 for _method in set(_aten.__all__).difference(__all__):  # in place, and in PyTorch methods only
     del globals()[_method]
 
-_MODULES = ("_C", "_nn", "autograd", "cuda", "library", "nn", "optim")
-_ELSEWHERE = {"explain": "dovetail_dispatcher", "load": "dovetail.serialization", "save": "dovetail.serialization"}
+_MODULES = ("_C", "_nn", "autograd", "backends", "cuda", "library", "nn", "optim")
+_ELSEWHERE = {"devices": "dovetail.backends", "explain": "dovetail_dispatcher", "load": "dovetail.serialization", "save": "dovetail.serialization"}
 """Modules, and names and their modules, that are imported when first asked for."""
 
 

@@ -37,7 +37,7 @@ LAZY = [
 DISTRIBUTION_OF = {"yaml": "pyyaml", "cupyx": "cupy"}
 
 # Modules of lower packages that are public as modules: too heavy to be re-exported from the package.
-PUBLIC_MODULES = {"dovetail_aten.codegen", "dovetail_dispatcher._C"}
+PUBLIC_MODULES = {"dovetail_aten.backends", "dovetail_aten.codegen", "dovetail_dispatcher._C"}
 
 # Imported for type checkers only, which cannot add up lists of names.
 TYPES = {"dovetail_aten._generated.functions"}

@@ -43,7 +43,7 @@ def array_wrapper(backend: Backend, base: int) -> Callable[[Any, TensorBase | No
     return wrap
 
 
-def write_into(destination: TensorBase, array: Any, computed: dtype | None) -> None:
+def write_into(destination: TensorBase, array: Any, computed: dtype | None = None) -> None:
     """Write `array` into the memory of `destination`.
 
     Parameters

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 from .dtype import dtype
 
@@ -27,9 +27,9 @@ class ArrayBackend:
         The way back: `dtype` to the native dtype.
     """
 
-    array_types: ClassVar[tuple[type, ...]] = ()
-    mutable_arrays: ClassVar[bool] = True
-    error_state: ClassVar[tuple[Callable[[Any], Any], Callable[[Any], Any], Any] | None] = None
+    array_types: tuple[type, ...] = ()
+    mutable_arrays: bool = True
+    error_state: tuple[Callable[[Any], Any], Callable[[Any], Any], Any] | None = None
     dtype_bits: Mapping[Any, int]
     native_dtypes: Mapping[dtype, Any]
 
@@ -56,6 +56,16 @@ class ArrayBackend:
     def empty(self, shape: tuple[int, ...], native_dtype: Any, device_index: int | None = None) -> Any:
         """Return an uninitialised C-contiguous array."""
         raise NotImplementedError
+
+    def full(self, shape: tuple[int, ...], value: Any, native_dtype: Any) -> Any:
+        """Return an array full of the number `value`."""
+        array = self.empty(shape, native_dtype)
+        self.copy_into(array, self.scalar(value, native_dtype))
+        return array
+
+    def device_count(self) -> int:
+        """Return how many devices there are."""
+        return 1
 
     def device_index(self, array: Any) -> int | None:
         """Return the index of the device that holds `array`; None where a backend has only one, unnumbered (cpu)."""

@@ -109,13 +109,4 @@ def detach(tensor: TensorBase) -> TensorBase:
 
 def filled(shape: tuple[int, ...], native_dtype: Any, backend: Any, value: int) -> TensorBase:
     """Return a new tensor full of `value`."""
-    array = backend.arrays.scalar(value, native_dtype)
-    return wrap(_full(array, shape, backend) if shape else array, backend)
-
-
-def _full(scalar: Any, shape: tuple[int, ...], backend: Any) -> Any:
-    array = backend.arrays.empty(shape, scalar.dtype)
-    if backend.arrays.mutable_arrays:
-        backend.arrays.copy_into(array, scalar)
-        return array
-    return array * 0 + scalar
+    return wrap(backend.arrays.full(shape, value, native_dtype), backend)
