@@ -13,12 +13,12 @@ DispatchKey DispatchKeySet Generator PluginError Size Tag Tensor abs abs_ absolu
 acosh_ add addbmm addcdiv addcmul addmm addmv addmv_ adjoint all allclose amax amin angle any arange
 arccos arccos_ arccosh arccosh_ arcsin arcsin_ arcsinh arcsinh_ arctan arctan2 arctan_ arctanh
 arctanh_ argmax argmin argsort as_strided as_tensor asarray asin asin_ asinh asinh_ atan atan2 atan_
-atanh atanh_ autograd baddbmm bernoulli bfloat16 binary_cross_entropy_with_logits bitwise_and
+atanh atanh_ autograd backends baddbmm bernoulli bfloat16 binary_cross_entropy_with_logits bitwise_and
 bitwise_not bitwise_or bitwise_xor bmm bool broadcast_shapes broadcast_to can_cast cat cdouble ceil
 ceil_ cfloat channels_last channels_last_3d chunk clamp clamp_ clamp_max clamp_max_ clamp_min
 clamp_min_ clip clip_ clone complex128 complex64 concat concatenate conj constant_pad_nd
 contiguous_format cos cos_ cosh cosh_ count_nonzero cuda cumprod cumsum default_generator detach
-device diag diag_embed diagonal div divide dot double dropout dtype e einsum embedding empty
+device devices diag diag_embed diagonal div divide dot double dropout dtype e einsum embedding empty
 empty_like empty_strided enable_grad eq equal erf erf_ erfc erfc_ exp exp2 exp2_ exp_ explain expm1
 expm1_ eye fill_ finfo fix fix_ flatten flip float float16 float32 float64 floor floor_ floor_divide
 fmod frac frac_ from_numpy full full_like gather ge get_default_device get_default_dtype
@@ -44,6 +44,10 @@ view_as_complex view_as_real vstack where xlogy xlogy_ zero_ zeros zeros_like
 Function GradcheckError Variable backward detect_anomaly enable_grad function grad gradcheck
 gradgradcheck graph inference_mode is_grad_enabled is_inference_mode_enabled no_grad
 set_detect_anomaly set_grad_enabled
+""".split(),
+    "dovetail.backends": """
+Backend BackendSpec Capabilities DeviceType KernelTable NamespaceArrays devices hookimpl register_backend
+use_cpu_fallback
 """.split(),
     "dovetail.cuda": """
 device_count is_available why_unavailable

@@ -32,13 +32,13 @@ _HALF_STEPS: Final = {float16: 1 << 11, bfloat16: 1 << 8}
 class NativeDtypes(dict[dtype, Any]):
     """Native dtypes by dtype; asking for one that the library has not raises TypeError."""
 
-    def __init__(self, device_type: str, known: Mapping[dtype, Any]) -> None:
+    def __init__(self, device_type: str, library: str, known: Mapping[dtype, Any]) -> None:
         super().__init__(known)
-        self._device_type = device_type
+        self._device_type, self._library = device_type, library
 
     def __missing__(self, wanted: dtype) -> NoReturn:
         raise TypeError(
-            f"{wanted!r} is not supported on {self._device_type}: its array library has no {wanted.name}. "
+            f"{wanted!r} is not supported on {self._device_type}: {self._library} has no {wanted.name}. "
             "Convert to float16 or float32 first."
         )
 
@@ -57,23 +57,30 @@ class NamespaceArrays(ArrayBackend):
     ----------
     device_type, xp
         The parameters.
+    library
+        What messages call the namespace: its ``__name__``.
     array_types
         Default: the namespace's ``ndarray``. The first is the class of every array; what is of another class goes
         through `asarray`.
+    checks_bounds
+        Whether ``array[index]`` raises IndexError for an index out of range. Default: False, and the kernels check, which
+        waits for the device; many libraries wrap or clamp, and give a wrong result.
     mutable_arrays
         Default: True. Where it is False, `embed`, `index_put`, `index_add`, `scatter` and `as_strided` are to be
         written, and writes in place replace the array of a tensor that shares its memory with no other.
     """
 
     dtypes: Mapping[Any, dtype]
+    checks_bounds: bool = False
 
     def __init__(self, device_type: str, namespace: Any) -> None:
         self.device_type = device_type
         self.xp = namespace
+        self.library = getattr(namespace, "__name__", type(namespace).__name__)
         if not self.array_types:
             self.array_types = (self.needed("ndarray", "array_types = (the class of your arrays,)"),)
         natives = {each: native for each in DTYPES if (native := self.native_dtype(each)) is not None}
-        self.native_dtypes = natives if len(natives) == len(DTYPES) else NativeDtypes(device_type, natives)
+        self.native_dtypes = natives if len(natives) == len(DTYPES) else NativeDtypes(device_type, self.library, natives)
         self.dtypes = {native: each for each, native in natives.items()}
         self.dtype_bits = {native: each.bit for each, native in natives.items()}
         if self.error_state is None:
@@ -99,7 +106,7 @@ class NamespaceArrays(ArrayBackend):
         except AttributeError:
             cls = type(self)
             raise NotImplementedError(
-                f"backend {self.device_type!r}: its namespace {getattr(self.xp, '__name__', self.xp)} has no {name!r}. "
+                f"backend {self.device_type!r}: its namespace {self.library} has no {name!r}. "
                 f"Write {cls.__module__}.{cls.__qualname__}.{method}."
             ) from None
 
@@ -129,7 +136,7 @@ class NamespaceArrays(ArrayBackend):
         own = getattr(value, "dtype", None) if native_dtype is None else native_dtype
         if own is not None and own not in self.dtype_bits:
             raise TypeError(
-                f"{self.device_type} has no dtype {own}. "
+                f"{self.library} has no dtype {own}. "
                 f"Convert to one of {', '.join(each.name for each in self.native_dtypes)}."
             )
         return self.needed("asarray", "asarray(self, value, native_dtype=None)")(value, native_dtype)
@@ -171,6 +178,11 @@ class NamespaceArrays(ArrayBackend):
             return contiguous_strides(array.shape)
         itemsize = array.dtype.itemsize
         return tuple([stride // itemsize for stride in strides])
+
+    def is_contiguous(self, array: Any) -> bool:
+        """Return whether the elements of `array` lie in C order without gaps."""
+        flags = getattr(array, "flags", None)
+        return super().is_contiguous(array) if flags is None else bool(flags.c_contiguous)
 
     def copy_into(self, destination: Any, source: Any) -> None:
         """Write `source`, broadcast and cast, into `destination`; a real one takes the real part of complex numbers."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from dovetail_aten.backends import register_backend
 from dovetail_kernel import BackendSpec, hookimpl
 
 from .arrays import CpuArrays
@@ -13,6 +12,8 @@ __all__ = ["CpuArrays", "dovetail_backend"]
 
 
 def _load() -> None:
+    from dovetail_aten.backends import register_backend
+
     from .fast_kernels import FAST_FAMILIES
 
     register_backend("cpu", np, CpuArrays, kernels=FAST_FAMILIES)

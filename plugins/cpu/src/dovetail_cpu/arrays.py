@@ -10,7 +10,7 @@ from typing import Any, Final
 import ml_dtypes
 import numpy as np
 
-from dovetail_aten.backends import NamespaceArrays
+from dovetail_aten.namespace_arrays import NamespaceArrays
 from dovetail_kernel import bfloat16, dtype
 
 from . import erf as error_functions
@@ -44,6 +44,7 @@ class CpuArrays(NamespaceArrays):
     """NumPy's arrays, and bfloat16 from ml_dtypes."""
 
     array_types = (np.ndarray,)
+    checks_bounds = True
     lift = staticmethod(np.asarray)  # type: ignore[assignment]  # a method in Python would cost as much again
 
     def __init__(self, device_type: str = "cpu", namespace: Any = np) -> None:
