@@ -94,8 +94,8 @@ __all__ = [
     "can_cast", "cat", "cdouble", "ceil", "ceil_", "cfloat", "channels_last", "channels_last_3d", "chunk", "clamp",
     "clamp_", "clamp_max", "clamp_max_", "clamp_min", "clamp_min_", "clip", "clip_", "clone", "complex64", "complex128",
     "concat", "concatenate", "conj", "constant_pad_nd", "contiguous_format", "cos", "cos_", "cosh", "cosh_",
-    "count_nonzero", "cuda", "cumprod", "cumsum", "default_generator", "detach", "device", "devices", "diag", "diag_embed",
-    "diagonal", "div", "divide", "dot", "double", "dropout", "dtype", "e", "einsum", "embedding", "empty", "empty_like",
+    "count_nonzero", "cuda", "cumprod", "cumsum", "default_generator", "detach", "device", "devices", "diag",
+    "diag_embed", "diagonal", "div", "divide", "dot", "double", "dropout", "dtype", "e", "einsum", "embedding", "empty", "empty_like",
     "empty_strided", "enable_grad", "eq", "equal", "erf", "erf_", "erfc", "erfc_", "exp", "exp2", "exp2_", "exp_",
     "explain", "expm1", "expm1_", "eye", "fill_", "finfo", "fix", "fix_", "flatten", "flip", "float", "float16",
     "float32", "float64", "floor", "floor_", "floor_divide", "fmod", "frac", "frac_", "from_numpy", "full", "full_like",
@@ -127,7 +127,12 @@ for _method in set(_aten.__all__).difference(__all__):  # in place, and in PyTor
     del globals()[_method]
 
 _MODULES = ("_C", "_nn", "autograd", "backends", "cuda", "library", "nn", "optim")
-_ELSEWHERE = {"devices": "dovetail.backends", "explain": "dovetail_dispatcher", "load": "dovetail.serialization", "save": "dovetail.serialization"}
+_ELSEWHERE = {
+    "devices": "dovetail.backends",
+    "explain": "dovetail_dispatcher",
+    "load": "dovetail.serialization",
+    "save": "dovetail.serialization",
+}
 """Modules, and names and their modules, that are imported when first asked for."""
 
 

@@ -15,7 +15,16 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parents[2]
-DISTRIBUTIONS = ["kernel", "dispatcher", "plugins/autograd", "plugins/aten", "plugins/cpu", "plugins/cuda", "."]
+DISTRIBUTIONS = [
+    "kernel",
+    "dispatcher",
+    "plugins/autograd",
+    "plugins/aten",
+    "plugins/cpu",
+    "plugins/cuda",
+    "plugins/pytest",
+    ".",
+]
 
 LAZY = [
     "click",

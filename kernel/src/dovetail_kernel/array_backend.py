@@ -16,7 +16,8 @@ class ArrayBackend:
     array_types
         Classes whose instances are this backend's arrays.
     mutable_arrays
-        False for arrays that cannot be written (in-place operators then raise until functionalization exists).
+        False for arrays that cannot be written: an in-place operator then gives its tensor a new array (`overwritten`),
+        and raises where another tensor shows the same memory.
     error_state
         ``(set, reset, quiet)`` of a context variable under whose value `quiet` the array library does not warn of
         overflow, division by zero or NaN, which are results here; ``reset`` takes what ``set`` returned. None where it
@@ -102,6 +103,10 @@ class ArrayBackend:
     def copy_into(self, destination: Any, source: Any) -> None:
         """Write `source`, broadcast and cast, into `destination`."""
         destination[...] = source
+
+    def overwritten(self, array: Any, source: Any) -> Any:
+        """Return a new array of the shape and dtype of `array` with the elements of `source`; for immutable arrays."""
+        raise NotImplementedError
 
     def cast(self, array: Any, native_dtype: Any) -> Any:
         """Return `array` with another dtype (a copy)."""

@@ -7,6 +7,7 @@ from typing import Any
 
 from dovetail_dispatcher import Library
 from dovetail_dispatcher.array_kernels import add_helpers
+from dovetail_dispatcher.transactions import transaction
 from dovetail_kernel import Backend, backend, has_backend, plugin_manager
 from dovetail_kernel.errors import did_you_mean
 from dovetail_kernel.plugin_entries import BACKENDS
@@ -78,14 +79,12 @@ def register_backend(
     for operator in without:
         _leave_out(operator, table)
     made = backend(name, create=True)
-    library = Library("aten", "IMPL", made.key_name)
-    try:
+    # In a transaction of its own: like the arrays, the kernels stay, also if whoever registers them fails afterwards.
+    with transaction():
+        library = Library("aten", "IMPL", made.key_name)
         register_array_kernels(library, table)
         if cpu_fallback:
             use_cpu_fallback(name)
-    except BaseException:
-        library._destroy()
-        raise
     add_helpers(made, table.helpers)
     made.attach(side)
     _libraries.append(library)

@@ -7,6 +7,7 @@ from typing import Any
 
 from dovetail_dispatcher import Library
 from dovetail_dispatcher.array_calls import write_into, write_out
+from dovetail_dispatcher.transactions import transaction
 from dovetail_dispatcher.user_warning import warn_user
 from dovetail_kernel import Backend, Device, TensorBase, backend, bump_version
 
@@ -41,8 +42,9 @@ def use_cpu_fallback(device_type: str) -> None:
     if device_type in _libraries:
         return
     own = backend(device_type)
-    library = Library("_", "IMPL")
-    library.fallback(_fallback_of(own), own.key_name)
+    with transaction():
+        library = Library("_", "IMPL")
+        library.fallback(_fallback_of(own), own.key_name)
     _libraries[device_type] = library
 
 
@@ -109,7 +111,7 @@ def _refuse_views(op: Any, own: Backend) -> None:
     if op._schema._is_view_op():
         raise RuntimeError(
             f"The operator {op.name()} appears to be a view operator, but it has no implementation for the backend "
-            f'"{own.name}:0". View operators don\'t support falling back to run on the CPU, since the tensor\'s '
+            f"\"{own.name}:0\". View operators don't support falling back to run on the CPU, since the tensor's "
             f"storage cannot be shared across devices. Register a kernel for {own.key_name}."
         )
 

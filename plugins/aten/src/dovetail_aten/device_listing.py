@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from dovetail_kernel import PluginError, all_backends, plugin_manager
+from dovetail_kernel.plugin_entries import BACKENDS
 
 __all__ = ["DeviceType", "devices"]
 
 
-class DeviceType(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class DeviceType:
     """One line of `devices`.
 
     Attributes
@@ -44,15 +46,12 @@ def devices() -> list[DeviceType]:
     Plugins are imported and asked whether they can be used; none is loaded for that.
     """
     loaded = {each.name: each for each in all_backends() if each.is_attached}
-    distributions = {each.name: each.distribution for each in plugin_manager.list_plugins() if each.group == GROUP}
+    distributions = {each.name: each.distribution for each in plugin_manager.list_plugins() if each.group == BACKENDS}
     found = [
         DeviceType(name, each.arrays.device_count(), None, True, distributions.get(name))
         for name, each in loaded.items()
     ]
     return found + [_not_loaded(name, distributions[name]) for name in distributions if name not in loaded]
-
-
-GROUP = "dovetail.backends"
 
 
 def _not_loaded(name: str, distribution: str) -> DeviceType:

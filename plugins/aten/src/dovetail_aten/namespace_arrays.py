@@ -63,8 +63,8 @@ class NamespaceArrays(ArrayBackend):
         Default: the namespace's ``ndarray``. The first is the class of every array; what is of another class goes
         through `asarray`.
     checks_bounds
-        Whether ``array[index]`` raises IndexError for an index out of range. Default: False, and the kernels check, which
-        waits for the device; many libraries wrap or clamp, and give a wrong result.
+        Whether ``array[index]`` raises IndexError for an index out of range. Default: False, and the kernels check,
+        which waits for the device: many libraries wrap or clamp, and give a wrong result.
     mutable_arrays
         Default: True. Where it is False, `embed`, `index_put`, `index_add`, `scatter` and `as_strided` are to be
         written, and writes in place replace the array of a tensor that shares its memory with no other.
@@ -80,7 +80,9 @@ class NamespaceArrays(ArrayBackend):
         if not self.array_types:
             self.array_types = (self.needed("ndarray", "array_types = (the class of your arrays,)"),)
         natives = {each: native for each in DTYPES if (native := self.native_dtype(each)) is not None}
-        self.native_dtypes = natives if len(natives) == len(DTYPES) else NativeDtypes(device_type, self.library, natives)
+        self.native_dtypes = (
+            natives if len(natives) == len(DTYPES) else NativeDtypes(device_type, self.library, natives)
+        )
         self.dtypes = {native: each for each, native in natives.items()}
         self.dtype_bits = {native: each.bit for each, native in natives.items()}
         if self.error_state is None:
@@ -188,6 +190,12 @@ class NamespaceArrays(ArrayBackend):
         """Write `source`, broadcast and cast, into `destination`; a real one takes the real part of complex numbers."""
         with self.quiet():
             destination[...] = self.without_imaginary(source, destination.dtype)
+
+    def overwritten(self, array: Any, source: Any) -> Any:
+        """Return a new array of the shape and dtype of `array` with the elements of `source`, broadcast and cast."""
+        made = self.asarray(source)
+        made = self.clone(made) if made.dtype == array.dtype else self.cast(made, array.dtype)
+        return made if made.shape == array.shape else self.clone(self.expand(made, array.shape))
 
     def cast(self, array: Any, native_dtype: Any) -> Any:
         """Return a copy of `array` with another dtype; of complex numbers, the real part in a real one."""
@@ -371,5 +379,3 @@ class NamespaceArrays(ArrayBackend):
             f"backend {self.device_type!r} says nothing of how to do this with its arrays. "
             f"Write {cls.__module__}.{cls.__qualname__}.{method}."
         )
-
-

@@ -1,4 +1,4 @@
-"""NumPy's floating-point warnings are kept from the user, also in calls that no route makes: see `dovetail_aten.quiet`."""
+"""NumPy's floating-point warnings are kept from the user in calls that no route makes: see `dovetail_aten.quiet`."""
 
 from __future__ import annotations
 
