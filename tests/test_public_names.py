@@ -50,7 +50,8 @@ Backend BackendSpec Capabilities DeviceType KernelTable NamespaceArrays devices 
 use_cpu_fallback
 """.split(),
     "dovetail.cuda": """
-device_count is_available why_unavailable
+current_device device_count empty_cache get_device_name is_available manual_seed manual_seed_all memory_allocated
+set_device synchronize why_unavailable
 """.split(),
     "dovetail.library": """
 BackendSpec CustomOpDef Library SchemaError Tag _scoped_library custom_op define dispatch_table

@@ -115,7 +115,8 @@ def _replace(tensor: TensorBase, array: Any) -> None:
     if storage is not None and getrefcount(storage) > _UNSHARED:
         raise RuntimeError(
             f"a write in place to a view, or to a tensor that has views: arrays of backend {tensor._backend.name} "
-            "cannot be written, so the others would not see it. Use the out-of-place operator, or clone() the tensor first."
+            "cannot be written, so the others would not see it. Use the out-of-place operator, or clone() the tensor "
+            "first."
         )
     replace_array(tensor, array)
 

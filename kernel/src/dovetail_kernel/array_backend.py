@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from .dtype import dtype
@@ -67,6 +68,14 @@ class ArrayBackend:
     def device_count(self) -> int:
         """Return how many devices there are."""
         return 1
+
+    def on_device(self, index: int) -> AbstractContextManager[object]:
+        """Return a context in which new arrays are made on the device `index`."""
+        return nullcontext()
+
+    def to_device(self, array: Any, index: int) -> Any:
+        """Return `array` on the device `index`."""
+        return array
 
     def device_index(self, array: Any) -> int | None:
         """Return the index of the device that holds `array`; None where a backend has only one, unnumbered (cpu)."""

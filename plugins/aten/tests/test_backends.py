@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import count
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -418,3 +419,56 @@ def test_an_index_out_of_range_is_found_where_the_library_does_not(board: Backen
         x[place]
     with pytest.raises(IndexError, match=r"index -?\d is out of bounds for dimension 0 with size 4"):
         x[place] = 1
+
+
+# -- several devices -------------------------------------------------------------------------------------------------
+
+
+class TwoDevices(NamespaceArrays):
+    """NumPy arrays that are on one of two devices, the current one."""
+
+    current = 0
+    places: ClassVar[dict[int, int]] = {}
+
+    def device_count(self) -> int:
+        return 2
+
+    @contextmanager
+    def on_device(self, index: int) -> Iterator[None]:
+        before, TwoDevices.current = TwoDevices.current, index
+        yield
+        TwoDevices.current = before
+
+    def asarray(self, value: Any, native_dtype: Any = None) -> Any:
+        made = np.array(value, native_dtype)
+        self.places[id(made)] = self.current
+        return made
+
+    def device_index(self, array: Any) -> int:
+        return self.places.get(id(array), 0)
+
+    def to_device(self, array: Any, index: int) -> Any:
+        with self.on_device(index):
+            return self.asarray(array)
+
+
+def test_an_index_chooses_the_device_of_new_tensors() -> None:
+    class Places(SimpleNamespace):
+        """NumPy, whose factories note the device."""
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(np, name)
+
+        def ones(self, shape: Any, dtype: Any) -> Any:
+            return side.asarray(np.ones(shape, dtype))
+
+    name = new_name()
+    made = register_backend(name, Places(), TwoDevices)
+    side = made.arrays
+    assert [at.ones(2, device=f"{name}:{i}").device.index for i in (0, 1)] == [0, 1]
+    assert at.ones(2, device=name).device.index == 0
+    assert at.tensor([1.0], device=f"{name}:1").device.index == 1
+    assert at.tensor([1.0]).to(f"{name}:1").device.index == 1
+    x = at.tensor([1.0], device=f"{name}:0")
+    assert x.to(f"{name}:1").device.index == 1
+    assert x.to(f"{name}:0") is x

@@ -43,6 +43,17 @@ class CudaArrays(NamespaceArrays):
         """Return how many CUDA devices there are."""
         return device_count()
 
+    def on_device(self, index: int) -> Any:
+        """Return a context in which new arrays are made on the device `index`."""
+        return cupy.cuda.Device(index)
+
+    def to_device(self, array: Any, index: int) -> Any:
+        """Return `array` on the device `index`, a copy if it is on another one."""
+        if array.device.id == index:
+            return array
+        with cupy.cuda.Device(index):
+            return array.copy()
+
     def device_index(self, array: Any) -> int:
         """Return the index of the device that holds `array`."""
         index: int = array.device.id
