@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+import dovetail_dispatcher
 from dovetail_kernel import backend, get_default_device, has_backend, set_default_device
 
 LOOPBACK = pytest.importorskip("dovetail_loopback", reason="the backend that the suites run on is not installed")
@@ -199,3 +200,56 @@ def test_a_destroyed_library_frees_its_operators_during_the_test(pytester):
         """,
     )
     result.assert_outcomes(passed=1)
+
+
+# -- opcheck ---------------------------------------------------------------------------------------------------------
+
+CHECKED = """
+    def test_the_operator(assert_op_ok):
+        assert_op_ok("mylib::f", 1, scale=2)
+"""
+
+
+def test_each_check_of_an_operator_is_a_result_of_its_own(pytester, monkeypatch):
+    given = []
+
+    def opcheck(op, args, kwargs, *, raise_exception):
+        given.append((op, args, kwargs, raise_exception))
+        return {
+            "test_schema": ValueError("it writes to x"),
+            "test_faketensor": "SUCCESS",
+            "test_autograd": KeyError("f"),
+        }
+
+    monkeypatch.setattr("dovetail_dispatcher.opcheck", opcheck, raising=False)
+    result = run(pytester, CHECKED)
+    assert given == [("mylib::f", (1,), {"scale": 2}, False)]
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines_random(
+        [
+            "E *ValueError: it writes to x",
+            "SUBFAILED*test_schema*mylib::f*::test_the_operator*",
+            "SUBFAILED*test_autograd*mylib::f*::test_the_operator*",
+        ]
+    )
+    assert "SUBFAILED[test_faketensor]" not in result.stdout.str()
+
+
+@pytest.mark.skipif(not hasattr(dovetail_dispatcher, "opcheck"), reason="the dispatcher has no opcheck yet")
+@pytest.mark.parametrize(("kernel", "words"), [("x * 2", None), ("x.mul_(2)", "*SUBFAILED*test_schema*")])
+def test_the_checks_are_those_of_opcheck(pytester, kernel, words):
+    result = run(
+        pytester,
+        f"""
+        import dovetail
+
+        def test_the_operator(assert_op_ok, scoped_library):
+            library = scoped_library("checked")
+            library.define("f(Tensor x) -> Tensor")
+            library.impl("f", lambda x: {kernel}, "CompositeExplicitAutograd")
+            assert_op_ok(dovetail.ops.checked.f.default, dovetail.ones(2))
+        """,
+    )
+    assert (result.ret == 0) == (words is None)
+    if words is not None:
+        result.stdout.fnmatch_lines([words])
