@@ -127,6 +127,19 @@ def test_a_backend_gives_its_description(install: Install, manager: PluginManage
     assert sys.modules["acme_tpu"].loads == ["tpu"]
 
 
+def test_a_backend_is_described_without_being_loaded(install: Install, manager: PluginManager) -> None:
+    source = BACKEND.format(name="tpu").replace('append("tpu"))', 'append("tpu"), is_available=lambda: "no board")')
+    install("acme-tpu", "acme_tpu", source, {"backends": {"tpu": "acme_tpu"}})
+    assert manager.describe_backend("tpu").is_available() == "no board"
+    assert sys.modules["acme_tpu"].loads == []
+    assert record(manager, "backends", "tpu").state == "not loaded"
+
+
+def test_a_backend_that_nothing_provides_has_no_description(manager: PluginManager) -> None:
+    with pytest.raises(PluginNotFoundError, match="no installed distribution provides a backend for device type 'npu'"):
+        manager.describe_backend("npu")
+
+
 def test_a_transform_is_loaded_by_name(install: Install, manager: PluginManager) -> None:
     install("acme-trace", "acme_trace", LIBRARY, {"transforms": {"trace": "acme_trace"}})
     assert manager.load_transform("trace").loads == [("dovetail.transforms", "trace")]
