@@ -160,6 +160,18 @@ def test_a_name_that_is_taken_is_refused(board: Backend) -> None:
         register_backend("cpu", np)
 
 
+@pytest.mark.parametrize("name", ["meta", "loopback"])
+def test_a_name_that_an_installed_plugin_provides_is_refused(name: str) -> None:
+    with pytest.raises(RuntimeError, match=f"device type '{name}' is (registered already|provided by an installed)"):
+        register_backend(name, np)
+
+
+def test_a_device_type_of_pytorch_has_pytorchs_keys() -> None:
+    made = register_backend("ipu", np)
+    assert (made.key_name, made.bit) == ("IPU", backend("ipu").bit)
+    assert (at.ones(2, device="ipu") + 1).device == Device("ipu", 0)
+
+
 def test_a_name_that_cannot_be_one_is_refused() -> None:
     with pytest.raises(RuntimeError, match="cannot be a device type: use lower-case letters"):
         register_backend("Board", np)

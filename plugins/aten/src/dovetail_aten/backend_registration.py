@@ -74,6 +74,12 @@ def register_backend(
             f"device type {name!r} is registered already, with arrays of "
             f"{', '.join(each.__qualname__ for each in backend(name).arrays.array_types)}. Choose another name."
         )
+    loading = plugin_manager.loading()
+    if (loading is None or loading.name != name) and plugin_manager.provides(BACKENDS, name):
+        raise RuntimeError(
+            f"device type {name!r} is provided by an installed plugin, which is loaded when the device is first used. "
+            "Choose another name."
+        )
     side = arrays(name, namespace)
     table = array_kernel_table(complete(namespace, name), side, kernels)
     for operator in without:
