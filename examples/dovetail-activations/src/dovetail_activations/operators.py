@@ -24,18 +24,18 @@ library = Library("activations", "DEF")
 def register() -> None:
     """Register everything. Called once, by the plugin."""
     library.define("squareplus(Tensor x, Tensor b) -> Tensor")
-    library.array_impl("squareplus", squareplus, "CompositeExplicitAutograd")
+    library.array_impl("squareplus", squareplus_cpu, "CompositeExplicitAutograd")
     register_fake("activations::squareplus", _broadcast_shape, lib=library)
     register_autograd("activations::squareplus", squareplus_backward, setup_context=_save_inputs, lib=library)
 
     library.define("snake(Tensor x, Tensor a) -> Tensor")
-    library.array_impl("snake", snake, "CompositeExplicitAutograd")
+    library.array_impl("snake", snake_cpu, "CompositeExplicitAutograd")
     library.array_impl("snake", snake_cuda, "CUDA")
     register_fake("activations::snake", _broadcast_shape, lib=library)
     register_autograd("activations::snake", snake_backward, setup_context=_save_inputs, lib=library)
 
 
-def squareplus(x: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+def squareplus_cpu(x: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
     """Return (x + sqrt(x² + b)) / 2, elementwise; `b` broadcasts against `x`."""
     result: NDArray[Any] = np.sqrt(x * x + b)
     result += x
@@ -50,7 +50,7 @@ def squareplus_backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor]:
     return grad * (x / r + 1) * 0.5, grad / (r * 4)
 
 
-def snake(x: NDArray[Any], a: NDArray[Any]) -> NDArray[Any]:
+def snake_cpu(x: NDArray[Any], a: NDArray[Any]) -> NDArray[Any]:
     """Return x + sin²(a x) / a, elementwise; `a` broadcasts against `x` and must not be zero."""
     sine = np.sin(a * x)
     result: NDArray[Any] = x + sine * sine / a

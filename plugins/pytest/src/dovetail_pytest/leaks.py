@@ -71,8 +71,7 @@ def take_back(undos: list[registry.Undo]) -> list[str]:
     """Take back those registrations that are still there, and return what they are."""
     from dovetail_dispatcher import registry
 
-    gc.collect()  # libraries in cycles
-    registry.settle()
+    gc.collect()  # a library that nobody holds is not left behind, whatever cycle it is part of
     present = set(_registrations(registry))
     registry.take_back(undos)
     return sorted(present.difference(_registrations(registry)))
