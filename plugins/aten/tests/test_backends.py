@@ -26,7 +26,7 @@ from dovetail_kernel import (
     set_default_device,
 )
 
-plugin_manager.load_transform("autograd")
+autograd = plugin_manager.load_transform("autograd")
 
 pytestmark = pytest.mark.cpu_only(reason="the tests make backends of their own")
 _numbers = count()
@@ -383,6 +383,23 @@ def test_gradients_accumulate_in_immutable_arrays(frozen: Backend) -> None:
     for _ in range(2):
         (x * x).sum().backward()
     assert x.grad.tolist() == [4, 8]
+
+
+def test_immutable_parameters_are_updated_in_place(frozen: Backend) -> None:
+    at.manual_seed(0)
+    x, y = at.randn(16, 4, device=frozen.name), at.randn(16, 1, device=frozen.name)
+    weight = at.randn(4, 1, device=frozen.name, requires_grad=True)
+    losses = []
+    for _ in range(10):
+        loss = ((x @ weight - y) ** 2).mean()
+        loss.backward()
+        with autograd.no_grad():
+            weight.sub_(weight.grad, alpha=0.1)
+            weight.grad.zero_()
+        losses.append(loss.item())
+    assert losses == sorted(losses, reverse=True)
+    assert weight.requires_grad and weight.is_leaf
+    assert weight._version == 10
 
 
 def test_what_immutable_arrays_need_is_named(frozen: Backend) -> None:
