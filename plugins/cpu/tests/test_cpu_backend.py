@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import threading
@@ -206,11 +207,15 @@ def test_a_strided_input_gives_what_its_copy_gives(function, arrange):
     np.testing.assert_allclose(np.asarray(given.cpu()), np.asarray(copied.cpu()), rtol=1e-6)
 
 
-def test_the_backend_imports_fast():
+def test_the_backend_imports_fast(tmp_path):
     code = (
         "import time, numpy, ml_dtypes, dovetail_aten; start = time.perf_counter(); import dovetail_cpu; "
         "print(time.perf_counter() - start)"
     )
-    command = [sys.executable, "-c", code]
-    seconds = [float(subprocess.run(command, capture_output=True, check=True).stdout) for _ in range(3)]
+    # With bytecode present, whatever the environment says of writing it: the first run writes it.
+    command = [sys.executable, "-X", f"pycache_prefix={tmp_path}", "-c", code]
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    seconds = [
+        float(subprocess.run(command, capture_output=True, check=True, env=environment).stdout) for _ in range(4)
+    ]
     assert min(seconds) < 0.05
