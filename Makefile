@@ -8,12 +8,13 @@ STAMPS := $(VENV)/.stamps
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
 
 # In the order of the layers, lowest first.
-DISTRIBUTIONS := kernel dispatcher plugins/autograd plugins/aten plugins/cpu plugins/cuda .
-EXAMPLES := $(patsubst %/pyproject.toml,%,$(wildcard examples/*/pyproject.toml))
+DISTRIBUTIONS := kernel dispatcher plugins/autograd plugins/aten plugins/cpu plugins/cuda plugins/pytest .
+EXAMPLES := $(patsubst %/pyproject.toml,%,$(wildcard examples/*/pyproject.toml) tests/loopback/pyproject.toml)
 MANIFESTS := $(addsuffix /pyproject.toml,$(DISTRIBUTIONS) $(EXAMPLES))
 
 # What mypy --strict and ruff look at.
-TYPED := kernel/src dispatcher/src plugins/autograd/src plugins/aten/src plugins/cpu/src plugins/cuda/src src
+TYPED := kernel/src dispatcher/src plugins/autograd/src plugins/aten/src plugins/cpu/src plugins/cuda/src \
+  plugins/pytest/src src
 LINTED := $(DISTRIBUTIONS:.=src) tests tools $(wildcard examples benchmarks)
 
 TEST_STAMPS := $(STAMPS)/test
@@ -22,14 +23,22 @@ ifeq ($(ORACLE),1)
 TEST_STAMPS += $(STAMPS)/oracle
 endif
 
+PYTEST = $(PY) -m pytest -q $$($(PY) -c 'import xdist; print("-n 2")' 2>/dev/null)
+# What any backend can run: `make test-backend BACKEND=cuda`. On loopback the slow half is left to that command.
+ON_ANY_BACKEND := plugins/aten/tests plugins/autograd/tests plugins/cpu/tests tests/front tests/conformance \
+  $(wildcard tests/test_*.py) $(wildcard examples/*/tests)
+ON_LOOPBACK := plugins/aten/tests plugins/autograd/tests plugins/cpu/tests tests/front $(wildcard examples/*/tests)
+BACKEND ?= loopback
+
 .SUFFIXES:
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-print-directory
-.PHONY: help install demo test check bench codegen clean install-dispatcher install-noautograd
+.PHONY: help install demo test test-backend check bench codegen clean install-dispatcher install-noautograd
 
 help:
 	@echo "make demo                 install, then classify digits with examples/digits/demo.py"
 	@echo "make test [ORACLE=1]      install, check, run every test (ORACLE=1: compare with PyTorch)"
+	@echo "make test-backend BACKEND=loopback   what any installed backend can run, on that one"
 	@echo "make check                lint, format, types, import layers, stale generated code"
 	@echo "make bench [ORACLE=1]     measure the overhead of calls (ORACLE=1: against PyTorch)"
 	@echo "make codegen              write the generated code again"
@@ -76,9 +85,13 @@ check: $(STAMPS)/test
 	$(VENV)/bin/lint-imports
 	$(PY) -m dovetail_aten.codegen --check
 
-# pytest's closing line stays the last one.
+# pytest's closing line stays the last one. The backend of a third party runs the base library's tests first.
 test: check $(TEST_STAMPS)
-	@$(PY) -m pytest -q $$($(PY) -c 'import xdist; print("-n 2")' 2>/dev/null)
+	@$(PYTEST) --backend loopback $(ON_LOOPBACK)
+	@$(PYTEST)
+
+test-backend: $(TEST_STAMPS)
+	@$(PYTEST) --backend $(BACKEND) $(ON_ANY_BACKEND)
 
 bench: $(TEST_STAMPS)
 	$(PY) benchmarks/overhead.py

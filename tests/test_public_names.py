@@ -13,28 +13,28 @@ DispatchKey DispatchKeySet Generator PluginError Size Tag Tensor abs abs_ absolu
 acosh_ add addbmm addcdiv addcmul addmm addmv addmv_ adjoint all allclose amax amin amp angle any
 arange arccos arccos_ arccosh arccosh_ arcsin arcsin_ arcsinh arcsinh_ arctan arctan2 arctan_
 arctanh arctanh_ argmax argmin argsort as_strided as_tensor asarray asin asin_ asinh asinh_ atan
-atan2 atan_ atanh atanh_ autocast autograd baddbmm bernoulli bfloat16
+atan2 atan_ atanh atanh_ autocast autograd backends baddbmm bernoulli bfloat16
 binary_cross_entropy_with_logits bitwise_and bitwise_not bitwise_or bitwise_xor bmm bool
 broadcast_shapes broadcast_to can_cast cat cdouble ceil ceil_ cfloat channels_last channels_last_3d
 chunk clamp clamp_ clamp_max clamp_max_ clamp_min clamp_min_ clip clip_ clone complex128 complex64
 concat concatenate conj constant_pad_nd contiguous_format cos cos_ cosh cosh_ count_nonzero cuda
-cumprod cumsum default_generator detach device diag diag_embed diagonal div divide dot double
-dropout dtype e einsum embedding empty empty_like empty_strided enable_grad eq equal erf erf_ erfc
-erfc_ exp exp2 exp2_ exp_ explain expm1 expm1_ eye fill_ finfo fix fix_ flatten flip float float16
-float32 float64 floor floor_ floor_divide fmod frac frac_ from_dlpack from_numpy full full_like func
-gather ge get_autocast_dtype get_default_device get_default_dtype get_printoptions get_rng_state
-greater greater_equal gt half hstack hypot iinfo imag index_add index_put index_put_ index_select
-inf inference_mode initial_seed inner int int16 int32 int64 int8 is_autocast_enabled is_complex
-is_floating_point is_grad_enabled is_inference is_inference_mode_enabled is_nonzero is_tensor
-isclose isfinite isinf isnan layer_norm layout le lerp less less_equal library linspace load log
-log10 log10_ log1p log1p_ log2 log2_ log_ log_softmax logaddexp logical_and logical_not logical_or
-logical_xor logsumexp long lt manual_seed masked_fill masked_select matmul max maximum mean
-memory_format min minimum mm moveaxis movedim mul multinomial multiply mv nan nan_to_num nan_to_num_
-narrow native_dropout native_layer_norm ne neg neg_ negative negative_ newaxis nn no_grad nonzero
-norm not_equal numel ones ones_like ops optim outer overrides permute pi positive pow prelu
-preserve_format printoptions prod promote_types rand rand_like randint randint_like randn randn_like
-random randperm real reciprocal reciprocal_ relu relu_ remainder reshape resolve_conj result_type
-roll round round_ rsqrt rsqrt_ rsub save scalar_tensor scatter scatter_add seed select
+cumprod cumsum default_generator detach device devices diag diag_embed diagonal div divide dot
+double dropout dtype e einsum embedding empty empty_like empty_strided enable_grad eq equal erf erf_
+erfc erfc_ exp exp2 exp2_ exp_ explain expm1 expm1_ eye fill_ finfo fix fix_ flatten flip float
+float16 float32 float64 floor floor_ floor_divide fmod frac frac_ from_dlpack from_numpy full
+full_like func gather ge get_autocast_dtype get_default_device get_default_dtype get_printoptions
+get_rng_state greater greater_equal gt half hstack hypot iinfo imag index_add index_put index_put_
+index_select inf inference_mode initial_seed inner int int16 int32 int64 int8 is_autocast_enabled
+is_complex is_floating_point is_grad_enabled is_inference is_inference_mode_enabled is_nonzero
+is_tensor isclose isfinite isinf isnan layer_norm layout le lerp less less_equal library linspace
+load log log10 log10_ log1p log1p_ log2 log2_ log_ log_softmax logaddexp logical_and logical_not
+logical_or logical_xor logsumexp long lt manual_seed masked_fill masked_select matmul max maximum
+mean memory_format min minimum mm moveaxis movedim mul multinomial multiply mv nan nan_to_num
+nan_to_num_ narrow native_dropout native_layer_norm ne neg neg_ negative negative_ newaxis nn
+no_grad nonzero norm not_equal numel ones ones_like ops optim outer overrides permute pi positive
+pow prelu preserve_format printoptions prod promote_types rand rand_like randint randint_like randn
+randn_like random randperm real reciprocal reciprocal_ relu relu_ remainder reshape resolve_conj
+result_type roll round round_ rsqrt rsqrt_ rsub save scalar_tensor scatter scatter_add seed select
 set_autocast_dtype set_autocast_enabled set_default_device set_default_dtype set_grad_enabled
 set_printoptions set_rng_state sgn short sigmoid sigmoid_ sign sin sin_ sinh sinh_ softmax sort
 split split_with_sizes sqrt sqrt_ square square_ squeeze stack std strided sub subtract sum swapaxes
@@ -57,8 +57,13 @@ UnpackedDualTensor dual_level enter_dual_level exit_dual_level make_dual unpack_
     "dovetail.autograd.functional": """
 hessian hvp jacobian jvp vhp vjp
 """.split(),
+    "dovetail.backends": """
+Backend BackendSpec Capabilities DeviceType KernelTable NamespaceArrays devices hookimpl
+register_backend use_cpu_fallback
+""".split(),
     "dovetail.cuda": """
-device_count is_available why_unavailable
+current_device device_count empty_cache get_device_name is_available manual_seed manual_seed_all
+memory_allocated set_device synchronize why_unavailable
 """.split(),
     "dovetail.func": """
 functional_call functionalize grad grad_and_value hessian jacfwd jacrev jvp linearize
@@ -163,7 +168,7 @@ is_multithreading_enabled no_grad once_differentiable queue_callback requires_gr
 saved_values set_detect_anomaly set_grad_enabled set_multithreading_enabled will_engine_execute_node
 """.split(),
     "dovetail_cpu": """
-CpuArrays CpuCapabilities dovetail_backend
+CpuArrays dovetail_backend
 """.split(),
     "dovetail_cuda": """
 device_count dovetail_backend unavailable_because

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-READMES = ["README.md", "examples/dovetail-activations/README.md"]
+READMES = ["README.md", "examples/dovetail-activations/README.md", "plugins/aten/README.md"]
 
 
 def python_blocks(path: Path) -> str:
@@ -36,6 +36,10 @@ def test_the_first_sample_prints_the_gradient_and_the_kernels() -> None:
     assert "taste::cube" in explanation
     assert "AutogradCPU [autograd kernel]" in explanation
     assert "CPU [kernel]: __main__.cube" in explanation
+
+
+def test_the_backend_of_the_sample_computes_a_gradient() -> None:
+    assert run(python_blocks(ROOT / "plugins/aten/README.md")) == "tensor([2., 2., 2.], device='board:0')\n"
 
 
 @pytest.mark.parametrize("readme", READMES)

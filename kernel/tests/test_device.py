@@ -74,7 +74,10 @@ def test_attributes_cannot_be_written() -> None:
         ((1,), RuntimeError, "Cannot access accelerator device when none is available"),
     ],
 )
-def test_what_is_no_device_is_an_error(arguments: tuple[Any, ...], kind: type[Exception], message: str) -> None:
+def test_what_is_no_device_is_an_error(
+    arguments: tuple[Any, ...], kind: type[Exception], message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dovetail_kernel.device.accelerator", lambda: None)
     with pytest.raises(kind, match=message):
         Device(*arguments)
 

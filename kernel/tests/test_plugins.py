@@ -123,8 +123,21 @@ def test_loading_one_plugin_calls_no_hook_of_another(install: Install, manager: 
 def test_a_backend_gives_its_description(install: Install, manager: PluginManager) -> None:
     install("acme-tpu", "acme_tpu", BACKEND.format(name="tpu"), {"backends": {"tpu": "acme_tpu"}})
     spec = manager.load_backend("tpu")
-    assert (spec.name, spec.device_count(), spec.mutable_arrays) == ("tpu", 1, True)
+    assert (spec.name, spec.device_count()) == ("tpu", 1)
     assert sys.modules["acme_tpu"].loads == ["tpu"]
+
+
+def test_a_backend_is_described_without_being_loaded(install: Install, manager: PluginManager) -> None:
+    source = BACKEND.format(name="tpu").replace('append("tpu"))', 'append("tpu"), is_available=lambda: "no board")')
+    install("acme-tpu", "acme_tpu", source, {"backends": {"tpu": "acme_tpu"}})
+    assert manager.describe_backend("tpu").is_available() == "no board"
+    assert sys.modules["acme_tpu"].loads == []
+    assert record(manager, "backends", "tpu").state == "not loaded"
+
+
+def test_a_backend_that_nothing_provides_has_no_description(manager: PluginManager) -> None:
+    with pytest.raises(PluginNotFoundError, match="no installed distribution provides a backend for device type 'npu'"):
+        manager.describe_backend("npu")
 
 
 def test_a_transform_is_loaded_by_name(install: Install, manager: PluginManager) -> None:

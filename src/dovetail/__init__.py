@@ -74,7 +74,8 @@ if _typing.TYPE_CHECKING:
     from dovetail_dispatcher import explain
 
     from . import _C as _C
-    from . import amp, autograd, cuda, func, library, nn, optim, overrides, random, utils
+    from . import amp, autograd, backends, cuda, func, library, nn, optim, overrides, random, utils
+    from .backends import devices
     from .serialization import load, save
     from .tracing import trace
 
@@ -97,15 +98,15 @@ __all__ = [
     "all", "allclose", "amax", "amin", "amp", "angle", "any", "arange", "arccos", "arccos_", "arccosh", "arccosh_",
     "arcsin", "arcsin_", "arcsinh", "arcsinh_", "arctan", "arctan2", "arctan_", "arctanh", "arctanh_", "argmax",
     "argmin", "argsort", "as_strided", "as_tensor", "asarray", "asin", "asin_", "asinh", "asinh_", "atan", "atan2",
-    "atan_", "atanh", "atanh_", "autocast", "autograd", "baddbmm", "bernoulli", "bfloat16",
+    "atan_", "atanh", "atanh_", "autocast", "autograd", "backends", "baddbmm", "bernoulli", "bfloat16",
     "binary_cross_entropy_with_logits", "bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor", "bmm", "bool",
     "broadcast_shapes", "broadcast_to", "can_cast", "cat", "cdouble", "ceil", "ceil_", "cfloat", "channels_last",
     "channels_last_3d", "chunk", "clamp", "clamp_", "clamp_max", "clamp_max_", "clamp_min", "clamp_min_", "clip",
     "clip_", "clone", "complex64", "complex128", "concat", "concatenate", "conj", "constant_pad_nd",
     "contiguous_format", "cos", "cos_", "cosh", "cosh_", "count_nonzero", "cuda", "cumprod", "cumsum",
-    "default_generator", "detach", "device", "diag", "diag_embed", "diagonal", "div", "divide", "dot", "double",
-    "dropout", "dtype", "e", "einsum", "embedding", "empty", "empty_like", "empty_strided", "enable_grad", "eq",
-    "equal", "erf", "erf_", "erfc", "erfc_", "exp", "exp2", "exp2_", "exp_", "explain", "expm1", "expm1_", "eye",
+    "default_generator", "detach", "device", "devices", "diag", "diag_embed", "diagonal", "div", "divide", "dot",
+    "double", "dropout", "dtype", "e", "einsum", "embedding", "empty", "empty_like", "empty_strided", "enable_grad",
+    "eq", "equal", "erf", "erf_", "erfc", "erfc_", "exp", "exp2", "exp2_", "exp_", "explain", "expm1", "expm1_", "eye",
     "fill_", "finfo", "fix", "fix_", "flatten", "flip", "float", "float16", "float32", "float64", "floor", "floor_",
     "floor_divide", "fmod", "frac", "frac_", "from_dlpack", "from_numpy", "full", "full_like", "func", "gather", "ge",
     "get_autocast_dtype", "get_default_device", "get_default_dtype", "get_printoptions", "get_rng_state", "greater",
@@ -137,9 +138,24 @@ __all__ = [
 for _method in set(_aten.__all__).difference(__all__):  # in place, and in PyTorch methods only
     del globals()[_method]
 
-_MODULES = ("_C", "_nn", "amp", "autograd", "cuda", "func", "library", "nn", "optim", "overrides", "random", "utils")
+_MODULES = (
+    "_C",
+    "_nn",
+    "amp",
+    "autograd",
+    "backends",
+    "cuda",
+    "func",
+    "library",
+    "nn",
+    "optim",
+    "overrides",
+    "random",
+    "utils",
+)
 _ELSEWHERE = {
     "autocast": "dovetail_aten.autocast",
+    "devices": "dovetail.backends",
     "explain": "dovetail_dispatcher",
     "get_autocast_dtype": "dovetail_aten.autocast",
     "is_autocast_enabled": "dovetail_aten.autocast",

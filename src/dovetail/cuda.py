@@ -2,9 +2,25 @@
 
 from __future__ import annotations
 
-from dovetail_kernel import PluginError, plugin_manager
+from importlib import import_module
+from typing import Any
 
-__all__ = ["device_count", "is_available", "why_unavailable"]
+from dovetail_aten import default_generator
+from dovetail_kernel import Device, PluginError, backend, plugin_manager
+
+__all__ = [
+    "current_device",
+    "device_count",
+    "empty_cache",
+    "get_device_name",
+    "is_available",
+    "manual_seed",
+    "manual_seed_all",
+    "memory_allocated",
+    "set_device",
+    "synchronize",
+    "why_unavailable",
+]
 
 
 def is_available() -> bool:
@@ -27,3 +43,86 @@ def device_count() -> int:
         return plugin_manager.load_backend("cuda").device_count()
     except PluginError:
         return 0
+
+
+def current_device() -> int:
+    """Return the index of the device on which ``device="cuda"`` makes tensors.
+
+    Raises
+    ------
+    AssertionError
+        Where CUDA is not available, with the reason; so do the functions below that need a device.
+    """
+    index: int = _devices().current_device()
+    return index
+
+
+def set_device(device: Any) -> None:
+    """Make ``device="cuda"`` mean another device (an index, a string, a `device`) in this thread."""
+    index = _index(device)
+    if index is not None:
+        _devices().set_device(index)
+
+
+def synchronize(device: Any = None) -> None:
+    """Wait until a device, by default the current one, has done all that was asked of it."""
+    _devices().synchronize(_index(device))
+
+
+def get_device_name(device: Any = None) -> str:
+    """Return what the maker calls a device, by default the current one."""
+    name: str = _devices().device_name(_index(device))
+    return name
+
+
+def memory_allocated(device: Any = None) -> int:
+    """Return the bytes that live tensors take on a device, by default the current one; 0 where there is no CUDA."""
+    if not is_available():
+        return 0
+    used: int = _devices().memory_allocated(_index(device))
+    return used
+
+
+def empty_cache() -> None:
+    """Give memory that no tensor needs back to the driver; nothing happens where there is no CUDA."""
+    if is_available():
+        _devices().empty_cache()
+
+
+def manual_seed(seed: int) -> None:
+    """Start the generator of the CUDA devices again from `seed`; it is kept where there is no CUDA yet."""
+    default_generator(backend("cuda")).manual_seed(seed)
+
+
+manual_seed_all = manual_seed
+
+
+def _devices() -> Any:
+    """Return the functions of the plugin.
+
+    Raises
+    ------
+    AssertionError
+        Where CUDA is not available.
+    """
+    try:
+        plugin_manager.load_backend("cuda")
+    except PluginError as reason:
+        raise AssertionError(f"Torch not compiled with CUDA enabled: {reason}") from reason
+    return import_module("dovetail_cuda.devices")
+
+
+def _index(device: Any) -> int | None:
+    """Return the index of a device given as such, as a string or as an index; None for the current one.
+
+    Raises
+    ------
+    ValueError
+        For a device that is not a CUDA device.
+    """
+    if device is None or isinstance(device, int):
+        return device
+    found = Device(device)
+    if found.type != "cuda":
+        raise ValueError(f"Expected a cuda device, but got: {found}. Give 'cuda', 'cuda:1' or an index.")
+    return found.index

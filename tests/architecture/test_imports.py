@@ -15,7 +15,16 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parents[2]
-DISTRIBUTIONS = ["kernel", "dispatcher", "plugins/autograd", "plugins/aten", "plugins/cpu", "plugins/cuda", "."]
+DISTRIBUTIONS = [
+    "kernel",
+    "dispatcher",
+    "plugins/autograd",
+    "plugins/aten",
+    "plugins/cpu",
+    "plugins/cuda",
+    "plugins/pytest",
+    ".",
+]
 
 LAZY = [
     "click",
@@ -39,6 +48,7 @@ DISTRIBUTION_OF = {"yaml": "pyyaml", "cupyx": "cupy"}
 # Modules of lower packages that are public as modules: too heavy to be re-exported from the package.
 PUBLIC_MODULES = {
     "dovetail_aten.autocast",
+    "dovetail_aten.backends",
     "dovetail_aten.codegen",
     "dovetail_autograd.forward_ad",
     "dovetail_autograd.functional",

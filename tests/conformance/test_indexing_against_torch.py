@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from devices import without_device
 
 import dovetail_aten
 import dovetail_kernel
@@ -75,7 +76,7 @@ def outcome(package: Any, text: str, *, write: bool) -> tuple[str, list[str]]:
         except Exception as error:
             words = [word.strip(".:,'") for word in str(error).replace("dovetail.", "torch.").split()]
             result = f"{type(error).__name__}: {' '.join(words[:3])}"
-    return result.replace("dovetail.", "torch."), [warning.category.__name__ for warning in caught]
+    return without_device(result).replace("dovetail.", "torch."), [warning.category.__name__ for warning in caught]
 
 
 @pytest.mark.parametrize("text", expressions(READS))

@@ -54,6 +54,7 @@ def strides_that_matter(tensor: Any) -> list[int]:
     return [stride for size, stride in zip(tensor.shape, tensor.stride(), strict=True) if size > 1]
 
 
+@pytest.mark.cpu_only(reason="the strides are those of the cpu's kernels")
 @pytest.mark.parametrize("name", operators())
 def test_meta_tells_shape_dtype_and_strides(name: str) -> None:
     for arguments in samples(name):

@@ -30,8 +30,8 @@ OPTIMIZERS = {
 def start(t, dtype="float64"):
     values = np.random.default_rng(0).standard_normal((3, 2))
     return [
-        t.nn.Parameter(t.from_numpy(values.astype(dtype).copy())),
-        t.nn.Parameter(t.from_numpy(values[0].astype(dtype))),
+        t.nn.Parameter(t.tensor(values.astype(dtype))),
+        t.nn.Parameter(t.tensor(values[0].astype(dtype))),
     ]
 
 
@@ -73,7 +73,7 @@ def test_parameters_and_state_agree_after_ten_steps(name, dtype):
         parameters = start(t, dtype)
         optimizer = OPTIMIZERS[name](t.optim, parameters)
         train(t, optimizer, parameters)
-        results.append(([p.detach().numpy() for p in parameters], optimizer.state_dict()))
+        results.append(([p.detach().cpu().numpy() for p in parameters], optimizer.state_dict()))
     (theirs, their_state), (ours, our_state) = results
     tolerance = 1e-9 if dtype == "float64" else 1e-5
     for p, q in zip(theirs, ours, strict=True):
@@ -102,7 +102,7 @@ def test_a_small_network_learns_alike():
         seen = []
         for _ in range(20):
             optimizer.zero_grad()
-            loss = t.nn.functional.cross_entropy(model(t.from_numpy(x)), t.from_numpy(y), label_smoothing=0.1)
+            loss = t.nn.functional.cross_entropy(model(t.tensor(x)), t.tensor(y), label_smoothing=0.1)
             loss.backward()
             optimizer.step()
             scheduler.step()

@@ -22,7 +22,7 @@ def both(function: Any, *arrays: Any) -> tuple[np.ndarray[Any, Any], np.ndarray[
         x, seed = (library.tensor(array.tolist(), dtype=library.float32) for array in arrays)
         x.requires_grad_()
         function(library, x).backward(seed)
-        found.append(x.grad.numpy())
+        found.append(x.grad.cpu().numpy())
     return found[0], found[1]
 
 
@@ -40,7 +40,7 @@ def test_softmax_of_rows_has_the_values_and_gradients_of_torch(name: str, shape:
     x, seed = rng.standard_normal(shape) * 5, rng.standard_normal(shape)
     ours, theirs = both(lambda lib, x: getattr(x, name)(1), x, seed)
     np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-5)
-    values = [getattr(lib.tensor(x.tolist()), name)(-1).numpy() for lib in (dovetail, torch)]
+    values = [getattr(lib.tensor(x.tolist()), name)(-1).cpu().numpy() for lib in (dovetail, torch)]
     np.testing.assert_allclose(*values, rtol=1e-5, atol=1e-6)
 
 
@@ -49,7 +49,7 @@ def test_softmax_of_rows_has_the_values_and_gradients_of_torch(name: str, shape:
     "row", [[0.0, math.inf], [0.0, -math.inf], [math.nan, 1.0], [-math.inf, -math.inf], [1e30, 0.0]]
 )
 def test_softmax_of_rows_with_extreme_numbers_is_that_of_torch(name: str, row: list[float]) -> None:
-    values = [getattr(lib.tensor([row, [1.0, 2.0]]), name)(1).numpy() for lib in (dovetail, torch)]
+    values = [getattr(lib.tensor([row, [1.0, 2.0]]), name)(1).cpu().numpy() for lib in (dovetail, torch)]
     np.testing.assert_allclose(*values, rtol=1e-6)
 
 

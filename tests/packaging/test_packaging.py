@@ -24,6 +24,7 @@ FOLDERS = {
     "dovetail-aten": "plugins/aten",
     "dovetail-cpu": "plugins/cpu",
     "dovetail-cuda": "plugins/cuda",
+    "dovetail-pytest": "plugins/pytest",
     "dovetail": ".",
 }
 
@@ -34,6 +35,7 @@ CLOSURES = {
     "dovetail-aten": {"dovetail-dispatcher", "dovetail-kernel"},
     "dovetail-cpu": {"dovetail-aten", "dovetail-dispatcher", "dovetail-kernel"},
     "dovetail-cuda": {"dovetail-aten", "dovetail-dispatcher", "dovetail-kernel"},
+    "dovetail-pytest": {"dovetail-dispatcher", "dovetail-kernel"},
     "dovetail": {"dovetail-aten", "dovetail-autograd", "dovetail-cpu", "dovetail-dispatcher", "dovetail-kernel"},
 }
 
@@ -44,6 +46,7 @@ THIRD_PARTY = {
     "dovetail-aten": set(),
     "dovetail-cpu": {"ml-dtypes", "numpy"},
     "dovetail-cuda": {"numpy"},
+    "dovetail-pytest": {"pytest"},
     "dovetail": {"numpy", "rich", "typer"},
 }
 
@@ -61,6 +64,7 @@ ENTRY_POINTS = {
     },
     "dovetail-cpu": {"dovetail.backends": {"cpu": "dovetail_cpu"}},
     "dovetail-cuda": {"dovetail.backends": {"cuda": "dovetail_cuda"}},
+    "dovetail-pytest": {"pytest11": {"dovetail": "dovetail_pytest"}},
     "dovetail": {"console_scripts": {"dovetail": "dovetail.command:main"}},
 }
 

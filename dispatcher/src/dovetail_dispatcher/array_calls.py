@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NoReturn
+from sys import getrefcount
+from typing import Any, Final, NoReturn
 
 from dovetail_kernel import (
     Backend,
@@ -54,7 +55,7 @@ def dtype_of(backend: Backend) -> Callable[[Any], dtype]:
     return find
 
 
-def write_into(destination: TensorBase, array: Any, computed: dtype | None) -> None:
+def write_into(destination: TensorBase, array: Any, computed: dtype | None = None) -> None:
     """Write `array` into the memory of `destination`.
 
     Parameters
@@ -73,8 +74,12 @@ def write_into(destination: TensorBase, array: Any, computed: dtype | None) -> N
     shape = tuple(getattr(array, "shape", ()))
     if shape != own and broadcast_shape([own, shape]) != own:
         raise shape_of_output_error(own, broadcast_shape([own, shape]) or shape)
+    arrays = destination._backend.arrays
+    if not arrays.mutable_arrays:
+        _replace(destination, arrays.overwritten(destination.array, array))
+        return
     try:
-        destination._backend.arrays.copy_into(destination.array, array)
+        arrays.copy_into(destination.array, array)
     except ValueError as error:
         if "read-only" not in str(error):
             raise
@@ -105,7 +110,48 @@ def write_out(out: TensorBase, array: Any) -> None:
                 f"match the required output shape {list(array.shape)}. Give out= an empty tensor, or one of that shape."
             )
         replace_array(out, arrays.empty(tuple(array.shape), out.array.dtype))
-    arrays.copy_into(out.array, array)
+    if arrays.mutable_arrays:
+        arrays.copy_into(out.array, array)
+    else:
+        _replace(out, arrays.overwritten(out.array, array))
+
+
+def _replace(tensor: TensorBase, array: Any) -> None:
+    """Give `tensor`, whose array cannot be written, another array instead of a write.
+
+    Raises
+    ------
+    RuntimeError
+        If another tensor shows the same memory: it would not see the write.
+    """
+    storage = tensor._storage
+    if storage is not None and getrefcount(storage) > _UNSHARED:
+        raise RuntimeError(
+            f"a write in place to a view, or to a tensor that has views: arrays of backend {tensor._backend.name} "
+            "cannot be written, so the others would not see it. Use the out-of-place operator, or clone() the tensor "
+            "first."
+        )
+    replace_array(tensor, array)
+
+
+_UNSHARED: Final = 3
+"""References to the storage of a tensor that shares it with no other: the tensor's, a local one, and the question's."""
+
+
+def copy_between_backends(destination: TensorBase, source: TensorBase) -> None:
+    """Write what `source` holds into `destination`, which is on another backend, by way of host memory.
+
+    Raises
+    ------
+    NotImplementedError
+        If `source` has no data.
+    """
+    own, other = destination._backend.arrays, source._backend.arrays
+    if destination.is_meta:
+        write_into(destination, own.asarray(source.array))
+        return
+    array, native = source.array, other.native_dtypes[destination.dtype]
+    write_into(destination, own.asarray(other.to_host(array if array.dtype == native else other.cast(array, native))))
 
 
 def on_backend(backend: Backend, value: Any) -> Any:

@@ -380,10 +380,25 @@ def _operator(name: str, overload: str) -> Operator:
 
 def keep(undo: Undo, undos: list[Undo]) -> None:
     """Leave `undo` with the owner of a registration, and with the plugin that is being loaded."""
-    undos.append(undo)
     transaction = transaction_undos.get()
     if transaction is not None and transaction is not undos:
+        undo = _Once(undo)
         transaction.append(undo)
+    undos.append(undo)
+
+
+class _Once:
+    """An undo with two holders: once it was called, the other holder keeps nothing alive."""
+
+    __slots__ = ("_undo",)
+
+    def __init__(self, undo: Undo) -> None:
+        self._undo: Undo | None = undo
+
+    def __call__(self) -> None:
+        if self._undo is not None:
+            self._undo()
+            self._undo = None
 
 
 def _undo_definition(op: Operator, token: object) -> Undo:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
 
 from .dtype import dtype
 
@@ -16,7 +17,8 @@ class ArrayBackend:
     array_types
         Classes whose instances are this backend's arrays.
     mutable_arrays
-        False for arrays that cannot be written (in-place operators then raise until functionalization exists).
+        False for arrays that cannot be written: an in-place operator then gives its tensor a new array (`overwritten`),
+        and raises where another tensor shows the same memory.
     error_state
         ``(set, reset, quiet)`` of a context variable under whose value `quiet` the array library does not warn of
         overflow, division by zero or NaN, which are results here; ``reset`` takes what ``set`` returned. None where it
@@ -30,12 +32,12 @@ class ArrayBackend:
         library does not take part in DLPack.
     """
 
-    array_types: ClassVar[tuple[type, ...]] = ()
-    mutable_arrays: ClassVar[bool] = True
-    error_state: ClassVar[tuple[Callable[[Any], Any], Callable[[Any], Any], Any] | None] = None
+    array_types: tuple[type, ...] = ()
+    mutable_arrays: bool = True
+    error_state: tuple[Callable[[Any], Any], Callable[[Any], Any], Any] | None = None
     dtype_bits: Mapping[Any, int]
     native_dtypes: Mapping[dtype, Any]
-    dlpack_types: ClassVar[tuple[int, ...]] = ()
+    dlpack_types: tuple[int, ...] = ()
 
     def may_warn(self, function: Callable[..., Any]) -> bool:
         """Return whether a call of `function` needs the quiet error state; what warns in its caller's name does not."""
@@ -60,6 +62,24 @@ class ArrayBackend:
     def empty(self, shape: tuple[int, ...], native_dtype: Any, device_index: int | None = None) -> Any:
         """Return an uninitialised C-contiguous array."""
         raise NotImplementedError
+
+    def full(self, shape: tuple[int, ...], value: Any, native_dtype: Any) -> Any:
+        """Return an array full of the number `value`."""
+        array = self.empty(shape, native_dtype)
+        self.copy_into(array, self.scalar(value, native_dtype))
+        return array
+
+    def device_count(self) -> int:
+        """Return how many devices there are."""
+        return 1
+
+    def on_device(self, index: int) -> AbstractContextManager[object]:
+        """Return a context in which new arrays are made on the device `index`."""
+        return nullcontext()
+
+    def to_device(self, array: Any, index: int) -> Any:
+        """Return `array` on the device `index`."""
+        return array
 
     def device_index(self, array: Any) -> int | None:
         """Return the index of the device that holds `array`; None where a backend has only one, unnumbered (cpu)."""
@@ -96,6 +116,10 @@ class ArrayBackend:
     def copy_into(self, destination: Any, source: Any) -> None:
         """Write `source`, broadcast and cast, into `destination`."""
         destination[...] = source
+
+    def overwritten(self, array: Any, source: Any) -> Any:
+        """Return a new array of the shape and dtype of `array` with the elements of `source`; for immutable arrays."""
+        raise NotImplementedError
 
     def cast(self, array: Any, native_dtype: Any) -> Any:
         """Return `array` with another dtype (a copy)."""

@@ -30,23 +30,18 @@ class BackendSpec:
     name
         The device type, the same as the name of the entry point.
     load
-        Registers the backend's arrays (`Backend.attach`) and kernels; called once, if it is available.
+        Registers the backend's arrays and kernels (`dovetail.backends.register_backend`, or `Backend.attach` and a
+        `Library`); called once, if it is available.
     is_available
         Returns None if the backend works on this machine, else the reason and what to do about it.
     device_count
         Returns how many devices there are.
-    array_types
-        Classes whose instances are this backend's arrays.
-    mutable_arrays
-        False for arrays that cannot be written.
     """
 
     name: str
     load: Callable[[], None]
     is_available: Callable[[], str | None] = _always
     device_count: Callable[[], int] = _one
-    array_types: tuple[type, ...] = ()
-    mutable_arrays: bool = True
 
 
 @hookspec(firstresult=True)

@@ -122,6 +122,21 @@ class PluginManager:
         spec: BackendSpec = self._load(BACKENDS, name)
         return spec
 
+    def describe_backend(self, name: str) -> BackendSpec:
+        """Return the description of the backend of device type `name`: its plugin is imported, but not loaded.
+
+        Raises
+        ------
+        PluginNotFoundError, PluginError
+            As `load_backend`, but for being unavailable, which the description tells.
+        """
+        with self._lock:
+            plugin = self._plugins.get((BACKENDS, name))
+            entry = self._find(BACKENDS, name) if plugin is None else plugin.entry
+            if plugin is not None and plugin.spec is not None:
+                return plugin.spec
+            return self._describe(entry)
+
     def load_library(self, namespace: str) -> Any:
         """Load the operators of `namespace`, and return the plugin. Raises as `load_backend` does."""
         return self._load(LIBRARIES, namespace)
@@ -316,19 +331,22 @@ class PluginManager:
         entry = plugin.entry
         spec = plugin.spec
         if spec is None:
-            spec = self._call(self._import(entry, "dovetail_backend"), "dovetail_backend")
-            if not isinstance(spec, BackendSpec):
-                raise PluginError(f"dovetail_backend() returned {spec!r}; return a BackendSpec")
-            if spec.name != entry.name:
-                raise PluginError(
-                    f"dovetail_backend() describes {spec.name!r}; give it the name of the entry point, {entry.name!r}"
-                )
-            plugin.spec = spec
+            spec = plugin.spec = self._describe(entry)
         reason = spec.is_available()
         if reason is None:
             plugin.result = spec
             spec.load()
         return reason
+
+    def _describe(self, entry: PluginEntry) -> BackendSpec:
+        spec = self._call(self._import(entry, "dovetail_backend"), "dovetail_backend")
+        if not isinstance(spec, BackendSpec):
+            raise PluginError(f"dovetail_backend() returned {spec!r}; return a BackendSpec")
+        if spec.name != entry.name:
+            raise PluginError(
+                f"dovetail_backend() describes {spec.name!r}; give it the name of the entry point, {entry.name!r}"
+            )
+        return spec
 
     def _import(self, entry: PluginEntry, hook: str) -> Any:
         """Return the plugin object of `entry`, registered with pluggy, which checks its hooks."""

@@ -96,6 +96,7 @@ def test_a_value_is_cast(x: Tensor) -> None:
     assert x[0].tolist() == [1, 2, 3]
 
 
+@pytest.mark.cpu_only(reason="the messages name the type of a cpu tensor")
 @pytest.mark.parametrize(
     ("index", "value", "kind", "words"),
     [

@@ -105,6 +105,7 @@ def test_a_tensor_moves_to_meta_with_its_strides() -> None:
     assert empty_like(moved, device="cpu").is_cpu
 
 
+@pytest.mark.cpu_only(reason="only 0-dim tensors of the cpu join in")
 def test_a_zero_dim_cpu_tensor_joins_in() -> None:
     assert (meta(2) + tensor(1.0)).shape == (2,)
 

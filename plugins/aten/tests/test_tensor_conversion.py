@@ -30,6 +30,7 @@ from dovetail_kernel import bool as bool_
 plugin_manager.load_transform("autograd")
 
 
+@pytest.mark.cpu_only(reason="it moves to the cpu")
 def test_to_gives_the_tensor_itself_if_nothing_changes() -> None:
     x = ones(2)
     assert x.to(float32) is x
@@ -75,6 +76,7 @@ def test_each_dtype_has_a_method(method: str, dtype: Any) -> None:
     assert getattr(tensor([0, 1], dtype=int8), method)().dtype is dtype
 
 
+@pytest.mark.cpu_only(reason="the names of types tell the device")
 def test_type_names_or_converts() -> None:
     assert ones(1).type() == "dovetail.FloatTensor"
     assert ones(1, device="meta").type() == "dovetail.meta.FloatTensor"
@@ -87,6 +89,7 @@ def test_an_unknown_type_name_is_refused() -> None:
         ones(1).type("dovetail.FooTensor")
 
 
+@pytest.mark.cpu_only(reason="only host memory is shared with NumPy")
 def test_numpy_shares_memory() -> None:
     x = zeros(2)
     x.numpy()[0] = 3
@@ -100,16 +103,19 @@ def test_numpy_refuses_a_tensor_that_requires_grad() -> None:
     assert x.numpy(force=True).tolist() == [1, 1]
 
 
+@pytest.mark.cpu_only(reason="only the cpu comes so far")
 def test_numpy_has_no_bfloat16() -> None:
     with pytest.raises(TypeError, match="Got unsupported ScalarType BFloat16"):
         ones(1, dtype=bfloat16).numpy()
 
 
+@pytest.mark.cpu_only(reason="NumPy takes tensors in host memory only")
 def test_numpy_functions_take_tensors() -> None:
     assert np.asarray(ones(2), np.float64).dtype == np.float64
     assert type(np.exp(zeros(2))) is Tensor
 
 
+@pytest.mark.cpu_only(reason="an array is a tensor of the cpu")
 def test_a_tensor_plus_an_array_is_a_tensor() -> None:
     assert type(ones(2) + from_numpy(np.ones(2))) is Tensor
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from dovetail_aten.array_kernels import KernelTable, array_kernel_table
-from dovetail_cpu import CpuArrays, CpuCapabilities
+from dovetail_cpu import CpuArrays
 from dovetail_cpu.fast_kernels import FAST_FAMILIES
 
 BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
@@ -20,13 +20,13 @@ TOLERANCES = {"float16": 2e-3, "bfloat16": 2e-2, "float32": 3e-6, "complex64": 3
 @pytest.fixture(scope="session")
 def table() -> KernelTable:
     """The kernels of the cpu."""
-    return array_kernel_table(np, CpuCapabilities(CpuArrays()), FAST_FAMILIES)
+    return array_kernel_table(np, CpuArrays(), FAST_FAMILIES)
 
 
 @pytest.fixture(scope="session")
 def generic_table() -> KernelTable:
     """The kernels that every backend has, on NumPy."""
-    return array_kernel_table(np, CpuCapabilities(CpuArrays()))
+    return array_kernel_table(np, CpuArrays())
 
 
 @pytest.fixture

@@ -145,3 +145,33 @@ def test_equal_seeds_give_equal_numbers():
 def test_tensors_of_two_devices_do_not_mix():
     with pytest.raises(RuntimeError, match="Expected all tensors to be on the same device"):
         aten.ones(2, device="cuda") + aten.ones(2)
+
+
+@pytest.mark.parametrize("index", [[4], [-5]])
+def test_an_index_out_of_range_is_refused_and_does_not_wrap(index):
+    x = aten.zeros(4, device="cuda")
+    place = aten.tensor(index, device="cuda")
+    with pytest.raises(IndexError, match="is out of bounds for dimension 0 with size 4"):
+        x[place]
+    with pytest.raises(IndexError, match="is out of bounds for dimension 0 with size 4"):
+        x[place] = 1
+
+
+def test_a_device_beyond_the_last_is_refused():
+    with pytest.raises(RuntimeError, match="invalid device ordinal"):
+        aten.ones(1, device=f"cuda:{dovetail_cuda.device_count()}")
+
+
+def test_copies_go_both_ways():
+    there, here = aten.zeros(2, 2, device="cuda"), aten.tensor([1.5, 2.5])
+    there.copy_(here)
+    assert aten.zeros(2, 2).copy_(there).tolist() == [[1.5, 2.5], [1.5, 2.5]]
+
+
+def test_the_current_device_has_a_name_and_counts_memory():
+    from dovetail_cuda import devices
+
+    assert devices.device_name(devices.current_device())
+    x = aten.ones(1 << 20, device="cuda")
+    assert devices.memory_allocated() >= x.nbytes
+    devices.synchronize()

@@ -17,7 +17,7 @@ from dovetail_aten.array_kernels import array_kernel_table
 from dovetail_dispatcher import registry
 from dovetail_kernel import BackendSpec, DispatchKey
 
-OWN_MODULES = ("arrays", "capabilities", "registration")
+OWN_MODULES = ("arrays",)
 
 
 class CUDARuntimeError(RuntimeError):
@@ -64,7 +64,7 @@ def use(monkeypatch):
 @pytest.fixture
 def capabilities(use):
     use(fake_cupy())
-    return import_module("dovetail_cuda.capabilities").CudaCapabilities()
+    return import_module("dovetail_cuda.arrays").CudaArrays()
 
 
 def test_the_public_names_are_pinned():
@@ -142,7 +142,7 @@ def test_every_base_operator_that_is_no_composite_has_a_kernel(capabilities):
 
 def test_bfloat16_is_refused_with_a_way_out(capabilities):
     assert kernel.bfloat16 not in capabilities.native_dtypes
-    with pytest.raises(TypeError, match=r"bfloat16 is not supported on cuda: CuPy has no bfloat16\. Convert to"):
+    with pytest.raises(TypeError, match=r"bfloat16 is not supported on cuda: cupy has no bfloat16\. Convert to"):
         capabilities.native_dtypes[kernel.bfloat16]
 
 
@@ -179,5 +179,50 @@ def test_a_device_array_casts_wraps_and_takes_real_parts(use):
     arrays.copy_into(made, np.array([1 + 2j, 3j]))
     assert made.tolist() == [1, 0]
     assert arrays.scalar(300, np.dtype(np.uint8)) == 44
-    with pytest.raises(TypeError, match="CuPy has no dtype object"):
+    with pytest.raises(TypeError, match="cupy has no dtype object"):
         arrays.asarray(np.array([None]))
+
+
+def test_the_devices_are_asked_by_index_or_the_current_one(use):
+    calls = []
+
+    class Device:
+        def __init__(self, index=3):
+            self.id = index
+
+        def __enter__(self):
+            calls.append(f"enter {self.id}")
+
+        def __exit__(self, *error):
+            calls.append(f"leave {self.id}")
+
+        def use(self):
+            calls.append(f"use {self.id}")
+
+        def synchronize(self):
+            calls.append(f"wait for {self.id}")
+
+    cupy = use(fake_cupy())
+    cupy.cuda.Device = Device
+    cupy.cuda.runtime.getDeviceProperties = lambda index: {"name": f"GPU {index}".encode()}
+    cupy.get_default_memory_pool = lambda: SimpleNamespace(
+        used_bytes=lambda: 1024, free_all_blocks=lambda: calls.append("free")
+    )
+    devices = import_module("dovetail_cuda.devices")
+    assert devices.current_device() == 3
+    assert (devices.device_name(), devices.device_name(1)) == ("GPU 3", "GPU 1")
+    assert devices.memory_allocated(1) == 1024
+    devices.set_device(2)
+    devices.synchronize()
+    devices.empty_cache()
+    assert calls == ["enter 1", "leave 1", "use 2", "wait for 3", "free"]
+
+
+@pytest.mark.parametrize("index", [[3], [-4], [0, 5]])
+def test_an_index_out_of_range_is_found_though_cupy_wraps_it(use, index):
+    cupy = use(fake_cupy())
+    table = array_kernel_table(cupy, import_module("dovetail_cuda.arrays").CudaArrays())
+    with pytest.raises(IndexError, match=r"index -?\d is out of bounds for dimension 0 with size 3"):
+        table.kernels["index.Tensor"].fn(np.zeros(3), [np.array(index)])
+    with pytest.raises(IndexError, match=r"index -?\d is out of bounds for dimension 1 with size 3"):
+        table.kernels["index_put"].fn(np.zeros((2, 3)), [None, np.array(index)], np.zeros(1), False)

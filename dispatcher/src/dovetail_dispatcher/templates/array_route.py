@@ -35,6 +35,7 @@ from dovetail_kernel.signature import DTYPE_MASK, INFERENCE, NORMAL, PYTHON_SCAL
 from ..array_calls import (
     array_wrapper,
     check_overlap,
+    copy_between_backends,
     dtype_of,
     on_backend,
     refuse_inference_write,
@@ -58,11 +59,13 @@ def array_route(op: Operator, kernel: Kernel, backend: Backend, key: int, *, inf
     Raises
     ------
     RuntimeError
-        If the key alone says that the call is wrong: an in-place result that cannot be cast to its destination, or a
-        write to an array that cannot be written.
+        If the key alone says that the call is wrong: an in-place result that cannot be cast to its destination.
     """
     return _ArrayRoute(op, kernel, backend, key, inference).text
 
+
+COPY = "aten::copy_"
+"""The operator whose arguments may be on different devices."""
 
 _COMPUTE_NOTHING = ("view", "factory")
 """Kinds of operators whose kernels have nothing to warn of."""
@@ -91,11 +94,9 @@ class _ArrayRoute:
         self.wanted: dtype | None = None
         self.text = RouteText(symbol(schema), [parameter(a) for a in schema.arguments])
         self.bind(kernel=kernel.fn, native_dtypes=self.arrays.native_dtypes)
-        if not self.arrays.mutable_arrays and (self.written or self.outs):
-            raise RuntimeError(
-                f"{op.qualified_name}: arrays of backend {backend.name} cannot be written in place. Use the "
-                "out-of-place operator."
-            )
+        if op.name == COPY and len(backends_of_signature(key)) > 1:
+            self.copy_between_backends()
+            return
         self.unwrap()
         if self.written:
             self.write()
@@ -300,7 +301,7 @@ class _ArrayRoute:
                 self.bind(check_overlap=check_overlap)
                 self.add(f"if {local}._storage is not None and {local}._storage is {name}._storage:")
                 self.add(f"    check_overlap({name}, {local})")
-        into = self.kernel.into
+        into = self.kernel.into if self.arrays.mutable_arrays else None
         settled = self.wanted is not None and self.op.promotion not in ("bool_result", "operands")
         own_dtype = settled and not self.text.promoted
         if settled:
@@ -330,6 +331,19 @@ class _ArrayRoute:
             self.guarded([f"write_into({name}, array, {computed})"])
         self.count_write(name)
         self.text.results = [name] if self.schema.returns else []
+
+    def copy_between_backends(self) -> None:
+        """Write what a tensor of another backend holds; the destination may be of either."""
+        assert self.written is not None
+        name, source = (parameter(a) for a in self.inputs[:2])
+        self.bind(
+            copy_between_backends=copy_between_backends, NORMAL=NORMAL, refuse_inference_write=refuse_inference_write
+        )
+        if self.base & NORMAL:
+            self.add(f"if not {name}._signature & NORMAL:", f"    refuse_inference_write({name})")
+        self.add(f"copy_between_backends({name}, {source})")
+        self.count_write(name)
+        self.text.results = [name]
 
     def check_cast(self) -> None:
         """Refuse at once what the key alone shows to be uncastable."""

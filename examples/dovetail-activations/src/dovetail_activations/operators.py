@@ -1,8 +1,9 @@
-"""The operators: schema, CPU kernel, shape rule, derivative, and for snake a CUDA kernel.
+"""The operators: schema, array kernel, shape rule, derivative, and for snake a CUDA kernel.
 
-The CPU kernels take and return NumPy arrays (`Library.array_impl`): nothing of Dovetail is in the way between the call
-and NumPy. The derivatives are written with Tensor operations, so they run on every backend and can be differentiated
-again.
+The array kernels take and return the backend's own arrays (`Library.array_impl`): nothing of Dovetail is in the way
+between the call and NumPy. NumPy's functions hand over to the library whose arrays they are given, so one kernel, at
+the key for all backends, is enough. The derivatives are written with Tensor operations, so they run on every backend
+too and can be differentiated again.
 """
 
 from __future__ import annotations
@@ -23,12 +24,12 @@ library = Library("activations", "DEF")
 def register() -> None:
     """Register everything. Called once, by the plugin."""
     library.define("squareplus(Tensor x, Tensor b) -> Tensor")
-    library.array_impl("squareplus", squareplus_cpu, "CPU")
+    library.array_impl("squareplus", squareplus_cpu, "CompositeExplicitAutograd")
     register_fake("activations::squareplus", _broadcast_shape, lib=library)
     register_autograd("activations::squareplus", squareplus_backward, setup_context=_save_inputs, lib=library)
 
     library.define("snake(Tensor x, Tensor a) -> Tensor")
-    library.array_impl("snake", snake_cpu, "CPU")
+    library.array_impl("snake", snake_cpu, "CompositeExplicitAutograd")
     library.array_impl("snake", snake_cuda, "CUDA")
     register_fake("activations::snake", _broadcast_shape, lib=library)
     register_autograd("activations::snake", snake_backward, setup_context=_save_inputs, lib=library)

@@ -17,6 +17,7 @@ from dovetail_kernel import (
     backend_key,
     dtype,
     get_default_dtype,
+    replace_array,
     scalar_category,
     scalar_dtype,
     state,
@@ -122,7 +123,11 @@ def _selecting(op: Operator) -> Callable[..., Any]:
         options["device"] = device = as_device(options["device"])
         if options["dtype"] is None:
             options["dtype"] = default(args)
-        return route_below(op, backend_for(device), state())(*args, *options.values())
+        backend = backend_for(device)
+        if device.index is None:
+            return route_below(op, backend, state())(*args, *options.values())
+        with backend.arrays.on_device(device.index):
+            return route_below(op, backend, state())(*args, *options.values())
 
     return select
 
@@ -149,9 +154,18 @@ def _like(op: Operator) -> Callable[..., Any]:
 def _copying(op: Operator) -> Callable[..., Any]:
     def select(self: TensorBase, **options: Any) -> Any:
         device = options["device"]
-        if device is None or not self._backend.is_device or device.type == self._backend.name:
-            return route_below(op, self._backend, self._signature | state())(self, *options.values())
-        return copy_to_backend(self, backend_for(device), options["dtype"] or self.dtype)
+        backend = self._backend
+        if device is None or not backend.is_device or device.type == backend.name:
+            copied = route_below(op, backend, self._signature | state())(self, *options.values())
+            if device is not None and device.index is not None and backend.is_device:
+                backend_for(device)
+                replace_array(copied, backend.arrays.to_device(copied.array, device.index))
+            return copied
+        backend = backend_for(device)
+        if device.index is None:
+            return copy_to_backend(self, backend, options["dtype"] or self.dtype)
+        with backend.arrays.on_device(device.index):
+            return copy_to_backend(self, backend, options["dtype"] or self.dtype)
 
     return select
 

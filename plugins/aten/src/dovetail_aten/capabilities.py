@@ -20,6 +20,8 @@ class Capabilities(Protocol):
         Native dtype of an array to `dovetail_kernel.dtype`.
     native_dtypes
         The way back.
+    checks_bounds
+        Whether ``array[index]`` raises IndexError for an index out of range; if not, the kernels check.
     """
 
     @property
@@ -27,6 +29,9 @@ class Capabilities(Protocol):
 
     @property
     def native_dtypes(self) -> Mapping[dtype, Any]: ...
+
+    @property
+    def checks_bounds(self) -> bool: ...
 
     # -- making arrays -------------------------------------------------------------------------------------------
 

@@ -26,8 +26,13 @@ def backend_for(device: Device) -> Backend:
         For cuda where it cannot be had, as PyTorch without CUDA does.
     PluginError
         For another device type whose plugin is missing or does not work here.
+    RuntimeError
+        For an index beyond the last device.
     """
-    return ready_backend(device.type)
+    found = ready_backend(device.type)
+    if device.index:
+        _check_index(device, found)
+    return found
 
 
 def ready_backend(name: str) -> Backend:
@@ -40,6 +45,16 @@ def ready_backend(name: str) -> Backend:
 
 
 _ready: dict[str, Backend] = {}
+
+
+def _check_index(device: Device, found: Backend) -> None:
+    count = found.arrays.device_count()
+    if device.index is not None and device.index >= count and device.type not in ("cpu", "meta"):
+        raise RuntimeError(
+            f"{device.type} error: invalid device ordinal: {device} is asked for, but there "
+            f"{'is 1 device' if count == 1 else f'are {count} devices'}. "
+            f"Use {device.type}:0{f' to {device.type}:{count - 1}' if count > 1 else ''}."
+        )
 
 
 def _load(name: str) -> Backend:

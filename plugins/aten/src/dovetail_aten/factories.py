@@ -471,9 +471,9 @@ class _Factory:
             dtype = as_dtype(dtype, self._name)
         if out is not None or pin_memory or layout is not None:
             dtype, device = _checked(self._name, dtype, layout, device, pin_memory, out)
-        now = state()
-        if now & ~NO_GRAD or not self._is_selected():
-            options = {"dtype": dtype, "device": None if device is None else as_device(device)}
+        now, place = state(), as_device(device)
+        if now & ~NO_GRAD or place.index is not None or not self._is_selected():
+            options = {"dtype": dtype, "device": None if device is None else place}
             if tail:
                 options["memory_format"] = tail[0]
             given = {name: value for name, value in options.items() if value is not None}
@@ -482,7 +482,6 @@ class _Factory:
             else:
                 made = op.handle(*leading, **given)
         else:
-            place = as_device(device)
             route = route_below(op, backend_for(place), now)
             made = route(*leading, dtype or self._default(), None, place, None, *(self._tail if tail is None else tail))
         if out is not None:

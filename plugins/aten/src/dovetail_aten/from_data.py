@@ -230,7 +230,8 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
 
 def from_host(array: Any) -> Tensor:
     """Return a tensor around a NumPy array (or another backend's own), sharing memory. Raises as `from_numpy`."""
-    backend = backend_of_array(array) or ready_backend("cpu")
+    cpu = ready_backend("cpu")  # first: another backend's arrays may be NumPy's too
+    backend = backend_of_array(array) or cpu
     arrays = backend.arrays
     if array.__class__ is not arrays.array_types[0]:
         array = arrays.asarray(array)
@@ -323,12 +324,13 @@ def _is_scalar_object(data: Any) -> bool:
 
 
 def _from_anything(data: Any, wanted: dtype | None, device: Any) -> Any:
-    backend = backend_for(as_device(device))
+    place = as_device(device)
+    backend = backend_for(place)
     host = ready_backend("cpu").arrays
     if _is_host_array(data) or backend_of_array(data) is not None:
         array = from_host(data)._backend.arrays.to_host(data)
         native = host.native_dtypes[wanted or dtype_of_signature(host.dtype_bits[array.dtype])]
-        return wrap(_moved(host.cast(array, native), backend), backend)
+        return wrap(_moved(host.cast(array, native), backend, place.index), backend)
     shape = _shape_of(data)
     if shape and shape[0] and (_is_host_array(data[0]) or _is_host_array(data[-1])):
         warnings.warn(
@@ -350,11 +352,16 @@ def _from_anything(data: Any, wanted: dtype | None, device: Any) -> Any:
     array = host.asarray(numbers, host.native_dtypes[_WIDEST[category]])
     if wanted is not _WIDEST[category]:
         array = host.cast(array, host.native_dtypes[wanted])
-    return wrap(_moved(array.reshape(shape), backend), backend)
+    return wrap(_moved(array.reshape(shape), backend, place.index), backend)
 
 
-def _moved(array: Any, backend: Any) -> Any:
-    return array if backend.name == "cpu" else backend.arrays.asarray(array)
+def _moved(array: Any, backend: Any, index: int | None) -> Any:
+    if backend.name == "cpu":
+        return array
+    if index is None:
+        return backend.arrays.asarray(array)
+    with backend.arrays.on_device(index):
+        return backend.arrays.asarray(array)
 
 
 def _is_sequence(data: Any) -> bool:

@@ -181,6 +181,8 @@ def _apply_basic(self: Any, items: tuple[Any, ...]) -> tuple[Any, list[Any]]:
             view = aten.select(view, dim, position)
         else:
             mask = _index_tensor(item)
+            if mask.is_cpu and not view.is_cpu:
+                mask = mask.to(view.device)
             own = dtype_of_signature(mask._signature)
             if own is bool_ or own is uint8:
                 if mask._signature & ZERO_DIM:

@@ -100,4 +100,4 @@ def _load() -> None:
 @hookimpl
 def dovetail_backend() -> BackendSpec:
     """Return the description of the meta backend."""
-    return BackendSpec("meta", _load, array_types=(MetaArray,))
+    return BackendSpec("meta", _load)

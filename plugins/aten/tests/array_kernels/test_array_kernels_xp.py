@@ -52,7 +52,7 @@ class Capabilities:
     """The cpu's, on arrays that may be written while they are made."""
 
     def __init__(self) -> None:
-        self._cpu = cpu.CpuCapabilities(cpu.CpuArrays())
+        self._cpu = cpu.CpuArrays()
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._cpu, name)
@@ -164,7 +164,7 @@ def table(namespace: Strict) -> KernelTable:
 def drawing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Random numbers without a backend that has to be loaded."""
     source = SimpleNamespace(native=np.random.default_rng(0))
-    monkeypatch.setattr("dovetail_cpu.capabilities.default_generator", lambda backend: source)
+    monkeypatch.setattr("dovetail_aten.namespace_arrays.default_generator", lambda backend: source)
 
 
 @pytest.mark.parametrize("name", sorted(CALLS))
@@ -187,7 +187,7 @@ def test_no_kernel_stands_before_an_implicit_composite(table, entries):
     assert not sorted(set(table.kernels) & implicit)
 
 
-def test_registering_hands_every_kernel_to_the_library_and_returns_the_helpers():
+def test_registering_hands_every_kernel_to_the_library():
     from dovetail_aten.array_kernels import register_array_kernels
 
     registered = {}
@@ -196,15 +196,16 @@ def test_registering_hands_every_kernel_to_the_library_and_returns_the_helpers()
         def array_impl(self, name, fn, *, plain=None, into=None, into_any=None):
             registered[name] = (fn, plain, into)
 
-    helpers = register_array_kernels(Library(), np, cpu.CpuCapabilities(cpu.CpuArrays()))
+    table = array_kernel_table(np, cpu.CpuArrays())
+    register_array_kernels(Library(), table)
     assert registered["add.Tensor"][1:] == (np.add, np.add)
     assert registered["exp"][0] is np.exp
-    assert {"sum_to", "conj", "real", "reshape", "contiguous", "matmul", "div"} <= set(helpers)
+    assert {"sum_to", "conj", "real", "reshape", "contiguous", "matmul", "div"} <= set(table.helpers)
 
 
 def test_what_is_defined_later_takes_the_place_of_the_generic_kernel():
     def define(xp, kernel, capabilities):
         kernel("exp", abs)
 
-    table = array_kernel_table(np, cpu.CpuCapabilities(cpu.CpuArrays()), [define])
+    table = array_kernel_table(np, cpu.CpuArrays(), [define])
     assert table.kernels["exp"].fn is abs

@@ -131,8 +131,7 @@ def filled(shape: tuple[int, ...], native_dtype: Any, backend: Any, value: int) 
     if not backend.is_device:
         full: TensorBase = operator("full", "default")(list(shape), value, dtype=native_dtype)
         return full
-    array = backend.arrays.scalar(value, native_dtype)
-    return wrap(_full(array, shape, backend) if shape else array, backend)
+    return wrap(backend.arrays.full(shape, value, native_dtype), backend)
 
 
 def with_strides(tensor: TensorBase, strides: list[int]) -> TensorBase:
@@ -153,11 +152,3 @@ def filled_like(tensor: TensorBase, value: int) -> TensorBase:
         result: TensorBase = operator("full_like", "default")(tensor, value)
         return result
     return filled(tuple(tensor.array.shape), tensor.array.dtype, tensor._backend, value)
-
-
-def _full(scalar: Any, shape: tuple[int, ...], backend: Any) -> Any:
-    array = backend.arrays.empty(shape, scalar.dtype)
-    if backend.arrays.mutable_arrays:
-        backend.arrays.copy_into(array, scalar)
-        return array
-    return array * 0 + scalar

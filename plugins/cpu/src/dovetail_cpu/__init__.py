@@ -7,18 +7,19 @@ import numpy as np
 from dovetail_kernel import BackendSpec, hookimpl
 
 from .arrays import CpuArrays
-from .capabilities import CpuCapabilities
 
-__all__ = ["CpuArrays", "CpuCapabilities", "dovetail_backend"]
+__all__ = ["CpuArrays", "dovetail_backend"]
 
 
 def _load() -> None:
-    from .registration import load
+    from dovetail_aten.backends import register_backend
 
-    load()
+    from .fast_kernels import FAST_FAMILIES
+
+    register_backend("cpu", np, CpuArrays, kernels=FAST_FAMILIES)
 
 
 @hookimpl
 def dovetail_backend() -> BackendSpec:
     """Return the description of the cpu backend."""
-    return BackendSpec("cpu", _load, array_types=(np.ndarray,))
+    return BackendSpec("cpu", _load)

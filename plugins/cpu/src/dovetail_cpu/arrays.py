@@ -1,43 +1,61 @@
-"""`CpuArrays`: NumPy arrays as the core sees them."""
+"""`CpuArrays`: NumPy arrays as the core and the array kernels see them, where NumPy has more or is faster."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from ctypes import c_size_t
 from functools import partial
 from typing import Any, Final
 
+import ml_dtypes
 import numpy as np
 
-from dovetail_aten.memory_layout import contiguous_strides
-from dovetail_kernel import ArrayBackend, bfloat16
+from dovetail_aten.namespace_arrays import NamespaceArrays
+from dovetail_kernel import bfloat16, dtype
 
-from .dtypes import DTYPE_BITS, NATIVE_DTYPES
-from .silence import ERROR_STATE, silent
+from . import erf as error_functions
+from .accumulation import add_at_leading, places_along
+from .silence import silent
+
+Array = np.ndarray[Any, Any]
 
 _copyto = silent(np.copyto)
 _astype = silent(np.ndarray.astype)
 _array = silent(np.array)
+
 _MAX_WORK: Final = 10_000
-_BFLOAT16: Final = NATIVE_DTYPES[bfloat16]
+_ALL: Final = slice(None)
+_BFLOAT16: Final = np.dtype(ml_dtypes.bfloat16)
+_SORTED_FROM: Final = 64
+"""From so many indices on, sorting them and adding runs is faster than adding one by one."""
 
 _read_address = c_size_t.from_address
 _DATA: Final = object.__basicsize__
 """Where an ndarray has its data pointer: it is the first member of NumPy's public struct, behind the object's head."""
 
 
-class CpuArrays(ArrayBackend):
-    """What the core has to know about NumPy arrays."""
+class _Memory:
+    """A place in memory that NumPy can read; keeps the array alive that owns it."""
+
+    def __init__(self, base: Array, interface: dict[str, Any]) -> None:
+        self.base = base
+        self.__array_interface__ = interface
+
+
+class CpuArrays(NamespaceArrays):
+    """NumPy's arrays, and bfloat16 from ml_dtypes."""
 
     array_types = (np.ndarray,)
-    dtype_bits = DTYPE_BITS
-    native_dtypes = NATIVE_DTYPES
-    error_state = ERROR_STATE
+    checks_bounds = True
     dlpack_types = (1, 3)  # host memory, also where CUDA pinned it
     lift = staticmethod(np.asarray)  # type: ignore[assignment]  # a method in Python would cost as much again
 
-    def is_contiguous(self, array: Any) -> bool:
-        """Return whether the elements of `array` lie in C order without gaps."""
-        return bool(array.flags.c_contiguous)
+    def __init__(self, device_type: str = "cpu", namespace: Any = np) -> None:
+        super().__init__(device_type, namespace)
+
+    def native_dtype(self, wanted: dtype) -> Any:
+        """Return NumPy's dtype. Equivalent ones (``np.longlong``, ``np.int64``) are equal and hash alike."""
+        return np.dtype(ml_dtypes.bfloat16 if wanted is bfloat16 else wanted.name)
 
     def is_column_major(self, array: Any) -> bool:
         """Return whether the matrix `array` lies in memory column by column, without gaps."""
@@ -49,7 +67,9 @@ class CpuArrays(ArrayBackend):
             function = function.func
         return not isinstance(getattr(function, "__self__", function), np.ufunc)
 
-    def asarray(self, value: Any, native_dtype: Any = None) -> np.ndarray[Any, Any]:
+    # -- making arrays -------------------------------------------------------------------------------------------
+
+    def asarray(self, value: Any, native_dtype: Any = None) -> Array:
         """Return `value` as an array in the machine's byte order, without a copy where possible.
 
         Raises
@@ -58,51 +78,61 @@ class CpuArrays(ArrayBackend):
             For a dtype that Dovetail does not have.
         """
         array = np.asarray(value, native_dtype)
-        if array.dtype not in DTYPE_BITS:
+        if array.dtype not in self.dtype_bits:
             native = array.dtype.newbyteorder("=")
-            if native not in DTYPE_BITS:
+            if native not in self.dtype_bits:
                 raise TypeError(
                     f"can't convert np.ndarray of type {array.dtype}. The only supported types are: "
-                    f"{', '.join(each.name for each in NATIVE_DTYPES)}. Convert it with astype first."
+                    f"{', '.join(each.name for each in self.native_dtypes)}. Convert it with astype first."
                 )
             array = array.astype(native)
         return array
 
-    def scalar(self, value: Any, native_dtype: Any) -> np.ndarray[Any, Any]:
-        """Return a number as a new 0-d array; integers out of range wrap, and so do floats as far as C defines it.
+    def scalar(self, value: Any, native_dtype: Any) -> Array:
+        """Return a number as a new 0-d array; integers out of range wrap. Raises as `number_as`."""
+        if not isinstance(value, complex) or native_dtype.kind in "cb":
+            try:
+                made: Array = _array(value, native_dtype)
+            except (OverflowError, ValueError):
+                pass
+            else:
+                return made
+        found: Array = super().scalar(value, native_dtype)
+        return found
 
-        Raises
-        ------
-        RuntimeError
-            For a complex number with an imaginary part in a real dtype, or an integer too large for a float.
-        """
-        if isinstance(value, complex) and native_dtype.kind not in "cb":
-            if value.imag:
-                raise RuntimeError(
-                    f"value cannot be converted to type {native_dtype.name} without overflow: {value!r}. "
-                    "Take its real part."
-                )
-            value = value.real
-        try:
-            made: np.ndarray[Any, Any] = _array(value, native_dtype)
-        except (OverflowError, ValueError):
-            made = _wrapped(value, native_dtype)
-        return made
+    def number(self, value: complex, native_dtype: Any) -> Array:
+        """Return `value` as a read-only 0-d array, which ufuncs take faster than a Python number."""
+        array = self.scalar(value, native_dtype)
+        array.flags.writeable = False
+        return array
 
-    def to_host(self, array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    def empty(self, shape: Sequence[int], native_dtype: Any, device_index: int | None = None) -> Array:
+        """Return an uninitialised C-contiguous array."""
+        return np.empty(tuple(shape), native_dtype)
+
+    def clone(self, array: Any) -> Array:
+        """Return a new array with the same elements, in the same order of strides; of an expanded one, in C order."""
+        return np.array(array, order="C" if array.base is not None and 0 in array.strides else "K")
+
+    # -- memory --------------------------------------------------------------------------------------------------
+
+    def to_host(self, array: Array) -> Array:
         """Return `array` itself."""
         return array
 
-    def empty(self, shape: tuple[int, ...], native_dtype: Any, device_index: int | None = None) -> np.ndarray[Any, Any]:
-        """Return an uninitialised C-contiguous array."""
-        return np.empty(shape, native_dtype)
+    def device_index(self, array: Array) -> None:
+        """Return None: host memory has no number."""
 
-    def data_ptr(self, array: np.ndarray[Any, Any]) -> int:
+    def is_contiguous(self, array: Array) -> bool:
+        """Return whether the elements of `array` lie in C order without gaps."""
+        return bool(array.flags.c_contiguous)
+
+    def data_ptr(self, array: Array) -> int:
         """Return the address of the first element."""
         # ndarray.ctypes.data says the same ten times slower, and writes in place ask for it.
         return _read_address(id(array) + _DATA).value
 
-    def storage_of(self, array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    def storage_of(self, array: Array) -> Array:
         """Return the root of the bases of `array`, also where something between them is no array."""
         base: Any = array.base
         while base is not None:
@@ -111,28 +141,21 @@ class CpuArrays(ArrayBackend):
             base = getattr(base, "base", None)
         return array
 
-    def strides(self, array: np.ndarray[Any, Any]) -> tuple[int, ...]:
-        """Return the strides in elements; of an array without elements, those of a C-contiguous one."""
-        if not array.size:
-            return contiguous_strides(array.shape)
-        itemsize = array.itemsize
-        return tuple([stride // itemsize for stride in array.strides])
-
-    def copy_into(self, destination: np.ndarray[Any, Any], source: Any) -> None:
+    def copy_into(self, destination: Array, source: Any) -> None:
         """Write `source`, broadcast and cast, into `destination`; a real one takes the real part of complex numbers."""
         if source.dtype == destination.dtype:
             np.copyto(destination, source)
         else:
             _copyto(destination, _without_imaginary(source, destination.dtype), "unsafe")
 
-    def cast(self, array: Any, native_dtype: Any) -> np.ndarray[Any, Any]:
+    def cast(self, array: Any, native_dtype: Any) -> Array:
         """Return a copy of `array` with another dtype; of complex numbers, the real part in a real one."""
         # NumPy makes numbers, not arrays, of reductions over everything.
         found = np.asarray(array)
         if found.base is not None and 0 in found.strides:
             # Expanded: NumPy would put the dimensions that share memory innermost.
             return np.array(_without_imaginary(found, native_dtype), native_dtype, order="C")
-        made: np.ndarray[Any, Any] = _astype(_without_imaginary(found, native_dtype), native_dtype)
+        made: Array = _astype(_without_imaginary(found, native_dtype), native_dtype)
         return made
 
     def to_dlpack(self, array: Any, stream: int | None, max_version: tuple[int, int] | None) -> Any:
@@ -145,7 +168,7 @@ class CpuArrays(ArrayBackend):
         change_dtype_code(capsule, UINT, BFLOAT)
         return capsule
 
-    def from_dlpack(self, source: Any) -> np.ndarray[Any, Any]:
+    def from_dlpack(self, source: Any) -> Array:
         """Return an array that shares memory with `source`.
 
         Raises
@@ -154,10 +177,10 @@ class CpuArrays(ArrayBackend):
             If NumPy has no such dtype.
         """
         carrier = _Bfloat16AsIntegers(source)
-        array: np.ndarray[Any, Any] = np.from_dlpack(carrier)
+        array: Array = np.from_dlpack(carrier)
         return array.view(_BFLOAT16) if carrier.is_bfloat16 else array
 
-    def may_overlap(self, a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
+    def may_overlap(self, a: Array, b: Array) -> bool:
         """Return whether two arrays share some element; True if that is too hard to tell."""
         if not np.may_share_memory(a, b):
             return False
@@ -165,6 +188,68 @@ class CpuArrays(ArrayBackend):
             return np.shares_memory(a, b, _MAX_WORK)  # type: ignore[arg-type, unused-ignore]  # old stubs
         except np.exceptions.TooHardError:
             return True
+
+    # -- views, indexing, error functions ------------------------------------------------------------------------
+
+    def as_strided(
+        self, array: Array, size: Sequence[int], stride: Sequence[int], storage_offset: int | None
+    ) -> Array | None:
+        """Return a view of the memory that `array` lies in; None if it would reach beyond."""
+        root, itemsize = self.storage_of(array), array.itemsize
+        start, stop = np.lib.array_utils.byte_bounds(root)
+        first = self.data_ptr(array) if storage_offset is None else start + storage_offset * itemsize
+        reach = sum([(length - 1) * step for length, step in zip(size, stride, strict=True)])
+        if 0 not in size and first + (reach + 1) * itemsize > stop:
+            return None
+        interface = {
+            "data": (first, not array.flags.writeable),
+            "shape": tuple(size),
+            "strides": tuple([step * itemsize for step in stride]),
+            "typestr": f"|V{itemsize}",
+            "version": 3,
+        }
+        return np.asarray(_Memory(root, interface)).view(array.dtype)
+
+    def index_put(self, array: Any, key: tuple[Any, ...], values: Any, accumulate: bool) -> Array:
+        """Return a copy with `values` at ``[key]``, or added there, also at repeated places."""
+        made = self.clone(array)
+        if not accumulate:
+            made[key] = values
+        elif not add_at_leading(made, key, values):
+            np.add.at(made, key, values)
+        return made
+
+    def scatter(self, array: Any, dim: int, index: Any, source: Any, accumulate: bool) -> Any:
+        """Return a copy with the elements of `source` at `index` along `dim`, or added there."""
+        if not accumulate or not array.flags.c_contiguous:
+            return super().scatter(array, dim, index, source, accumulate)
+        made = self.clone(array)
+        places = places_along(made, dim, index)
+        np.add.at(made.reshape(-1), places.reshape(-1), np.broadcast_to(source, places.shape).reshape(-1))
+        return made
+
+    def index_add(self, array: Any, dim: int, index: Any, source: Any) -> Array:
+        """Return a copy with the slices of `source` added at `index` along `dim`."""
+        made = self.clone(array)
+        before = (_ALL,) * dim
+        if index.size < _SORTED_FROM or source.ndim == 1:
+            np.add.at(made, (*before, index), source)
+            return made
+        order = index.argsort(kind="stable")
+        places = index[order]
+        starts = np.flatnonzero(np.concatenate(([True], places[1:] != places[:-1])))
+        made[(*before, places[starts])] += np.add.reduceat(source[(*before, order)], starts, dim)
+        return made
+
+    def erf(self, array: Any) -> Any:
+        """Return the error function, in the dtype of `array`."""
+        return error_functions.erf(array)
+
+    def erfc(self, array: Any) -> Any:
+        """Return the complementary error function."""
+        return error_functions.erfc(array)
+
+    # -- random numbers ------------------------------------------------------------------------------------------
 
     def new_generator(self, seed: int) -> np.random.Generator:
         """Return a source of random numbers that depends on `seed` alone."""
@@ -211,16 +296,3 @@ class _Bfloat16AsIntegers:
 def _without_imaginary(array: Any, native_dtype: Any) -> Any:
     """Return the real part of a complex array that is to become real: NumPy warns of the loss, PyTorch does not."""
     return array.real if array.dtype.kind == "c" and native_dtype.kind not in "cb" else array
-
-
-def _wrapped(value: Any, native_dtype: Any) -> np.ndarray[Any, Any]:
-    """Return a number that `native_dtype` cannot hold as what C makes of it."""
-    if native_dtype.kind not in "iu":
-        raise RuntimeError(
-            f"value cannot be converted to type {native_dtype.name} without overflow: {value!r}. Give a smaller number."
-        ) from None
-    if not isinstance(value, int):
-        made: np.ndarray[Any, Any] = _astype(np.asarray(value, np.float64), native_dtype)
-        return made
-    unsigned = np.dtype(f"u{native_dtype.itemsize}")
-    return np.asarray(value & ((1 << 8 * native_dtype.itemsize) - 1), unsigned).view(native_dtype)

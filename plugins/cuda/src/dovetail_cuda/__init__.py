@@ -10,9 +10,13 @@ __all__ = ["device_count", "dovetail_backend", "unavailable_because"]
 
 
 def _load() -> None:
-    from .registration import load
+    import cupy
 
-    load()
+    from dovetail_aten.backends import register_backend
+
+    from .arrays import CudaArrays
+
+    register_backend("cuda", cupy, CudaArrays)
 
 
 @hookimpl

@@ -1,119 +1,171 @@
-"""`CudaArrays`: CuPy arrays as the core sees them."""
+"""`CudaArrays`: CuPy arrays as the core and the array kernels see them, where CuPy is not like NumPy."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import Any, Final
 
 import cupy
+import cupyx
+import cupyx.scipy.special
 import numpy as np
 
-from dovetail_aten.memory_layout import contiguous_strides
-from dovetail_kernel import ArrayBackend
+from dovetail_aten.namespace_arrays import NamespaceArrays
+from dovetail_aten.wrapped_numbers import number_as
 
-from .dtypes import DTYPE_BITS, NATIVE_DTYPES
+from .availability import device_count
+
+_ALL: Final = slice(None)
+_ADDED_AS: Final = {
+    np.dtype(own): np.dtype(other)
+    for other, narrower in (("uint32", ("bool", "uint8", "uint16")), ("int32", ("int8", "int16")))
+    for own in narrower
+}
+"""What to add in where CUDA has no atomic addition; narrowing afterwards wraps."""
 
 
-class CudaArrays(ArrayBackend):
-    """What the core has to know about CuPy arrays."""
+class CudaArrays(NamespaceArrays):
+    """CuPy's arrays. There is no bfloat16, and an index out of range wraps around, where NumPy raises."""
 
     array_types = (cupy.ndarray,)
-    dtype_bits = DTYPE_BITS
-    native_dtypes = NATIVE_DTYPES
     dlpack_types = (2, 13)  # device memory, also where it is managed
 
-    def asarray(self, value: Any, native_dtype: Any = None) -> Any:
-        """Return `value` as an array on the current device, without a copy if it is there.
+    def __init__(self, device_type: str = "cuda", namespace: Any = cupy) -> None:
+        super().__init__(device_type, namespace)
 
-        Raises
-        ------
-        TypeError
-            For a dtype that CuPy does not have.
-        """
-        own = getattr(value, "dtype", None) if native_dtype is None else native_dtype
-        if own is not None and own not in DTYPE_BITS:
-            known = ", ".join(each.name for each in NATIVE_DTYPES)
-            raise TypeError(f"CuPy has no dtype {own}. Convert to one of {known}.")
-        return cupy.asarray(value, native_dtype)
+    def native_dtype(self, wanted: Any) -> Any:
+        """Return NumPy's dtype, which is CuPy's."""
+        return None if wanted.name == "bfloat16" else np.dtype(wanted.name)
 
-    def scalar(self, value: Any, native_dtype: Any) -> Any:
-        """Return a number as a new 0-d array; integers out of range wrap. Raises as `host_number`."""
-        return cupy.asarray(host_number(value, native_dtype))
+    # -- devices and memory --------------------------------------------------------------------------------------
 
-    def to_host(self, array: Any) -> Any:
-        """Return a copy of `array` in host memory, once the device has computed it."""
-        return cupy.asnumpy(array)
+    def device_count(self) -> int:
+        """Return how many CUDA devices there are."""
+        return device_count()
 
-    def empty(self, shape: tuple[int, ...], native_dtype: Any, device_index: int | None = None) -> Any:
-        """Return an uninitialised C-contiguous array on a device, by default the current one."""
-        if device_index is None:
-            return cupy.empty(shape, native_dtype)
-        with cupy.cuda.Device(device_index):
-            return cupy.empty(shape, native_dtype)
+    def on_device(self, index: int) -> Any:
+        """Return a context in which new arrays are made on the device `index`."""
+        return cupy.cuda.Device(index)
+
+    def to_device(self, array: Any, index: int) -> Any:
+        """Return `array` on the device `index`, a copy if it is on another one."""
+        if array.device.id == index:
+            return array
+        with cupy.cuda.Device(index):
+            return array.copy()
 
     def device_index(self, array: Any) -> int:
         """Return the index of the device that holds `array`."""
         index: int = array.device.id
         return index
 
+    def synchronize(self) -> None:
+        """Wait until the current device has done all that was asked of it."""
+        cupy.cuda.get_current_stream().synchronize()
+
+    def to_host(self, array: Any) -> Any:
+        """Return a copy of `array` in host memory, once the device has computed it."""
+        return cupy.asnumpy(array)
+
     def data_ptr(self, array: Any) -> int:
         """Return the address of the first element."""
         address: int = array.data.ptr
         return address
 
-    def strides(self, array: Any) -> tuple[int, ...]:
-        """Return the strides in elements; of an array without elements, those of a C-contiguous one."""
-        if not array.size:
-            return contiguous_strides(array.shape)
-        itemsize = array.itemsize
-        return tuple([stride // itemsize for stride in array.strides])
-
     def copy_into(self, destination: Any, source: Any) -> None:
         """Write `source`, broadcast and cast, into `destination`; a real one takes the real part of complex numbers."""
-        cupy.copyto(destination, _without_imaginary(source, destination.dtype), "unsafe")
+        cupy.copyto(destination, self.without_imaginary(source, destination.dtype), "unsafe")
 
-    def cast(self, array: Any, native_dtype: Any) -> Any:
-        """Return a copy of `array` with another dtype; of complex numbers, the real part in a real one."""
-        return _without_imaginary(array, native_dtype).astype(native_dtype)
-
-    def synchronize(self) -> None:
-        """Wait until the current device has done all that was asked of it."""
-        cupy.cuda.get_current_stream().synchronize()
+    # -- making arrays -------------------------------------------------------------------------------------------
 
     def from_dlpack(self, source: Any) -> Any:
         """Return an array that shares memory with `source`, ordered after what its stream was asked to do."""
         return cupy.from_dlpack(source)
 
-    def may_overlap(self, a: Any, b: Any) -> bool:
-        """Return whether two arrays share some element; True if the places in memory that they span overlap."""
-        return bool(cupy.may_share_memory(a, b))
+    def scalar(self, value: Any, native_dtype: Any) -> Any:
+        """Return a number as a new 0-d array; integers out of range wrap. Raises as `number_as`."""
+        return cupy.asarray(self._host_number(value, native_dtype))
+
+    def number(self, value: complex, native_dtype: Any) -> Any:
+        """Return `value` as a NumPy scalar, which CuPy passes to the device as an argument, without a copy."""
+        return self._host_number(value, native_dtype)[()]
+
+    def _host_number(self, value: Any, native_dtype: Any) -> Any:
+        with np.errstate(all="ignore"):
+            return np.asarray(number_as(value, self.dtypes[native_dtype])).astype(native_dtype)
+
+    def as_strided(
+        self, array: Any, size: Sequence[int], stride: Sequence[int], storage_offset: int | None
+    ) -> Any | None:
+        """Return a view of the memory that `array` lies in; None if it would reach beyond."""
+        # CuPy notes no base for an array made at an address, but every array knows the allocation that it lies in.
+        memory, itemsize = array.data.mem, array.itemsize
+        first = array.data.ptr if storage_offset is None else memory.ptr + storage_offset * itemsize
+        reach = sum([(length - 1) * step for length, step in zip(size, stride, strict=True)])
+        if 0 not in size and first + (reach + 1) * itemsize > memory.ptr + memory.size:
+            return None
+        strides = tuple([step * itemsize for step in stride])
+        return cupy.ndarray(tuple(size), array.dtype, array.data + (first - array.data.ptr), strides)
+
+    # -- indexing ------------------------------------------------------------------------------------------------
+
+    def index_put(self, array: Any, key: tuple[Any, ...], values: Any, accumulate: bool) -> Any:
+        """Return a copy with `values` at ``[key]``, or added there, also at repeated places."""
+        return super().index_put(array, _without_masks(key) if accumulate else key, values, accumulate)
+
+    def _with(self, array: Any, key: tuple[Any, ...], values: Any, accumulate: bool, method: str) -> Any:
+        if not accumulate:
+            return super()._with(array, key, values, accumulate, method)
+        own = array.dtype
+        other = _ADDED_AS.get(own)
+        if other is not None:
+            made = array.astype(other)
+            cupyx.scatter_add(made, key, values.astype(other))
+            return made.astype(own)
+        made = self.clone(array)
+        if own == np.int64:
+            # In two's complement it makes no difference.
+            cupyx.scatter_add(made.view(np.uint64), key, values.astype(np.int64, copy=False).view(np.uint64))
+        else:
+            cupyx.scatter_add(made, key, values)
+        return made
+
+    # -- functions that CuPy keeps elsewhere ---------------------------------------------------------------------
+
+    def erf(self, array: Any) -> Any:
+        """Return the error function, in the dtype of `array`."""
+        return cupyx.scipy.special.erf(array).astype(array.dtype, copy=False)
+
+    def erfc(self, array: Any) -> Any:
+        """Return the complementary error function, in the dtype of `array`."""
+        return cupyx.scipy.special.erfc(array).astype(array.dtype, copy=False)
+
+    # -- random numbers ------------------------------------------------------------------------------------------
 
     def new_generator(self, seed: int) -> Any:
         """Return a source of random numbers that depends on `seed` alone."""
         return cupy.random.Generator(cupy.random.Philox4x3210(seed))
 
+    def _drawn(self, draw: Callable[..., Any], shape: Sequence[int], native_dtype: Any) -> Any:
+        """Return numbers in `shape`; CuPy's generators are asked for at least one, in one dimension."""
+        count = prod(shape)
+        return super()._drawn(draw, (max(count, 1),), native_dtype)[:count].reshape(tuple(shape))
 
-def host_number(value: Any, native_dtype: Any) -> Any:
-    """Return a number as a 0-d array in host memory; integers out of range wrap.
+    def integers(self, low: int, high: int, shape: Sequence[int], generator: Any) -> Any:
+        """Return int64 numbers in [low, high)."""
+        count = prod(shape)
+        drawn = self.source(generator).integers(low, high, max(count, 1), np.int64)
+        return drawn[:count].reshape(tuple(shape))
 
-    Raises
-    ------
-    RuntimeError
-        For a complex number with an imaginary part in a real dtype.
-    """
-    if isinstance(value, complex) and native_dtype.kind not in "cb":
-        if value.imag:
-            raise RuntimeError(
-                f"value cannot be converted to type {native_dtype.name} without overflow: {value!r}. "
-                "Take its real part."
-            )
-        value = value.real
-    if isinstance(value, int) and native_dtype.kind in "iu":
-        unsigned = np.dtype(f"u{native_dtype.itemsize}")
-        return np.asarray(value & ((1 << 8 * native_dtype.itemsize) - 1), unsigned).view(native_dtype)
-    with np.errstate(all="ignore"):
-        return np.asarray(value).astype(native_dtype)
+    def permutation(self, n: int, generator: Any) -> Any:
+        """Return the int64 numbers below `n` in random order."""
+        return cupy.argsort(self.uniform((n,), np.dtype(np.float64), generator))
 
 
-def _without_imaginary(array: Any, native_dtype: Any) -> Any:
-    """Return the real part of a complex array that is to become real: CuPy warns of the loss, PyTorch does not."""
-    return array.real if array.dtype.kind == "c" and native_dtype.kind not in "cb" else array
+def _without_masks(key: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return `key` with every mask replaced by the places where it is true, which is what CuPy can add at."""
+    places: list[Any] = []
+    for each in key:
+        places.extend(each.nonzero() if getattr(each, "dtype", None) == np.bool_ else (each,))
+    return tuple(places)

@@ -92,25 +92,7 @@ def array_kernel_table(xp: Any, capabilities: Capabilities, more: Sequence[Defin
     return table
 
 
-def register_array_kernels(
-    m: ArrayLibrary, xp: Any, capabilities: Capabilities, more: Sequence[Define] = ()
-) -> dict[str, Callable[..., Any]]:
-    """Register the array kernels for an array namespace.
-
-    Parameters
-    ----------
-    m
-        Where to register: ``Library("aten", "IMPL", "CPU")``.
-    xp, capabilities, more
-        As for `array_kernel_table`.
-
-    Returns
-    -------
-    dict
-        Functions that derivative bodies call though no array kernel stands for them (``sum_to``, ``conj``, ``reshape``,
-        …), for `dovetail_dispatcher.array_kernels.add_helpers`.
-    """
-    table = array_kernel_table(xp, capabilities, more)
+def register_array_kernels(m: ArrayLibrary, table: KernelTable) -> None:
+    """Register the array kernels of a table on ``Library("aten", "IMPL", "CPU")`` or that of another backend's key."""
     for name, kernel in table.kernels.items():
         m.array_impl(name, kernel.fn, plain=kernel.plain, into=kernel.into, into_any=kernel.into_any)
-    return table.helpers

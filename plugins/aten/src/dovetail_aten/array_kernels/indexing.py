@@ -54,11 +54,18 @@ def _define_index(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> N
                     )
                 dim += index.ndim
             else:
+                if not capabilities.checks_bounds and index.size and dim < self.ndim:
+                    check_bounds(index, dim, self.shape[dim])
                 dim += 1
             key.append(index)
         if dim > self.ndim:
             raise _too_many(self.ndim, dim)
         return tuple(key)
+
+    def check_bounds(index: Any, dim: int, size: int) -> None:
+        for wrong in (int(xp.amin(index)), int(xp.amax(index))):
+            if not -size <= wrong < size:
+                raise IndexError(f"index {wrong} is out of bounds for dimension {dim} with size {size}")
 
     def _too_many(ndim: int, got: int) -> IndexError:
         return IndexError(f"too many indices for tensor of dimension {ndim} (got {got})")

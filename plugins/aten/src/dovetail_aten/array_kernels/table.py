@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..complete_namespace import Missing
+
 Function = Callable[..., Any]
 
 
@@ -47,7 +49,11 @@ class KernelTable:
         into: Function | None = None,
         into_any: Function | None = None,
     ) -> None:
-        """Define the kernel of one operator: ``kernel("exp", xp.exp)``."""
+        """Define the kernel of one operator: ``kernel("exp", xp.exp)``; none if the namespace has no such function."""
+        if isinstance(fn, Missing):
+            self.kernels.pop(name, None)
+            return
+        into = None if isinstance(into, Missing) else into
         self.kernels[name] = ArrayKernel(fn, plain, into, into_any)
 
     def named(

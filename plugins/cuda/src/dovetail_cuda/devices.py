@@ -1,0 +1,57 @@
+"""The CUDA devices: which one is in use, waiting for it, and its memory. Every function imports CuPy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = ["current_device", "device_name", "empty_cache", "memory_allocated", "set_device", "synchronize"]
+
+
+def current_device() -> int:
+    """Return the index of the device that new arrays are made on."""
+    import cupy
+
+    index: int = cupy.cuda.Device().id
+    return index
+
+
+def set_device(index: int) -> None:
+    """Make new arrays on the device `index` from now on, in this thread."""
+    import cupy
+
+    cupy.cuda.Device(index).use()
+
+
+def synchronize(index: int | None = None) -> None:
+    """Wait until a device, by default the current one, has done all that was asked of it."""
+    _device(index).synchronize()
+
+
+def device_name(index: int | None = None) -> str:
+    """Return what the maker calls a device, by default the current one."""
+    import cupy
+
+    name: bytes = cupy.cuda.runtime.getDeviceProperties(_device(index).id)["name"]
+    return name.decode()
+
+
+def memory_allocated(index: int | None = None) -> int:
+    """Return the bytes that live arrays take on a device, by default the current one."""
+    import cupy
+
+    with _device(index):
+        used: int = cupy.get_default_memory_pool().used_bytes()
+    return used
+
+
+def empty_cache() -> None:
+    """Give memory that no array needs back to the driver."""
+    import cupy
+
+    cupy.get_default_memory_pool().free_all_blocks()
+
+
+def _device(index: int | None) -> Any:
+    import cupy
+
+    return cupy.cuda.Device() if index is None else cupy.cuda.Device(index)

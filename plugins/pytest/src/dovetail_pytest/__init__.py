@@ -1,0 +1,32 @@
+"""A pytest plugin for operator libraries and backends: ``--backend``, fixtures, and registrations that tests leak.
+
+Dovetail is imported when it is needed: a suite that has nothing to do with it does not pay for the plugin.
+"""
+
+from __future__ import annotations
+
+from .assert_op_ok import assert_op_ok
+from .backend_option import (
+    dovetail_device,
+    pytest_addoption,
+    pytest_configure,
+    pytest_report_header,
+    pytest_runtest_setup,
+    pytest_unconfigure,
+)
+from .leaks import LeakedRegistrationWarning, pytest_runtest_call, pytest_runtest_teardown
+from .scoped_library import scoped_library
+
+__all__ = [
+    "LeakedRegistrationWarning",
+    "assert_op_ok",
+    "dovetail_device",
+    "pytest_addoption",
+    "pytest_configure",
+    "pytest_report_header",
+    "pytest_runtest_call",
+    "pytest_runtest_setup",
+    "pytest_runtest_teardown",
+    "pytest_unconfigure",
+    "scoped_library",
+]

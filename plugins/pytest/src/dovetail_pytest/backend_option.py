@@ -1,0 +1,89 @@
+"""``--backend NAME``: the suite runs with another default device; tests that are about the cpu are skipped."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from dovetail_kernel import Device
+
+CPU = "cpu"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option and the setting."""
+    group = parser.getgroup("dovetail")
+    group.addoption(
+        "--backend",
+        metavar="NAME",
+        default=CPU,
+        help="Dovetail device type on which new tensors are made, such as cuda, or cuda:1 (default: cpu)",
+    )
+    parser.addini(
+        "dovetail_leaks",
+        default="warn",
+        help="registrations that tests leave behind: 'warn' and take them back, only 'clean' up, or 'keep' them",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Make the device the default before tests are collected: they may have tensors among their parameters.
+
+    Raises
+    ------
+    UsageError
+        If the backend cannot be had, with the reason.
+    """
+    config.addinivalue_line(
+        "markers", "cpu_only(reason): the test is about the cpu by nature; skipped with --backend of another device"
+    )
+    name = config.getoption("--backend")
+    if name == CPU:
+        return
+    from dovetail_kernel import Device, PluginError, backend, has_backend, plugin_manager, set_default_device
+
+    try:
+        device = Device(name)
+        if not (has_backend(device.type) and backend(device.type).is_attached):
+            plugin_manager.load_backend(device.type)
+    except (RuntimeError, PluginError) as error:
+        raise pytest.UsageError(f"--backend {name}: {error}") from error
+    set_default_device(device)
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Go back to the cpu: another session may follow in this process."""
+    if config.getoption("--backend", CPU) != CPU:
+        from dovetail_kernel import set_default_device
+
+        set_default_device(None)
+
+
+def pytest_report_header(config: pytest.Config) -> str | None:
+    """Say which device it is."""
+    name = config.getoption("--backend")
+    return None if name == CPU else f"dovetail backend: {name}"
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip what is about the cpu; renew the default device, which a test may have set back."""
+    name = item.config.getoption("--backend")
+    if name == CPU:
+        return
+    marker = item.get_closest_marker("cpu_only")
+    if marker is not None:
+        pytest.skip(f"about the cpu: {marker.kwargs.get('reason') or marker.args[0]}")
+    from dovetail_kernel import set_default_device
+
+    set_default_device(name)
+
+
+@pytest.fixture
+def dovetail_device(request: pytest.FixtureRequest) -> Device:
+    """The device that the suite runs on: that of ``--backend``, by default the cpu."""
+    from dovetail_kernel import Device
+
+    return Device(request.config.getoption("--backend"))

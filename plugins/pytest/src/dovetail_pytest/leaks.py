@@ -1,0 +1,90 @@
+"""Registrations that the body of a test leaves behind: they are taken back, and a warning names them.
+
+What plugins register when they are loaded is theirs and stays; so does what fixtures register, which may live longer
+than a test.
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from dovetail_dispatcher import registry
+
+_UNDOS: pytest.StashKey[list[registry.Undo]] = pytest.StashKey()
+_FAILED: pytest.StashKey[bool] = pytest.StashKey()
+
+
+class LeakedRegistrationWarning(UserWarning):
+    """A test has registered something and not taken it back."""
+
+
+def _registry() -> Any:
+    """Return the operator table if anybody has imported it: nothing can be registered before."""
+    return sys.modules.get("dovetail_dispatcher.registry")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    """Collect what takes back each registration that the test makes."""
+    table = _registry()
+    if table is None or item.config.getini("dovetail_leaks") == "keep":
+        return (yield)
+    undos = item.stash[_UNDOS] = []
+    before = table.transaction_undos.get()
+    table.transaction_undos.set(undos)
+    item.stash[_FAILED] = True
+    try:
+        result = yield
+        item.stash[_FAILED] = False
+        return result
+    finally:
+        table.transaction_undos.set(before)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Iterator[None]:
+    """Take back what is left once the fixtures of the test are gone."""
+    result = yield
+    undos = item.stash.get(_UNDOS, [])
+    if undos:
+        item.stash[_UNDOS] = []
+        leaked = take_back(undos)
+        # The traceback of a failed test keeps its libraries alive.
+        if leaked and not item.stash[_FAILED] and item.config.getini("dovetail_leaks") == "warn":
+            listed = "".join(f"\n  {each}" for each in leaked)
+            item.warn(
+                LeakedRegistrationWarning(
+                    f"{item.nodeid} has left registrations behind, which were taken back:{listed}\nMake libraries with "
+                    "the fixture scoped_library, or destroy them in the test."
+                )
+            )
+    return result
+
+
+def take_back(undos: list[registry.Undo]) -> list[str]:
+    """Take back those registrations that are still there, and return what they are."""
+    from dovetail_dispatcher import registry
+
+    gc.collect()  # a library that nobody holds is not left behind, whatever cycle it is part of
+    present = set(_registrations(registry))
+    registry.take_back(undos)
+    return sorted(present.difference(_registrations(registry)))
+
+
+def _registrations(table: Any) -> Iterator[str]:
+    for op in table.all_operators():
+        if op.is_defined:
+            yield f"operator {op.qualified_name}, {op.defined_at}"
+        for key, stack in list(op.kernels.items()):
+            for kernel in stack:
+                yield f"kernel of {op.qualified_name} for {key.name}, registered at {kernel.origin}"
+        if op.formula is not None:
+            yield f"derivative of {op.qualified_name}"
+    for key, kernel in list(table.fallbacks.items()):
+        yield f"fallback for {key.name}, registered at {kernel.origin}"

@@ -1,0 +1,3 @@
+"""The fixture `pytester`."""
+
+pytest_plugins = ["pytester"]

@@ -1,0 +1,29 @@
+"""``dovetail.cuda`` where there is no CUDA: what asks answers, what needs a device says why there is none."""
+
+import pytest
+
+import dovetail
+from dovetail import cuda
+
+pytestmark = pytest.mark.skipif(cuda.is_available(), reason="CUDA can be used here")
+
+
+@pytest.mark.parametrize(
+    "call", [cuda.current_device, cuda.synchronize, cuda.get_device_name, lambda: cuda.set_device("cuda:0")]
+)
+def test_what_needs_a_device_says_why_there_is_none(call):
+    with pytest.raises(AssertionError, match=r"Torch not compiled with CUDA enabled: .*unavailable: ") as error:
+        call()
+    assert str(cuda.why_unavailable()) in str(error.value)
+
+
+def test_what_asks_answers():
+    assert cuda.empty_cache() is None
+    assert (cuda.memory_allocated(), cuda.device_count()) == (0, 0)
+    assert cuda.manual_seed(3) is None
+    assert cuda.manual_seed_all(4) is None
+
+
+def test_another_device_is_no_cuda_device():
+    with pytest.raises(ValueError, match="Expected a cuda device, but got: cpu"):
+        cuda.set_device(dovetail.device("cpu"))
