@@ -139,6 +139,13 @@ def test_forward_mode_does_not_mind_no_grad() -> None:
         assert tangent_of(dual() * 2) == [2.0, 4.0, 6.0]
 
 
+def test_inference_mode_loses_no_tangent_silently() -> None:
+    with dt.inference_mode(), dual_level():
+        assert tangent_of(dual() * 2) == [2.0, 4.0, 6.0]
+        with pytest.raises(RuntimeError, match=r"forward AD of aten::logsumexp .* Leave inference mode"):
+            dual().logsumexp(0)
+
+
 @pytest.mark.usefixtures("level")
 def test_out_is_refused() -> None:
     with pytest.raises(NotImplementedError, match=r"forward AD with add.*because it is an out= function"):

@@ -135,10 +135,11 @@ def filled(shape: tuple[int, ...], native_dtype: Any, backend: Any, value: int) 
 
 
 def with_strides(tensor: TensorBase, strides: list[int]) -> TensorBase:
-    """Return a copy of `tensor` with these strides, which leave no gaps."""
+    """Return a copy of `tensor` with these strides, in memory of its own."""
     sizes = list(tensor.array.shape)
     if tensor._signature & WRAPPED_BIT:  # made of the tensor itself, so that it is wrapped alike
-        memory = operator("new_empty", "default")(tensor, [tensor.numel()])
+        extent = 1 + sum([(size - 1) * stride for size, stride in zip(sizes, strides, strict=True)])
+        memory = operator("new_empty", "default")(tensor, [extent if tensor.numel() else 0])
         made = operator("as_strided", "default")(memory, sizes, strides, 0)
     else:
         made = operator("empty_strided", "default")(sizes, strides, dtype=tensor.dtype, device=tensor.device)

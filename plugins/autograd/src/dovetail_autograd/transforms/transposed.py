@@ -8,7 +8,7 @@ from typing import Any
 from dovetail_dispatcher.formula import Formula, PythonFormula
 from dovetail_dispatcher.templates.arguments import is_tensor_like
 from dovetail_kernel.signature import GRAD, NO_GRAD
-from dovetail_kernel.state import set_state, state
+from dovetail_kernel.state import AUTOGRAD_KEYS, dispatch_state, set_state, state
 from dovetail_kernel.tensor_base import TensorBase
 
 from ..backward import grad
@@ -45,6 +45,8 @@ def tangents_by_transposing(
     ------
     NotImplementedError
         If the backward formula of a user is not made of differentiable operators.
+    RuntimeError
+        Below Autograd, where nothing is recorded.
     """
     names = (
         formula.inputs if isinstance(formula, Formula) else [a.name for a in op._schema.arguments if is_tensor_like(a)]
@@ -67,6 +69,11 @@ def tangents_by_transposing(
         flat_results = _flat(results)
         node = next((each._grad_fn for each in flat_results if each is not None and each._grad_fn is not None), None)
         if node is None:
+            if dispatch_state().excluded | AUTOGRAD_KEYS == dispatch_state().excluded:
+                raise RuntimeError(
+                    f"forward AD of {op.name()} differentiates its backward formula, which is not recorded below "
+                    "Autograd, as in inference mode. Leave inference mode."
+                )
             return outputs, [None] * len(results)
         seeds: list[TensorBase | None] = [None] * node.num_outputs
         made: list[TensorBase | None] = [None] * len(flat_results)
