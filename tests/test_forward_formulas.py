@@ -37,7 +37,9 @@ def differentiable() -> list[str]:
     found = []
     for name in operators():
         formula = formula_of(name)
-        if formula is not None and formula.inputs and not name.startswith(RANDOM) and name.split(".")[0][-1] != "_":
+        if formula is None or not formula.inputs or formula.name == "NotImplemented":
+            continue
+        if not name.startswith(RANDOM) and name.split(".")[0][-1] != "_":
             found.append(name)
     return found
 

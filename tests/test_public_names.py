@@ -73,7 +73,7 @@ stack_module_state vjp vmap
 BackendSpec CustomOpDef Library OpCheckError PendingKernel SchemaError Tag _scoped_library
 check_pending custom_op define dispatch_table fallthrough_kernel get_ctx get_kernel hookimpl impl
 impl_abstract infer_schema load opcheck register_autocast register_autograd register_fake
-register_kernel register_vmap
+register_kernel register_torch_dispatch register_vmap
 """.split(),
     "dovetail.nn": """
 BCEWithLogitsLoss Buffer CrossEntropyLoss Dropout ELU Embedding Flatten GELU Identity L1Loss
@@ -180,7 +180,8 @@ Tag TorchDispatchMode TorchFunctionMode Trace _scoped_library array_kernels chec
 define dispatch_modes dispatch_table explain fallthrough_kernel get_ctx get_kernel
 handle_torch_function has_torch_function has_torch_function_unary has_torch_function_variadic impl
 impl_abstract infer_schema interceptable opcheck operator_modules ops overridden_name parse_schema
-register_autocast register_autograd register_fake register_kernel register_vmap short_place
+register_autocast register_autograd register_fake register_kernel register_torch_dispatch register_vmap
+short_place transaction
 wrap_torch_function
 """.split(),
     "dovetail_kernel": """

@@ -23,6 +23,7 @@ from dovetail_dispatcher import (
     register_autograd,
     register_fake,
     register_kernel,
+    register_torch_dispatch,
     register_vmap,
 )
 from dovetail_kernel import BackendSpec, hookimpl, plugin_manager
@@ -53,6 +54,7 @@ __all__ = [
     "register_autograd",
     "register_fake",
     "register_kernel",
+    "register_torch_dispatch",
     "register_vmap",
 ]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -218,10 +219,15 @@ def torch_writes_what_it_reads(theirs: Any) -> bool:
         return False
 
 
+NUMBER_FOR_COMPLEX = re.compile(r"complex[^,)=]*=")
+"""A default of a complex argument: PyTorch fails on every number there (``ValueError: stod``)."""
+
+
 @settings(max_examples=400, deadline=None)
 @given(schema_texts())
 def test_random_schemas_are_accepted_refused_and_described_as_torch_does(text: str) -> None:
     assume("Scalar??" not in text)  # PyTorch makes an Optional[Union[number]] of it
+    assume(not NUMBER_FOR_COMPLEX.search(text))
     ours, theirs = both(text)
     if theirs is None:
         assert ours is None
@@ -243,6 +249,7 @@ def test_damaged_schemas_are_refused_exactly_when_torch_refuses_them(text: str, 
     start = data.draw(st.integers(0, len(text)))
     patch = data.draw(st.sampled_from(["", ",", "(", ")", "?", "[]", ":", " ", "*", "$"]))
     damaged = text[:start] + patch + text[start + 1 :]
+    assume(not NUMBER_FOR_COMPLEX.search(damaged))
     ours, theirs = both(damaged)
     names = [argument.name for argument in theirs.arguments] if theirs is not None else []
     if len(set(names)) == len(names):

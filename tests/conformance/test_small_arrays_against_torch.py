@@ -87,3 +87,12 @@ def test_a_gradient_that_became_the_leafs_own_is_nobody_elses() -> None:
     Keep.apply(weight).mul(dovetail.ones(3, 3)).backward(dovetail.ones(3, 3))
     weight.grad.add_(1)
     assert kept[0].tolist() == [[1.0] * 3] * 3
+
+
+@pytest.mark.parametrize("step", [1, 2, 4, 8])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int64"])
+def test_negation_in_place_is_right_for_every_stride(step: int, dtype: str) -> None:
+    for library in (dovetail, torch):
+        x = library.arange(1, 65, dtype=getattr(library, dtype))
+        x[::step].neg_()
+        assert x[::step].tolist() == [-number for number in range(1, 65, step)]

@@ -116,7 +116,7 @@ def test_the_help_of_every_command_has_an_example(command: str) -> None:
 def test_coverage_counts_what_each_backend_has() -> None:
     rows = json.loads(run("coverage", "aten::m*", "--json"))
     by_name = {row["operator"]: row for row in rows}
-    assert by_name["aten::mul.Tensor"] == {"operator": "aten::mul.Tensor", "cpu": "kernel", "meta": "kernel"}
+    assert by_name["aten::mul.Tensor"].items() >= {"cpu": "kernel", "meta": "kernel"}.items()
     assert by_name["aten::matmul"]["cpu"] == "composite"
     assert f"cpu: {len(rows)} of {len(rows)} operators listed" in run("coverage", "aten::m*")
 
@@ -140,7 +140,9 @@ def test_coverage_can_list_only_what_is_missing(library: Library) -> None:
         library.impl(name, double, "CPU")
     library.impl("g", double, "Meta")
     rows = json.loads(run("coverage", "checked::*", "--missing", "--json"))
-    assert rows == [{"operator": "checked::f", "cpu": "kernel", "meta": ""}]
+    # Others that some test has loaded have neither kernel.
+    assert [row["operator"] for row in rows if row["meta"] == ""] == ["checked::f"]
+    assert [row["operator"] for row in rows if row["cpu"] == ""] == []
 
 
 def test_check_names_and_explains_every_check_of_a_library_that_is_in_order() -> None:

@@ -21,6 +21,7 @@ def differentiable_operators() -> list[str]:
         for name in operators()
         if (formula := _named(name).formula) is not None
         and formula.inputs
+        and formula.name != "NotImplemented"
         and not name.startswith(_RANDOM)
         and not name.split(".")[0].endswith("_")
     ]

@@ -11,6 +11,7 @@ from .operator import Operator
 from .ops import OpOverload, OpOverloadPacket, ops
 from .schema import FunctionSchema, SchemaError, infer_schema, parse_schema
 from .tags import Tag
+from .transactions import transaction
 
 if TYPE_CHECKING:
     from .custom_ops import CustomOpDef, custom_op
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
         register_autograd,
         register_fake,
         register_kernel,
+        register_torch_dispatch,
         register_vmap,
     )
     from .intercepted_attributes import interceptable, operator_modules
@@ -85,6 +87,7 @@ _ON_DEMAND = {
     "register_fake": "functional",
     "register_kernel": "functional",
     "wrap_torch_function": "overrides",
+    "register_torch_dispatch": "functional",
     "register_vmap": "functional",
 }
 """Names that most programs do not use, and their modules."""
@@ -138,8 +141,10 @@ __all__ = [
     "register_autograd",
     "register_fake",
     "register_kernel",
+    "register_torch_dispatch",
     "register_vmap",
     "short_place",
+    "transaction",
     "wrap_torch_function",
 ]
 

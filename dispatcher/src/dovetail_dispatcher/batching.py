@@ -96,11 +96,13 @@ def on_first_vmap(load: Callable[[], object]) -> None:
 
 
 def load_batching_rules() -> None:
-    """Load the rules that libraries have announced."""
+    """Load the rules that libraries have announced. They are those of the libraries, whoever happens to need them."""
     global _wanted
     if _wanted and not _loaders:
         return
-    with _lock:
+    from .transactions import transaction
+
+    with _lock, transaction():
         while _loaders:
             _loaders[0]()
             del _loaders[0]

@@ -227,6 +227,16 @@ class CustomOpDef:
 
         register_autocast(self, device_type, cast_inputs)
 
+    def register_torch_dispatch(
+        self, torch_dispatch_class: type, fn: Callable[..., Any] | None = None, /
+    ) -> Callable[..., Any]:
+        """Register what a mode or Tensor subclass does with it; see `dovetail.library.register_torch_dispatch`."""
+        from .functional import register_torch_dispatch
+
+        register = register_torch_dispatch(self, torch_dispatch_class)
+        registered: Callable[..., Any] = register if fn is None else register(fn)
+        return registered
+
     # -- batches -------------------------------------------------------------------------------------------------
 
     def register_vmap(self, func: Callable[..., Any] | None = None, /) -> Any:

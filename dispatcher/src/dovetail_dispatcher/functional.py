@@ -13,7 +13,7 @@ from dovetail_kernel.plugin_entries import LIBRARIES
 
 from . import registry
 from .batching import checked_rule
-from .custom_op_checks import check_differentiable, check_formula
+from .custom_op_checks import check_callable, check_differentiable, check_formula
 from .custom_ops import CustomOpDef, DeviceTypes, find_custom_op
 from .formula import PythonFormula
 from .kernels import FAKE, TENSOR
@@ -290,6 +290,51 @@ def register_vmap(op: OpName, func: Callable[..., Any] | None = None, /, *, lib:
         return register
     register(func)
     return None
+
+
+def register_torch_dispatch(
+    op: OpName,
+    torch_dispatch_class: type,
+    func: Callable[..., Any] | None = None,
+    /,
+    *,
+    lib: Library | None = None,
+) -> Any:
+    """Register what a mode, or a Tensor subclass, does with `op`; usable as a decorator.
+
+    Parameters
+    ----------
+    op
+        A defined operator: name, `OpOverload` or `CustomOpDef`.
+    torch_dispatch_class
+        A subclass of `TorchDispatchMode`, or a Tensor subclass with ``__torch_dispatch__``.
+    func
+        ``func(mode_or_class, func, types, args, kwargs)``, which runs instead of ``__torch_dispatch__``.
+    lib
+        Library that owns the registration; default: it stays as long as the operator.
+
+    Raises
+    ------
+    ValueError
+        If `op` is of another type, or `torch_dispatch_class` has no ``__torch_dispatch__``.
+    RuntimeError
+        If the operator does not exist, or the class has a rule for it.
+    """
+    target = _target(op, "register_torch_dispatch")
+    operator = target._operator if isinstance(target, CustomOpDef) else target
+    if not isinstance(torch_dispatch_class, type) or not hasattr(torch_dispatch_class, "__torch_dispatch__"):
+        raise ValueError(
+            f"register_torch_dispatch({operator.qualified_name}, ...): {torch_dispatch_class!r} has no "
+            "__torch_dispatch__. Give a subclass of TorchDispatchMode, or a Tensor subclass that defines it."
+        )
+
+    def register(fn: Callable[..., Any]) -> Callable[..., Any]:
+        check_callable(fn)
+        owner = target._lib if isinstance(target, CustomOpDef) else _library(operator.namespace, lib)
+        registry.set_torch_dispatch_rule(operator.name, operator.overload, torch_dispatch_class, fn, owner._undo)
+        return fn
+
+    return register if func is None else register(func)
 
 
 def register_autocast(op: OpName, device_type: str, cast_inputs: dtype, /, *, lib: Library | None = None) -> None:

@@ -91,8 +91,8 @@ def schema_of(name: str) -> str:
 
 
 def _is_loaded(backend: Backend) -> bool:
-    """Load a backend if it is installed; return whether it has arrays."""
+    """Load a backend if it is installed; return whether it is a device type with arrays."""
     if backend.name in plugin_manager.device_types():
         with suppress(PluginError):
             plugin_manager.load_backend(backend.name)
-    return backend.is_attached
+    return backend.is_attached and backend.is_device

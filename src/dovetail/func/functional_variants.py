@@ -18,7 +18,7 @@ from typing import Any, Final
 import dovetail
 from dovetail import Tensor
 from dovetail.library import Library, register_autograd
-from dovetail_dispatcher import OpOverload
+from dovetail_dispatcher import OpOverload, transaction
 
 _library: Library | None = None
 _lock = RLock()
@@ -78,7 +78,8 @@ def _variant(
     with _lock:
         found = _known.get((name, own))
         if found is None:
-            found = _known[name, own] = _define(op, name, own, second, body)
+            with transaction():
+                found = _known[name, own] = _define(op, name, own, second, body)
         return found
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from dovetail_dispatcher import Library, registry
+from dovetail_dispatcher import Library, registry, transaction
 from dovetail_dispatcher.autocast import (
     autocast,
     autocast_key,
@@ -111,4 +111,6 @@ def _widest(op: Operator, device_type: str) -> Any:
     return kernel
 
 
-_register()
+# The registrations are those of the base library, whoever happens to import this.
+with transaction():
+    _register()

@@ -219,7 +219,9 @@ class Recording:
 
     def number(self, tensor_like: Sequence[Argument]) -> list[str]:
         """Return the line that makes a tensor of a Python number, as array routes do, for the node to save."""
-        if self.is_inline or not self.key & PYTHON_SCALAR or not numbers_allowed(self.op.schema, self.op.promote):
+        if "numbers" in self.text.bindings or not self.key & PYTHON_SCALAR:
+            return []
+        if not numbers_allowed(self.op.schema, self.op.promote):
             return []
         self.text.bindings["tensor_of_number"] = tensor_of_number
         first, second = [parameter(a) for a in tensor_like]

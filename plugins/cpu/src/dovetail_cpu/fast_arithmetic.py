@@ -1,4 +1,4 @@
-"""Scaled sums written in place: what every optimizer does to every parameter in every step."""
+"""Arithmetic written in place: scaled sums, which every optimizer needs, and a way around a defect of NumPy's."""
 
 from __future__ import annotations
 
@@ -41,3 +41,14 @@ def define(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
 
     define_sum("add.Tensor", numpy.add)
     define_sum("sub.Tensor", numpy.subtract)
+    generic_negative = kernel.kernels["neg"]
+    negative = numpy.negative
+
+    def negative_into(self: Any, *, out: Any) -> Any:
+        # NumPy 2.4 computes ``negative(x, out=x)`` wrongly for some strides.
+        if out.flags.c_contiguous:
+            return negative(self, out=out)
+        numpy.copyto(out, negative(self))
+        return out
+
+    kernel("neg", generic_negative.fn, plain=generic_negative.plain, into=negative_into)

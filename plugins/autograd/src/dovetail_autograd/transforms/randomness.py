@@ -16,6 +16,7 @@ from dovetail_dispatcher import Kernel, registry
 from dovetail_dispatcher.batching import random_state_savers
 from dovetail_dispatcher.kernels import TENSOR
 from dovetail_dispatcher.operator import Operator
+from dovetail_dispatcher.transactions import transaction
 from dovetail_kernel import DispatchKey
 from dovetail_kernel.signature import WRAPPED_BIT
 from dovetail_kernel.state import ExcludeDispatchKeyGuard
@@ -31,7 +32,7 @@ _installed = False
 def install() -> None:
     """Register the kernels, once."""
     global _installed
-    with _lock:
+    with _lock, transaction():
         if _installed:
             return
         _installed = True
