@@ -268,7 +268,10 @@ class TensorBase:
 
     @grad.setter
     def grad(self, value: TensorBase | None) -> None:
-        autograd_interface.interface.set_grad(self, value)
+        if value is not None:
+            autograd_interface.interface.set_grad(self, value)
+        elif self._meta is not None:
+            self._meta.grad = None
 
     @grad.deleter
     def grad(self) -> None:

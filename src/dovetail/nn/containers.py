@@ -124,7 +124,8 @@ class Sequential(_Numbered):
                 self.add_module(str(position), module)
 
     def forward(self, input: Any) -> Any:
-        for module in self:
+        modules: Any = self._modules.values()
+        for module in modules:
             input = module(input)
         return input
 

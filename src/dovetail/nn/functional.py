@@ -239,7 +239,9 @@ def cross_entropy(
     RuntimeError
         For shapes that do not fit or a label smoothing out of range.
     """
-    code = _reduction(reduction, size_average, reduce)
+    code = _REDUCTIONS.get(reduction)
+    if code is None or size_average is not None or reduce is not None:
+        code = _reduction(reduction, size_average, reduce)
     result: Tensor = _nn.cross_entropy_loss(input, target, weight, code, ignore_index, label_smoothing)
     return result
 

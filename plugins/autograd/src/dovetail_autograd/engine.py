@@ -108,7 +108,16 @@ def _run(task: GraphTask, grads: Sequence[TensorBase], wanted: Sequence[EdgeTupl
     if not task.create_graph and not before & ~NO_GRAD and not anomaly_mode()[0]:
         arrays = _as_arrays(grads, task.backend)
     if arrays is not None:
-        _run_quietly(task, arrays)
+        error_state = task.backend.arrays.error_state
+        if error_state is None:
+            _run_arrays(task, arrays)
+        else:  # overflow, division by zero and NaN are results here, and no reason to warn
+            set_error_state, reset_error_state, quiet = error_state
+            task.error_token = set_error_state(quiet)
+            try:
+                _run_arrays(task, arrays)
+            finally:
+                reset_error_state(task.error_token)
     else:
         _in_task(task, _run_tensors, task, _ROOT, task.roots, grads)
     if task.callbacks:
@@ -132,20 +141,6 @@ def _in_task(task: GraphTask, function: Callable[..., Any], *arguments: Any) -> 
     finally:
         current_task.set(task.outer)
         set_state(before)
-
-
-def _run_quietly(task: GraphTask, grads: Sequence[Any]) -> None:
-    """Run over arrays while the array library does not warn of overflow, division by zero or NaN."""
-    error_state = task.backend.arrays.error_state
-    if error_state is None:
-        _run_arrays(task, grads)
-        return
-    set_error_state, reset_error_state, quiet = error_state
-    task.error_token = set_error_state(quiet)
-    try:
-        _run_arrays(task, grads)
-    finally:
-        reset_error_state(task.error_token)
 
 
 def _aloud(task: GraphTask, function: Callable[..., Any], *arguments: Any) -> Any:

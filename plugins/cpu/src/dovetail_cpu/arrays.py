@@ -62,9 +62,14 @@ class CpuArrays(NamespaceArrays):
         return bool(array.flags.fnc)
 
     def may_warn(self, function: Any) -> bool:
-        """Return False for ufuncs and their methods: they warn in the name of their caller, and a route has none."""
+        """Return False for ufuncs and their methods: they warn in the name of their caller, and a route has none.
+
+        So it does for a function that says of itself that it ``never_warns``.
+        """
         while isinstance(function, partial):
             function = function.func
+        if getattr(function, "never_warns", False):
+            return False
         return not isinstance(getattr(function, "__self__", function), np.ufunc)
 
     # -- making arrays -------------------------------------------------------------------------------------------

@@ -102,6 +102,8 @@ def define(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
         # On large arrays clip is three times as fast as maximum with a number.
         return self.clip(zeros[dtype], infinity[dtype]) if dtype in _FLOATS else generic["relu"](self)
 
+    setattr(relu, "never_warns", True)  # noqa: B010  (a function's type knows no attributes)
+
     def sigmoid_into(x: Any, out: Any) -> None:
         numpy.negative(x, out=out)
         numpy.exp(out, out=out)
@@ -153,7 +155,7 @@ def define(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
     def threshold_backward(grad_output: Any, self: Any, threshold: Any) -> Any:
         if threshold == 0 and self.size <= _SMALL:
             dropped = less_equal(self, zeros[self.dtype])
-            if dropped.ndim and grad_output.dtype in _FLOATS:
+            if dropped.ndim and (grad_output.dtype is _SINGLE or grad_output.dtype in _FLOATS):
                 # A product takes half the time of where, but makes NaN of the infinities that are dropped.
                 kept = multiply(grad_output, logical_not(dropped))
                 if isfinite(kept.ravel().dot(ones_of(kept.size, kept.dtype))):

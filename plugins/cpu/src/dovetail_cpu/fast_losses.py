@@ -12,7 +12,8 @@ from dovetail_aten.capabilities import Capabilities
 from .ones import ones_of
 
 NONE, MEAN = 0, 1
-_FLOATS: Final = frozenset(map(numpy.dtype, (numpy.float32, numpy.float64)))
+_SINGLE: Final = numpy.dtype(numpy.float32)
+_DOUBLE: Final = numpy.dtype(numpy.float64)
 _LONG: Final = numpy.dtype(numpy.int64)
 _UNSIGNED: Final = numpy.dtype(numpy.uint64)
 _CACHED_ROWS: Final = 64
@@ -40,10 +41,12 @@ def define(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
 
     def all_count(self: Any, target: Any, weight: Any, ignore_index: int) -> bool:
         """Return whether every sample has a class of its own in range, and none is weighted or ignored."""
-        if weight is not None or self.ndim != 2 or self.dtype not in _FLOATS or target.dtype != _LONG:
+        if weight is not None or self.ndim != 2 or target.dtype is not _LONG:
             return False
         samples, classes = self.shape
         if target.shape != (samples,) or not samples or 0 <= ignore_index < classes:
+            return False
+        if self.dtype is not _SINGLE and self.dtype is not _DOUBLE:
             return False
         # Read as unsigned, a negative class is beyond the last one too.
         return bool(highest(target.view(_UNSIGNED)) < classes)

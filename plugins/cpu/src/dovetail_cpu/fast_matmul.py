@@ -9,6 +9,7 @@ import numpy
 from dovetail_aten.array_kernels import KernelTable, Numbers
 from dovetail_aten.capabilities import Capabilities
 
+_SINGLE = numpy.dtype(numpy.float32)
 _BLAS = frozenset(map(numpy.dtype, (numpy.float32, numpy.float64, numpy.complex64, numpy.complex128)))
 
 
@@ -22,7 +23,12 @@ def define(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
         @kernel.named(name)
         def product(self: Any, other: Any) -> Any:
             # ndarray.dot takes a third of the time of `@` on small matrices.
-            if self.dtype is other.dtype and self.dtype in _BLAS and self.ndim == ndim and other.ndim == other_ndim:
+            if (
+                (dtype := self.dtype) is other.dtype
+                and (dtype is _SINGLE or dtype in _BLAS)
+                and self.ndim == ndim
+                and other.ndim == other_ndim
+            ):
                 try:
                     return self.dot(other)
                 except ValueError:
@@ -40,7 +46,7 @@ def define(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
             beta != 1
             or dtype is not mat2.dtype
             or dtype is not self.dtype
-            or dtype not in _BLAS
+            or (dtype is not _SINGLE and dtype not in _BLAS)
             or mat1.ndim != 2
             or mat2.ndim != 2
         ):

@@ -14,7 +14,8 @@ from dovetail_aten.capabilities import Capabilities
 
 from .ones import ones_of
 
-_FLOATS = (numpy.dtype(numpy.float32), numpy.dtype(numpy.float64))
+_SINGLE = numpy.dtype(numpy.float32)
+_FLOATS = (_SINGLE, numpy.dtype(numpy.float64))
 _FEW_CLASSES = 256
 """Length of the rows up to which a product with ones sums them."""
 _SMALL = 4096
@@ -33,7 +34,7 @@ def is_small(array: Any, dim: int) -> bool:
         and dim in (1, -1)
         and 0 < array.size <= _SMALL
         and array.shape[1] <= _FEW_CLASSES
-        and array.dtype in _FLOATS
+        and (array.dtype is _SINGLE or array.dtype in _FLOATS)
     )
 
 
@@ -72,10 +73,12 @@ def _define_forward(kernel: KernelTable) -> None:
         if half_to_float:
             return generic["_log_softmax"](self, dim, half_to_float)
         if is_small(self, dim):
-            classes = self.shape[1]
-            result = subtract(self, across(reduce_max(contiguous(self.T), 0), classes))
+            shape = self.shape
+            classes = shape[1]
+            # `across`, without a frame of its own.
+            result = subtract(self, reduce_max(contiguous(self.T), 0).repeat(classes).reshape(shape))
             total = exp(result).dot(ones_of(classes, self.dtype))
-            return subtract(result, across(log(total, out=total), classes), out=result)
+            return subtract(result, log(total, out=total).repeat(classes).reshape(shape), out=result)
         if self.dtype not in _FLOATS or not self.size or not self.ndim:
             return generic["_log_softmax"](self, dim, half_to_float)
         axis = wrap_dim(dim, self.ndim)
