@@ -322,7 +322,7 @@ def register_torch_dispatch(
     """
     target = _target(op, "register_torch_dispatch")
     operator = target._operator if isinstance(target, CustomOpDef) else target
-    if not isinstance(torch_dispatch_class, type) or not hasattr(torch_dispatch_class, "__torch_dispatch__"):
+    if not hasattr(torch_dispatch_class, "__torch_dispatch__"):
         raise ValueError(
             f"register_torch_dispatch({operator.qualified_name}, ...): {torch_dispatch_class!r} has no "
             "__torch_dispatch__. Give a subclass of TorchDispatchMode, or a Tensor subclass that defines it."
