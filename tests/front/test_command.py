@@ -18,6 +18,8 @@ from dovetail.command import app
 from dovetail.library import Library, _scoped_library, register_fake
 from dovetail_kernel import plugin_manager
 
+pytestmark = pytest.mark.cpu_only(reason="the command runs in this process, with what it prints about the cpu")
+
 
 def run(*words: str) -> str:
     """Return what the command prints; it has to succeed."""

@@ -7,6 +7,8 @@ import pytest
 
 import dovetail
 
+pytestmark = pytest.mark.cpu_only(reason="the memory that is exchanged is the cpus")
+
 
 def test_numpy_writes_to_a_tensor() -> None:
     x = dovetail.arange(6.0).reshape(2, 3)

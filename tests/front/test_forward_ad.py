@@ -62,7 +62,7 @@ def test_after_the_level_a_dual_tensor_is_its_primal() -> None:
         x = dual()
     assert unpack_dual(x).tangent is None
     assert (x * 2).tolist() == pytest.approx([0.6, 1.4, -0.4])
-    assert unpack_dual(x * 2).primal.numpy().shape == (3,)
+    assert unpack_dual(x * 2).primal.cpu().numpy().shape == (3,)
 
 
 def test_a_tangent_of_a_level_that_was_left_is_no_tangent_in_the_next() -> None:
@@ -83,6 +83,7 @@ def test_unpacking_gives_back_the_tangent_itself() -> None:
     assert unpack_dual(dt.zeros(3)).tangent is None
 
 
+@pytest.mark.cpu_only(reason="the text names the cpu")
 @pytest.mark.parametrize(
     ("primal", "tangent", "error", "words"),
     [
@@ -107,6 +108,7 @@ def test_a_dual_tensor_is_not_made_dual_again() -> None:
         make_dual(dt.ones(3), dual())
 
 
+@pytest.mark.cpu_only(reason="the text names the cpu")
 @pytest.mark.usefixtures("level")
 def test_a_dual_tensor_prints_its_tangent_and_is_where_its_primal_is() -> None:
     x = dual([1.0], [2.0])
@@ -156,8 +158,8 @@ def test_the_other_side_of_complex_numbers() -> None:
     z, t = dt.tensor([1 + 2j]), dt.tensor([0.5 - 1j])
     with dual_level():
         y = unpack_dual(make_dual(z, t).exp() * make_dual(z, t).conj())
-    expected = np.exp(z.numpy()) * (t.numpy() * z.numpy().conj() + t.numpy().conj())
-    np.testing.assert_allclose(y.tangent.numpy(), expected, rtol=1e-5)
+    expected = np.exp(z.cpu().numpy()) * (t.cpu().numpy() * z.cpu().numpy().conj() + t.cpu().numpy().conj())
+    np.testing.assert_allclose(y.tangent.cpu().numpy(), expected, rtol=1e-5)
 
 
 # -- views and writes ------------------------------------------------------------------------------------------------
@@ -247,7 +249,7 @@ def test_the_tangent_can_be_differentiated() -> None:
         tangent = unpack_dual(make_dual(p, t).sin()).tangent
         assert tangent is not None
     (grad,) = dt.autograd.grad(tangent.sum(), p)
-    np.testing.assert_allclose(grad.numpy(), -np.sin(X), rtol=1e-5)
+    np.testing.assert_allclose(grad.cpu().numpy(), -np.sin(X), rtol=1e-5)
 
 
 def test_the_gradient_of_a_dual_tensor_is_dual() -> None:
@@ -257,8 +259,8 @@ def test_the_gradient_of_a_dual_tensor_is_dual() -> None:
         assert x.requires_grad
         (grad,) = dt.autograd.grad(x.sin().sum(), p)
         unpacked = unpack_dual(grad)
-    np.testing.assert_allclose(unpacked.primal.numpy(), np.cos(X), rtol=1e-5)
-    np.testing.assert_allclose(unpacked.tangent.numpy(), -np.sin(X) * t.numpy(), rtol=1e-5)
+    np.testing.assert_allclose(unpacked.primal.cpu().numpy(), np.cos(X), rtol=1e-5)
+    np.testing.assert_allclose(unpacked.tangent.cpu().numpy(), -np.sin(X) * t.cpu().numpy(), rtol=1e-5)
 
 
 # -- Function --------------------------------------------------------------------------------------------------------
@@ -410,7 +412,7 @@ def library() -> Iterator[Any]:
 
 def sine(library: Any, backward: Any) -> Any:
     library.define("sine(Tensor x) -> Tensor")
-    library.impl("sine", lambda x: dt.tensor(np.sin(x.detach().numpy())), "CPU")
+    library.impl("sine", lambda x: dt.tensor(np.sin(x.detach().cpu().numpy())), "CPU")
     if backward is not None:
         dovetail.library.register_autograd(
             "forwardtest::sine",
@@ -421,12 +423,14 @@ def sine(library: Any, backward: Any) -> Any:
     return dt.ops.forwardtest.sine.default
 
 
+@pytest.mark.cpu_only(reason="the operator has a kernel for the cpu")
 @pytest.mark.usefixtures("level")
 def test_the_backward_of_an_operator_is_enough_for_forward_mode(library: Any) -> None:
     op = sine(library, lambda ctx, g: g * ctx.saved_tensors[0].cos())
     assert tangent_of(op(dual())) == [round(c * t, 5) for c, t in zip(np.cos(X), (1, 2, 3), strict=True)]
 
 
+@pytest.mark.cpu_only(reason="the operator has a kernel for the cpu")
 @pytest.mark.usefixtures("level")
 def test_an_operator_without_derivative_raises_and_gives_no_zeros(library: Any) -> None:
     op = sine(library, None)
@@ -435,10 +439,11 @@ def test_an_operator_without_derivative_raises_and_gives_no_zeros(library: Any) 
     assert op(dt.ones(1)).tolist() == pytest.approx([np.sin(1.0)])
 
 
+@pytest.mark.cpu_only(reason="the operator has a kernel for the cpu")
 @pytest.mark.usefixtures("level")
 def test_a_backward_in_another_array_library_raises_and_gives_no_zeros(library: Any) -> None:
     def backward(ctx: Any, g: Any) -> Any:
-        return dt.tensor(g.detach().numpy() * np.cos(ctx.saved_tensors[0].detach().numpy()))
+        return dt.tensor(g.detach().cpu().numpy() * np.cos(ctx.saved_tensors[0].detach().cpu().numpy()))
 
     op = sine(library, backward)
     with pytest.raises(NotImplementedError, match="is not differentiable in the gradient that it gets"):

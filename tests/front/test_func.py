@@ -35,7 +35,7 @@ def cube(x: Any) -> Any:
 
 
 def close(found: Any, expected: Any) -> None:
-    np.testing.assert_allclose(found.detach().numpy(), np.asarray(expected), rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(found.detach().cpu().numpy(), np.asarray(expected), rtol=1e-10, atol=1e-12)
 
 
 # -- grad ------------------------------------------------------------------------------------------------------------
@@ -43,7 +43,7 @@ def close(found: Any, expected: Any) -> None:
 
 def test_grad_is_the_gradient_and_leaves_the_argument_alone() -> None:
     result = grad(cube)(X)
-    close(result, 3 * X.numpy() ** 2)
+    close(result, 3 * X.cpu().numpy() ** 2)
     assert not result.requires_grad
     assert not X.requires_grad
 
@@ -53,7 +53,7 @@ def test_arguments_may_be_nested() -> None:
     given = {"pair": Pair(X, [X * 2]), "n": (X,)}
     result = grad(lambda d: (d["pair"].a * d["pair"].b[0]).sum() + d["n"][0].sum())(given)
     assert isinstance(result["pair"], Pair)
-    close(result["pair"].b[0], X.numpy())
+    close(result["pair"].b[0], X.cpu().numpy())
     close(result["n"][0], np.ones(3))
 
 
@@ -61,10 +61,10 @@ def test_argnums_select_arguments() -> None:
     def f(x: Any, y: Any) -> Any:
         return (x * y * y).sum()
 
-    close(grad(f, argnums=-1)(X, X), 2 * X.numpy() ** 2)
+    close(grad(f, argnums=-1)(X, X), 2 * X.cpu().numpy() ** 2)
     dx, dy = grad(f, argnums=(0, 1))(X, X + 1)
-    close(dx, (X.numpy() + 1) ** 2)
-    close(dy, 2 * X.numpy() * (X.numpy() + 1))
+    close(dx, (X.cpu().numpy() + 1) ** 2)
+    close(dy, 2 * X.cpu().numpy() * (X.cpu().numpy() + 1))
 
 
 def test_an_unused_argument_has_a_gradient_of_zeros() -> None:
@@ -74,8 +74,8 @@ def test_an_unused_argument_has_a_gradient_of_zeros() -> None:
 
 def test_values_and_aux_are_returned_without_graph() -> None:
     gradient, (value, aux) = grad_and_value(lambda x: (cube(x), {"double": x * 2, "n": 3}), has_aux=True)(X)
-    close(gradient, 3 * X.numpy() ** 2)
-    close(value, (X.numpy() ** 3).sum())
+    close(gradient, 3 * X.cpu().numpy() ** 2)
+    close(value, (X.cpu().numpy() ** 3).sum())
     assert aux["n"] == 3
     assert not any([value.requires_grad, aux["double"].requires_grad])
 
@@ -132,13 +132,13 @@ def test_gradients_are_recorded_for_what_requires_grad_outside() -> None:
     result = grad(lambda x: (x * x * p).sum())(X)
     assert result.requires_grad
     (second,) = dt.autograd.grad(result.sum(), p)
-    close(second, 2 * X.numpy())
+    close(second, 2 * X.cpu().numpy())
 
 
 def test_the_argument_may_require_grad_itself() -> None:
     p = X.clone().requires_grad_()
     (second,) = dt.autograd.grad(grad(cube)(p).sum(), p)
-    close(second, 6 * X.numpy())
+    close(second, 6 * X.cpu().numpy())
     assert p.grad is None
 
 
@@ -146,7 +146,7 @@ def test_no_grad_outside_is_for_what_is_outside() -> None:
     p = X.clone().requires_grad_()
     with dt.no_grad():
         result = grad(cube)(p)
-    close(result, 3 * X.numpy() ** 2)
+    close(result, 3 * X.cpu().numpy() ** 2)
     assert not result.requires_grad
 
 
@@ -156,7 +156,7 @@ def test_no_grad_inside_is_respected() -> None:
             square = x * x
         return (square * x).sum()
 
-    close(grad(f)(X), X.numpy() ** 2)
+    close(grad(f)(X), X.cpu().numpy() ** 2)
 
 
 def test_grad_mode_is_as_it_was_after_an_error() -> None:
@@ -170,8 +170,8 @@ def test_a_vjp_may_be_asked_again_and_differentiated() -> None:
     out, pull = vjp(dt.sin, X)
     assert not out.requires_grad
     seed = X.clone().requires_grad_()
-    close(pull(X)[0], np.cos(X.numpy()) * X.numpy())
-    close(dt.autograd.grad(pull(seed)[0].sum(), seed)[0], np.cos(X.numpy()))
+    close(pull(X)[0], np.cos(X.cpu().numpy()) * X.cpu().numpy())
+    close(dt.autograd.grad(pull(seed)[0].sum(), seed)[0], np.cos(X.cpu().numpy()))
     assert not pull(X)[0].requires_grad
 
 
@@ -180,9 +180,9 @@ def test_a_vjp_may_be_asked_again_and_differentiated() -> None:
 
 def test_jvp_returns_outputs_as_they_are_nested() -> None:
     out, tangent, aux = jvp(lambda x, y: ({"a": x * y}, x), (X, X), (X * 0 + 1, X * 0), has_aux=True)
-    close(out["a"], X.numpy() ** 2)
-    close(tangent["a"], X.numpy())
-    close(aux, X.numpy())
+    close(out["a"], X.cpu().numpy() ** 2)
+    close(tangent["a"], X.cpu().numpy())
+    close(aux, X.cpu().numpy())
 
 
 def test_linearize_calls_the_function_once() -> None:
@@ -196,30 +196,30 @@ def test_linearize_calls_the_function_once() -> None:
     first = push(X, X * 0)
     second = push(X * 0, X)
     assert len(calls) == 1
-    close(out[0], np.sin(X.numpy()) * (X.numpy() + 1))
-    close(first[0], np.cos(X.numpy()) * X.numpy() * (X.numpy() + 1))
-    close(second[0], np.sin(X.numpy()) * X.numpy())
-    close(second[1], X.numpy().sum())
+    close(out[0], np.sin(X.cpu().numpy()) * (X.cpu().numpy() + 1))
+    close(first[0], np.cos(X.cpu().numpy()) * X.cpu().numpy() * (X.cpu().numpy() + 1))
+    close(second[0], np.sin(X.cpu().numpy()) * X.cpu().numpy())
+    close(second[1], X.cpu().numpy().sum())
     assert not first[0].requires_grad
 
 
 @pytest.mark.parametrize("jacobian", [jacrev, jacfwd])
 def test_jacobians_are_nested_as_outputs_and_arguments(jacobian: Any) -> None:
     found = jacobian(lambda x, y: {"a": x * y, "b": (y**2).sum()}, argnums=(0, 1))(X, X + 1)
-    close(found["a"][0], np.diag(X.numpy() + 1))
-    close(found["a"][1], np.diag(X.numpy()))
+    close(found["a"][0], np.diag(X.cpu().numpy() + 1))
+    close(found["a"][1], np.diag(X.cpu().numpy()))
     close(found["b"][0], np.zeros(3))
-    close(found["b"][1], 2 * (X.numpy() + 1))
+    close(found["b"][1], 2 * (X.cpu().numpy() + 1))
 
 
 def test_a_jacobian_may_be_computed_in_chunks() -> None:
-    close(jacrev(dt.sin, chunk_size=2)(X), np.diag(np.cos(X.numpy())))
+    close(jacrev(dt.sin, chunk_size=2)(X), np.diag(np.cos(X.cpu().numpy())))
 
 
 def test_a_hessian_of_several_arguments() -> None:
     found = hessian(lambda x, y: (x * x * y).sum(), argnums=(0, 1))(X, X + 1)
-    close(found[0][0], np.diag(2 * (X.numpy() + 1)))
-    close(found[0][1], np.diag(2 * X.numpy()))
+    close(found[0][0], np.diag(2 * (X.cpu().numpy() + 1)))
+    close(found[0][1], np.diag(2 * X.cpu().numpy()))
     close(found[1][1], np.zeros((3, 3)))
 
 
@@ -284,7 +284,7 @@ def test_gradients_per_sample_of_a_model() -> None:
 def sine() -> Iterator[Any]:
     @dovetail.library.custom_op("functest::sine", mutates_args=())
     def made(x: dt.Tensor) -> dt.Tensor:
-        return dt.tensor(np.sin(x.detach().numpy()))
+        return dt.tensor(np.sin(x.detach().cpu().numpy()))
 
     made.register_autograd(
         lambda ctx, g: g * ctx.saved_tensors[0].cos(),
@@ -296,7 +296,7 @@ def sine() -> Iterator[Any]:
 
 
 def test_a_custom_op_takes_part_in_every_transform(sine: Any) -> None:
-    expected = -np.sin(X.numpy())
+    expected = -np.sin(X.cpu().numpy())
     close(vmap(grad(grad(sine)))(X), expected)
     close(jacfwd(grad(lambda x: sine(x).sum()))(X), np.diag(expected))
     close(hessian(lambda x: sine(x).sum())(X), np.diag(expected))
@@ -325,7 +325,7 @@ def test_a_function_takes_part_in_every_transform() -> None:
             return t * ctx.saved_tensors[0].cos()
 
     f = Sine.apply
-    expected = -np.sin(X.numpy())
+    expected = -np.sin(X.cpu().numpy())
     close(vmap(grad(grad(f)))(X), expected)
     close(grad(lambda x: jvp(f, (x,), (dt.ones_like(x),))[1].sum())(X), expected)
     close(jvp(grad(lambda x: f(x).sum()), (X,), (dt.ones_like(X),))[1], expected)

@@ -18,6 +18,8 @@ from dovetail import Tensor
 from dovetail.library import Library, _scoped_library, custom_op
 from dovetail_dispatcher import CallSpan, Span
 
+pytestmark = pytest.mark.cpu_only(reason="the texts name the kernels of the cpu")
+
 
 def names(spans: list[Span]) -> list[str]:
     return [span.name for span in spans]

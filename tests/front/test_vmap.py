@@ -20,7 +20,7 @@ def array(*shape: int, seed: int = 0) -> Any:
 
 def assert_equal(found: Any, wanted: Any) -> None:
     assert tuple(found.shape) == tuple(wanted.shape)
-    np.testing.assert_allclose(found.detach().numpy(), wanted.detach().numpy(), rtol=1e-9)
+    np.testing.assert_allclose(found.detach().cpu().numpy(), wanted.detach().cpu().numpy(), rtol=1e-9)
 
 
 FUNCTIONS = [

@@ -32,12 +32,13 @@ def scale_in(lib: Library) -> Any:
 
 def assert_equal(found: Any, wanted: Any) -> None:
     assert tuple(found.shape) == tuple(wanted.shape)
-    np.testing.assert_allclose(found.detach().numpy(), wanted.detach().numpy())
+    np.testing.assert_allclose(found.detach().cpu().numpy(), wanted.detach().cpu().numpy())
 
 
 # -- the loop ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.cpu_only(reason="the operator has a kernel for the cpu")
 def test_an_operator_without_rule_is_called_per_sample_with_one_warning(lib: Library) -> None:
     scale = scale_in(lib)
     text = "There is a performance drop because we have not yet implemented the batching rule for vmaps::scale"
@@ -49,6 +50,7 @@ def test_an_operator_without_rule_is_called_per_sample_with_one_warning(lib: Lib
         assert_equal(dt.vmap(lambda x: scale(x, 3))(X), X * 3)
 
 
+@pytest.mark.cpu_only(reason="the operator has a kernel for the cpu")
 @pytest.mark.filterwarnings("ignore:There is a performance drop")
 def test_the_loop_writes_into_the_batch(lib: Library) -> None:
     lib.define("grow_(Tensor(a!) x, Tensor y) -> Tensor(a!)")
@@ -58,6 +60,7 @@ def test_the_loop_writes_into_the_batch(lib: Library) -> None:
     assert_equal(batch, X * 2)
 
 
+@pytest.mark.cpu_only(reason="the operator has a kernel for the cpu")
 @pytest.mark.filterwarnings("ignore:There is a performance drop")
 def test_the_loop_returns_lists(lib: Library) -> None:
     lib.define("both(Tensor[] x) -> Tensor[]")
@@ -201,7 +204,7 @@ def test_a_rule_for_an_operator_that_decomposes_is_refused(lib: Library) -> None
 def test_a_custom_op_has_its_rule_and_derivative_under_a_map() -> None:
     @custom_op("vmaps::cube", mutates_args=())
     def cube(x: dt.Tensor) -> dt.Tensor:
-        return dt.tensor(x.detach().numpy() ** 3)
+        return dt.tensor(x.detach().cpu().numpy() ** 3)
 
     calls = []
 

@@ -67,7 +67,7 @@ def test_a_custom_op_without_its_cpu_kernel_gives_the_same():
     from dovetail_activations import custom_operators
 
     with custom_operators.snake.set_kernel_enabled("cpu", enabled=False):
-        np.testing.assert_allclose(custom_operators.snake(x, a).numpy(), expected.numpy(), rtol=1e-6)
+        np.testing.assert_allclose(custom_operators.snake(x, a).cpu().numpy(), expected.cpu().numpy(), rtol=1e-6)
 
 
 def test_asking_for_a_kernel_loads_the_library():
@@ -102,4 +102,4 @@ def test_the_cuda_kernel_of_snake_agrees_with_the_cpu():
     x, a = dovetail.linspace(-3, 3, 1000, device="cpu"), dovetail.tensor(1.7, device="cpu")
     on_cpu = dovetail.ops.activations.snake(x, a)
     on_cuda = dovetail.ops.activations.snake(x.to("cuda"), a.to("cuda"))
-    np.testing.assert_allclose(on_cuda.cpu().numpy(), on_cpu.numpy(), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(on_cuda.cpu().numpy(), on_cpu.cpu().numpy(), rtol=1e-5, atol=1e-6)
