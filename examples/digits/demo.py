@@ -18,7 +18,7 @@ from sklearn.model_selection import train_test_split
 
 import dovetail
 from dovetail import Tensor, nn
-from dovetail.command import plugins
+from dovetail.command import app
 
 EPOCHS = 30
 BATCH = 32
@@ -85,7 +85,7 @@ def train() -> tuple[nn.Module, Tensor, float]:
 def main() -> None:
     """Show the plugins, train, and explain one call."""
     dovetail.manual_seed(SEED)
-    plugins()
+    app(["plugins"], standalone_mode=False)
     begin = time.perf_counter()
     model, images, tested = train()
     console.print(f"trained in {time.perf_counter() - begin:.1f} s")

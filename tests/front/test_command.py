@@ -148,10 +148,10 @@ def test_coverage_can_list_only_what_is_missing(library: Library) -> None:
 
 
 def test_check_names_and_explains_every_check_of_a_library_that_is_in_order() -> None:
-    text = run("check", "activations")
+    text = run("check", "dovetail-activations")
     assert "activations::snake" in text
     assert "✓ test_schema: what is written to, and what shares memory, is what the schema says" in text
-    assert text.splitlines()[-1] == "2 operators: 12 checks passed, 0 failed, 0 skipped"
+    assert text.splitlines()[-1] == "4 operators: 24 checks passed, 0 failed, 0 skipped"
 
 
 def test_check_fails_with_a_program_that_shows_the_failure(library: Library) -> None:

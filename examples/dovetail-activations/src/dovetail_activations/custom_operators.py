@@ -42,7 +42,10 @@ def _(x: Tensor, a: Tensor) -> Tensor:
 @squareplus.register_fake
 @snake.register_fake
 def _(x: Tensor, parameter: Tensor) -> Tensor:
-    return x.new_empty(dovetail.broadcast_shapes(x.shape, parameter.shape))
+    dtype = dovetail.result_type(x, parameter)
+    if not (dtype.is_floating_point or dtype.is_complex):
+        dtype = dovetail.get_default_dtype()  # what roots and sines of integers have
+    return x.new_empty(dovetail.broadcast_shapes(x.shape, parameter.shape), dtype=dtype)
 
 
 def _save_inputs(ctx: Any, inputs: tuple[Tensor, Tensor], output: Tensor) -> None:
