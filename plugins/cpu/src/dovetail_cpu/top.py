@@ -39,7 +39,7 @@ def top_of_rows(rows: Any, k: int, largest: bool) -> tuple[Any, Any] | None:
     size = length // groups
     if size < _FACTOR:
         return None
-    extreme = np.maximum.reduce if largest else np.minimum.reduce
+    extreme: Any = np.maximum.reduce if largest else np.minimum.reduce
     best = extreme(rows[:, : size * groups].reshape(count, size, groups), 1)
     if size * groups < length:
         best = np.concatenate([best, extreme(rows[:, size * groups :], 1, keepdims=True)], 1)
