@@ -28,7 +28,7 @@ from .operator import Operator
 from .ops import OpOverload, OpOverloadPacket
 from .overload_resolution import resolve_overload
 from .places import short_place
-from .routes import AUTOGRAD_FALLBACK, Composition, argument_keys, call_keys, compose
+from .routes import AUTOGRAD_FALLBACK, Composition, argument_keys, call_keys, compose, fused_route
 from .templates.arguments import is_tensor_like
 
 _AUTOGRAD = ("AutogradFunctionality", "AutogradOther", "AutogradNestedTensor")
@@ -311,6 +311,10 @@ def _below(key: DispatchKey, entry: Entry, composition: Composition) -> tuple[Di
             return None, "the innermost function transform interprets the call, and makes calls on what is inside"
     if key.functionality in _AUTOGRAD and entry.tag != "math kernel":
         return after_autograd_keyset, "if it redispatches below Autograd, the call goes on as follows"
+    if fused_route(composition, entry.kernel) is not None:
+        fusion = composition.op.fusion
+        assert fusion is not None
+        return None, f"composite: {fusion.outer} of {fusion.inner}, computed and recorded as one call"
     if entry.tag == "math kernel":
         return None, "composite: made of other operators, which are dispatched in turn"
     return None, "gets tensors"

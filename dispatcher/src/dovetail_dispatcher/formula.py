@@ -80,7 +80,8 @@ class Formula:
         ``tensors(node, *grads)``: gradients over tensors, one entry per name in `inputs` (a list for a ``Tensor[]``),
         None where the input needs none. Undefined incoming gradients are None.
     arrays
-        ``arrays(node, k, *grads)``: the same over the backend's arrays with the array kernels `k`, or None.
+        ``arrays(node, k, edges, *grads)``: the same over the backend's arrays with the array kernels `k`, for the edges
+        of the node that are not None; or None.
     real_arrays
         `arrays` for real numbers, without the conjugates; None if that makes no difference.
     output_differentiability

@@ -9,6 +9,7 @@ from dovetail_kernel import DispatchKey
 
 from .batching import BatchingRule
 from .formula import Formula
+from .fusion import Fusion
 from .kernels import ARRAY, Kernel
 from .schema import FunctionSchema, parse_schema
 
@@ -68,6 +69,8 @@ class Operator:
         "defined_at",
         "definition",
         "formula",
+        "fused_in",
+        "fusion",
         "kernels",
         "kind",
         "name",
@@ -92,6 +95,8 @@ class Operator:
         self.redispatch_routes: dict[Any, dict[int, Callable[..., Any]]] = {}
         self.redispatch_entries: dict[Any, Callable[..., Any]] = {}
         self.formula: Formula | PythonFormula | None = None
+        self.fusion: Fusion | None = None
+        self.fused_in: tuple[Operator, ...] = ()
         self.batching_rule: BatchingRule | None = None
         self.kind = "other"
         self.promotion = "none"
@@ -229,8 +234,8 @@ class Operator:
         self.routes.clear()
         for routes in list(self.redispatch_routes.values()):
             routes.clear()
-        for variant in self.variants:
-            variant.forget_routes()
+        for other in (*self.variants, *self.fused_in):
+            other.forget_routes()
 
     def __repr__(self) -> str:
         return f"<operator {self.qualified_name}>"

@@ -94,10 +94,12 @@ class Composition:
 AutogradLayer = Callable[[Composition, Kernel], RouteText]
 ViewLayer = Callable[[RouteText, Operator, int], None]
 _autograd_layer: AutogradLayer | None = None
+FusionLayer = Callable[[Composition, Kernel], "RouteText | None"]
 _view_layer: ViewLayer | None = None
+_fusion_layer: FusionLayer | None = None
 
 
-def set_autograd_layer(layer: AutogradLayer, view_layer: ViewLayer) -> None:
+def set_autograd_layer(layer: AutogradLayer, view_layer: ViewLayer, fusion_layer: FusionLayer | None = None) -> None:
     """Install what composes the derived Autograd kernels and the Autograd fallback, where a graph is recorded.
 
     Parameters
@@ -106,9 +108,12 @@ def set_autograd_layer(layer: AutogradLayer, view_layer: ViewLayer) -> None:
         Composes the route of a call.
     view_layer
         Lets a route of a call that autograd is excluded from, in inference mode, note whose views its results are.
+    fusion_layer
+        Composes the route of a composite that is recorded as one call, or returns None.
     """
-    global _autograd_layer, _view_layer
+    global _autograd_layer, _view_layer, _fusion_layer
     with registry.lock:
+        _fusion_layer = fusion_layer
         _autograd_layer = layer
         _view_layer = view_layer
         registry.forget_all_routes()
@@ -227,6 +232,9 @@ def compose_through(composition: Composition, chosen: DispatchKey, kernel: Kerne
                 _view_layer(text, op, composition.key)
             return text
         case "tensor":
+            fused = fused_route(composition, kernel)
+            if fused is not None:
+                return fused
             return tensor_route(op, kernel, without_fallthrough(op, composition.keys, fallbacks))
         case "fake":
             return fake_route(op, kernel, without_fallthrough(op, composition.keys, fallbacks))
@@ -245,6 +253,13 @@ def compose_through(composition: Composition, chosen: DispatchKey, kernel: Kerne
                 return _autograd_layer(composition, kernel)
             return compose(composition.below(after_autograd_keyset))
     raise AssertionError(f"unknown kernel convention {kernel.convention}")
+
+
+def fused_route(composition: Composition, kernel: Kernel) -> RouteText | None:
+    """Return the route of a composite that is computed and recorded as one call; None if this call is not."""
+    if composition.op.fusion is None or _fusion_layer is None or not composition.records:
+        return None
+    return _fusion_layer(composition, kernel)
 
 
 def call_keys(key: int, now: DispatchState) -> DispatchKeySet:
@@ -289,6 +304,7 @@ __all__ = [
     "compose",
     "compose_call",
     "compose_through",
+    "fused_route",
     "redispatch_route",
     "route_of",
     "set_autograd_layer",

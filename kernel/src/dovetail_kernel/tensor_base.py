@@ -255,7 +255,8 @@ class TensorBase:
         """The node that made this tensor; None for a leaf."""
         if self._signature & VIEW:
             return autograd_interface.interface.grad_fn(self)
-        return self._grad_fn
+        node = self._grad_fn
+        return node if node is None else node.presented()
 
     @property
     def grad(self) -> TensorBase | None:

@@ -58,8 +58,8 @@ def _sum_dims(self: Any, dim: Any, keepdim: bool = False, *, dtype: Any = None) 
     return self.sum(axis=tuple(dim), keepdims=keepdim)
 
 
-def _mul(node: Any, k: Any, grad: Any) -> Any:
-    self_edge, other_edge = node.next_edges
+def _mul(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self_edge, other_edge = edges
     grad_self = grad_other = None
     if self_edge is not None:
         other = node._other
@@ -85,7 +85,7 @@ def _mul_tensors(node: Any, grad: Any) -> Any:
     )
 
 
-def _exp(node: Any, k: Any, grad: Any) -> Any:
+def _exp(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     array, counter, expected = node._result
     if counter.value != expected:
         node.unpack_result()
@@ -157,13 +157,13 @@ def _formulas() -> list[Formula]:
     def add_tensors(node: Any, grad: Any) -> Any:
         return grad, grad
 
-    def add(node: Any, k: Any, grad: Any) -> Any:
+    def add(node: Any, k: Any, edges: Any, grad: Any) -> Any:
         return grad, grad
 
     def expand_tensors(node: Any, grad: Any) -> Any:
         return (wrap(np.array(np.broadcast_to(grad.array, node._self_sym_sizes)), grad._backend),)
 
-    def expand(node: Any, k: Any, grad: Any) -> Any:
+    def expand(node: Any, k: Any, edges: Any, grad: Any) -> Any:
         return (np.broadcast_to(grad, node._self_sym_sizes),)
 
     def same(node: Any, grad: Any) -> Any:

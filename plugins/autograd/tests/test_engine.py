@@ -192,8 +192,8 @@ def test_a_gradient_that_nobody_holds_becomes_grad_as_it_is(monkeypatch):
     node_class = type(y.grad_fn)
     body = node_class.apply_arrays
 
-    def remember(node, kernels, grad):
-        grads = body(node, kernels, grad)
+    def remember(node, kernels, edges, grad):
+        grads = body(node, kernels, edges, grad)
         made.append(id(grads[0]))
         return grads
 

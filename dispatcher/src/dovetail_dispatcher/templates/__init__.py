@@ -5,7 +5,7 @@ and looks up the route. A *route* is the composed callable that a call really ru
 schema positionally. Both are specialised per operator, as text that can be read, and compiled once.
 """
 
-from .array_route import array_route
+from .array_route import array_route, quiet_lines
 from .entry import entry_source, name_source
 from .source import RouteText, compile_source
 from .tensor_route import (
@@ -31,6 +31,7 @@ __all__ = [
     "fake_route",
     "name_source",
     "opaque_route",
+    "quiet_lines",
     "tensor_route",
     "wrapped_route",
 ]

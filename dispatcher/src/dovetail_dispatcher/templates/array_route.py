@@ -71,6 +71,19 @@ _COMPUTE_NOTHING = ("view", "factory")
 """Kinds of operators whose kernels have nothing to warn of."""
 
 
+def quiet_lines(text: RouteText, backend: Backend, line: str, function: Callable[..., Any]) -> list[str]:
+    """Return the lines of the route `text` that run `line` without floating-point warnings out of `function`."""
+    state = backend.arrays.error_state
+    if state is None:
+        return [line]
+    if not backend.arrays.may_warn(function):
+        # It warns in the name of its caller, and CPython drops the warnings of a module without a name.
+        text.bindings["__name__"] = None
+        return [line]
+    text.bindings.update(set_error_state=state[0], reset_error_state=state[1], QUIET=state[2])
+    return ["quiet = set_error_state(QUIET)", "try:", f"    {line}", "finally:", "    reset_error_state(quiet)"]
+
+
 def _indented(lines: list[str]) -> list[str]:
     return [f"    {line}" for line in lines]
 
@@ -173,15 +186,7 @@ class _ArrayRoute:
 
     def quiet(self, line: str, function: Callable[..., Any]) -> list[str]:
         """Return the lines that run `line` without floating-point warnings out of `function`."""
-        state = self.arrays.error_state
-        if state is None or self.op.kind in _COMPUTE_NOTHING:
-            return [line]
-        if not self.arrays.may_warn(function):
-            # It warns in the name of its caller, and CPython drops the warnings of a module without a name.
-            self.bind(__name__=None)
-            return [line]
-        self.bind(set_error_state=state[0], reset_error_state=state[1], QUIET=state[2])
-        return ["quiet = set_error_state(QUIET)", "try:", f"    {line}", "finally:", "    reset_error_state(quiet)"]
+        return [line] if self.op.kind in _COMPUTE_NOTHING else quiet_lines(self.text, self.backend, line, function)
 
     def guarded(self, lines: list[str]) -> None:
         if self.op.kind != "pointwise":

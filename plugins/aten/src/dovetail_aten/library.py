@@ -72,11 +72,17 @@ def _load_batching_rules() -> None:
 
 def _set_formulas() -> None:
     from ._generated.derivatives import FORMULAS
+    from .fusions import FUSIONS
 
     for formula in FORMULAS:
         base, _, overload = formula.operator.partition(".")
         op = registry.find_or_throw(base, overload)
         op.formula = formula
+    for fusion in FUSIONS:
+        composite = registry.find_or_throw(fusion.operator)
+        composite.fusion = fusion
+        for part in (fusion.inner, fusion.outer):
+            registry.find_or_throw(part).fused_in += (composite,)
     registry.forget_all_routes()
 
 

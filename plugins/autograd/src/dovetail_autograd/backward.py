@@ -7,22 +7,25 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any, Final, TypeAlias
 
+from dovetail_kernel.backends import backend_of_signature
 from dovetail_kernel.dtype import DTYPES
 from dovetail_kernel.interception import NOT_PLAIN, PYTHON_DISPATCH
-from dovetail_kernel.signature import DTYPE_MASK, GRAD, NO_GRAD, NORMAL, VIEW, WRAPPED_BIT
+from dovetail_kernel.signature import DTYPE_MASK, GRAD, INFERENCE, NO_GRAD, NORMAL, VIEW, WRAPPED_BIT, ZERO_DIM
 from dovetail_kernel.state import AutoDispatchBelowAutograd, DisableTorchFunction, state
 from dovetail_kernel.tensor_base import TensorBase, new_tensor, tensor_class
 
 from . import calls
 from .active_levels import active_levels, is_in_transform
 from .autograd_meta import gradient_edge
-from .engine import execute
+from .engine import execute, execute_plainly, runs_plainly
 from .graph import GradientEdge
 from .node import EdgeTuple, Metadata
 
 Output: TypeAlias = TensorBase | GradientEdge
 FLOATING: Final = sum([each.bit for each in DTYPES if each.is_floating_point])
 """The bits of a signature that say that the numbers are real and not integers."""
+
+_UNUSUAL: Final = NOT_PLAIN | VIEW | WRAPPED_BIT | INFERENCE
 
 _OF_NUMBERS: Final = ~(GRAD | VIEW | NOT_PLAIN)
 """The bits of a signature that are not about the tensor's place in a graph or its class."""
@@ -105,6 +108,15 @@ def backward_of_one(tensor: TensorBase, gradient: TensorBase | None, retain_grap
     """Do what `backward` does for one tensor and every leaf."""
     if active_levels():
         _check_not_in_transform()
+    signature = tensor._signature
+    if gradient is None and signature & ZERO_DIM and signature & FLOATING and not signature & _UNUSUAL:
+        # A loss: the tensor to begin with would be unwrapped at once.
+        edge = gradient_edge(tensor)
+        if edge is not None and runs_plainly():
+            backend = backend_of_signature(signature)
+            one = backend.arrays.scalar(1, tensor.array.dtype)
+            execute_plainly(edge, one, backend, bool(retain_graph))
+            return
     root = _root(0, tensor, gradient)
     execute((root[0],), (root[1],), bool(retain_graph), False)
 

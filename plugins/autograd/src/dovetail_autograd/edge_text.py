@@ -8,7 +8,7 @@ from dovetail_dispatcher.templates.arguments import spelling
 from dovetail_kernel.signature import PYTHON_SCALAR, VIEW
 
 
-def edge_lines(argument: Argument, key: int, *, is_only: bool) -> list[str]:
+def edge_lines(argument: Argument, key: int, *, is_only: bool, is_given: bool = False) -> list[str]:
     """Return the lines that leave the edge of `argument`, or the edges of a list, in ``<name>_edge``.
 
     Parameters
@@ -17,11 +17,13 @@ def edge_lines(argument: Argument, key: int, *, is_only: bool) -> list[str]:
         The key of the calls that the route is for.
     is_only
         The argument is the one tensor of the call, so that a call that is recorded says that it requires grad.
+    is_given
+        An optional argument is known not to be None. Default: False.
     """
     name, kind = parameter(argument), spelling(argument)
     if "[" in kind:
         return [f"{name}_edge = edges_of({name})"]
-    if kind == "Tensor?" or key & PYTHON_SCALAR:
+    if (kind == "Tensor?" and not is_given) or key & PYTHON_SCALAR:
         return [f"{name}_edge = edge_of({name})"]
     if key & VIEW:
         return [

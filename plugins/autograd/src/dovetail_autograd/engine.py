@@ -29,6 +29,7 @@ from .accumulate import AccumulateGrad, leaves_are_watched, run_post_accumulate_
 from .anomaly import anomaly_mode
 from .evaluate import evaluate, run_leaf
 from .flatten import flatten
+from .fusion import split
 from .graph_task import PRUNED, GraphTask, current_task
 from .node import EdgeTuple, Metadata, Node
 from .validation import conform_array, conform_tensor
@@ -108,18 +109,35 @@ def _run(task: GraphTask, grads: Sequence[TensorBase], wanted: Sequence[EdgeTupl
     if not task.create_graph and not before & ~NO_GRAD and not anomaly_mode()[0]:
         arrays = _as_arrays(grads, task.backend)
     if arrays is not None:
-        error_state = task.backend.arrays.error_state
-        if error_state is None:
-            _run_arrays(task, arrays)
-        else:  # overflow, division by zero and NaN are results here, and no reason to warn
-            set_error_state, reset_error_state, quiet = error_state
-            task.error_token = set_error_state(quiet)
-            try:
-                _run_arrays(task, arrays)
-            finally:
-                reset_error_state(task.error_token)
+        _run_quietly(task, arrays)
+        return
+    _in_task(task, _run_tensors, task, _ROOT, task.roots, grads)
+    if task.callbacks:
+        _in_task(task, _call_back, task)
+
+
+def runs_plainly() -> bool:
+    """Return whether a run that is not recorded begins on arrays now: nothing is around it that could tell."""
+    return current_task.get() is None and not state() & ~NO_GRAD and not anomaly_mode()[0]
+
+
+def execute_plainly(root: EdgeTuple, grad: Any, backend: Backend, keep_graph: bool) -> None:
+    """Run the whole graph from `root` down as `execute` does, beginning with the array `grad`, if `runs_plainly`."""
+    _run_quietly(GraphTask((root,), backend, keep_graph, False, None), (grad,))
+
+
+def _run_quietly(task: GraphTask, grads: Sequence[Any]) -> None:
+    """Run over arrays. Overflow, division by zero and NaN are results here, and no reason to warn."""
+    error_state = task.backend.arrays.error_state
+    if error_state is None:
+        _run_arrays(task, grads)
     else:
-        _in_task(task, _run_tensors, task, _ROOT, task.roots, grads)
+        set_error_state, reset_error_state, quiet = error_state
+        task.error_token = set_error_state(quiet)
+        try:
+            _run_arrays(task, grads)
+        finally:
+            reset_error_state(task.error_token)
     if task.callbacks:
         _in_task(task, _call_back, task)
 
@@ -300,15 +318,17 @@ def _run_arrays(task: GraphTask, grads: Sequence[Any]) -> None:
             try:
                 if arrived.__class__ is list:
                     defined = any([each is not None for each in arrived])
-                    grads = node.apply_arrays(kernels, *arrived) if defined else (None,) * len(edges)
+                    grads = node.apply_arrays(kernels, edges, *arrived) if defined else (None,) * len(edges)
                 else:
-                    grads = node.apply_arrays(kernels, arrived)
+                    grads = node.apply_arrays(kernels, edges, arrived)
             except NoArrayKernelError:
                 on_tensors = True
             else:
                 if not keep_graph:
                     node.release()
         if on_tensors:
+            if node.fusion is not None:
+                edges = split(node)
             if second is not None:
                 heappush(ready, (-second.sequence_nr, second))
                 buffers[second] = waiting

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from dovetail_kernel.tensor_base import TensorBase
 
+from .fusion import split
+
 if TYPE_CHECKING:
     from dovetail_kernel.backends import Backend
 
@@ -139,7 +141,7 @@ def count_gradients(roots: Sequence[EdgeTuple | None]) -> dict[Node, int]:
                     counts[node] += 1
                 else:
                     counts[node] = 0
-                    pending.append(node.next_edges)
+                    pending.append(node.next_edges if node.fusion is None else split(node))
     return counts
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, NoReturn, TypeAlias
 
 from dovetail_kernel.dtype import dtype, dtype_of_signature
@@ -74,6 +74,8 @@ class Node:
     is_formula: ClassVar[bool] = False
     """Whether the node is built in: undefined gradients in mean undefined gradients out, and a complex gradient for a
     real input counts by its real part."""
+    fusion: ClassVar[Any] = None
+    """What the node is made of, if it stands for two until somebody looks at it."""
 
     # -- what a node computes; overridden per class --------------------------------------------------------------
 
@@ -81,8 +83,11 @@ class Node:
         """Return the gradients of the inputs, one per edge."""
         raise NotImplementedError
 
-    def apply_arrays(self, kernels: Any, *grads: Any) -> Any:
-        """Return the gradients of the inputs over arrays. Only called on a node with a `backend`."""
+    def apply_arrays(self, kernels: Any, edges: Sequence[EdgeTuple | None], *grads: Any) -> Any:
+        """Return the gradients that belong to `edges`, those of the node, over arrays.
+
+        Only called on a node with a `backend`.
+        """
         raise NotImplementedError
 
     def release(self) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import linecache
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
@@ -128,7 +128,7 @@ def _raw(saved: Saved) -> Callable[[Node], SavedTensor]:
 def _flattened(body: Callable[..., Any]) -> Callable[..., Any]:
     """Return `body` with one gradient per edge in its result."""
 
-    def apply_arrays(node: Node, kernels: Any, *grads: Any) -> Any:
-        return flatten(node, body(node, kernels, *grads))
+    def apply_arrays(node: Node, kernels: Any, edges: Sequence[Any], *grads: Any) -> Any:
+        return flatten(node, body(node, kernels, edges, *grads))
 
     return apply_arrays

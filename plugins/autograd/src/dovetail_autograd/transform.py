@@ -35,6 +35,7 @@ from dovetail_kernel.version import VersionCounter
 from .autograd_meta import gradient_edge, leaf_edge
 from .edge_text import edge_lines
 from .function_node import DIFFERENTIABLE
+from .fusion import fused_route
 from .node import next_sequence_nr
 from .node_classes import build_node_class
 from .recorded_calls import (
@@ -113,7 +114,7 @@ def view_layer(below: RouteText, op: Operator, key: int) -> None:
 
 def install() -> None:
     """Make calls record from now on."""
-    set_autograd_layer(autograd_layer, view_layer)
+    set_autograd_layer(autograd_layer, view_layer, fused_route)
 
 
 def _written(op: Operator) -> Argument | None:
@@ -290,7 +291,9 @@ class Recording:
             if not is_differentiable:
                 continue
             lines += self.attach(result, output_nr)
-        metadata = described[0] if len(returns) == 1 else f"[{', '.join(described)}]"
+        while len(described) > 1 and not flags[len(described) - 1]:  # as in PyTorch, not even undefined ones
+            described.pop()
+        metadata = described[0] if len(described) == 1 else f"[{', '.join(described)}]"
         return [f"node.input_metadata = {metadata}", *lines]
 
     def list_outputs(self, result: str) -> list[str]:

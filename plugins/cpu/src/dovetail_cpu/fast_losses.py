@@ -1,4 +1,7 @@
-"""The negative log likelihood of many samples that all count alike: one look-up forward, one assignment backward."""
+"""The negative log likelihood of many samples that all count alike: one look-up forward, one assignment backward.
+
+And cross entropy between classes as one computation, whose gradient is known in closed form: ``softmax - one_hot``.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,8 @@ import numpy
 from dovetail_aten.array_kernels import KernelTable
 from dovetail_aten.capabilities import Capabilities
 
-from .ones import ones_of
+from .constants import ones_of
+from .fast_softmax import is_small
 
 NONE, MEAN = 0, 1
 _SINGLE: Final = numpy.dtype(numpy.float32)
@@ -74,3 +78,50 @@ def define(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
         result = zeros(self.shape, self.dtype)
         result[rows_of(len(target)), target] = slope / count if reduction == MEAN else slope
         return result
+
+    generic_cross_entropy = kernel.helpers["cross_entropy"]
+    generic_cross_entropy_backward = kernel.helpers["cross_entropy_backward"]
+    exp, log, multiply, subtract = numpy.exp, numpy.log, numpy.multiply, numpy.subtract
+    contiguous = numpy.ascontiguousarray
+    starts: dict[tuple[int, int], Any] = {}
+
+    def starts_of(shape: tuple[int, int]) -> Any:
+        """Return where the rows of a matrix of `shape` begin."""
+        found = starts.get(shape)
+        if found is None:
+            if len(starts) >= _CACHED_ROWS:
+                starts.clear()
+            found = starts[shape] = numpy.arange(shape[0]) * shape[1]
+        return found
+
+    @kernel.helper("cross_entropy")
+    def cross_entropy(self: Any, target: Any, reduction: int, ignore_index: int) -> tuple[Any, Any, Any]:
+        if reduction == NONE or not is_small(self, 1) or not all_count(self, target, None, ignore_index):
+            return generic_cross_entropy(self, target, reduction, ignore_index)  # type: ignore[no-any-return]
+        shape, dtype = self.shape, self.dtype
+        samples, classes = shape
+        output = subtract(self, highest(contiguous(self.T), 0).repeat(classes).reshape(shape))
+        sums = exp(output).dot(ones_of(classes, dtype))
+        subtract(output, log(sums, out=sums).repeat(classes).reshape(shape), out=output)
+        chosen = output.reshape(-1).take(starts_of(shape) + target)
+        loss = -chosen.dot(ones_of(samples, dtype)).item()
+        return array(loss / samples if reduction == MEAN else loss, dtype), output, array(samples, dtype)
+
+    @kernel.helper("cross_entropy_backward")
+    def cross_entropy_backward(
+        grad_output: Any, output: Any, target: Any, reduction: int, ignore_index: int, total_weight: Any
+    ) -> Any:
+        samples, dtype = len(target), output.dtype
+        if (
+            reduction == NONE
+            or not is_small(output, 1)
+            or grad_output.dtype is not dtype
+            or grad_output.size != 1
+            or total_weight.item() != samples
+        ):
+            return generic_cross_entropy_backward(grad_output, output, target, reduction, ignore_index, total_weight)
+        # No target is ignored, and forward found them in range.
+        slope = grad_output.item()
+        result = exp(output)
+        result.reshape(-1)[starts_of(output.shape) + target] -= 1
+        return multiply(result, array(slope / samples if reduction == MEAN else slope, dtype), out=result)

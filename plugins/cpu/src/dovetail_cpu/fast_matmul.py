@@ -39,6 +39,20 @@ def define(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
     define_product("mv", generic_mv, 2, 1)
     define_product("dot", generic_dot, 1, 1)
 
+    generic_linear = kernel.helpers["linear"]
+    add = numpy.add
+
+    @kernel.helper("linear")
+    def linear(input: Any, weight: Any, bias: Any) -> Any:
+        dtype = input.dtype
+        if dtype is weight.dtype and dtype is bias.dtype and (dtype is _SINGLE or dtype in _BLAS):
+            try:
+                result = input.dot(weight.T)
+                return add(result, bias, out=result)
+            except ValueError:
+                pass
+        return generic_linear(input, weight, bias)
+
     @kernel.named("addmm")
     def addmm(self: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
         dtype = mat1.dtype

@@ -11,7 +11,7 @@ import numpy
 from dovetail_aten.array_kernels import KernelTable, Precision, wrap_dim, wrap_dims
 from dovetail_aten.capabilities import Capabilities
 
-from .ones import ones_of
+from .constants import ones_of
 
 _BLAS = frozenset(map(numpy.dtype, (numpy.float32, numpy.float64)))
 _MANY = 1 << 14

@@ -12,7 +12,7 @@ import numpy
 from dovetail_aten.array_kernels import KernelTable, wrap_dim
 from dovetail_aten.capabilities import Capabilities
 
-from .ones import ones_of
+from .constants import ones_of
 
 _SINGLE = numpy.dtype(numpy.float32)
 _FLOATS = (_SINGLE, numpy.dtype(numpy.float64))

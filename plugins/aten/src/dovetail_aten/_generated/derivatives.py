@@ -79,7 +79,7 @@ def abs_tensors(node: Any, grad: Any) -> Any:
     return (k.mul(grad, k.sgn(self)),)
 
 
-def abs_arrays(node: Any, k: Any, grad: Any) -> Any:
+def abs_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     self = node._self
     version = self._counter
     if version is not None and version.value != node._self_version:
@@ -97,7 +97,7 @@ def acos_tensors(node: Any, grad: Any) -> Any:
     return (k.mul(grad, k.neg(k.conj(k.rsqrt(k.rsub(k.mul(self, self), 1))))),)
 
 
-def acos_arrays(node: Any, k: Any, grad: Any) -> Any:
+def acos_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     self = node._self
     version = self._counter
     if version is not None and version.value != node._self_version:
@@ -106,7 +106,7 @@ def acos_arrays(node: Any, k: Any, grad: Any) -> Any:
     return (k.mul(grad, k.neg(k.conj(k.rsqrt(k.rsub(k.mul(self, self), 1))))),)
 
 
-def acos_real(node: Any, k: Any, grad: Any) -> Any:
+def acos_real(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     self = node._self
     version = self._counter
     if version is not None and version.value != node._self_version:
@@ -124,7 +124,7 @@ def acosh_tensors(node: Any, grad: Any) -> Any:
     return (acosh_backward(k, grad, self),)
 
 
-def acosh_arrays(node: Any, k: Any, grad: Any) -> Any:
+def acosh_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     self = node._self
     version = self._counter
     if version is not None and version.value != node._self_version:
@@ -148,8 +148,8 @@ def add_Tensor_tensors(node: Any, grad: Any) -> Any:
     return grad_self, grad_other
 
 
-def add_Tensor_arrays(node: Any, k: Any, grad: Any) -> Any:
-    self_edge, other_edge = node.next_edges
+def add_Tensor_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self_edge, other_edge = edges
     grad_self = grad_other = None
     if self_edge is not None:
         grad_self = grad
@@ -159,8 +159,8 @@ def add_Tensor_arrays(node: Any, k: Any, grad: Any) -> Any:
     return grad_self, grad_other
 
 
-def add_Tensor_real(node: Any, k: Any, grad: Any) -> Any:
-    self_edge, other_edge = node.next_edges
+def add_Tensor_real(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self_edge, other_edge = edges
     grad_self = grad_other = None
     if self_edge is not None:
         grad_self = grad
@@ -178,7 +178,7 @@ def add_Scalar_tensors(node: Any, grad: Any) -> Any:
     return (grad,)
 
 
-def add_Scalar_arrays(node: Any, k: Any, grad: Any) -> Any:
+def add_Scalar_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     return (grad,)
 
 
@@ -209,8 +209,8 @@ def addbmm_tensors(node: Any, grad: Any) -> Any:
     return grad_self, grad_batch1, grad_batch2
 
 
-def addbmm_arrays(node: Any, k: Any, grad: Any) -> Any:
-    self_edge, batch1_edge, batch2_edge = node.next_edges
+def addbmm_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self_edge, batch1_edge, batch2_edge = edges
     grad_self = grad_batch1 = grad_batch2 = None
     if self_edge is not None:
         beta = node._beta
@@ -240,8 +240,8 @@ def addbmm_arrays(node: Any, k: Any, grad: Any) -> Any:
     return grad_self, grad_batch1, grad_batch2
 
 
-def addbmm_real(node: Any, k: Any, grad: Any) -> Any:
-    self_edge, batch1_edge, batch2_edge = node.next_edges
+def addbmm_real(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self_edge, batch1_edge, batch2_edge = edges
     grad_self = grad_batch1 = grad_batch2 = None
     if self_edge is not None:
         beta = node._beta
@@ -292,8 +292,8 @@ def addcdiv_tensors(node: Any, grad: Any) -> Any:
     return grad_self, grad_tensor1, grad_tensor2
 
 
-def addcdiv_arrays(node: Any, k: Any, grad: Any) -> Any:
-    self_edge, tensor1_edge, tensor2_edge = node.next_edges
+def addcdiv_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self_edge, tensor1_edge, tensor2_edge = edges
     grad_self = grad_tensor1 = grad_tensor2 = None
     if self_edge is not None:
         grad_self = grad
@@ -321,8 +321,8 @@ def addcdiv_arrays(node: Any, k: Any, grad: Any) -> Any:
     return grad_self, grad_tensor1, grad_tensor2
 
 
-def addcdiv_real(node: Any, k: Any, grad: Any) -> Any:
-    self_edge, tensor1_edge, tensor2_edge = node.next_edges
+def addcdiv_real(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self_edge, tensor1_edge, tensor2_edge = edges
     grad_self = grad_tensor1 = grad_tensor2 = None
     if self_edge is not None:
         grad_self = grad
@@ -370,8 +370,8 @@ def addcmul_tensors(node: Any, grad: Any) -> Any:
     return grad_self, grad_tensor1, grad_tensor2
 
 
-def addcmul_arrays(node: Any, k: Any, grad: Any) -> Any:
-    self_edge, tensor1_edge, tensor2_edge = node.next_edges
+def addcmul_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self_edge, tensor1_edge, tensor2_edge = edges
     grad_self = grad_tensor1 = grad_tensor2 = None
     if self_edge is not None:
         grad_self = grad
@@ -394,8 +394,8 @@ def addcmul_arrays(node: Any, k: Any, grad: Any) -> Any:
     return grad_self, grad_tensor1, grad_tensor2
 
 
-def addcmul_real(node: Any, k: Any, grad: Any) -> Any:
-    self_edge, tensor1_edge, tensor2_edge = node.next_edges
+def addcmul_real(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self_edge, tensor1_edge, tensor2_edge = edges
     grad_self = grad_tensor1 = grad_tensor2 = None
     if self_edge is not None:
         grad_self = grad
@@ -440,8 +440,8 @@ def addmm_tensors(node: Any, grad: Any) -> Any:
     return grad_self, grad_mat1, grad_mat2
 
 
-def addmm_arrays(node: Any, k: Any, grad: Any) -> Any:
-    self_edge, mat1_edge, mat2_edge = node.next_edges
+def addmm_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self_edge, mat1_edge, mat2_edge = edges
     grad_self = grad_mat1 = grad_mat2 = None
     if self_edge is not None:
         beta = node._beta
@@ -466,8 +466,8 @@ def addmm_arrays(node: Any, k: Any, grad: Any) -> Any:
     return grad_self, grad_mat1, grad_mat2
 
 
-def addmm_real(node: Any, k: Any, grad: Any) -> Any:
-    self_edge, mat1_edge, mat2_edge = node.next_edges
+def addmm_real(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self_edge, mat1_edge, mat2_edge = edges
     grad_self = grad_mat1 = grad_mat2 = None
     if self_edge is not None:
         beta = node._beta
@@ -513,8 +513,8 @@ def addmv_tensors(node: Any, grad: Any) -> Any:
     return grad_self, grad_mat, grad_vec
 
 
-def addmv_arrays(node: Any, k: Any, grad: Any) -> Any:
-    self_edge, mat_edge, vec_edge = node.next_edges
+def addmv_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self_edge, mat_edge, vec_edge = edges
     grad_self = grad_mat = grad_vec = None
     if self_edge is not None:
         beta = node._beta
@@ -538,8 +538,8 @@ def addmv_arrays(node: Any, k: Any, grad: Any) -> Any:
     return grad_self, grad_mat, grad_vec
 
 
-def addmv_real(node: Any, k: Any, grad: Any) -> Any:
-    self_edge, mat_edge, vec_edge = node.next_edges
+def addmv_real(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self_edge, mat_edge, vec_edge = edges
     grad_self = grad_mat = grad_vec = None
     if self_edge is not None:
         beta = node._beta
@@ -571,7 +571,7 @@ def alias_tensors(node: Any, grad: Any) -> Any:
     return (grad,)
 
 
-def alias_arrays(node: Any, k: Any, grad: Any) -> Any:
+def alias_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     return (grad,)
 
 
@@ -583,7 +583,7 @@ def amax_tensors(node: Any, grad: Any) -> Any:
     return (scale_grad_by_count(k, restore_reduced_dims(k, grad, dim, keepdim), k.eq(restore_reduced_dims(k, result, dim, keepdim), self), dim),)
 
 
-def amax_arrays(node: Any, k: Any, grad: Any) -> Any:
+def amax_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     dim = node._dim
     keepdim = node._keepdim
     result, version, expected = node._result
@@ -605,7 +605,7 @@ def amin_tensors(node: Any, grad: Any) -> Any:
     return (scale_grad_by_count(k, restore_reduced_dims(k, grad, dim, keepdim), k.eq(restore_reduced_dims(k, result, dim, keepdim), self), dim),)
 
 
-def amin_arrays(node: Any, k: Any, grad: Any) -> Any:
+def amin_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     dim = node._dim
     keepdim = node._keepdim
     result, version, expected = node._result
@@ -624,7 +624,7 @@ def angle_tensors(node: Any, grad: Any) -> Any:
     return (angle_backward(k, grad, self),)
 
 
-def angle_arrays(node: Any, k: Any, grad: Any) -> Any:
+def angle_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     self = node._self
     version = self._counter
     if version is not None and version.value != node._self_version:
@@ -648,7 +648,7 @@ def asin_tensors(node: Any, grad: Any) -> Any:
     return (k.mul(grad, k.conj(k.rsqrt(k.rsub(k.mul(self, self), 1)))),)
 
 
-def asin_arrays(node: Any, k: Any, grad: Any) -> Any:
+def asin_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     self = node._self
     version = self._counter
     if version is not None and version.value != node._self_version:
@@ -657,7 +657,7 @@ def asin_arrays(node: Any, k: Any, grad: Any) -> Any:
     return (k.mul(grad, k.conj(k.rsqrt(k.rsub(k.mul(self, self), 1)))),)
 
 
-def asin_real(node: Any, k: Any, grad: Any) -> Any:
+def asin_real(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     self = node._self
     version = self._counter
     if version is not None and version.value != node._self_version:
@@ -675,7 +675,7 @@ def asinh_tensors(node: Any, grad: Any) -> Any:
     return (k.mul(grad, k.conj(k.rsqrt(k.add(k.mul(self, self), 1)))),)
 
 
-def asinh_arrays(node: Any, k: Any, grad: Any) -> Any:
+def asinh_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     self = node._self
     version = self._counter
     if version is not None and version.value != node._self_version:
@@ -684,7 +684,7 @@ def asinh_arrays(node: Any, k: Any, grad: Any) -> Any:
     return (k.mul(grad, k.conj(k.rsqrt(k.add(k.mul(self, self), 1)))),)
 
 
-def asinh_real(node: Any, k: Any, grad: Any) -> Any:
+def asinh_real(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     self = node._self
     version = self._counter
     if version is not None and version.value != node._self_version:
@@ -702,7 +702,7 @@ def atan_tensors(node: Any, grad: Any) -> Any:
     return (k.div(grad, k.conj(k.add(k.mul(self, self), 1))),)
 
 
-def atan_arrays(node: Any, k: Any, grad: Any) -> Any:
+def atan_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     self = node._self
     version = self._counter
     if version is not None and version.value != node._self_version:
@@ -711,7 +711,7 @@ def atan_arrays(node: Any, k: Any, grad: Any) -> Any:
     return (k.div(grad, k.conj(k.add(k.mul(self, self), 1))),)
 
 
-def atan_real(node: Any, k: Any, grad: Any) -> Any:
+def atan_real(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     self = node._self
     version = self._counter
     if version is not None and version.value != node._self_version:
@@ -738,8 +738,8 @@ def atan2_tensors(node: Any, grad: Any) -> Any:
     return grad_self, grad_other
 
 
-def atan2_arrays(node: Any, k: Any, grad: Any) -> Any:
-    self_edge, other_edge = node.next_edges
+def atan2_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self_edge, other_edge = edges
     grad_self = grad_other = None
     if self_edge is not None:
         other = node._other
@@ -773,7 +773,7 @@ def atanh_tensors(node: Any, grad: Any) -> Any:
     return (k.div(grad, k.conj(k.rsub(k.mul(self, self), 1))),)
 
 
-def atanh_arrays(node: Any, k: Any, grad: Any) -> Any:
+def atanh_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     self = node._self
     version = self._counter
     if version is not None and version.value != node._self_version:
@@ -782,7 +782,7 @@ def atanh_arrays(node: Any, k: Any, grad: Any) -> Any:
     return (k.div(grad, k.conj(k.rsub(k.mul(self, self), 1))),)
 
 
-def atanh_real(node: Any, k: Any, grad: Any) -> Any:
+def atanh_real(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     self = node._self
     version = self._counter
     if version is not None and version.value != node._self_version:
@@ -812,8 +812,8 @@ def baddbmm_tensors(node: Any, grad: Any) -> Any:
     return grad_self, grad_batch1, grad_batch2
 
 
-def baddbmm_arrays(node: Any, k: Any, grad: Any) -> Any:
-    self_edge, batch1_edge, batch2_edge = node.next_edges
+def baddbmm_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self_edge, batch1_edge, batch2_edge = edges
     grad_self = grad_batch1 = grad_batch2 = None
     if self_edge is not None:
         beta = node._beta
@@ -837,8 +837,8 @@ def baddbmm_arrays(node: Any, k: Any, grad: Any) -> Any:
     return grad_self, grad_batch1, grad_batch2
 
 
-def baddbmm_real(node: Any, k: Any, grad: Any) -> Any:
-    self_edge, batch1_edge, batch2_edge = node.next_edges
+def baddbmm_real(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self_edge, batch1_edge, batch2_edge = edges
     grad_self = grad_batch1 = grad_batch2 = None
     if self_edge is not None:
         beta = node._beta
@@ -870,7 +870,7 @@ def bernoulli_tensors(node: Any, grad: Any) -> Any:
     return (k.zeros_like(grad),)
 
 
-def bernoulli_arrays(node: Any, k: Any, grad: Any) -> Any:
+def bernoulli_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     return (k.zeros_like(grad),)
 
 
@@ -882,7 +882,7 @@ def bernoulli__float_tensors(node: Any, grad: Any) -> Any:
     return (k.zeros_like(grad),)
 
 
-def bernoulli__float_arrays(node: Any, k: Any, grad: Any) -> Any:
+def bernoulli__float_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     return (k.zeros_like(grad),)
 
 
@@ -910,8 +910,8 @@ def binary_cross_entropy_with_logits_tensors(node: Any, grad: Any) -> Any:
     return grad_self, grad_target
 
 
-def binary_cross_entropy_with_logits_arrays(node: Any, k: Any, grad: Any) -> Any:
-    self_edge, target_edge = node.next_edges
+def binary_cross_entropy_with_logits_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self_edge, target_edge = edges
     grad_self = grad_target = None
     if self_edge is not None:
         self = node._self
@@ -978,8 +978,8 @@ def bmm_tensors(node: Any, grad: Any) -> Any:
     return grad_self, grad_mat2
 
 
-def bmm_arrays(node: Any, k: Any, grad: Any) -> Any:
-    self_edge, mat2_edge = node.next_edges
+def bmm_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self_edge, mat2_edge = edges
     grad_self = grad_mat2 = None
     if self_edge is not None:
         mat2 = node._mat2
@@ -998,8 +998,8 @@ def bmm_arrays(node: Any, k: Any, grad: Any) -> Any:
     return grad_self, grad_mat2
 
 
-def bmm_real(node: Any, k: Any, grad: Any) -> Any:
-    self_edge, mat2_edge = node.next_edges
+def bmm_real(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self_edge, mat2_edge = edges
     grad_self = grad_mat2 = None
     if self_edge is not None:
         mat2 = node._mat2
@@ -1028,7 +1028,7 @@ def cat_tensors(node: Any, grad: Any) -> Any:
     return (cat_tensors_backward(k, grad, tensors_args_sizes, dim),)
 
 
-def cat_arrays(node: Any, k: Any, grad: Any) -> Any:
+def cat_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     tensors_args_sizes = node._tensors_args_sizes
     dim = node._dim
     return (cat_tensors_backward(k, grad, tensors_args_sizes, dim),)
@@ -1038,7 +1038,7 @@ def ceil_tensors(node: Any, grad: Any) -> Any:
     return (k.zeros_like(grad),)
 
 
-def ceil_arrays(node: Any, k: Any, grad: Any) -> Any:
+def ceil_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     return (k.zeros_like(grad),)
 
 
@@ -1063,8 +1063,8 @@ def clamp_Tensor_tensors(node: Any, grad: Any) -> Any:
     return grad_self, grad_min, grad_max
 
 
-def clamp_Tensor_arrays(node: Any, k: Any, grad: Any) -> Any:
-    self_edge, min_edge, max_edge = node.next_edges
+def clamp_Tensor_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self_edge, min_edge, max_edge = edges
     grad_self = grad_min = grad_max = None
     if self_edge is not None:
         self = node._self
@@ -1115,7 +1115,7 @@ def clamp_tensors(node: Any, grad: Any) -> Any:
     return (clamp_backward(k, grad, self, min, max),)
 
 
-def clamp_arrays(node: Any, k: Any, grad: Any) -> Any:
+def clamp_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     self = node._self
     version = self._counter
     if version is not None and version.value != node._self_version:
@@ -1136,7 +1136,7 @@ def clamp_max_tensors(node: Any, grad: Any) -> Any:
     return (k.where(k.le(self, max), grad, 0),)
 
 
-def clamp_max_arrays(node: Any, k: Any, grad: Any) -> Any:
+def clamp_max_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     self = node._self
     version = self._counter
     if version is not None and version.value != node._self_version:
@@ -1164,8 +1164,8 @@ def clamp_max_Tensor_tensors(node: Any, grad: Any) -> Any:
     return grad_self, grad_max
 
 
-def clamp_max_Tensor_arrays(node: Any, k: Any, grad: Any) -> Any:
-    self_edge, max_edge = node.next_edges
+def clamp_max_Tensor_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self_edge, max_edge = edges
     grad_self = grad_max = None
     if self_edge is not None:
         self = node._self
@@ -1204,7 +1204,7 @@ def clamp_min_tensors(node: Any, grad: Any) -> Any:
     return (k.where(k.ge(self, min), grad, 0),)
 
 
-def clamp_min_arrays(node: Any, k: Any, grad: Any) -> Any:
+def clamp_min_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     self = node._self
     version = self._counter
     if version is not None and version.value != node._self_version:
@@ -1232,8 +1232,8 @@ def clamp_min_Tensor_tensors(node: Any, grad: Any) -> Any:
     return grad_self, grad_min
 
 
-def clamp_min_Tensor_arrays(node: Any, k: Any, grad: Any) -> Any:
-    self_edge, min_edge = node.next_edges
+def clamp_min_Tensor_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self_edge, min_edge = edges
     grad_self = grad_min = None
     if self_edge is not None:
         self = node._self
@@ -1270,7 +1270,7 @@ def clone_tensors(node: Any, grad: Any) -> Any:
     return (grad,)
 
 
-def clone_arrays(node: Any, k: Any, grad: Any) -> Any:
+def clone_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     return (grad,)
 
 
@@ -1278,11 +1278,11 @@ def conj_physical_tensors(node: Any, grad: Any) -> Any:
     return (k.conj(grad),)
 
 
-def conj_physical_arrays(node: Any, k: Any, grad: Any) -> Any:
+def conj_physical_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     return (k.conj(grad),)
 
 
-def conj_physical_real(node: Any, k: Any, grad: Any) -> Any:
+def conj_physical_real(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     return (grad,)
 
 
@@ -1295,7 +1295,7 @@ def constant_pad_nd_tensors(node: Any, grad: Any) -> Any:
     return (constant_pad_nd_backward(k, grad, pad),)
 
 
-def constant_pad_nd_arrays(node: Any, k: Any, grad: Any) -> Any:
+def constant_pad_nd_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     pad = node._pad
     return (constant_pad_nd_backward(k, grad, pad),)
 
@@ -1324,7 +1324,7 @@ def cos_tensors(node: Any, grad: Any) -> Any:
     return (k.mul(grad, k.neg(k.conj(k.sin(self)))),)
 
 
-def cos_arrays(node: Any, k: Any, grad: Any) -> Any:
+def cos_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     self = node._self
     version = self._counter
     if version is not None and version.value != node._self_version:
@@ -1333,7 +1333,7 @@ def cos_arrays(node: Any, k: Any, grad: Any) -> Any:
     return (k.mul(grad, k.neg(k.conj(k.sin(self)))),)
 
 
-def cos_real(node: Any, k: Any, grad: Any) -> Any:
+def cos_real(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     self = node._self
     version = self._counter
     if version is not None and version.value != node._self_version:
@@ -1351,7 +1351,7 @@ def cosh_tensors(node: Any, grad: Any) -> Any:
     return (k.mul(grad, k.conj(k.sinh(self))),)
 
 
-def cosh_arrays(node: Any, k: Any, grad: Any) -> Any:
+def cosh_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     self = node._self
     version = self._counter
     if version is not None and version.value != node._self_version:
@@ -1360,7 +1360,7 @@ def cosh_arrays(node: Any, k: Any, grad: Any) -> Any:
     return (k.mul(grad, k.conj(k.sinh(self))),)
 
 
-def cosh_real(node: Any, k: Any, grad: Any) -> Any:
+def cosh_real(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     self = node._self
     version = self._counter
     if version is not None and version.value != node._self_version:
@@ -1380,7 +1380,7 @@ def cumprod_tensors(node: Any, grad: Any) -> Any:
     return (cumprod_backward(k, grad, self, dim, result),)
 
 
-def cumprod_arrays(node: Any, k: Any, grad: Any) -> Any:
+def cumprod_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     self = node._self
     version = self._counter
     if version is not None and version.value != node._self_version:
@@ -1398,7 +1398,7 @@ def cumsum_tensors(node: Any, grad: Any) -> Any:
     return (cumsum_backward(k, grad, dim),)
 
 
-def cumsum_arrays(node: Any, k: Any, grad: Any) -> Any:
+def cumsum_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     dim = node._dim
     return (cumsum_backward(k, grad, dim),)
 
@@ -1410,7 +1410,7 @@ def diag_embed_tensors(node: Any, grad: Any) -> Any:
     return (k.diagonal(grad, offset, dim1, dim2),)
 
 
-def diag_embed_arrays(node: Any, k: Any, grad: Any) -> Any:
+def diag_embed_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     offset = node._offset
     dim1 = node._dim1
     dim2 = node._dim2
@@ -1425,7 +1425,7 @@ def diagonal_tensors(node: Any, grad: Any) -> Any:
     return (k.diagonal_backward(grad, self_sym_sizes, offset, dim1, dim2),)
 
 
-def diagonal_arrays(node: Any, k: Any, grad: Any) -> Any:
+def diagonal_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     self_sym_sizes = node._self_sym_sizes
     offset = node._offset
     dim1 = node._dim1
@@ -1440,7 +1440,7 @@ def diagonal_backward_tensors(node: Any, grad: Any) -> Any:
     return (k.diagonal(grad, offset, dim1, dim2),)
 
 
-def diagonal_backward_arrays(node: Any, k: Any, grad: Any) -> Any:
+def diagonal_backward_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     offset = node._offset
     dim1 = node._dim1
     dim2 = node._dim2
@@ -1460,8 +1460,8 @@ def div_Tensor_tensors(node: Any, grad: Any) -> Any:
     return grad_self, grad_other
 
 
-def div_Tensor_arrays(node: Any, k: Any, grad: Any) -> Any:
-    self_edge, other_edge = node.next_edges
+def div_Tensor_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self_edge, other_edge = edges
     grad_self = grad_other = None
     if self_edge is not None:
         other = node._other
@@ -1485,8 +1485,8 @@ def div_Tensor_arrays(node: Any, k: Any, grad: Any) -> Any:
     return grad_self, grad_other
 
 
-def div_Tensor_real(node: Any, k: Any, grad: Any) -> Any:
-    self_edge, other_edge = node.next_edges
+def div_Tensor_real(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self_edge, other_edge = edges
     grad_self = grad_other = None
     if self_edge is not None:
         other = node._other
@@ -1519,12 +1519,12 @@ def div_Scalar_tensors(node: Any, grad: Any) -> Any:
     return (k.div(grad, other.conjugate()),)
 
 
-def div_Scalar_arrays(node: Any, k: Any, grad: Any) -> Any:
+def div_Scalar_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     other = node._other
     return (k.div(grad, other.conjugate()),)
 
 
-def div_Scalar_real(node: Any, k: Any, grad: Any) -> Any:
+def div_Scalar_real(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     other = node._other
     return (k.div(grad, other),)
 
@@ -1548,8 +1548,8 @@ def div_Tensor_mode_tensors(node: Any, grad: Any) -> Any:
     return grad_self, grad_other
 
 
-def div_Tensor_mode_arrays(node: Any, k: Any, grad: Any) -> Any:
-    self_edge, other_edge = node.next_edges
+def div_Tensor_mode_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self_edge, other_edge = edges
     grad_self = grad_other = None
     if self_edge is not None:
         rounding_mode = node._rounding_mode
@@ -1575,8 +1575,8 @@ def div_Tensor_mode_arrays(node: Any, k: Any, grad: Any) -> Any:
     return grad_self, grad_other
 
 
-def div_Tensor_mode_real(node: Any, k: Any, grad: Any) -> Any:
-    self_edge, other_edge = node.next_edges
+def div_Tensor_mode_real(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self_edge, other_edge = edges
     grad_self = grad_other = None
     if self_edge is not None:
         rounding_mode = node._rounding_mode
@@ -1612,13 +1612,13 @@ def div_Scalar_mode_tensors(node: Any, grad: Any) -> Any:
     return (k.div(grad, other.conjugate()) if rounding_mode is None else k.zeros_like(grad),)
 
 
-def div_Scalar_mode_arrays(node: Any, k: Any, grad: Any) -> Any:
+def div_Scalar_mode_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     rounding_mode = node._rounding_mode
     other = node._other
     return (k.div(grad, other.conjugate()) if rounding_mode is None else k.zeros_like(grad),)
 
 
-def div_Scalar_mode_real(node: Any, k: Any, grad: Any) -> Any:
+def div_Scalar_mode_real(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     rounding_mode = node._rounding_mode
     other = node._other
     return (k.div(grad, other) if rounding_mode is None else k.zeros_like(grad),)
@@ -1640,8 +1640,8 @@ def dot_tensors(node: Any, grad: Any) -> Any:
     return grad_self, grad_tensor
 
 
-def dot_arrays(node: Any, k: Any, grad: Any) -> Any:
-    self_edge, tensor_edge = node.next_edges
+def dot_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self_edge, tensor_edge = edges
     grad_self = grad_tensor = None
     if self_edge is not None:
         tensor = node._tensor
@@ -1660,8 +1660,8 @@ def dot_arrays(node: Any, k: Any, grad: Any) -> Any:
     return grad_self, grad_tensor
 
 
-def dot_real(node: Any, k: Any, grad: Any) -> Any:
-    self_edge, tensor_edge = node.next_edges
+def dot_real(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self_edge, tensor_edge = edges
     grad_self = grad_tensor = None
     if self_edge is not None:
         tensor = node._tensor
@@ -1692,7 +1692,7 @@ def elu_tensors(node: Any, grad: Any) -> Any:
     return (k.elu_backward(grad, alpha, scale, input_scale, False, self),)
 
 
-def elu_arrays(node: Any, k: Any, grad: Any) -> Any:
+def elu_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     alpha = node._alpha
     scale = node._scale
     input_scale = node._input_scale
@@ -1729,8 +1729,8 @@ def elu_backward_tensors(node: Any, grad: Any) -> Any:
     return grad_grad_output, grad_self_or_result
 
 
-def elu_backward_arrays(node: Any, k: Any, grad: Any) -> Any:
-    grad_output_edge, self_or_result_edge = node.next_edges
+def elu_backward_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    grad_output_edge, self_or_result_edge = edges
     grad_grad_output = grad_self_or_result = None
     if grad_output_edge is not None:
         alpha = node._alpha
@@ -1770,7 +1770,7 @@ def embedding_tensors(node: Any, grad: Any) -> Any:
     return (k.embedding_dense_backward(grad, indices, weight_sym_argsize_0, padding_idx, scale_grad_by_freq),)
 
 
-def embedding_arrays(node: Any, k: Any, grad: Any) -> Any:
+def embedding_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     indices = node._indices
     version = indices._counter
     if version is not None and version.value != node._indices_version:
@@ -1792,7 +1792,7 @@ def embedding_dense_backward_tensors(node: Any, grad: Any) -> Any:
     return (embedding_dense_double_backward(k, grad, indices, padding_idx),)
 
 
-def embedding_dense_backward_arrays(node: Any, k: Any, grad: Any) -> Any:
+def embedding_dense_backward_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     indices = node._indices
     version = indices._counter
     if version is not None and version.value != node._indices_version:
@@ -1806,7 +1806,7 @@ def eq__Scalar_tensors(node: Any, grad: Any) -> Any:
     return (k.zeros_like(grad),)
 
 
-def eq__Scalar_arrays(node: Any, k: Any, grad: Any) -> Any:
+def eq__Scalar_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     return (k.zeros_like(grad),)
 
 
@@ -1824,8 +1824,8 @@ def eq__Tensor_tensors(node: Any, grad: Any) -> Any:
     return grad_self, grad_other
 
 
-def eq__Tensor_arrays(node: Any, k: Any, grad: Any) -> Any:
-    self_edge, other_edge = node.next_edges
+def eq__Tensor_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self_edge, other_edge = edges
     grad_self = grad_other = None
     if self_edge is not None:
         grad_self = k.zeros_like(grad)
@@ -1843,7 +1843,7 @@ def erf_tensors(node: Any, grad: Any) -> Any:
     return (k.mul(k.mul(k.exp(k.neg(k.mul(self, self))), 1.1283791670955126), grad),)
 
 
-def erf_arrays(node: Any, k: Any, grad: Any) -> Any:
+def erf_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     self = node._self
     version = self._counter
     if version is not None and version.value != node._self_version:
@@ -1861,7 +1861,7 @@ def erfc_tensors(node: Any, grad: Any) -> Any:
     return (k.mul(k.mul(k.exp(k.neg(k.mul(self, self))), -1.1283791670955126), grad),)
 
 
-def erfc_arrays(node: Any, k: Any, grad: Any) -> Any:
+def erfc_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     self = node._self
     version = self._counter
     if version is not None and version.value != node._self_version:
@@ -1879,14 +1879,14 @@ def exp_tensors(node: Any, grad: Any) -> Any:
     return (k.mul(grad, k.conj(result)),)
 
 
-def exp_arrays(node: Any, k: Any, grad: Any) -> Any:
+def exp_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     result, version, expected = node._result
     if version.value != expected:
         node.unpack_result()
     return (k.mul(grad, k.conj(result)),)
 
 
-def exp_real(node: Any, k: Any, grad: Any) -> Any:
+def exp_real(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     result, version, expected = node._result
     if version.value != expected:
         node.unpack_result()
@@ -1902,14 +1902,14 @@ def exp2_tensors(node: Any, grad: Any) -> Any:
     return (k.mul(grad, k.conj(k.mul(result, 0.6931471805599453))),)
 
 
-def exp2_arrays(node: Any, k: Any, grad: Any) -> Any:
+def exp2_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     result, version, expected = node._result
     if version.value != expected:
         node.unpack_result()
     return (k.mul(grad, k.conj(k.mul(result, 0.6931471805599453))),)
 
 
-def exp2_real(node: Any, k: Any, grad: Any) -> Any:
+def exp2_real(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     result, version, expected = node._result
     if version.value != expected:
         node.unpack_result()
@@ -1924,7 +1924,7 @@ def expand_tensors(node: Any, grad: Any) -> Any:
     return (grad,)
 
 
-def expand_arrays(node: Any, k: Any, grad: Any) -> Any:
+def expand_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     return (grad,)
 
 
@@ -1933,14 +1933,14 @@ def expm1_tensors(node: Any, grad: Any) -> Any:
     return (k.mul(grad, k.add(k.conj(result), 1)),)
 
 
-def expm1_arrays(node: Any, k: Any, grad: Any) -> Any:
+def expm1_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     result, version, expected = node._result
     if version.value != expected:
         node.unpack_result()
     return (k.mul(grad, k.add(k.conj(result), 1)),)
 
 
-def expm1_real(node: Any, k: Any, grad: Any) -> Any:
+def expm1_real(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     result, version, expected = node._result
     if version.value != expected:
         node.unpack_result()
@@ -1955,7 +1955,7 @@ def fill__Scalar_tensors(node: Any, grad: Any) -> Any:
     return (k.zeros_like(grad),)
 
 
-def fill__Scalar_arrays(node: Any, k: Any, grad: Any) -> Any:
+def fill__Scalar_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     return (k.zeros_like(grad),)
 
 
@@ -1973,8 +1973,8 @@ def fill__Tensor_tensors(node: Any, grad: Any) -> Any:
     return grad_self, grad_value
 
 
-def fill__Tensor_arrays(node: Any, k: Any, grad: Any) -> Any:
-    self_edge, value_edge = node.next_edges
+def fill__Tensor_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self_edge, value_edge = edges
     grad_self = grad_value = None
     if self_edge is not None:
         grad_self = k.zeros_like(grad)
@@ -1992,7 +1992,7 @@ def flip_tensors(node: Any, grad: Any) -> Any:
     return (k.flip(grad, dims),)
 
 
-def flip_arrays(node: Any, k: Any, grad: Any) -> Any:
+def flip_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     dims = node._dims
     return (k.flip(grad, dims),)
 
@@ -2001,7 +2001,7 @@ def floor_tensors(node: Any, grad: Any) -> Any:
     return (k.zeros_like(grad),)
 
 
-def floor_arrays(node: Any, k: Any, grad: Any) -> Any:
+def floor_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     return (k.zeros_like(grad),)
 
 
@@ -2019,8 +2019,8 @@ def floor_divide_tensors(node: Any, grad: Any) -> Any:
     return grad_self, grad_other
 
 
-def floor_divide_arrays(node: Any, k: Any, grad: Any) -> Any:
-    self_edge, other_edge = node.next_edges
+def floor_divide_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self_edge, other_edge = edges
     grad_self = grad_other = None
     if self_edge is not None:
         raise NotImplementedError("the derivative for 'aten::floor_divide' is not implemented.")
@@ -2033,7 +2033,7 @@ def floor_divide_Scalar_tensors(node: Any, grad: Any) -> Any:
     raise NotImplementedError("the derivative for 'aten::floor_divide' is not implemented.")
 
 
-def floor_divide_Scalar_arrays(node: Any, k: Any, grad: Any) -> Any:
+def floor_divide_Scalar_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     raise NotImplementedError("the derivative for 'aten::floor_divide' is not implemented.")
 
 
@@ -2041,7 +2041,7 @@ def fmod_Scalar_tensors(node: Any, grad: Any) -> Any:
     return (grad,)
 
 
-def fmod_Scalar_arrays(node: Any, k: Any, grad: Any) -> Any:
+def fmod_Scalar_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     return (grad,)
 
 
@@ -2061,8 +2061,8 @@ def fmod_Tensor_tensors(node: Any, grad: Any) -> Any:
     return grad_self, grad_other
 
 
-def fmod_Tensor_arrays(node: Any, k: Any, grad: Any) -> Any:
-    self_edge, other_edge = node.next_edges
+def fmod_Tensor_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self_edge, other_edge = edges
     grad_self = grad_other = None
     if self_edge is not None:
         grad_self = grad
@@ -2089,7 +2089,7 @@ def frac_tensors(node: Any, grad: Any) -> Any:
     return (grad,)
 
 
-def frac_arrays(node: Any, k: Any, grad: Any) -> Any:
+def frac_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     return (grad,)
 
 
@@ -2104,7 +2104,7 @@ def gather_tensors(node: Any, grad: Any) -> Any:
     return (gather_backward(k, grad, self_sym_sizes, dim, index),)
 
 
-def gather_arrays(node: Any, k: Any, grad: Any) -> Any:
+def gather_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     self_sym_sizes = node._self_sym_sizes
     dim = node._dim
     index = node._index
@@ -2119,7 +2119,7 @@ def ge__Scalar_tensors(node: Any, grad: Any) -> Any:
     return (k.zeros_like(grad),)
 
 
-def ge__Scalar_arrays(node: Any, k: Any, grad: Any) -> Any:
+def ge__Scalar_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     return (k.zeros_like(grad),)
 
 
@@ -2137,8 +2137,8 @@ def ge__Tensor_tensors(node: Any, grad: Any) -> Any:
     return grad_self, grad_other
 
 
-def ge__Tensor_arrays(node: Any, k: Any, grad: Any) -> Any:
-    self_edge, other_edge = node.next_edges
+def ge__Tensor_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self_edge, other_edge = edges
     grad_self = grad_other = None
     if self_edge is not None:
         grad_self = k.zeros_like(grad)
@@ -2157,7 +2157,7 @@ def gelu_tensors(node: Any, grad: Any) -> Any:
     return (k.gelu_backward(grad, self, approximate=approximate),)
 
 
-def gelu_arrays(node: Any, k: Any, grad: Any) -> Any:
+def gelu_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     self = node._self
     version = self._counter
     if version is not None and version.value != node._self_version:
@@ -2186,8 +2186,8 @@ def gelu_backward_tensors(node: Any, grad: Any) -> Any:
     return grad_grad_output, grad_self
 
 
-def gelu_backward_arrays(node: Any, k: Any, grad: Any) -> Any:
-    grad_output_edge, self_edge = node.next_edges
+def gelu_backward_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    grad_output_edge, self_edge = edges
     grad_grad_output = grad_self = None
     if grad_output_edge is not None:
         self = node._self
@@ -2217,7 +2217,7 @@ def gt__Scalar_tensors(node: Any, grad: Any) -> Any:
     return (k.zeros_like(grad),)
 
 
-def gt__Scalar_arrays(node: Any, k: Any, grad: Any) -> Any:
+def gt__Scalar_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     return (k.zeros_like(grad),)
 
 
@@ -2235,8 +2235,8 @@ def gt__Tensor_tensors(node: Any, grad: Any) -> Any:
     return grad_self, grad_other
 
 
-def gt__Tensor_arrays(node: Any, k: Any, grad: Any) -> Any:
-    self_edge, other_edge = node.next_edges
+def gt__Tensor_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self_edge, other_edge = edges
     grad_self = grad_other = None
     if self_edge is not None:
         grad_self = k.zeros_like(grad)
@@ -2256,7 +2256,7 @@ def hardtanh_tensors(node: Any, grad: Any) -> Any:
     return (k.hardtanh_backward(grad, self, min_val, max_val),)
 
 
-def hardtanh_arrays(node: Any, k: Any, grad: Any) -> Any:
+def hardtanh_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     self = node._self
     version = self._counter
     if version is not None and version.value != node._self_version:
@@ -2284,8 +2284,8 @@ def hardtanh_backward_tensors(node: Any, grad: Any) -> Any:
     return grad_grad_output, grad_self
 
 
-def hardtanh_backward_arrays(node: Any, k: Any, grad: Any) -> Any:
-    grad_output_edge, self_edge = node.next_edges
+def hardtanh_backward_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    grad_output_edge, self_edge = edges
     grad_grad_output = grad_self = None
     if grad_output_edge is not None:
         self = node._self
@@ -2315,8 +2315,8 @@ def hypot_tensors(node: Any, grad: Any) -> Any:
     return grad_self, grad_other
 
 
-def hypot_arrays(node: Any, k: Any, grad: Any) -> Any:
-    self_edge, other_edge = node.next_edges
+def hypot_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self_edge, other_edge = edges
     grad_self = grad_other = None
     if self_edge is not None:
         self = node._self
@@ -2351,7 +2351,7 @@ def index_Tensor_tensors(node: Any, grad: Any) -> Any:
     return (index_backward(k, grad, self_sym_sizes, indices),)
 
 
-def index_Tensor_arrays(node: Any, k: Any, grad: Any) -> Any:
+def index_Tensor_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     self_sym_sizes = node._self_sym_sizes
     indices = [None if tensor is None else tensor.array for tensor in node.unpack_indices()]
     return (index_backward(k, grad, self_sym_sizes, indices),)
@@ -2371,8 +2371,8 @@ def index_add_tensors(node: Any, grad: Any) -> Any:
     return grad_self, grad_source
 
 
-def index_add_arrays(node: Any, k: Any, grad: Any) -> Any:
-    self_edge, source_edge = node.next_edges
+def index_add_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self_edge, source_edge = edges
     grad_self = grad_source = None
     if self_edge is not None:
         grad_self = grad
@@ -2406,8 +2406,8 @@ def index_put_tensors(node: Any, grad: Any) -> Any:
     return grad_self, grad_values
 
 
-def index_put_arrays(node: Any, k: Any, grad: Any) -> Any:
-    self_edge, values_edge = node.next_edges
+def index_put_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self_edge, values_edge = edges
     grad_self = grad_values = None
     if self_edge is not None:
         accumulate = node._accumulate
@@ -2426,7 +2426,7 @@ def index_select_tensors(node: Any, grad: Any) -> Any:
     return (index_select_backward(k, grad, self_sym_sizes, dim, index),)
 
 
-def index_select_arrays(node: Any, k: Any, grad: Any) -> Any:
+def index_select_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     self_sym_sizes = node._self_sym_sizes
     dim = node._dim
     index = node._index
@@ -2441,7 +2441,7 @@ def le__Scalar_tensors(node: Any, grad: Any) -> Any:
     return (k.zeros_like(grad),)
 
 
-def le__Scalar_arrays(node: Any, k: Any, grad: Any) -> Any:
+def le__Scalar_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     return (k.zeros_like(grad),)
 
 
@@ -2459,8 +2459,8 @@ def le__Tensor_tensors(node: Any, grad: Any) -> Any:
     return grad_self, grad_other
 
 
-def le__Tensor_arrays(node: Any, k: Any, grad: Any) -> Any:
-    self_edge, other_edge = node.next_edges
+def le__Tensor_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self_edge, other_edge = edges
     grad_self = grad_other = None
     if self_edge is not None:
         grad_self = k.zeros_like(grad)
@@ -2479,7 +2479,7 @@ def leaky_relu_tensors(node: Any, grad: Any) -> Any:
     return (k.leaky_relu_backward(grad, self, negative_slope, False),)
 
 
-def leaky_relu_arrays(node: Any, k: Any, grad: Any) -> Any:
+def leaky_relu_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     self = node._self
     version = self._counter
     if version is not None and version.value != node._self_version:
@@ -2505,8 +2505,8 @@ def leaky_relu_backward_tensors(node: Any, grad: Any) -> Any:
     return grad_grad_output, grad_self
 
 
-def leaky_relu_backward_arrays(node: Any, k: Any, grad: Any) -> Any:
-    grad_output_edge, self_edge = node.next_edges
+def leaky_relu_backward_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    grad_output_edge, self_edge = edges
     grad_grad_output = grad_self = None
     if grad_output_edge is not None:
         self = node._self
@@ -2533,8 +2533,8 @@ def lerp_Scalar_tensors(node: Any, grad: Any) -> Any:
     return grad_self, grad_end
 
 
-def lerp_Scalar_arrays(node: Any, k: Any, grad: Any) -> Any:
-    self_edge, end_edge = node.next_edges
+def lerp_Scalar_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self_edge, end_edge = edges
     grad_self = grad_end = None
     if self_edge is not None:
         weight = node._weight
@@ -2545,8 +2545,8 @@ def lerp_Scalar_arrays(node: Any, k: Any, grad: Any) -> Any:
     return grad_self, grad_end
 
 
-def lerp_Scalar_real(node: Any, k: Any, grad: Any) -> Any:
-    self_edge, end_edge = node.next_edges
+def lerp_Scalar_real(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self_edge, end_edge = edges
     grad_self = grad_end = None
     if self_edge is not None:
         weight = node._weight
@@ -2577,8 +2577,8 @@ def lerp_Tensor_tensors(node: Any, grad: Any) -> Any:
     return grad_self, grad_end, grad_weight
 
 
-def lerp_Tensor_arrays(node: Any, k: Any, grad: Any) -> Any:
-    self_edge, end_edge, weight_edge = node.next_edges
+def lerp_Tensor_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self_edge, end_edge, weight_edge = edges
     grad_self = grad_end = grad_weight = None
     if self_edge is not None:
         weight = node._weight
@@ -2609,8 +2609,8 @@ def lerp_Tensor_arrays(node: Any, k: Any, grad: Any) -> Any:
     return grad_self, grad_end, grad_weight
 
 
-def lerp_Tensor_real(node: Any, k: Any, grad: Any) -> Any:
-    self_edge, end_edge, weight_edge = node.next_edges
+def lerp_Tensor_real(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self_edge, end_edge, weight_edge = edges
     grad_self = grad_end = grad_weight = None
     if self_edge is not None:
         weight = node._weight
@@ -2654,7 +2654,7 @@ def linalg_vector_norm_tensors(node: Any, grad: Any) -> Any:
     return (linalg_vector_norm_backward(k, grad, self, ord, result, dim, keepdim),)
 
 
-def linalg_vector_norm_arrays(node: Any, k: Any, grad: Any) -> Any:
+def linalg_vector_norm_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     self = node._self
     version = self._counter
     if version is not None and version.value != node._self_version:
@@ -2674,7 +2674,7 @@ def log_tensors(node: Any, grad: Any) -> Any:
     return (k.div(grad, k.conj(self)),)
 
 
-def log_arrays(node: Any, k: Any, grad: Any) -> Any:
+def log_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     self = node._self
     version = self._counter
     if version is not None and version.value != node._self_version:
@@ -2683,7 +2683,7 @@ def log_arrays(node: Any, k: Any, grad: Any) -> Any:
     return (k.div(grad, k.conj(self)),)
 
 
-def log_real(node: Any, k: Any, grad: Any) -> Any:
+def log_real(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     self = node._self
     version = self._counter
     if version is not None and version.value != node._self_version:
@@ -2701,7 +2701,7 @@ def log10_tensors(node: Any, grad: Any) -> Any:
     return (k.div(grad, k.mul(k.conj(self), 2.302585092994046)),)
 
 
-def log10_arrays(node: Any, k: Any, grad: Any) -> Any:
+def log10_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     self = node._self
     version = self._counter
     if version is not None and version.value != node._self_version:
@@ -2710,7 +2710,7 @@ def log10_arrays(node: Any, k: Any, grad: Any) -> Any:
     return (k.div(grad, k.mul(k.conj(self), 2.302585092994046)),)
 
 
-def log10_real(node: Any, k: Any, grad: Any) -> Any:
+def log10_real(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     self = node._self
     version = self._counter
     if version is not None and version.value != node._self_version:
@@ -2728,7 +2728,7 @@ def log1p_tensors(node: Any, grad: Any) -> Any:
     return (k.div(grad, k.conj(k.add(self, 1))),)
 
 
-def log1p_arrays(node: Any, k: Any, grad: Any) -> Any:
+def log1p_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     self = node._self
     version = self._counter
     if version is not None and version.value != node._self_version:
@@ -2737,7 +2737,7 @@ def log1p_arrays(node: Any, k: Any, grad: Any) -> Any:
     return (k.div(grad, k.conj(k.add(self, 1))),)
 
 
-def log1p_real(node: Any, k: Any, grad: Any) -> Any:
+def log1p_real(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     self = node._self
     version = self._counter
     if version is not None and version.value != node._self_version:
@@ -2755,7 +2755,7 @@ def log2_tensors(node: Any, grad: Any) -> Any:
     return (k.div(grad, k.mul(k.conj(self), 0.6931471805599453)),)
 
 
-def log2_arrays(node: Any, k: Any, grad: Any) -> Any:
+def log2_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     self = node._self
     version = self._counter
     if version is not None and version.value != node._self_version:
@@ -2764,7 +2764,7 @@ def log2_arrays(node: Any, k: Any, grad: Any) -> Any:
     return (k.div(grad, k.mul(k.conj(self), 0.6931471805599453)),)
 
 
-def log2_real(node: Any, k: Any, grad: Any) -> Any:
+def log2_real(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     self = node._self
     version = self._counter
     if version is not None and version.value != node._self_version:
@@ -2791,8 +2791,8 @@ def logaddexp_tensors(node: Any, grad: Any) -> Any:
     return grad_self, grad_other
 
 
-def logaddexp_arrays(node: Any, k: Any, grad: Any) -> Any:
-    self_edge, other_edge = node.next_edges
+def logaddexp_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self_edge, other_edge = edges
     grad_self = grad_other = None
     if self_edge is not None:
         other = node._other
@@ -2821,8 +2821,8 @@ def logaddexp_arrays(node: Any, k: Any, grad: Any) -> Any:
     return grad_self, grad_other
 
 
-def logaddexp_real(node: Any, k: Any, grad: Any) -> Any:
-    self_edge, other_edge = node.next_edges
+def logaddexp_real(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self_edge, other_edge = edges
     grad_self = grad_other = None
     if self_edge is not None:
         other = node._other
@@ -2861,7 +2861,7 @@ def log_sigmoid_forward_tensors(node: Any, grad: Any, *_: Any) -> Any:
     return (k.log_sigmoid_backward(grad, self, buffer),)
 
 
-def log_sigmoid_forward_arrays(node: Any, k: Any, grad: Any, *_: Any) -> Any:
+def log_sigmoid_forward_arrays(node: Any, k: Any, edges: Any, grad: Any, *_: Any) -> Any:
     self = node._self
     version = self._counter
     if version is not None and version.value != node._self_version:
@@ -2887,8 +2887,8 @@ def log_sigmoid_backward_tensors(node: Any, grad: Any) -> Any:
     return grad_grad_output, grad_self
 
 
-def log_sigmoid_backward_arrays(node: Any, k: Any, grad: Any) -> Any:
-    grad_output_edge, self_edge = node.next_edges
+def log_sigmoid_backward_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    grad_output_edge, self_edge = edges
     grad_grad_output = grad_self = None
     if grad_output_edge is not None:
         self = node._self
@@ -2923,7 +2923,7 @@ def log_softmax_tensors(node: Any, grad: Any) -> Any:
     return (k._log_softmax_backward_data(grad, result, dim, grad.dtype),)
 
 
-def log_softmax_arrays(node: Any, k: Any, grad: Any) -> Any:
+def log_softmax_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     result, version, expected = node._result
     if version.value != expected:
         node.unpack_result()
@@ -2950,8 +2950,8 @@ def log_softmax_backward_data_tensors(node: Any, grad: Any) -> Any:
     return grad_grad_output, grad_output
 
 
-def log_softmax_backward_data_arrays(node: Any, k: Any, grad: Any) -> Any:
-    grad_output_edge, output_edge = node.next_edges
+def log_softmax_backward_data_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    grad_output_edge, output_edge = edges
     grad_grad_output = grad_output = None
     if grad_output_edge is not None:
         dim = node._dim
@@ -2985,7 +2985,7 @@ def logsumexp_tensors(node: Any, grad: Any) -> Any:
     return (logsumexp_backward(k, grad, self, result, dim, keepdim),)
 
 
-def logsumexp_arrays(node: Any, k: Any, grad: Any) -> Any:
+def logsumexp_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     self = node._self
     version = self._counter
     if version is not None and version.value != node._self_version:
@@ -3003,7 +3003,7 @@ def lt__Scalar_tensors(node: Any, grad: Any) -> Any:
     return (k.zeros_like(grad),)
 
 
-def lt__Scalar_arrays(node: Any, k: Any, grad: Any) -> Any:
+def lt__Scalar_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     return (k.zeros_like(grad),)
 
 
@@ -3021,8 +3021,8 @@ def lt__Tensor_tensors(node: Any, grad: Any) -> Any:
     return grad_self, grad_other
 
 
-def lt__Tensor_arrays(node: Any, k: Any, grad: Any) -> Any:
-    self_edge, other_edge = node.next_edges
+def lt__Tensor_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self_edge, other_edge = edges
     grad_self = grad_other = None
     if self_edge is not None:
         grad_self = k.zeros_like(grad)
@@ -3040,7 +3040,7 @@ def masked_fill_Scalar_tensors(node: Any, grad: Any) -> Any:
     return (k.masked_fill(grad, mask, 0),)
 
 
-def masked_fill_Scalar_arrays(node: Any, k: Any, grad: Any) -> Any:
+def masked_fill_Scalar_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     mask = node._mask
     version = mask._counter
     if version is not None and version.value != node._mask_version:
@@ -3065,8 +3065,8 @@ def masked_fill_Tensor_tensors(node: Any, grad: Any) -> Any:
     return grad_self, grad_value
 
 
-def masked_fill_Tensor_arrays(node: Any, k: Any, grad: Any) -> Any:
-    self_edge, value_edge = node.next_edges
+def masked_fill_Tensor_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self_edge, value_edge = edges
     grad_self = grad_value = None
     if self_edge is not None:
         mask = node._mask
@@ -3095,7 +3095,7 @@ def masked_select_tensors(node: Any, grad: Any) -> Any:
     return (masked_select_backward(k, grad, self_sym_sizes, mask),)
 
 
-def masked_select_arrays(node: Any, k: Any, grad: Any) -> Any:
+def masked_select_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     self_sym_sizes = node._self_sym_sizes
     mask = node._mask
     version = mask._counter
@@ -3113,7 +3113,7 @@ def max_dim_tensors(node: Any, grad: Any, *_: Any) -> Any:
     return (value_selecting_reduction_backward(k, grad, dim, indices, self_sym_sizes, keepdim),)
 
 
-def max_dim_arrays(node: Any, k: Any, grad: Any, *_: Any) -> Any:
+def max_dim_arrays(node: Any, k: Any, edges: Any, grad: Any, *_: Any) -> Any:
     dim = node._dim
     indices, version, expected = node._indices
     if version.value != expected:
@@ -3129,7 +3129,7 @@ def max_tensors(node: Any, grad: Any) -> Any:
     return (evenly_distribute_backward(k, grad, self, result),)
 
 
-def max_arrays(node: Any, k: Any, grad: Any) -> Any:
+def max_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     self = node._self
     version = self._counter
     if version is not None and version.value != node._self_version:
@@ -3155,8 +3155,8 @@ def maximum_tensors(node: Any, grad: Any) -> Any:
     return grad_self, grad_other
 
 
-def maximum_arrays(node: Any, k: Any, grad: Any) -> Any:
-    self_edge, other_edge = node.next_edges
+def maximum_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self_edge, other_edge = edges
     grad_self = grad_other = None
     if self_edge is not None:
         self = node._self
@@ -3195,7 +3195,7 @@ def mean_tensors(node: Any, grad: Any) -> Any:
     return (k.div(k.expand(grad, self_sym_sizes), self_sym_numel),)
 
 
-def mean_arrays(node: Any, k: Any, grad: Any) -> Any:
+def mean_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     self_sym_sizes = node._self_sym_sizes
     self_sym_numel = node._self_sym_numel
     return (k.div(k.expand(grad, self_sym_sizes), self_sym_numel),)
@@ -3208,7 +3208,7 @@ def mean_dim_tensors(node: Any, grad: Any) -> Any:
     return (mean_backward(k, grad, self_sym_sizes, dim, keepdim),)
 
 
-def mean_dim_arrays(node: Any, k: Any, grad: Any) -> Any:
+def mean_dim_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     self_sym_sizes = node._self_sym_sizes
     dim = node._dim
     keepdim = node._keepdim
@@ -3223,7 +3223,7 @@ def min_dim_tensors(node: Any, grad: Any, *_: Any) -> Any:
     return (value_selecting_reduction_backward(k, grad, dim, indices, self_sym_sizes, keepdim),)
 
 
-def min_dim_arrays(node: Any, k: Any, grad: Any, *_: Any) -> Any:
+def min_dim_arrays(node: Any, k: Any, edges: Any, grad: Any, *_: Any) -> Any:
     dim = node._dim
     indices, version, expected = node._indices
     if version.value != expected:
@@ -3239,7 +3239,7 @@ def min_tensors(node: Any, grad: Any) -> Any:
     return (evenly_distribute_backward(k, grad, self, result),)
 
 
-def min_arrays(node: Any, k: Any, grad: Any) -> Any:
+def min_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     self = node._self
     version = self._counter
     if version is not None and version.value != node._self_version:
@@ -3265,8 +3265,8 @@ def minimum_tensors(node: Any, grad: Any) -> Any:
     return grad_self, grad_other
 
 
-def minimum_arrays(node: Any, k: Any, grad: Any) -> Any:
-    self_edge, other_edge = node.next_edges
+def minimum_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self_edge, other_edge = edges
     grad_self = grad_other = None
     if self_edge is not None:
         self = node._self
@@ -3312,8 +3312,8 @@ def mm_tensors(node: Any, grad: Any) -> Any:
     return grad_self, grad_mat2
 
 
-def mm_arrays(node: Any, k: Any, grad: Any) -> Any:
-    self_edge, mat2_edge = node.next_edges
+def mm_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self_edge, mat2_edge = edges
     grad_self = grad_mat2 = None
     if self_edge is not None:
         mat2 = node._mat2
@@ -3333,8 +3333,8 @@ def mm_arrays(node: Any, k: Any, grad: Any) -> Any:
     return grad_self, grad_mat2
 
 
-def mm_real(node: Any, k: Any, grad: Any) -> Any:
-    self_edge, mat2_edge = node.next_edges
+def mm_real(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self_edge, mat2_edge = edges
     grad_self = grad_mat2 = None
     if self_edge is not None:
         mat2 = node._mat2
@@ -3374,8 +3374,8 @@ def mse_loss_tensors(node: Any, grad: Any) -> Any:
     return grad_self, grad_target
 
 
-def mse_loss_arrays(node: Any, k: Any, grad: Any) -> Any:
-    self_edge, target_edge = node.next_edges
+def mse_loss_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self_edge, target_edge = edges
     grad_self = grad_target = None
     if self_edge is not None:
         self = node._self
@@ -3427,8 +3427,8 @@ def mse_loss_backward_tensors(node: Any, grad: Any) -> Any:
     return grad_grad_output, grad_self, grad_target
 
 
-def mse_loss_backward_arrays(node: Any, k: Any, grad: Any) -> Any:
-    grad_output_edge, self_edge, target_edge = node.next_edges
+def mse_loss_backward_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    grad_output_edge, self_edge, target_edge = edges
     grad_grad_output = grad_self = grad_target = None
     if grad_output_edge is not None:
         self = node._self
@@ -3484,8 +3484,8 @@ def mul_Tensor_tensors(node: Any, grad: Any) -> Any:
     return grad_self, grad_other
 
 
-def mul_Tensor_arrays(node: Any, k: Any, grad: Any) -> Any:
-    self_edge, other_edge = node.next_edges
+def mul_Tensor_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self_edge, other_edge = edges
     grad_self = grad_other = None
     if self_edge is not None:
         other = node._other
@@ -3504,8 +3504,8 @@ def mul_Tensor_arrays(node: Any, k: Any, grad: Any) -> Any:
     return grad_self, grad_other
 
 
-def mul_Tensor_real(node: Any, k: Any, grad: Any) -> Any:
-    self_edge, other_edge = node.next_edges
+def mul_Tensor_real(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self_edge, other_edge = edges
     grad_self = grad_other = None
     if self_edge is not None:
         other = node._other
@@ -3533,12 +3533,12 @@ def mul_Scalar_tensors(node: Any, grad: Any) -> Any:
     return (k.mul(grad, other.conjugate()),)
 
 
-def mul_Scalar_arrays(node: Any, k: Any, grad: Any) -> Any:
+def mul_Scalar_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     other = node._other
     return (k.mul(grad, other.conjugate()),)
 
 
-def mul_Scalar_real(node: Any, k: Any, grad: Any) -> Any:
+def mul_Scalar_real(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     other = node._other
     return (k.mul(grad, other),)
 
@@ -3559,8 +3559,8 @@ def mv_tensors(node: Any, grad: Any) -> Any:
     return grad_self, grad_vec
 
 
-def mv_arrays(node: Any, k: Any, grad: Any) -> Any:
-    self_edge, vec_edge = node.next_edges
+def mv_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self_edge, vec_edge = edges
     grad_self = grad_vec = None
     if self_edge is not None:
         vec = node._vec
@@ -3579,8 +3579,8 @@ def mv_arrays(node: Any, k: Any, grad: Any) -> Any:
     return grad_self, grad_vec
 
 
-def mv_real(node: Any, k: Any, grad: Any) -> Any:
-    self_edge, vec_edge = node.next_edges
+def mv_real(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self_edge, vec_edge = edges
     grad_self = grad_vec = None
     if self_edge is not None:
         vec = node._vec
@@ -3608,7 +3608,7 @@ def nan_to_num_tensors(node: Any, grad: Any) -> Any:
     return (nan_to_num_backward(k, grad, self),)
 
 
-def nan_to_num_arrays(node: Any, k: Any, grad: Any) -> Any:
+def nan_to_num_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     self = node._self
     version = self._counter
     if version is not None and version.value != node._self_version:
@@ -3628,7 +3628,7 @@ def native_dropout_tensors(node: Any, grad: Any, *_: Any) -> Any:
     return (k.native_dropout_backward(grad, result1, 1.0 if not train else 0.0 if p == 1 else 1.0 / (1.0 - p)),)
 
 
-def native_dropout_arrays(node: Any, k: Any, grad: Any, *_: Any) -> Any:
+def native_dropout_arrays(node: Any, k: Any, edges: Any, grad: Any, *_: Any) -> Any:
     result1, version, expected = node._result1
     if version.value != expected:
         node.unpack_result1()
@@ -3649,8 +3649,8 @@ def native_dropout_backward_tensors(node: Any, grad: Any) -> Any:
     return grad_grad_output, grad_mask
 
 
-def native_dropout_backward_arrays(node: Any, k: Any, grad: Any) -> Any:
-    grad_output_edge, mask_edge = node.next_edges
+def native_dropout_backward_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    grad_output_edge, mask_edge = edges
     grad_grad_output = grad_mask = None
     if grad_output_edge is not None:
         mask = node._mask
@@ -3676,8 +3676,8 @@ def native_layer_norm_tensors(node: Any, grad: Any, *_: Any) -> Any:
     return k.native_layer_norm_backward(grad, input, normalized_shape, result1, result2, weight, bias, grad_input_mask)
 
 
-def native_layer_norm_arrays(node: Any, k: Any, grad: Any, *_: Any) -> Any:
-    grad_input_mask = tuple([edge is not None for edge in node.next_edges])
+def native_layer_norm_arrays(node: Any, k: Any, edges: Any, grad: Any, *_: Any) -> Any:
+    grad_input_mask = tuple([edge is not None for edge in edges])
     input = node._input
     version = input._counter
     if version is not None and version.value != node._input_version:
@@ -3716,8 +3716,8 @@ def native_layer_norm_backward_tensors(node: Any, *grads: Any) -> Any:
     return layer_norm_double_backward(k, grads[0], grads[1], grads[2], grad_out, input, normalized_shape, mean, rstd, weight, grad_input_mask)
 
 
-def native_layer_norm_backward_arrays(node: Any, k: Any, *grads: Any) -> Any:
-    grad_input_mask = tuple([edge is not None for edge in node.next_edges])
+def native_layer_norm_backward_arrays(node: Any, k: Any, edges: Any, *grads: Any) -> Any:
+    grad_input_mask = tuple([edge is not None for edge in edges])
     grad_out = node._grad_out
     version = grad_out._counter
     if version is not None and version.value != node._grad_out_version:
@@ -3752,7 +3752,7 @@ def ne__Scalar_tensors(node: Any, grad: Any) -> Any:
     return (k.zeros_like(grad),)
 
 
-def ne__Scalar_arrays(node: Any, k: Any, grad: Any) -> Any:
+def ne__Scalar_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     return (k.zeros_like(grad),)
 
 
@@ -3770,8 +3770,8 @@ def ne__Tensor_tensors(node: Any, grad: Any) -> Any:
     return grad_self, grad_other
 
 
-def ne__Tensor_arrays(node: Any, k: Any, grad: Any) -> Any:
-    self_edge, other_edge = node.next_edges
+def ne__Tensor_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self_edge, other_edge = edges
     grad_self = grad_other = None
     if self_edge is not None:
         grad_self = k.zeros_like(grad)
@@ -3788,7 +3788,7 @@ def neg_tensors(node: Any, grad: Any) -> Any:
     return (k.neg(grad),)
 
 
-def neg_arrays(node: Any, k: Any, grad: Any) -> Any:
+def neg_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     return (k.neg(grad),)
 
 
@@ -3806,7 +3806,7 @@ def nll_loss_forward_tensors(node: Any, grad: Any, *_: Any) -> Any:
     return (k.nll_loss_backward(grad, self, target, weight, reduction, ignore_index, total_weight),)
 
 
-def nll_loss_forward_arrays(node: Any, k: Any, grad: Any, *_: Any) -> Any:
+def nll_loss_forward_arrays(node: Any, k: Any, edges: Any, grad: Any, *_: Any) -> Any:
     self = node._self
     version = self._counter
     if version is not None and version.value != node._self_version:
@@ -3845,8 +3845,8 @@ def nll_loss_backward_tensors(node: Any, grad: Any) -> Any:
     return grad_grad_output, grad_self
 
 
-def nll_loss_backward_arrays(node: Any, k: Any, grad: Any) -> Any:
-    grad_output_edge, self_edge = node.next_edges
+def nll_loss_backward_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    grad_output_edge, self_edge = edges
     grad_grad_output = grad_self = None
     if grad_output_edge is not None:
         target = node._target
@@ -3875,7 +3875,7 @@ def norm_Scalar_tensors(node: Any, grad: Any) -> Any:
     return (norm_backward(k, grad, self, p, result),)
 
 
-def norm_Scalar_arrays(node: Any, k: Any, grad: Any) -> Any:
+def norm_Scalar_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     self = node._self
     version = self._counter
     if version is not None and version.value != node._self_version:
@@ -3897,7 +3897,7 @@ def norm_ScalarOpt_dim_tensors(node: Any, grad: Any) -> Any:
     return (norm_backward(k, grad, self, p, result, dim, keepdim),)
 
 
-def norm_ScalarOpt_dim_arrays(node: Any, k: Any, grad: Any) -> Any:
+def norm_ScalarOpt_dim_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     self = node._self
     version = self._counter
     if version is not None and version.value != node._self_version:
@@ -3916,7 +3916,7 @@ def normal__tensors(node: Any, grad: Any) -> Any:
     return (k.zeros_like(grad),)
 
 
-def normal__arrays(node: Any, k: Any, grad: Any) -> Any:
+def normal__arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     return (k.zeros_like(grad),)
 
 
@@ -3929,7 +3929,7 @@ def permute_tensors(node: Any, grad: Any) -> Any:
     return (permute_backwards(k, grad, dims),)
 
 
-def permute_arrays(node: Any, k: Any, grad: Any) -> Any:
+def permute_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     dims = node._dims
     return (permute_backwards(k, grad, dims),)
 
@@ -3940,7 +3940,7 @@ def pow_Tensor_Scalar_tensors(node: Any, grad: Any) -> Any:
     return (pow_backward(k, grad, self, exponent),)
 
 
-def pow_Tensor_Scalar_arrays(node: Any, k: Any, grad: Any) -> Any:
+def pow_Tensor_Scalar_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     self = node._self
     version = self._counter
     if version is not None and version.value != node._self_version:
@@ -3969,8 +3969,8 @@ def pow_Tensor_Tensor_tensors(node: Any, grad: Any) -> Any:
     return grad_self, grad_exponent
 
 
-def pow_Tensor_Tensor_arrays(node: Any, k: Any, grad: Any) -> Any:
-    self_edge, exponent_edge = node.next_edges
+def pow_Tensor_Tensor_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self_edge, exponent_edge = edges
     grad_self = grad_exponent = None
     if self_edge is not None:
         self = node._self
@@ -4013,7 +4013,7 @@ def pow_Scalar_tensors(node: Any, grad: Any) -> Any:
     return (pow_backward_exponent(k, grad, self, exponent, result),)
 
 
-def pow_Scalar_arrays(node: Any, k: Any, grad: Any) -> Any:
+def pow_Scalar_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     self = node._self
     exponent = node._exponent
     version = exponent._counter
@@ -4036,7 +4036,7 @@ def prelu_kernel_tensors(node: Any, grad: Any) -> Any:
     return k._prelu_kernel_backward(grad, self, weight)
 
 
-def prelu_kernel_arrays(node: Any, k: Any, grad: Any) -> Any:
+def prelu_kernel_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     self = node._self
     version = self._counter
     if version is not None and version.value != node._self_version:
@@ -4057,7 +4057,7 @@ def prelu_kernel_backward_tensors(node: Any, *grads: Any) -> Any:
     return prelu_kernel_double_backward(k, grads[0], grads[1], grad_output, self, weight)
 
 
-def prelu_kernel_backward_arrays(node: Any, k: Any, *grads: Any) -> Any:
+def prelu_kernel_backward_arrays(node: Any, k: Any, edges: Any, *grads: Any) -> Any:
     grad_output = node._grad_output
     version = grad_output._counter
     if version is not None and version.value != node._grad_output_version:
@@ -4082,7 +4082,7 @@ def prod_tensors(node: Any, grad: Any) -> Any:
     return (prod_backward(k, grad, self, result),)
 
 
-def prod_arrays(node: Any, k: Any, grad: Any) -> Any:
+def prod_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     self = node._self
     version = self._counter
     if version is not None and version.value != node._self_version:
@@ -4102,7 +4102,7 @@ def prod_dim_int_tensors(node: Any, grad: Any) -> Any:
     return (prod_backward(k, grad, self, result, dim, keepdim),)
 
 
-def prod_dim_int_arrays(node: Any, k: Any, grad: Any) -> Any:
+def prod_dim_int_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     self = node._self
     version = self._counter
     if version is not None and version.value != node._self_version:
@@ -4121,14 +4121,14 @@ def reciprocal_tensors(node: Any, grad: Any) -> Any:
     return (k.mul(k.neg(grad), k.conj(k.mul(result, result))),)
 
 
-def reciprocal_arrays(node: Any, k: Any, grad: Any) -> Any:
+def reciprocal_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     result, version, expected = node._result
     if version.value != expected:
         node.unpack_result()
     return (k.mul(k.neg(grad), k.conj(k.mul(result, result))),)
 
 
-def reciprocal_real(node: Any, k: Any, grad: Any) -> Any:
+def reciprocal_real(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     result, version, expected = node._result
     if version.value != expected:
         node.unpack_result()
@@ -4144,7 +4144,7 @@ def relu_tensors(node: Any, grad: Any) -> Any:
     return (k.threshold_backward(grad, result, 0),)
 
 
-def relu_arrays(node: Any, k: Any, grad: Any) -> Any:
+def relu_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     result, version, expected = node._result
     if version.value != expected:
         node.unpack_result()
@@ -4159,7 +4159,7 @@ def remainder_Scalar_tensors(node: Any, grad: Any) -> Any:
     return (grad,)
 
 
-def remainder_Scalar_arrays(node: Any, k: Any, grad: Any) -> Any:
+def remainder_Scalar_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     return (grad,)
 
 
@@ -4179,8 +4179,8 @@ def remainder_Tensor_tensors(node: Any, grad: Any) -> Any:
     return grad_self, grad_other
 
 
-def remainder_Tensor_arrays(node: Any, k: Any, grad: Any) -> Any:
-    self_edge, other_edge = node.next_edges
+def remainder_Tensor_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self_edge, other_edge = edges
     grad_self = grad_other = None
     if self_edge is not None:
         grad_self = grad
@@ -4209,7 +4209,7 @@ def repeat_tensors(node: Any, grad: Any) -> Any:
     return (repeat_backward(k, grad, repeats, self_sym_sizes),)
 
 
-def repeat_arrays(node: Any, k: Any, grad: Any) -> Any:
+def repeat_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     repeats = node._repeats
     self_sym_sizes = node._self_sym_sizes
     return (repeat_backward(k, grad, repeats, self_sym_sizes),)
@@ -4221,7 +4221,7 @@ def roll_tensors(node: Any, grad: Any) -> Any:
     return (roll_backward(k, grad, shifts, dims),)
 
 
-def roll_arrays(node: Any, k: Any, grad: Any) -> Any:
+def roll_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     shifts = node._shifts
     dims = node._dims
     return (roll_backward(k, grad, shifts, dims),)
@@ -4231,7 +4231,7 @@ def round_tensors(node: Any, grad: Any) -> Any:
     return (k.zeros_like(grad),)
 
 
-def round_arrays(node: Any, k: Any, grad: Any) -> Any:
+def round_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     return (k.zeros_like(grad),)
 
 
@@ -4244,14 +4244,14 @@ def rsqrt_tensors(node: Any, grad: Any) -> Any:
     return (k.mul(k.mul(grad, -0.5), k.conj(k.mul(k.mul(result, result), result))),)
 
 
-def rsqrt_arrays(node: Any, k: Any, grad: Any) -> Any:
+def rsqrt_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     result, version, expected = node._result
     if version.value != expected:
         node.unpack_result()
     return (k.mul(k.mul(grad, -0.5), k.conj(k.mul(k.mul(result, result), result))),)
 
 
-def rsqrt_real(node: Any, k: Any, grad: Any) -> Any:
+def rsqrt_real(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     result, version, expected = node._result
     if version.value != expected:
         node.unpack_result()
@@ -4273,8 +4273,8 @@ def rsub_Tensor_tensors(node: Any, grad: Any) -> Any:
     return grad_self, grad_other
 
 
-def rsub_Tensor_arrays(node: Any, k: Any, grad: Any) -> Any:
-    self_edge, other_edge = node.next_edges
+def rsub_Tensor_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self_edge, other_edge = edges
     grad_self = grad_other = None
     if self_edge is not None:
         alpha = node._alpha
@@ -4284,8 +4284,8 @@ def rsub_Tensor_arrays(node: Any, k: Any, grad: Any) -> Any:
     return grad_self, grad_other
 
 
-def rsub_Tensor_real(node: Any, k: Any, grad: Any) -> Any:
-    self_edge, other_edge = node.next_edges
+def rsub_Tensor_real(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self_edge, other_edge = edges
     grad_self = grad_other = None
     if self_edge is not None:
         alpha = node._alpha
@@ -4304,12 +4304,12 @@ def rsub_Scalar_tensors(node: Any, grad: Any) -> Any:
     return (k.neg(grad) if alpha == 1 else k.mul(k.neg(grad), alpha.conjugate()),)
 
 
-def rsub_Scalar_arrays(node: Any, k: Any, grad: Any) -> Any:
+def rsub_Scalar_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     alpha = node._alpha
     return (k.neg(grad) if alpha == 1 else k.mul(k.neg(grad), alpha.conjugate()),)
 
 
-def rsub_Scalar_real(node: Any, k: Any, grad: Any) -> Any:
+def rsub_Scalar_real(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     alpha = node._alpha
     return (k.neg(grad) if alpha == 1 else k.mul(k.neg(grad), alpha),)
 
@@ -4332,8 +4332,8 @@ def scatter_src_tensors(node: Any, grad: Any) -> Any:
     return grad_self, grad_src
 
 
-def scatter_src_arrays(node: Any, k: Any, grad: Any) -> Any:
-    self_edge, src_edge = node.next_edges
+def scatter_src_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self_edge, src_edge = edges
     grad_self = grad_src = None
     if self_edge is not None:
         dim = node._dim
@@ -4360,7 +4360,7 @@ def scatter_value_tensors(node: Any, grad: Any) -> Any:
     return (k.scatter(grad, dim, index, 0),)
 
 
-def scatter_value_arrays(node: Any, k: Any, grad: Any) -> Any:
+def scatter_value_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     dim = node._dim
     index = node._index
     version = index._counter
@@ -4386,8 +4386,8 @@ def scatter_add_tensors(node: Any, grad: Any) -> Any:
     return grad_self, grad_src
 
 
-def scatter_add_arrays(node: Any, k: Any, grad: Any) -> Any:
-    self_edge, src_edge = node.next_edges
+def scatter_add_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self_edge, src_edge = edges
     grad_self = grad_src = None
     if self_edge is not None:
         grad_self = grad
@@ -4409,7 +4409,7 @@ def select_int_tensors(node: Any, grad: Any) -> Any:
     return (k.select_backward(grad, self_sym_sizes, dim, index),)
 
 
-def select_int_arrays(node: Any, k: Any, grad: Any) -> Any:
+def select_int_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     self_sym_sizes = node._self_sym_sizes
     dim = node._dim
     index = node._index
@@ -4422,7 +4422,7 @@ def select_backward_tensors(node: Any, grad: Any) -> Any:
     return (k.select(grad, dim, index),)
 
 
-def select_backward_arrays(node: Any, k: Any, grad: Any) -> Any:
+def select_backward_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     dim = node._dim
     index = node._index
     return (k.select(grad, dim, index),)
@@ -4434,7 +4434,7 @@ def sgn_tensors(node: Any, grad: Any) -> Any:
     return (sgn_backward(k, grad, self, result),)
 
 
-def sgn_arrays(node: Any, k: Any, grad: Any) -> Any:
+def sgn_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     self = node._self
     version = self._counter
     if version is not None and version.value != node._self_version:
@@ -4451,7 +4451,7 @@ def sigmoid_tensors(node: Any, grad: Any) -> Any:
     return (k.sigmoid_backward(grad, result),)
 
 
-def sigmoid_arrays(node: Any, k: Any, grad: Any) -> Any:
+def sigmoid_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     result, version, expected = node._result
     if version.value != expected:
         node.unpack_result()
@@ -4475,8 +4475,8 @@ def sigmoid_backward_tensors(node: Any, grad: Any) -> Any:
     return grad_grad_output, grad_output
 
 
-def sigmoid_backward_arrays(node: Any, k: Any, grad: Any) -> Any:
-    grad_output_edge, output_edge = node.next_edges
+def sigmoid_backward_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    grad_output_edge, output_edge = edges
     grad_grad_output = grad_output = None
     if grad_output_edge is not None:
         output = node._output
@@ -4500,8 +4500,8 @@ def sigmoid_backward_arrays(node: Any, k: Any, grad: Any) -> Any:
     return grad_grad_output, grad_output
 
 
-def sigmoid_backward_real(node: Any, k: Any, grad: Any) -> Any:
-    grad_output_edge, output_edge = node.next_edges
+def sigmoid_backward_real(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    grad_output_edge, output_edge = edges
     grad_grad_output = grad_output = None
     if grad_output_edge is not None:
         output = node._output
@@ -4529,7 +4529,7 @@ def sign_tensors(node: Any, grad: Any) -> Any:
     return (k.zeros_like(grad),)
 
 
-def sign_arrays(node: Any, k: Any, grad: Any) -> Any:
+def sign_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     return (k.zeros_like(grad),)
 
 
@@ -4542,7 +4542,7 @@ def silu_tensors(node: Any, grad: Any) -> Any:
     return (k.silu_backward(grad, self),)
 
 
-def silu_arrays(node: Any, k: Any, grad: Any) -> Any:
+def silu_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     self = node._self
     version = self._counter
     if version is not None and version.value != node._self_version:
@@ -4568,8 +4568,8 @@ def silu_backward_tensors(node: Any, grad: Any) -> Any:
     return grad_grad_output, grad_self
 
 
-def silu_backward_arrays(node: Any, k: Any, grad: Any) -> Any:
-    grad_output_edge, self_edge = node.next_edges
+def silu_backward_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    grad_output_edge, self_edge = edges
     grad_grad_output = grad_self = None
     if grad_output_edge is not None:
         self = node._self
@@ -4598,7 +4598,7 @@ def sin_tensors(node: Any, grad: Any) -> Any:
     return (k.mul(grad, k.conj(k.cos(self))),)
 
 
-def sin_arrays(node: Any, k: Any, grad: Any) -> Any:
+def sin_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     self = node._self
     version = self._counter
     if version is not None and version.value != node._self_version:
@@ -4607,7 +4607,7 @@ def sin_arrays(node: Any, k: Any, grad: Any) -> Any:
     return (k.mul(grad, k.conj(k.cos(self))),)
 
 
-def sin_real(node: Any, k: Any, grad: Any) -> Any:
+def sin_real(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     self = node._self
     version = self._counter
     if version is not None and version.value != node._self_version:
@@ -4625,7 +4625,7 @@ def sinh_tensors(node: Any, grad: Any) -> Any:
     return (k.mul(grad, k.conj(k.cosh(self))),)
 
 
-def sinh_arrays(node: Any, k: Any, grad: Any) -> Any:
+def sinh_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     self = node._self
     version = self._counter
     if version is not None and version.value != node._self_version:
@@ -4634,7 +4634,7 @@ def sinh_arrays(node: Any, k: Any, grad: Any) -> Any:
     return (k.mul(grad, k.conj(k.cosh(self))),)
 
 
-def sinh_real(node: Any, k: Any, grad: Any) -> Any:
+def sinh_real(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     self = node._self
     version = self._counter
     if version is not None and version.value != node._self_version:
@@ -4656,7 +4656,7 @@ def slice_Tensor_tensors(node: Any, grad: Any) -> Any:
     return (slice_backward_wrapper(k, grad, self_sym_sizes, dim, start, end, step),)
 
 
-def slice_Tensor_arrays(node: Any, k: Any, grad: Any) -> Any:
+def slice_Tensor_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     self_sym_sizes = node._self_sym_sizes
     dim = node._dim
     start = node._start
@@ -4673,7 +4673,7 @@ def slice_backward_tensors(node: Any, grad: Any) -> Any:
     return (k.slice(grad, dim, start, end, step),)
 
 
-def slice_backward_arrays(node: Any, k: Any, grad: Any) -> Any:
+def slice_backward_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     dim = node._dim
     start = node._start
     end = node._end
@@ -4699,8 +4699,8 @@ def smooth_l1_loss_tensors(node: Any, grad: Any) -> Any:
     return grad_self, grad_target
 
 
-def smooth_l1_loss_arrays(node: Any, k: Any, grad: Any) -> Any:
-    self_edge, target_edge = node.next_edges
+def smooth_l1_loss_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self_edge, target_edge = edges
     grad_self = grad_target = None
     if self_edge is not None:
         self = node._self
@@ -4759,8 +4759,8 @@ def smooth_l1_loss_backward_tensors(node: Any, grad: Any) -> Any:
     return grad_grad_output, grad_self, grad_target
 
 
-def smooth_l1_loss_backward_arrays(node: Any, k: Any, grad: Any) -> Any:
-    grad_output_edge, self_edge, target_edge = node.next_edges
+def smooth_l1_loss_backward_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    grad_output_edge, self_edge, target_edge = edges
     grad_grad_output = grad_self = grad_target = None
     if grad_output_edge is not None:
         self = node._self
@@ -4823,7 +4823,7 @@ def softmax_tensors(node: Any, grad: Any) -> Any:
     return (k._softmax_backward_data(grad, result, dim, grad.dtype),)
 
 
-def softmax_arrays(node: Any, k: Any, grad: Any) -> Any:
+def softmax_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     result, version, expected = node._result
     if version.value != expected:
         node.unpack_result()
@@ -4850,8 +4850,8 @@ def softmax_backward_data_tensors(node: Any, grad: Any) -> Any:
     return grad_grad_output, grad_output
 
 
-def softmax_backward_data_arrays(node: Any, k: Any, grad: Any) -> Any:
-    grad_output_edge, output_edge = node.next_edges
+def softmax_backward_data_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    grad_output_edge, output_edge = edges
     grad_grad_output = grad_output = None
     if grad_output_edge is not None:
         output = node._output
@@ -4884,7 +4884,7 @@ def softplus_tensors(node: Any, grad: Any) -> Any:
     return (k.softplus_backward(grad, self, beta, threshold),)
 
 
-def softplus_arrays(node: Any, k: Any, grad: Any) -> Any:
+def softplus_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     self = node._self
     version = self._counter
     if version is not None and version.value != node._self_version:
@@ -4916,8 +4916,8 @@ def softplus_backward_tensors(node: Any, grad: Any) -> Any:
     return grad_grad_output, grad_self
 
 
-def softplus_backward_arrays(node: Any, k: Any, grad: Any) -> Any:
-    grad_output_edge, self_edge = node.next_edges
+def softplus_backward_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    grad_output_edge, self_edge = edges
     grad_grad_output = grad_self = None
     if grad_output_edge is not None:
         self = node._self
@@ -4952,7 +4952,7 @@ def sort_tensors(node: Any, grad: Any, *_: Any) -> Any:
     return (value_selecting_reduction_backward(k, grad, dim, indices, self_sym_sizes, True),)
 
 
-def sort_arrays(node: Any, k: Any, grad: Any, *_: Any) -> Any:
+def sort_arrays(node: Any, k: Any, edges: Any, grad: Any, *_: Any) -> Any:
     dim = node._dim
     indices, version, expected = node._indices
     if version.value != expected:
@@ -4968,7 +4968,7 @@ def split_Tensor_tensors(node: Any, *grads: Any) -> Any:
     return (split_backward(k, grads, split_size, dim, self_sym_sizes),)
 
 
-def split_Tensor_arrays(node: Any, k: Any, *grads: Any) -> Any:
+def split_Tensor_arrays(node: Any, k: Any, edges: Any, *grads: Any) -> Any:
     split_size = node._split_size
     dim = node._dim
     self_sym_sizes = node._self_sym_sizes
@@ -4982,7 +4982,7 @@ def split_with_sizes_tensors(node: Any, *grads: Any) -> Any:
     return (split_with_sizes_backward(k, grads, split_sizes, dim, self_sym_sizes),)
 
 
-def split_with_sizes_arrays(node: Any, k: Any, *grads: Any) -> Any:
+def split_with_sizes_arrays(node: Any, k: Any, edges: Any, *grads: Any) -> Any:
     split_sizes = node._split_sizes
     dim = node._dim
     self_sym_sizes = node._self_sym_sizes
@@ -4994,14 +4994,14 @@ def sqrt_tensors(node: Any, grad: Any) -> Any:
     return (k.div(grad, k.mul(k.conj(result), 2)),)
 
 
-def sqrt_arrays(node: Any, k: Any, grad: Any) -> Any:
+def sqrt_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     result, version, expected = node._result
     if version.value != expected:
         node.unpack_result()
     return (k.div(grad, k.mul(k.conj(result), 2)),)
 
 
-def sqrt_real(node: Any, k: Any, grad: Any) -> Any:
+def sqrt_real(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     result, version, expected = node._result
     if version.value != expected:
         node.unpack_result()
@@ -5017,7 +5017,7 @@ def squeeze_tensors(node: Any, grad: Any) -> Any:
     return (k.reshape(grad, self_sym_sizes),)
 
 
-def squeeze_arrays(node: Any, k: Any, grad: Any) -> Any:
+def squeeze_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     self_sym_sizes = node._self_sym_sizes
     return (k.reshape(grad, self_sym_sizes),)
 
@@ -5027,7 +5027,7 @@ def squeeze_dim_tensors(node: Any, grad: Any) -> Any:
     return (k.reshape(grad, self_sym_sizes),)
 
 
-def squeeze_dim_arrays(node: Any, k: Any, grad: Any) -> Any:
+def squeeze_dim_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     self_sym_sizes = node._self_sym_sizes
     return (k.reshape(grad, self_sym_sizes),)
 
@@ -5037,7 +5037,7 @@ def squeeze_dims_tensors(node: Any, grad: Any) -> Any:
     return (k.reshape(grad, self_sym_sizes),)
 
 
-def squeeze_dims_arrays(node: Any, k: Any, grad: Any) -> Any:
+def squeeze_dims_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     self_sym_sizes = node._self_sym_sizes
     return (k.reshape(grad, self_sym_sizes),)
 
@@ -5047,7 +5047,7 @@ def stack_tensors(node: Any, grad: Any) -> Any:
     return (k.unbind(grad, dim),)
 
 
-def stack_arrays(node: Any, k: Any, grad: Any) -> Any:
+def stack_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     dim = node._dim
     return (k.unbind(grad, dim),)
 
@@ -5061,7 +5061,7 @@ def std_correction_tensors(node: Any, grad: Any) -> Any:
     return (std_backward(k, result, grad, self, dim, correction, keepdim),)
 
 
-def std_correction_arrays(node: Any, k: Any, grad: Any) -> Any:
+def std_correction_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     result, version, expected = node._result
     if version.value != expected:
         node.unpack_result()
@@ -5091,8 +5091,8 @@ def sub_Tensor_tensors(node: Any, grad: Any) -> Any:
     return grad_self, grad_other
 
 
-def sub_Tensor_arrays(node: Any, k: Any, grad: Any) -> Any:
-    self_edge, other_edge = node.next_edges
+def sub_Tensor_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self_edge, other_edge = edges
     grad_self = grad_other = None
     if self_edge is not None:
         grad_self = grad
@@ -5102,8 +5102,8 @@ def sub_Tensor_arrays(node: Any, k: Any, grad: Any) -> Any:
     return grad_self, grad_other
 
 
-def sub_Tensor_real(node: Any, k: Any, grad: Any) -> Any:
-    self_edge, other_edge = node.next_edges
+def sub_Tensor_real(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self_edge, other_edge = edges
     grad_self = grad_other = None
     if self_edge is not None:
         grad_self = grad
@@ -5121,7 +5121,7 @@ def sub_Scalar_tensors(node: Any, grad: Any) -> Any:
     return (grad,)
 
 
-def sub_Scalar_arrays(node: Any, k: Any, grad: Any) -> Any:
+def sub_Scalar_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     return (grad,)
 
 
@@ -5134,7 +5134,7 @@ def sum_tensors(node: Any, grad: Any) -> Any:
     return (k.expand(grad, self_sym_sizes),)
 
 
-def sum_arrays(node: Any, k: Any, grad: Any) -> Any:
+def sum_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     self_sym_sizes = node._self_sym_sizes
     return (k.expand(grad, self_sym_sizes),)
 
@@ -5146,7 +5146,7 @@ def sum_dim_IntList_tensors(node: Any, grad: Any) -> Any:
     return (sum_backward(k, grad, self_sym_sizes, dim, keepdim),)
 
 
-def sum_dim_IntList_arrays(node: Any, k: Any, grad: Any) -> Any:
+def sum_dim_IntList_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     self_sym_sizes = node._self_sym_sizes
     dim = node._dim
     keepdim = node._keepdim
@@ -5157,7 +5157,7 @@ def t_tensors(node: Any, grad: Any) -> Any:
     return (k.t(grad),)
 
 
-def t_arrays(node: Any, k: Any, grad: Any) -> Any:
+def t_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     return (k.t(grad),)
 
 
@@ -5167,7 +5167,7 @@ def take_tensors(node: Any, grad: Any) -> Any:
     return (take_backward(k, grad, self_sym_sizes, index),)
 
 
-def take_arrays(node: Any, k: Any, grad: Any) -> Any:
+def take_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     self_sym_sizes = node._self_sym_sizes
     index = node._index
     version = index._counter
@@ -5182,14 +5182,14 @@ def tan_tensors(node: Any, grad: Any) -> Any:
     return (k.mul(grad, k.conj(k.add(k.mul(result, result), 1))),)
 
 
-def tan_arrays(node: Any, k: Any, grad: Any) -> Any:
+def tan_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     result, version, expected = node._result
     if version.value != expected:
         node.unpack_result()
     return (k.mul(grad, k.conj(k.add(k.mul(result, result), 1))),)
 
 
-def tan_real(node: Any, k: Any, grad: Any) -> Any:
+def tan_real(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     result, version, expected = node._result
     if version.value != expected:
         node.unpack_result()
@@ -5205,7 +5205,7 @@ def tanh_tensors(node: Any, grad: Any) -> Any:
     return (k.tanh_backward(grad, result),)
 
 
-def tanh_arrays(node: Any, k: Any, grad: Any) -> Any:
+def tanh_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     result, version, expected = node._result
     if version.value != expected:
         node.unpack_result()
@@ -5229,8 +5229,8 @@ def tanh_backward_tensors(node: Any, grad: Any) -> Any:
     return grad_grad_output, grad_output
 
 
-def tanh_backward_arrays(node: Any, k: Any, grad: Any) -> Any:
-    grad_output_edge, output_edge = node.next_edges
+def tanh_backward_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    grad_output_edge, output_edge = edges
     grad_grad_output = grad_output = None
     if grad_output_edge is not None:
         output = node._output
@@ -5254,8 +5254,8 @@ def tanh_backward_arrays(node: Any, k: Any, grad: Any) -> Any:
     return grad_grad_output, grad_output
 
 
-def tanh_backward_real(node: Any, k: Any, grad: Any) -> Any:
-    grad_output_edge, output_edge = node.next_edges
+def tanh_backward_real(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    grad_output_edge, output_edge = edges
     grad_grad_output = grad_output = None
     if grad_output_edge is not None:
         output = node._output
@@ -5285,7 +5285,7 @@ def threshold_tensors(node: Any, grad: Any) -> Any:
     return (k.threshold_backward(grad, self, threshold),)
 
 
-def threshold_arrays(node: Any, k: Any, grad: Any) -> Any:
+def threshold_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     self = node._self
     version = self._counter
     if version is not None and version.value != node._self_version:
@@ -5311,8 +5311,8 @@ def threshold_backward_tensors(node: Any, grad: Any) -> Any:
     return grad_grad_output, grad_self
 
 
-def threshold_backward_arrays(node: Any, k: Any, grad: Any) -> Any:
-    grad_output_edge, self_edge = node.next_edges
+def threshold_backward_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    grad_output_edge, self_edge = edges
     grad_grad_output = grad_self = None
     if grad_output_edge is not None:
         self = node._self
@@ -5340,7 +5340,7 @@ def topk_tensors(node: Any, grad: Any, *_: Any) -> Any:
     return (value_selecting_reduction_backward(k, grad, dim, indices, self_sym_sizes, True),)
 
 
-def topk_arrays(node: Any, k: Any, grad: Any, *_: Any) -> Any:
+def topk_arrays(node: Any, k: Any, edges: Any, grad: Any, *_: Any) -> Any:
     dim = node._dim
     indices, version, expected = node._indices
     if version.value != expected:
@@ -5355,7 +5355,7 @@ def transpose_int_tensors(node: Any, grad: Any) -> Any:
     return (k.transpose(grad, dim0, dim1),)
 
 
-def transpose_int_arrays(node: Any, k: Any, grad: Any) -> Any:
+def transpose_int_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     dim0 = node._dim0
     dim1 = node._dim1
     return (k.transpose(grad, dim0, dim1),)
@@ -5366,7 +5366,7 @@ def tril_tensors(node: Any, grad: Any) -> Any:
     return (k.tril(grad, diagonal),)
 
 
-def tril_arrays(node: Any, k: Any, grad: Any) -> Any:
+def tril_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     diagonal = node._diagonal
     return (k.tril(grad, diagonal),)
 
@@ -5376,7 +5376,7 @@ def triu_tensors(node: Any, grad: Any) -> Any:
     return (k.triu(grad, diagonal),)
 
 
-def triu_arrays(node: Any, k: Any, grad: Any) -> Any:
+def triu_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     diagonal = node._diagonal
     return (k.triu(grad, diagonal),)
 
@@ -5385,7 +5385,7 @@ def trunc_tensors(node: Any, grad: Any) -> Any:
     return (k.zeros_like(grad),)
 
 
-def trunc_arrays(node: Any, k: Any, grad: Any) -> Any:
+def trunc_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     return (k.zeros_like(grad),)
 
 
@@ -5399,7 +5399,7 @@ def unbind_int_tensors(node: Any, *grads: Any) -> Any:
     return (unbind_backward(k, grads, dim, self_sym_sizes),)
 
 
-def unbind_int_arrays(node: Any, k: Any, *grads: Any) -> Any:
+def unbind_int_arrays(node: Any, k: Any, edges: Any, *grads: Any) -> Any:
     dim = node._dim
     self_sym_sizes = node._self_sym_sizes
     return (unbind_backward(k, grads, dim, self_sym_sizes),)
@@ -5409,7 +5409,7 @@ def uniform__tensors(node: Any, grad: Any) -> Any:
     return (k.zeros_like(grad),)
 
 
-def uniform__arrays(node: Any, k: Any, grad: Any) -> Any:
+def uniform__arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     return (k.zeros_like(grad),)
 
 
@@ -5422,7 +5422,7 @@ def unsafe_view_tensors(node: Any, grad: Any) -> Any:
     return (k.reshape(grad, self_sym_sizes),)
 
 
-def unsafe_view_arrays(node: Any, k: Any, grad: Any) -> Any:
+def unsafe_view_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     self_sym_sizes = node._self_sym_sizes
     return (k.reshape(grad, self_sym_sizes),)
 
@@ -5432,7 +5432,7 @@ def unsqueeze_tensors(node: Any, grad: Any) -> Any:
     return (k.squeeze(grad, dim),)
 
 
-def unsqueeze_arrays(node: Any, k: Any, grad: Any) -> Any:
+def unsqueeze_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     dim = node._dim
     return (k.squeeze(grad, dim),)
 
@@ -5445,7 +5445,7 @@ def var_correction_tensors(node: Any, grad: Any) -> Any:
     return (var_backward(k, grad, self, dim, correction, keepdim),)
 
 
-def var_correction_arrays(node: Any, k: Any, grad: Any) -> Any:
+def var_correction_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     self = node._self
     version = self._counter
     if version is not None and version.value != node._self_version:
@@ -5473,8 +5473,8 @@ def vdot_tensors(node: Any, grad: Any) -> Any:
     return grad_self, grad_other
 
 
-def vdot_arrays(node: Any, k: Any, grad: Any) -> Any:
-    self_edge, other_edge = node.next_edges
+def vdot_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self_edge, other_edge = edges
     grad_self = grad_other = None
     if self_edge is not None:
         other = node._other
@@ -5493,8 +5493,8 @@ def vdot_arrays(node: Any, k: Any, grad: Any) -> Any:
     return grad_self, grad_other
 
 
-def vdot_real(node: Any, k: Any, grad: Any) -> Any:
-    self_edge, other_edge = node.next_edges
+def vdot_real(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self_edge, other_edge = edges
     grad_self = grad_other = None
     if self_edge is not None:
         other = node._other
@@ -5522,7 +5522,7 @@ def view_tensors(node: Any, grad: Any) -> Any:
     return (k.reshape(grad, self_sym_sizes),)
 
 
-def view_arrays(node: Any, k: Any, grad: Any) -> Any:
+def view_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     self_sym_sizes = node._self_sym_sizes
     return (k.reshape(grad, self_sym_sizes),)
 
@@ -5531,7 +5531,7 @@ def view_as_complex_tensors(node: Any, grad: Any) -> Any:
     return (k.view_as_real(k.contiguous(grad)),)
 
 
-def view_as_complex_arrays(node: Any, k: Any, grad: Any) -> Any:
+def view_as_complex_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     return (k.view_as_real(k.contiguous(grad)),)
 
 
@@ -5539,7 +5539,7 @@ def view_as_real_tensors(node: Any, grad: Any) -> Any:
     return (k.view_as_complex(k.contiguous(grad)),)
 
 
-def view_as_real_arrays(node: Any, k: Any, grad: Any) -> Any:
+def view_as_real_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     return (k.view_as_complex(k.contiguous(grad)),)
 
 
@@ -5555,8 +5555,8 @@ def where_self_tensors(node: Any, grad: Any) -> Any:
     return grad_self, grad_other
 
 
-def where_self_arrays(node: Any, k: Any, grad: Any) -> Any:
-    self_edge, other_edge = node.next_edges
+def where_self_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self_edge, other_edge = edges
     grad_self = grad_other = None
     if self_edge is not None:
         condition = node._condition
@@ -5593,8 +5593,8 @@ def xlogy_Tensor_tensors(node: Any, grad: Any) -> Any:
     return grad_self, grad_other
 
 
-def xlogy_Tensor_arrays(node: Any, k: Any, grad: Any) -> Any:
-    self_edge, other_edge = node.next_edges
+def xlogy_Tensor_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self_edge, other_edge = edges
     grad_self = grad_other = None
     if self_edge is not None:
         self = node._self
@@ -5627,7 +5627,7 @@ def zero__tensors(node: Any, grad: Any) -> Any:
     return (k.zeros_like(grad),)
 
 
-def zero__arrays(node: Any, k: Any, grad: Any) -> Any:
+def zero__arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     return (k.zeros_like(grad),)
 
 

@@ -241,3 +241,20 @@ def _define_likelihood(xp: Any, kernel: KernelTable, capabilities: Capabilities)
             return xp.where(here, slope[:, None], numbers.of_dtype(0, own)).reshape(shape)
         key = (xp.arange(len(classes)), classes)
         return capabilities.index_put(xp.zeros((len(classes), count), own), key, slope, False).reshape(shape)
+
+    @kernel.helper("cross_entropy")
+    def cross_entropy(self: Any, target: Any, reduction: int, ignore_index: int) -> tuple[Any, Any, Any]:
+        """Return the loss, the logarithms of the probabilities, and the weight of all samples."""
+        logarithms = kernel.kernels["_log_softmax"].fn(self, 1, False)
+        loss, total = kernel.kernels["nll_loss_forward"].fn(logarithms, target, None, reduction, ignore_index)
+        return loss, logarithms, total
+
+    @kernel.helper("cross_entropy_backward")
+    def cross_entropy_backward(
+        grad_output: Any, output: Any, target: Any, reduction: int, ignore_index: int, total_weight: Any
+    ) -> Any:
+        """Return the gradient of the logits; `output` are the logarithms of the probabilities."""
+        grad = kernel.kernels["nll_loss_backward"].fn(
+            grad_output, output, target, None, reduction, ignore_index, total_weight
+        )
+        return kernel.kernels["_log_softmax_backward_data"].fn(grad, output, 1, output.dtype)

@@ -141,6 +141,10 @@ def define(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
         check_batches(batch1, batch2)
         return combined(self, beta, xp.sum(product(batch1, batch2), 0, batch1.dtype), alpha)
 
+    @kernel.helper("linear")
+    def linear(input: Any, weight: Any, bias: Any) -> Any:
+        return kernel.kernels["addmm"].fn(bias, input, weight.T)
+
     @kernel.helper("matmul")
     def matmul(self: Any, other: Any) -> Any:
         return product(self, other)

@@ -162,7 +162,7 @@ def _forward_body(derivative: Derivative, forward: ForwardFormula, rewritten: Re
 
 
 def _body(derivative: Derivative, over: Over) -> list[str]:
-    parameters = ["node", *([] if over == "tensors" else ["k"]), *derivative.gradients]
+    parameters = ["node", *([] if over == "tensors" else ["k", "edges"]), *derivative.gradients]
     head = f"def {body_name(derivative.function, over)}({', '.join([f'{name}: Any' for name in parameters])}) -> Any:"
     saved = {value.name: value for value in derivative.saved}
     if len(derivative.inputs) == 1:
@@ -183,7 +183,7 @@ def _several(derivative: Derivative, saved: dict[str, SavedValue], over: Over) -
     of = dict(zip(inputs, gradients, strict=True))
     if len(derivative.formulas) == 1 and len(derivative.formulas[0].inputs) == len(inputs):
         formula = derivative.formulas[0]
-        mask = ["grad_input_mask = tuple([edge is not None for edge in node.next_edges])"]
+        mask = [f"grad_input_mask = tuple([edge is not None for edge in {_edges(over)}])"]
         lines = mask if formula.rewritten.uses_mask else []
         lines += _unpack(formula, saved, over)
         if formula.inputs == inputs:
@@ -193,7 +193,7 @@ def _several(derivative: Derivative, saved: dict[str, SavedValue], over: Over) -
             f"{', '.join(of[n] for n in formula.inputs)} = {_text(formula, over)}",
             f"return {', '.join(gradients)}",
         ]
-    lines = [f"{', '.join(edges)} = node.next_edges", f"{' = '.join(gradients)} = None"]
+    lines = [f"{', '.join(edges)} = {_edges(over)}", f"{' = '.join(gradients)} = None"]
     for formula in derivative.formulas:
         lines.append(f"if {' or '.join(f'{name}_edge is not None' for name in formula.inputs)}:")
         if formula.rewritten.not_implemented is not None:
@@ -205,6 +205,10 @@ def _several(derivative: Derivative, saved: dict[str, SavedValue], over: Over) -
         lines += [INDENT + line for line in _unpack(formula, saved, over)]
         lines.append(f"{INDENT}{', '.join(of[name] for name in formula.inputs)} = {_text(formula, over)}")
     return [*lines, f"return {', '.join(gradients)}"]
+
+
+def _edges(over: Over) -> str:
+    return "node.next_edges" if over == "tensors" else "edges"
 
 
 def _text(formula: InputFormula, over: Over) -> str:
