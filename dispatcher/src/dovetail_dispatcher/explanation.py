@@ -31,6 +31,7 @@ from .places import short_place
 from .routes import AUTOGRAD_FALLBACK, Composition, argument_keys, call_keys, compose, fused_route
 from .templates.arguments import is_tensor_like
 
+_FUSED: Final = ", computed and recorded as one call"
 _AUTOGRAD = ("AutogradFunctionality", "AutogradOther", "AutogradNestedTensor")
 
 
@@ -226,7 +227,8 @@ def decide(op: Operator, key: int, now: DispatchState, keys: DispatchKeySet | No
         keys=_names(left),
         chosen=left.highestPriorityTypeId().name,
         chain=chain,
-        records_graph=composition.records and any(s.convention in (FORMULA, AUTOGRAD_FALLBACK) for s in chain),
+        records_graph=composition.records
+        and any(s.convention in (FORMULA, AUTOGRAD_FALLBACK) or s.note.endswith(_FUSED) for s in chain),
     )
 
 
@@ -314,7 +316,7 @@ def _below(key: DispatchKey, entry: Entry, composition: Composition) -> tuple[Di
     if fused_route(composition, entry.kernel) is not None:
         fusion = composition.op.fusion
         assert fusion is not None
-        return None, f"composite: {fusion.outer} of {fusion.inner}, computed and recorded as one call"
+        return None, f"composite: {fusion.outer} of {fusion.inner}{_FUSED}"
     if entry.tag == "math kernel":
         return None, "composite: made of other operators, which are dispatched in turn"
     return None, "gets tensors"

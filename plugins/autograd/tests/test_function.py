@@ -43,6 +43,34 @@ def test_the_context_is_the_node():
     assert y.grad_fn.needs_input_grad == (True,)
 
 
+ATTRIBUTES = ["backend", "hooks", "is_leaf", "is_formula", "formula", "release", "keep", "dirty", "is_tensor"]
+ATTRIBUTES += ["num_outputs", "describe_outputs", "_saved", "_outputs", "arrays", "inputs", "shape", "dtype"]
+
+
+@pytest.mark.parametrize("attribute", ATTRIBUTES)
+def test_an_attribute_of_any_such_name_is_the_users(attribute):
+    note = object()
+    read = []
+
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        setattr(ctx, attribute, note)
+        return mul(x, x), add(x, x)
+
+    def backward(ctx, first, second):
+        (x,) = ctx.saved_tensors
+        read.append(getattr(ctx, attribute))
+        return add(mul(first, add(x, x)), add(second, second))
+
+    x = tensor([3.0], True)
+    square, double = make(forward, backward).apply(x)
+    assert getattr(square.grad_fn, attribute) is note
+    square.grad_fn.register_hook(lambda grads, _: None)
+    total(add(square, double)).backward()
+    assert read == [note]
+    assert x.grad.array.tolist() == [8.0]
+
+
 def test_forward_runs_without_grad_mode():
     modes = []
     f = make(lambda ctx, x: (modes.append(autograd.is_grad_enabled()), mul(x, x))[1], lambda ctx, g: g)

@@ -336,7 +336,7 @@ def _name(node: Node | None) -> str:
 
 def _recorded_at(node: Node | None) -> str:
     """Return `` (recorded at file:line)`` if anomaly mode noted it; ``node.metadata`` would make what is not there."""
-    noted = None if node is None or node.hooks is None else node.hooks.metadata
+    noted = None if node is None or node._node_hooks is None else node._node_hooks.metadata
     stack = (noted or {}).get("traceback_", ())
     for entry in reversed(stack):
         file, _, rest = entry.strip().removeprefix('File "').partition('", line ')

@@ -58,7 +58,7 @@ def replay(tensor: Tensor, output: Tensor) -> Replay:
         If the graph was freed.
     """
     steps: list[ReplayStep] = []
-    nodes = [node for node in _leading_to(tensor, walk([output.grad_fn])) if not node.is_leaf]
+    nodes = [node for node in _leading_to(tensor, walk([output.grad_fn])) if not node._is_leaf_node]
     leading = {*nodes, graph.get_gradient_edge(tensor).node}
     handles = [node.register_hook(_watcher(node, leading, steps)) for node in nodes]
     try:

@@ -63,7 +63,7 @@ def walk(roots: Iterable[Node | None]) -> list[Node]:
         if node not in seen:
             seen.add(node)
             pending += [edge.function for edge in node.next_functions if edge.function is not None]
-    return sorted(seen, key=lambda node: (node.is_leaf, -node._sequence_nr()))
+    return sorted(seen, key=lambda node: (node._is_leaf_node, -node._sequence_nr()))
 
 
 def read_graph(outputs: Sequence[Tensor], params: Parameters | None, limit: int) -> Graph:

@@ -15,7 +15,7 @@ def linear_backward(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     bias_edge, input_edge, _ = edges
     grad_bias = grad_input = None
     if bias_edge is not None:
-        grad_bias = k.sum_to(grad, bias_edge[0].input_metadata[0]) if bias_edge[0].is_leaf else grad
+        grad_bias = k.sum_to(grad, bias_edge[0].input_metadata[0]) if bias_edge[0]._is_leaf_node else grad
     if input_edge is not None:
         weight = node.weight
         version = weight._counter

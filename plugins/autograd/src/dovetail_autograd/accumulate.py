@@ -80,7 +80,7 @@ class AccumulateGrad(Node):
         "plain_signature",
         "strides",
     )
-    is_leaf = True
+    _is_leaf_node = True
 
     def __init__(self, variable: TensorBase, meta: AutogradMeta, lock: Lock) -> None:
         array = variable.array
@@ -94,12 +94,12 @@ class AccumulateGrad(Node):
         self.next_edges = ()
         self.sequence_nr = LAST
         self.input_metadata = (array.shape, array.dtype)
-        self.backend: Backend | None = backend
+        self._array_backend: Backend | None = backend
         self.arrays = backend.arrays
         self.array_type = type(array)
         self.is_mutable = backend.arrays.mutable_arrays
         self.strides = getattr(array, "strides", None)
-        self.hooks = None
+        self._node_hooks = None
 
     @property
     def variable(self) -> TensorBase:
@@ -204,7 +204,7 @@ class AccumulateGrad(Node):
         if wanted is None:
             self.input_metadata = (shape, None)
             self.plain_signature = 0
-            self.backend = None
+            self._array_backend = None
         else:
             self.input_metadata = (shape, self.arrays.native_dtypes[wanted])
             self.plain_signature = self.plain_signature & ~DTYPE_MASK | wanted.bit

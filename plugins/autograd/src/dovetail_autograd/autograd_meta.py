@@ -116,8 +116,8 @@ def _accumulator(tensor: TensorBase) -> AccumulateGrad:
                 meta.lock = Lock()
             node = meta.accumulator = AccumulateGrad(tensor, meta, meta.lock)
             if meta.hooks is not None:
-                node.backend = None
-                node.hooks = meta.hooks
+                node._array_backend = None
+                node._node_hooks = meta.hooks
             if meta.grad_dtype is not UNSET:
                 node.give_dtype(meta.grad_dtype)
     return node
@@ -153,6 +153,6 @@ def requires_grad(tensor: TensorBase) -> bool:
 def retain_on_node(tensor: TensorBase) -> None:
     """Let the node that made `tensor` keep its gradient."""
     edge = gradient_edge(tensor)
-    if edge is not None and not edge[0].is_leaf:
+    if edge is not None and not edge[0]._is_leaf_node:
         node, output_nr = edge[0], edge[1]
         node._make_hooks().retained[output_nr] = weakref.ref(tensor)

@@ -269,7 +269,7 @@ def _one(output: Any, shape: tuple[int, ...]) -> TensorBase:
             "Reduce it to a scalar, or give its gradient."
         )
     if isinstance(output, GradientEdge):
-        native, backend = _metadata(output)[1], output.node.backend
+        native, backend = _metadata(output)[1], output.node._array_backend
         if backend is None:
             raise RuntimeError("grad cannot be implicitly created for an edge of unknown backend. Give its gradient.")
         return calls.filled(shape, native, backend, 1)

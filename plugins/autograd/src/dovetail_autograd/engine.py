@@ -176,7 +176,7 @@ def _aloud(task: GraphTask, function: Callable[..., Any], *arguments: Any) -> An
 
 def _evaluate(task: GraphTask, node: Node, grads: list[TensorBase | None]) -> Sequence[TensorBase | None]:
     """Run `node` on tensors: at once if there is nothing around it, as for most nodes of a Function."""
-    if node.hooks is not None or node.is_formula or task.captures is not None or anomaly_mode()[0]:
+    if node._node_hooks is not None or node._is_formula_node or task.captures is not None or anomaly_mode()[0]:
         return evaluate(task, node, grads)
     outer = task.node
     task.node = node
@@ -185,7 +185,7 @@ def _evaluate(task: GraphTask, node: Node, grads: list[TensorBase | None]) -> Se
     finally:
         task.node = outer
     if not task.keep_graph:
-        node.release()
+        node._release_saved()
     return flatten(node, returned)
 
 
@@ -241,12 +241,12 @@ def _run_arrays(task: GraphTask, grads: Sequence[Any]) -> None:
                     held = buffers[target]
                     if held is not None:
                         grad = held + grad
-                    if counts is None or not target.is_leaf:
+                    if counts is None or not target._is_leaf_node:
                         buffers[target] = grad
                         continue
-            elif target is following or target is second or (target in buffers and not target.is_leaf):
+            elif target is following or target is second or (target in buffers and not target._is_leaf_node):
                 continue
-            if target.is_leaf:
+            if target._is_leaf_node:
                 if counts is None:
                     if grad is None:
                         continue
@@ -264,7 +264,7 @@ def _run_arrays(task: GraphTask, grads: Sequence[Any]) -> None:
                         grad = held
                     if grad is None:
                         continue
-                if target.backend is backend and (captures is None or target not in captures):
+                if target._array_backend is backend and (captures is None or target not in captures):
                     target.accumulate_array(grad)
                     if target.meta.post_accumulate:
                         _aloud(task, run_post_accumulate_hooks, target.variable, target.meta.post_accumulate)
@@ -307,7 +307,7 @@ def _run_arrays(task: GraphTask, grads: Sequence[Any]) -> None:
             node = following
         edges = node.next_edges
         if (
-            node.backend is not backend
+            node._array_backend is not backend
             or arrived is None
             or (captures is not None and node in captures)
             or (arrived.__class__ is list and not any([each is not None for each in arrived]))
@@ -325,15 +325,15 @@ def _run_arrays(task: GraphTask, grads: Sequence[Any]) -> None:
                 on_tensors = True
             else:
                 if not keep_graph:
-                    node.release()
+                    node._release_saved()
         if on_tensors:
-            if node.fusion is not None:
+            if node._fusion is not None:
                 edges = split(node)
             if second is not None:
                 heappush(ready, (-second.sequence_nr, second))
                 buffers[second] = waiting
                 second = waiting = None
-            if node.backend is not backend and node.backend is not None:
+            if node._array_backend is not backend and node._array_backend is not None:
                 buffers[node] = arrived
                 _leave_arrays(task, _ROOT, (), (), [*ready, (0, node)], buffers)
                 return
@@ -346,7 +346,7 @@ def _run_arrays(task: GraphTask, grads: Sequence[Any]) -> None:
             tensors = ()
     while buffers:
         target, grad = buffers.popitem()
-        if target.backend is backend:
+        if target._array_backend is backend:
             target.accumulate_array(grad)
         else:
             _aloud(task, _run_leaf_on_array, task, _ROOT, 0, target, grad)
@@ -354,7 +354,7 @@ def _run_arrays(task: GraphTask, grads: Sequence[Any]) -> None:
 
 def _conformed(node: Node, index: int, grad: Any, target: Any, backend: Backend, kernels: ArrayKernels) -> Any:
     """Return `grad` with the shape and dtype that `target` wants; as it is if `target` is elsewhere."""
-    if target.backend is not backend and target.backend is not None:
+    if target._array_backend is not backend and target._array_backend is not None:
         return grad
     shape, dtype = target.input_metadata
     return conform_array(node, index, grad, shape, dtype, backend, kernels)
@@ -364,7 +364,7 @@ def _run_leaf_on_array(task: GraphTask, node: Node, index: int, target: Accumula
     """Bring a complete gradient to a leaf that has hooks, is captured, or is elsewhere."""
     shape, dtype = cast(Metadata, target.input_metadata)
     tensor = wrapper_of(task.backend)(grad, None)
-    run_leaf(task, target, conform_tensor(node, index, tensor, shape, dtype, target.backend))
+    run_leaf(task, target, conform_tensor(node, index, tensor, shape, dtype, target._array_backend))
 
 
 def _gather_array(
@@ -394,7 +394,7 @@ def _as_tensors(node: Node, grad: Any, wrap: Callable[[Any, None], TensorBase]) 
     if type(grad) is list:
         return [None if each is None else wrap(each, None) for each in grad]
     if grad is None:
-        return [None] * node.num_outputs
+        return [None] * node._num_outputs
     return [wrap(grad, None)]
 
 
@@ -425,7 +425,7 @@ def _leave_arrays(
     waiting: list[EdgeTuple] = []
     held: list[TensorBase | None] = []
     wrap = wrapper_of(task.backend)
-    leaves = [(0, each) for each in buffers if each.is_leaf]
+    leaves = [(0, each) for each in buffers if each._is_leaf_node]
     for _, each in [*ready, *leaves]:
         for output_nr, grad in enumerate(_as_tensors(each, buffers[each], wrap)):
             waiting.append((each, output_nr))
@@ -455,7 +455,7 @@ def _run_tensors(task: GraphTask, node: Node, edges: Sequence[EdgeOrNone], grads
                 _gather_tensor(node, index, target, edge[1], grad, buffers)
             if left:
                 continue
-            if not target.is_leaf:
+            if not target._is_leaf_node:
                 heappush(ready, (-target.sequence_nr, target))
             elif target in buffers:
                 reach_leaf(task, target, buffers.pop(target))
@@ -465,7 +465,7 @@ def _run_tensors(task: GraphTask, node: Node, edges: Sequence[EdgeOrNone], grads
         edges = node.next_edges
         gathered = buffers.pop(node, None)
         if type(gathered) is not list:
-            gathered = [None] * node.num_outputs if gathered is None else [gathered]
+            gathered = [None] * node._num_outputs if gathered is None else [gathered]
         grads = run_node(task, node, gathered)
 
 
@@ -477,11 +477,11 @@ def _gather_tensor(
     if isinstance(metadata, list):
         gathered = buffers.setdefault(target, [None] * len(metadata))
         shape, dtype = metadata[output_nr]
-        grad = conform_tensor(node, index, grad, shape, dtype, target.backend)
+        grad = conform_tensor(node, index, grad, shape, dtype, target._array_backend)
         held = gathered[output_nr]
         gathered[output_nr] = grad if held is None else calls.add(held, grad)
     else:
-        grad = conform_tensor(node, index, grad, *metadata, target.backend)
+        grad = conform_tensor(node, index, grad, *metadata, target._array_backend)
         held = buffers.get(target)
         buffers[target] = grad if held is None else calls.add(held, grad)
 

@@ -26,7 +26,7 @@ def evaluate(task: GraphTask, node: Node, grads: list[TensorBase | None]) -> Seq
     The order is that of PyTorch: tensor hooks, retained gradients, captured gradients, node pre-hooks, the node, node
     hooks. A node that is only captured does not run.
     """
-    hooks = node.hooks
+    hooks = node._node_hooks
     if hooks is not None:
         _before_capture(hooks, grads)
     captures = task.captures and task.captures.get(node)
@@ -47,7 +47,7 @@ def evaluate(task: GraphTask, node: Node, grads: list[TensorBase | None]) -> Seq
     if hooks is not None and hooks.after:
         returned = run_node_hooks(hooks.after, tuple(returned), given)
     if not task.keep_graph:
-        node.release()
+        node._release_saved()
     return returned
 
 
@@ -63,9 +63,9 @@ def _before_capture(hooks: NodeHooks, grads: list[TensorBase | None]) -> None:
 
 
 def _apply(node: Node, grads: tuple[TensorBase | None, ...]) -> Sequence[TensorBase | None]:
-    if node.is_formula and not any([grad is not None for grad in grads]):
+    if node._is_formula_node and not any([grad is not None for grad in grads]):
         return [None] * len(node.next_edges)
-    if node.is_formula and interception.is_used():
+    if node._is_formula_node and interception.is_used():
         with DisableTorchFunction():  # saved tensors of overriding classes take part as they are
             return _applied(node, grads)
     return _applied(node, grads)
@@ -82,7 +82,7 @@ def _applied(node: Node, grads: tuple[TensorBase | None, ...]) -> Sequence[Tenso
 
 def run_leaf(task: GraphTask, node: AccumulateGrad, grad: TensorBase) -> None:
     """Bring a complete gradient to a leaf that has hooks or is captured, or while gradients are tensors."""
-    hooks = node.hooks
+    hooks = node._node_hooks
     grads: list[TensorBase | None] = [grad]
     if hooks is not None:
         _before_capture(hooks, grads)

@@ -119,7 +119,7 @@ class Function(metaclass=FunctionMeta):
             else:
                 is_tensor.append(False)
             edges.append(edge)
-        node.is_tensor = is_tensor
+        node._is_tensor_input = is_tensor
         node.next_edges = tuple(edges)
         if before:
             if before & NO_GRAD:
@@ -160,7 +160,7 @@ def wrap_outputs(node: FunctionNode, output: Any, inputs: Sequence[Any], recordi
     """Return what `forward` returned, with `node` as its maker if the call is recorded."""
     if (
         isinstance(output, TensorBase)
-        and node.dirty is None
+        and node.dirty_tensors is None
         and node.non_differentiable is None
         and not output._signature & (GRAD | VIEW)
         and not _is_one_of(output, inputs)
@@ -168,16 +168,16 @@ def wrap_outputs(node: FunctionNode, output: Any, inputs: Sequence[Any], recordi
         # one new tensor: the common case
         if recording and output._signature & DIFFERENTIABLE:
             node.input_metadata = (output.array.shape, output.array.dtype)
-            node._outputs = ((output.array.shape, output.array.dtype, output._signature),)
+            node._made = ((output.array.shape, output.array.dtype, output._signature),)
             output._grad_fn = node
             output._signature |= GRAD
             if output._storage is not None:
                 _mark_view_of_input(output, inputs)
             if node.to_save or needs_extras():
-                node.keep(output)
+                node._keep_saved(output)
         elif recording:
             node.input_metadata = (output.array.shape, output.array.dtype)
-            node.keep()
+            node._keep_saved()
         return output
     return _Outputs(node, inputs, recording).wrap(output)
 
@@ -210,7 +210,7 @@ class _Outputs:
         node = self.node
         several = isinstance(output, (tuple, list))
         values = list(output) if several else [output]
-        dirty = node.dirty or ()
+        dirty = node.dirty_tensors or ()
         for tensor in dirty:
             if not any([tensor is value for value in values]):
                 raise RuntimeError(
@@ -231,8 +231,8 @@ class _Outputs:
             else:
                 made.append(value)
         if self.recording:
-            node.describe_outputs([value for value in made if isinstance(value, TensorBase)])
-            node.keep(*[value for value in made if isinstance(value, TensorBase)])
+            node._describe_outputs([value for value in made if isinstance(value, TensorBase)])
+            node._keep_saved(*[value for value in made if isinstance(value, TensorBase)])
         if not several:
             return made[0]
         return tuple(made)
@@ -243,7 +243,7 @@ class _Outputs:
         if tensor._signature & VIEW:
             check_inplace(tensor, True)
         edge = gradient_edge(tensor)
-        if edge is not None and edge[0].is_leaf:
+        if edge is not None and edge[0]._is_leaf_node:
             raise RuntimeError(
                 "a leaf Variable that requires grad has been used in an in-place operation. Do it on a clone."
             )

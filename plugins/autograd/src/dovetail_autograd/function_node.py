@@ -34,7 +34,7 @@ class FunctionNode(Node):
 
     Attributes
     ----------
-    is_tensor
+    _is_tensor_input
         Per argument of the call whether it is a tensor.
     to_save
         What `save_for_backward` was given last.
@@ -42,24 +42,24 @@ class FunctionNode(Node):
 
     __slots__ = (
         "__dict__",
-        "is_tensor",
+        "_is_tensor_input",
     )
 
     _function: ClassVar[Any]
-    is_tensor: Sequence[bool]
+    _is_tensor_input: Sequence[bool]
 
     # What most calls never change has its default on the class.
     to_save: tuple[Any, ...] = ()
     saved_for_forward: tuple[Any, ...] = ()
-    dirty: tuple[TensorBase, ...] | None = None
+    dirty_tensors: tuple[TensorBase, ...] | None = None
     non_differentiable: tuple[TensorBase, ...] | None = None
     _materialize = True
-    _saved: Any = ()
-    _outputs: Sequence[Any] = ()
+    _entries: Any = ()
+    _made: Sequence[Any] = ()
 
     def __init__(self) -> None:
-        self.backend = None
-        self.hooks = None
+        self._array_backend = None
+        self._node_hooks = None
         self.sequence_nr = 0
         self.input_metadata = []
 
@@ -86,7 +86,7 @@ class FunctionNode(Node):
 
     def mark_dirty(self, *tensors: TensorBase) -> None:
         """Say that `forward` wrote to these arguments, which it has to return."""
-        self.dirty = tensors
+        self.dirty_tensors = tensors
 
     def mark_non_differentiable(self, *tensors: TensorBase) -> None:
         """Say that these outputs have no gradient; backward is given zeros for them."""
@@ -105,7 +105,7 @@ class FunctionNode(Node):
         RuntimeError
             After the values were freed, or if one was written in place since.
         """
-        saved = self._saved
+        saved = self._entries
         if saved is None:
             raise RuntimeError(SECOND_TIME)
         return tuple([self._open(entry) for entry in saved])
@@ -136,23 +136,23 @@ class FunctionNode(Node):
 
     @property
     def _raw_saved_tensors(self) -> tuple[Any, ...]:
-        if self._saved is None:
+        if self._entries is None:
             raise RuntimeError(SECOND_TIME)
-        return tuple(self._saved)
+        return tuple(self._entries)
 
     # -- recording -----------------------------------------------------------------------------------------------
 
-    def keep(self, *outputs: TensorBase) -> None:
+    def _keep_saved(self, *outputs: TensorBase) -> None:
         """Save `to_save` for good: an output of the call outside its graph, since it holds this node."""
         if self.to_save:
-            self._saved = [self._entry(index, value, outputs) for index, value in enumerate(self.to_save)]
+            self._entries = [self._entry(index, value, outputs) for index, value in enumerate(self.to_save)]
             self.to_save = ()
         extras = recording_extras() if needs_extras() else None
         if extras is not None:
             recorded(self, extras)
             if extras.hooks:
-                self._saved = [
-                    entry and (pack_tensor(entry[0], *extras.hooks[-1]), entry[1], entry[2]) for entry in self._saved
+                self._entries = [
+                    entry and (pack_tensor(entry[0], *extras.hooks[-1]), entry[1], entry[2]) for entry in self._entries
                 ]
 
     def _entry(self, index: int, value: Any, outputs: Sequence[TensorBase]) -> Any:
@@ -174,9 +174,9 @@ class FunctionNode(Node):
             return value, 0, None
         return value, save_input(value), None
 
-    def describe_outputs(self, outputs: Sequence[TensorBase]) -> None:
+    def _describe_outputs(self, outputs: Sequence[TensorBase]) -> None:
         """Note what zeros for the outputs look like, for calls with several."""
-        self._outputs = [(tuple(output.array.shape), output.array.dtype, output._signature) for output in outputs]
+        self._made = [(tuple(output.array.shape), output.array.dtype, output._signature) for output in outputs]
 
     # -- backward ------------------------------------------------------------------------------------------------
 
@@ -201,14 +201,14 @@ class FunctionNode(Node):
         if len(returned) != len(self.next_edges):
             returned = self._of_right_length(returned)
         for index, grad in enumerate(returned):
-            if grad is not None and (not isinstance(grad, TensorBase) or not self.is_tensor[index]):
+            if grad is not None and (not isinstance(grad, TensorBase) or not self._is_tensor_input[index]):
                 raise self._wrong_gradient(index, grad)
         return returned
 
     def _zeros(self, index: int) -> TensorBase | None:
-        if index >= len(self._outputs):
+        if index >= len(self._made):
             return None
-        shape, native, signature = self._outputs[index]
+        shape, native, signature = self._made[index]
         return calls.filled(shape, native, backend_of_signature(signature), 0)
 
     def _of_right_length(self, grads: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -233,7 +233,7 @@ class FunctionNode(Node):
             "corresponding forward input was not a Variable. Return None there."
         )
 
-    def release(self) -> None:
+    def _release_saved(self) -> None:
         """Free what was saved."""
-        if self._saved:
-            self._saved = None
+        if self._entries:
+            self._entries = None

@@ -56,7 +56,7 @@ class FusedNode(Node):
 
     __slots__ = ()
 
-    fusion: ClassVar[Fusion]
+    _fusion: ClassVar[Fusion]
     outer_class: ClassVar[Any]
     inner_class: ClassVar[Any]
     inner: int | Node
@@ -75,26 +75,26 @@ def split(node: Any) -> tuple[EdgeTuple | None, ...]:
     """Make two nodes of a fused one, if that was not done before; return its edges."""
     with _lock:
         if not isinstance(node.inner, Node):
-            _split(node, node.fusion)
+            _split(node, node._fusion)
     edges: tuple[EdgeTuple | None, ...] = node.next_edges
     return edges
 
 
 def _split(node: Any, fusion: Fusion) -> None:
     edges = list(node.next_edges)
-    name = node.outer_class.formula.inputs[fusion.place]
+    name = node.outer_class._formula_record.inputs[fusion.place]
     inner: Any = node.inner_class()
     inner.next_edges = (edges[fusion.place],)
     inner.sequence_nr = node.inner
-    inner.backend = node.backend
-    inner.hooks = None
+    inner._array_backend = node._array_backend
+    inner._node_hooks = None
     inner.input_metadata = _metadata_of_inner(node, fusion)
     for slot, value in fusion.inner_values.items():
         setattr(inner, slot, value)
     edges[fusion.place] = (inner, 0)
     if getattr(node, fusion.source) is RELEASED:
-        inner.release()
-        node.release()
+        inner._release_saved()
+        node._release_saved()
         result: Any = RELEASED
     else:
         result = _result_of_inner(node, inner, fusion)
@@ -117,7 +117,7 @@ def _metadata_of_inner(node: Any, fusion: Fusion) -> Any:
 
 def _needs(node: Any, name: str) -> bool:
     """Return whether the outer node saves the input `name`: some input whose gradient takes it requires grad."""
-    formula: Formula = node.outer_class.formula
+    formula: Formula = node.outer_class._formula_record
     saved = next((each for each in formula.saved if each.name == name), None)
     if saved is None:
         return False
@@ -128,7 +128,7 @@ def _needs(node: Any, name: str) -> bool:
 def _result_of_inner(node: Any, inner: Node, fusion: Fusion) -> TensorBase:
     """Return the tensor that the inner call would have returned."""
     array = fusion.inner_result(node)
-    backend: Backend = node.backend
+    backend: Backend = node._array_backend
     bits = backend.bit | backend.arrays.dtype_bits[array.dtype] | NORMAL | GRAD | (0 if array.ndim else ZERO_DIM)
     tensor = new_tensor(array, bits, tensor_class())
     tensor._grad_fn = inner
@@ -174,7 +174,7 @@ def fused_class(fusion: Fusion, outer: Formula, inner: Formula) -> type[Node]:
         "            return split_body(self, kernels, edges, grad)",
         "        return fused_body(self, kernels, edges, grad)",
         "",
-        "    def release(self):",
+        "    def _release_saved(self):",
         f"        {' = '.join([f'self.{slot}' for slot in sorted(freed)])} = RELEASED",
     ]
     text = "\n".join(lines) + "\n"
@@ -190,7 +190,7 @@ def fused_class(fusion: Fusion, outer: Formula, inner: Formula) -> type[Node]:
     }
     exec(compile(text, filename, "exec"), namespace)
     cls: Any = namespace[outer.name]
-    cls.fusion = fusion
+    cls._fusion = fusion
     cls.outer_class = outer_class
     cls.inner_class = build_node_class(inner, is_real=True)
     for slot, value in fusion.outer_values.items():
@@ -284,8 +284,8 @@ class _FusedRoute:
             f"node.next_edges = ({', '.join([f'{name}_edge' for name in fusion.inputs])},)",
             "node.inner = next_sequence_nr()",
             "node.sequence_nr = next_sequence_nr()",
-            "node.backend = BACKEND",
-            "node.hooks = None",
+            "node._array_backend = BACKEND",
+            "node._node_hooks = None",
             "node.input_metadata = (array.shape, array.dtype)",
             *[f"node.{slot} = {array}" for slot, array in zip(fusion.kept, further, strict=True)],
         ]

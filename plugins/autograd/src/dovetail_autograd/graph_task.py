@@ -141,7 +141,7 @@ def count_gradients(roots: Sequence[EdgeTuple | None]) -> dict[Node, int]:
                     counts[node] += 1
                 else:
                     counts[node] = 0
-                    pending.append(node.next_edges if node.fusion is None else split(node))
+                    pending.append(node.next_edges if node._fusion is None else split(node))
     return counts
 
 

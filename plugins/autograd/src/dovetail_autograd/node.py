@@ -53,28 +53,28 @@ class Node:
         Ready nodes run by the highest first.
     input_metadata
         For one output its `Metadata`, for several a list of them.
-    backend
+    _array_backend
         The backend whose arrays the array body takes; None if only the tensors body will do, as for every node with
         hooks.
-    hooks
+    _node_hooks
         None until something is registered or `metadata` is asked for.
     """
 
-    __slots__ = ("backend", "hooks", "input_metadata", "next_edges", "sequence_nr")
+    __slots__ = ("_array_backend", "_node_hooks", "input_metadata", "next_edges", "sequence_nr")
 
     next_edges: tuple[EdgeTuple | None, ...]
     sequence_nr: int
     input_metadata: Metadata | list[Metadata]
-    backend: Backend | None
-    hooks: NodeHooks | None
+    _array_backend: Backend | None
+    _node_hooks: NodeHooks | None
 
-    formula: ClassVar[Any] = None
-    is_leaf: ClassVar[bool] = False
+    _formula_record: ClassVar[Any] = None
+    _is_leaf_node: ClassVar[bool] = False
     """Whether the node is an AccumulateGrad."""
-    is_formula: ClassVar[bool] = False
+    _is_formula_node: ClassVar[bool] = False
     """Whether the node is built in: undefined gradients in mean undefined gradients out, and a complex gradient for a
     real input counts by its real part."""
-    fusion: ClassVar[Any] = None
+    _fusion: ClassVar[Any] = None
     """What the node is made of, if it stands for two until somebody looks at it."""
 
     # -- what a node computes; overridden per class --------------------------------------------------------------
@@ -86,11 +86,11 @@ class Node:
     def apply_arrays(self, kernels: Any, edges: Sequence[EdgeTuple | None], *grads: Any) -> Any:
         """Return the gradients that belong to `edges`, those of the node, over arrays.
 
-        Only called on a node with a `backend`.
+        Only called on a node with an `_array_backend`.
         """
         raise NotImplementedError
 
-    def release(self) -> None:
+    def _release_saved(self) -> None:
         """Free what was saved."""
 
     # -- what a node tells about itself --------------------------------------------------------------------------
@@ -100,7 +100,7 @@ class Node:
         return type(self).__name__
 
     @property
-    def num_outputs(self) -> int:
+    def _num_outputs(self) -> int:
         """How many gradients the node takes."""
         return len(self.input_metadata) if type(self.input_metadata) is list else 1
 
@@ -129,7 +129,7 @@ class Node:
 
     @property
     def _input_metadata(self) -> tuple[InputMetadata, ...]:
-        backend = self.backend
+        backend = self._array_backend
         metadata = self.input_metadata
         described = metadata if isinstance(metadata, list) else [metadata]
         return tuple(
@@ -149,16 +149,16 @@ class Node:
     # -- hooks ---------------------------------------------------------------------------------------------------
 
     def _make_hooks(self) -> NodeHooks:
-        hooks = self.hooks
+        hooks = self._node_hooks
         if hooks is None:
             hooks = NodeHooks()
             self._leave_arrays()
-            self.hooks = hooks
+            self._node_hooks = hooks
         return hooks
 
     def _leave_arrays(self) -> None:
         """Become a node that takes the tensors body only."""
-        self.backend = None
+        self._array_backend = None
 
     def register_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call ``hook(grad_inputs, grad_outputs)`` after the node ran.

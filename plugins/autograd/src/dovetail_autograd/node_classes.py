@@ -24,12 +24,12 @@ def node_class_text(formula: Formula) -> str:
         f'    """Node of {formula.operator}."""',
         "",
         f"    __slots__ = ({', '.join(map(repr, slots))}{',' if len(slots) == 1 else ''})",
-        "    is_formula = True",
+        "    _is_formula_node = True",
         "    _leave_arrays = leave_arrays",
     ]
     for saved in formula.saved:
         lines += ["", *_UNPACK[saved.kind](saved)]
-    lines += ["", "    def release(self):", *_release(formula)]
+    lines += ["", "    def _release_saved(self):", *_release(formula)]
     return "\n".join(lines) + "\n"
 
 
@@ -108,7 +108,7 @@ def build_node_class(formula: Formula, has_lists: bool = False, is_real: bool = 
     }
     exec(compile(text, filename, "exec"), namespace)
     cls: type[Node] = namespace[formula.name]
-    cls.formula = formula
+    cls._formula_record = formula
     if formula.tensors is not None:
         cls.apply_tensors = formula.tensors  # type: ignore[method-assign]
     arrays = (formula.real_arrays if is_real else None) or formula.arrays

@@ -193,7 +193,7 @@ def _record_one_result(
         "    node.sequence_nr = next_sequence_nr()",
         f"    array = {result}.array",
         "    node.input_metadata = (array.shape, array.dtype)",
-        f"    node._outputs = ((array.shape, array.dtype, {result}._signature),)",
+        f"    node._made = ((array.shape, array.dtype, {result}._signature),)",
         f"    if {result}._signature & DIFFERENTIABLE:",
         f"        {result}._grad_fn = node",
         f"        {result}.output_nr = 0",
@@ -206,7 +206,7 @@ def _record_one_result(
 def _set_up_lines(formula: PythonFormula, schema: FunctionSchema, text: RouteText, result: str) -> list[str]:
     """Return the lines that let the user set up the context of `node`, and keep what was saved there."""
     if formula.setup_context is None:
-        return [f"node.keep({result})"] if needs_extras() else []
+        return [f"node._keep_saved({result})"] if needs_extras() else []
     text.bindings.update(
         NO_GRAD=NO_GRAD, setup_context=formula.setup_context, state=state, set_state=set_state, unmark=_unmark
     )
@@ -222,7 +222,7 @@ def _set_up_lines(formula: PythonFormula, schema: FunctionSchema, text: RouteTex
         "    set_state(outer)",
         "if node.non_differentiable is not None:",
         f"    unmark(node, {result})",
-        f"node.keep({result})" if needs_extras() else f"if node.to_save: node.keep({result})",
+        f"node._keep_saved({result})" if needs_extras() else f"if node.to_save: node._keep_saved({result})",
     ]
 
 
@@ -278,7 +278,7 @@ def _record(
     node.__dict__["_result_lengths"] = lengths
     metadata = [(tuple(tensor.array.shape), tensor.array.dtype) for tensor in tensors]
     node.input_metadata = metadata if len(metadata) != 1 else metadata[0]
-    node.describe_outputs(tensors)
+    node._describe_outputs(tensors)
     for output_nr, tensor in enumerate(tensors):
         if tensor._signature & DTYPE_MASK & DIFFERENTIABLE:
             tensor._grad_fn = node
@@ -291,7 +291,7 @@ def _record(
             if any([tensor is each for each in skips]):
                 tensor._grad_fn = None
                 tensor._signature &= ~GRAD
-    node.keep(*tensors)
+    node._keep_saved(*tensors)
     return output
 
 

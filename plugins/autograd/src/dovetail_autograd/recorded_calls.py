@@ -68,8 +68,8 @@ class NotImplementedNode(Node):
         self.next_edges = tuple([edge for edge in edges if edge is not None])
         self.sequence_nr = next_sequence_nr()
         self.input_metadata = [(tuple(result.array.shape), result.array.dtype) for result in results]
-        self.backend = None
-        self.hooks = None
+        self._array_backend = None
+        self._node_hooks = None
 
     def apply_tensors(self, *grads: TensorBase | None) -> list[None]:
         """Say what is missing: as a warning, if there is a name to warn of, else as an error."""
@@ -98,8 +98,8 @@ class DelayedError(Node):
         self.next_edges = tuple([gradient_edge(tensor) for tensor in inputs])
         self.sequence_nr = next_sequence_nr()
         self.input_metadata = [(tuple(output.array.shape), output.array.dtype) for output in outputs]
-        self.backend = None
-        self.hooks = None
+        self._array_backend = None
+        self._node_hooks = None
 
     def apply_tensors(self, *grads: TensorBase | None) -> NoReturn:
         """Raise."""

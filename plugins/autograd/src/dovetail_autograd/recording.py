@@ -88,9 +88,9 @@ def recorded(node: Node, extras: Extras) -> None:
     """Do what `extras` asks for with `node`, whose slots are all filled: called at the end of a recording route."""
     if extras.anomaly:
         _remember_where(node)
-    if extras.hooks and node.formula is not None:
+    if extras.hooks and node._formula_record is not None:
         from .saved_tensor import pack_saved
 
         pack, unpack = extras.hooks[-1]
-        for saved in node.formula.saved:
+        for saved in node._formula_record.saved:
             pack_saved(node, saved, pack, unpack)

@@ -143,7 +143,7 @@ def raise_modified(node: Node, name: str) -> NoReturn:
             value, current_version(value), getattr(node, f"_{name}_version"), value._grad_fn, value.output_nr
         )
     array, counter, expected = value
-    output_nr = next((saved.output for saved in node.formula.saved if saved.name == name), 0)
+    output_nr = next((saved.output for saved in node._formula_record.saved if saved.name == name), 0)
     raise modified(rebuild(node, array), counter.value, expected, node, output_nr)
 
 
@@ -151,8 +151,8 @@ def rebuild(node: Node, array: Any) -> TensorBase:
     """Return a new leaf around a saved result of `node`: an array, or the twin that `save_result_tensor` made."""
     if isinstance(array, TensorBase):
         return calls.twin(array)
-    assert node.backend is not None
-    return wrap(array, node.backend)
+    assert node._array_backend is not None
+    return wrap(array, node._array_backend)
 
 
 def modified(tensor: TensorBase, version: int, expected: int, maker: Node | None, output_nr: int) -> RuntimeError:
@@ -201,11 +201,11 @@ def unpack_input(node: Node, name: str, value: Any) -> TensorBase | None:
 
 def _had_history(node: Node, name: str) -> bool:
     """Return whether the input `name` of `node` came out of another node."""
-    inputs, edges = node.formula.inputs, node.next_edges
+    inputs, edges = node._formula_record.inputs, node.next_edges
     if name not in inputs or len(inputs) != len(edges):
         return False
     edge = edges[inputs.index(name)]
-    return edge is not None and not edge[0].is_leaf
+    return edge is not None and not edge[0]._is_leaf_node
 
 
 def unpack_result(node: Node, name: str, output_nr: int, value: Any) -> TensorBase | None:

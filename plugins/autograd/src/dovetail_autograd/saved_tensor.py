@@ -94,16 +94,16 @@ def pack_tensor(tensor: TensorBase, pack: Callable[[TensorBase], Any], unpack: C
 
 def leave_arrays(node: Node) -> None:
     """Make `node` one that takes the tensors body only: no slot of it needs its backend from now on."""
-    backend = node.backend
+    backend = node._array_backend
     if backend is None:
         return
-    for saved in node.formula.saved:
+    for saved in node._formula_record.saved:
         slot = f"_{saved.name}"
         value = getattr(node, slot)
         if saved.kind == "result" and type(value) is tuple:
             array, counter, expected = value
             setattr(node, slot, (wrap(array, backend), counter, expected))
-    node.backend = None
+    node._array_backend = None
 
 
 __all__ = ["SavedTensor", "leave_arrays", "pack_saved", "pack_tensor"]

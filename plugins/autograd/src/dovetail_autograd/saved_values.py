@@ -37,7 +37,7 @@ def saved_values(node: Node) -> list[SavedValue]:
     if isinstance(node, FunctionNode):
         return _of_function(node)
     found: list[SavedValue] = []
-    for saved in () if node.formula is None else node.formula.saved:
+    for saved in () if node._formula_record is None else node._formula_record.saved:
         value = getattr(node, f"_{saved.name}")
         match saved.kind:
             case _ if value is RELEASED:
@@ -60,9 +60,9 @@ def saved_values(node: Node) -> list[SavedValue]:
 
 
 def _of_function(node: FunctionNode) -> list[SavedValue]:
-    if node._saved is None:
+    if node._entries is None:
         return [SavedValue("saved_tensors", None, "freed")]
-    entries = enumerate(node._saved)
+    entries = enumerate(node._entries)
     return [
         SavedValue(f"saved_tensors[{index}]", None, "kept")
         if entry is None

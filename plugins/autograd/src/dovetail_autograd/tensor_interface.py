@@ -241,7 +241,7 @@ class TensorInterface(AutogradInterface):
     def backward_hooks(self, tensor: TensorBase) -> Hooks | None:
         """Return the mapping of tensor hooks, or None."""
         node = self.grad_fn(tensor)
-        hooks = node.hooks if node is not None else tensor._meta and tensor._meta.hooks
+        hooks = node._node_hooks if node is not None else tensor._meta and tensor._meta.hooks
         if hooks is None:
             return None
         found: Hooks | None = hooks.tensor.get(tensor.output_nr)

@@ -257,8 +257,8 @@ class Recording:
             "node = Node()",
             f"node.next_edges = ({', '.join(edges)},)",
             "node.sequence_nr = next_sequence_nr()",
-            "node.backend = BACKEND",
-            "node.hooks = None",
+            "node._array_backend = BACKEND",
+            "node._node_hooks = None",
         ]
         lines += self.outputs()
         for saved in self.formula.saved:

@@ -95,7 +95,7 @@ def _check_category(node: Node, index: int, given: dtype, wanted: dtype) -> bool
     """Return whether to take the real part of a complex gradient."""
     if not given.is_complex or wanted.is_complex:
         return False
-    if node.is_formula:
+    if node._is_formula_node:
         return True
     raise RuntimeError(
         "Expected isFloatingType(grad.scalar_type()) || (input_is_complex == grad_is_complex) to be true, but got "

@@ -143,10 +143,10 @@ def _move_retain_grad(tensor: TensorBase, old: Node | None) -> None:
     meta = tensor._meta
     if meta is None or not meta.retains_grad:
         return
-    if old is not None and old.hooks is not None:
-        for output_nr, reference in list(old.hooks.retained.items()):
+    if old is not None and old._node_hooks is not None:
+        for output_nr, reference in list(old._node_hooks.retained.items()):
             if reference() is tensor:
-                del old.hooks.retained[output_nr]
+                del old._node_hooks.retained[output_nr]
     retain_on_node(tensor)
 
 
@@ -265,7 +265,7 @@ class CopySlices(Node):
     """Node of a base whose view was written in place by `fn`: the gradient of the viewed part goes through `fn`."""
 
     __slots__ = ("base_stride", "fn", "offset", "size", "stride")
-    is_formula = True
+    _is_formula_node = True
 
     def __init__(self, base: TensorBase, view: TensorBase, fn: Node) -> None:
         edge = gradient_edge(base)
@@ -277,8 +277,8 @@ class CopySlices(Node):
         self.next_edges = (edge, *fn.next_edges[1:])
         self.sequence_nr = next_sequence_nr()
         self.input_metadata = (tuple(base.array.shape), base.array.dtype)
-        self.backend = None
-        self.hooks = None
+        self._array_backend = None
+        self._node_hooks = None
 
     def name(self) -> str:
         """Return the name of the node."""
@@ -303,6 +303,6 @@ class CopySlices(Node):
             calls.operator("copy_", "default")(part, own)
         return [result if self.next_edges[0] is not None else None, *others]
 
-    def release(self) -> None:
+    def _release_saved(self) -> None:
         """Let go of `fn`, which keeps what it saved: a saved result leads to it when that is differentiated again."""
         self.fn = None

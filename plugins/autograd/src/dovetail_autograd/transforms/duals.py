@@ -80,7 +80,7 @@ def leads_elsewhere(tensors: Sequence[TensorBase], leaves: Sequence[TensorBase])
         if id(node) in seen:
             continue
         seen.add(id(node))
-        if node.is_leaf and id(node) not in own:
+        if node._is_leaf_node and id(node) not in own:
             return True
         nodes.extend([edge[0] for edge in node.next_edges if edge is not None])
     return False

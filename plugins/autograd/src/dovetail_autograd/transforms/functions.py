@@ -48,7 +48,7 @@ def call_wrapped_function(cls: type[Function], args: tuple[Any, ...], kwargs: di
         # What its context holds are primals. Whoever wants first derivatives alone has them there.
         return _undifferentiable(outputs, tensors, f"{missing} For the gradient of the primal: unpack_dual(y).primal.")
     node = cls._node_class()
-    node.is_tensor = [isinstance(value, TensorBase) for value in inputs]
+    node._is_tensor_input = [isinstance(value, TensorBase) for value in inputs]
     node.next_edges = tuple(edges)
     set_state(before | NO_GRAD)
     try:
@@ -123,14 +123,14 @@ def jvp_of_function(
         filled_like(primal, 0) if tangent is None and node._materialize and isinstance(primal, TensorBase) else tangent
         for primal, tangent in zip(primals, tangents, strict=True)
     ]
-    kept = node._saved
+    kept = node._entries
     saved = node.saved_for_forward or node.to_save
     if saved:
-        node._saved = [None if each is None else node._entry(index, each, ()) for index, each in enumerate(saved)]
+        node._entries = [None if each is None else node._entry(index, each, ()) for index, each in enumerate(saved)]
     try:
         returned = cls.jvp(node, *given)
     finally:
-        node._saved = kept
+        node._entries = kept
     found = returned if isinstance(returned, (tuple, list)) else (returned,)
     if len(found) != count:
         raise RuntimeError(

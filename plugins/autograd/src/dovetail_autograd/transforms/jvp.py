@@ -102,7 +102,7 @@ class JvpLevel(Level):
     ) -> Any:
         written = [outer for outer, inner in zip(inputs, primals, strict=True) if inner is value]
         skips = any([value is each for each in node.non_differentiable or ()]) or not is_differentiable(value)
-        if any([value is each for each in node.dirty or ()]):
+        if any([value is each for each in node.dirty_tensors or ()]):
             if tangent is not None:
                 write_dual(self, written[0], _checked_tangent(tangent, value))
             return written[0]

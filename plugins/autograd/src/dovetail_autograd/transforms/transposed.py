@@ -75,7 +75,7 @@ def tangents_by_transposing(
                     "Autograd, as in inference mode. Leave inference mode."
                 )
             return outputs, [None] * len(results)
-        seeds: list[TensorBase | None] = [None] * node.num_outputs
+        seeds: list[TensorBase | None] = [None] * node._num_outputs
         made: list[TensorBase | None] = [None] * len(flat_results)
         for position, each in enumerate(flat_results):
             if each is not None and each._grad_fn is node and each._signature & DIFFERENTIABLE:
