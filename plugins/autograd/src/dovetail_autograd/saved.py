@@ -221,7 +221,7 @@ def unpack_result(node: Node, name: str, output_nr: int, value: Any) -> TensorBa
             raise_modified(node, name)
         tensor = rebuild(node, array)
         tensor._counter = counter
-    flags = node.formula.output_differentiability
+    flags = node._formula_record.output_differentiability
     if (flags is None or flags[output_nr]) and (tensor.dtype.is_floating_point or tensor.dtype.is_complex):
         tensor._grad_fn = node
         tensor.output_nr = output_nr
