@@ -53,6 +53,23 @@ def test_the_derivative_is_that_of_the_operator(name: str) -> None:
             assert dovetail.autograd.gradcheck(functools.partial(results_of, run), leaves, check_undefined_grad=False)
 
 
+@pytest.mark.parametrize("name", differentiable_operators())
+def test_gradients_on_the_meta_device_have_the_shapes_and_dtypes_of_real_ones(name: str) -> None:
+    for run, inputs in differentiable_calls(name):
+        described = []
+        for device in (inputs[0].device, dovetail.device("meta")):
+            leaves = [value.to(device).detach().requires_grad_() for value in inputs]
+            moved = functools.partial(run, device=device)
+            outputs = outputs_of(moved, leaves)
+            for create_graph in (False, True):
+                seeds = [dovetail.ones_like(output) for output in outputs]
+                grads = dovetail.autograd.grad(
+                    outputs, leaves, seeds, retain_graph=True, create_graph=create_graph, allow_unused=True
+                )
+                described.append([None if grad is None else (grad.shape, grad.dtype) for grad in grads])
+        assert described[:2] == described[2:]
+
+
 def test_an_in_place_variant_is_differentiated_and_explained_by_the_formula_of_its_operator() -> None:
     x = dovetail.ones(2, requires_grad=True) * 1
     step = dovetail.explain(dovetail.ops.aten.mul_.Tensor, x, dovetail.ones(2)).chain[0]

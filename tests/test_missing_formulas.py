@@ -61,8 +61,12 @@ def test_what_is_declared_constant_is_a_bool_a_place_or_made_from_a_shape() -> N
     assert declared - NOT_DIFFERENTIABLE == set()
 
 
-def leaves_of(arguments: tuple[Any, ...]) -> tuple[list[Any], dict[str, Any], list[Any]]:
-    """Return the arguments of a sample with its float tensors as leaves, the keywords, and the leaves."""
+def leaves_of(op: Any, arguments: tuple[Any, ...]) -> tuple[list[Any], dict[str, Any], list[Any]]:
+    """Return the arguments of a sample with its float tensors as leaves, the keywords, and the leaves.
+
+    Those that must not require grad are as they were.
+    """
+    refused = getattr(op.derivative, "refused", ())
     keywords = arguments[-1] if arguments and isinstance(arguments[-1], dict) else {}
     made, leaves = [], []
 
@@ -74,7 +78,8 @@ def leaves_of(arguments: tuple[Any, ...]) -> tuple[list[Any], dict[str, Any], li
             leaves.append(value)
         return value
 
-    made = [leaf(value) for value in (arguments[:-1] if keywords else arguments)]
+    positional = zip(op.schema.arguments, arguments[:-1] if keywords else arguments, strict=False)
+    made = [value if argument.name in refused else leaf(value) for argument, value in positional]
     return made, keywords, leaves
 
 
@@ -93,7 +98,7 @@ def test_a_differentiable_result_has_a_formula_or_raises_in_backward(name: str) 
     formula = op.derivative
     operator = getattr(getattr(dovetail.ops.aten, op.base_name), op.overload or "default")
     for arguments in samples(name):
-        args, keywords, leaves = leaves_of(arguments)
+        args, keywords, leaves = leaves_of(op, arguments)
         if not leaves:
             continue
         result = operator(*args, **keywords)
@@ -120,3 +125,38 @@ def leaf_is_input(op: Any, formula: Any, args: list[Any], leaf: Any) -> bool:
         if name in formula.inputs and any(each is leaf for each in values):
             return True
     return False
+
+
+REFUSED = {
+    "binary_cross_entropy_with_logits": {"weight", "pos_weight"},
+    "log_sigmoid_backward": {"buffer"},
+    "native_layer_norm_backward": {"mean", "rstd"},
+    "nll_loss_backward": {"weight", "total_weight"},
+    "nll_loss_forward": {"weight"},
+}
+"""Arguments of floating point without a formula."""
+
+
+def test_what_has_no_formula_must_not_require_grad() -> None:
+    refused = {f.operator.removeprefix("aten::"): set(f.refused) for f in derivatives.FORMULAS if f.refused}
+    assert refused == REFUSED
+
+
+def test_a_weight_that_requires_grad_is_refused_where_nobody_knows_its_gradient() -> None:
+    x, target, weight = dovetail.rand(2, 3), dovetail.rand(2, 3), dovetail.rand(3, requires_grad=True)
+    function = dovetail.nn.functional.binary_cross_entropy_with_logits
+    with pytest.raises(RuntimeError, match=r"'binary_cross_entropy_with_logits' is not differentiable with respect to "
+                       r"argument 'weight'.*Give weight.detach\(\)"):  # fmt: skip
+        function(x, target, weight)
+    with dovetail.no_grad():
+        without = function(x, target, weight)
+    assert without.equal(function(x, target, weight.detach()))
+
+
+def test_a_result_that_has_no_gradient_is_saved_without_one() -> None:
+    x = dovetail.rand(2, 3, requires_grad=True)
+    losses = dovetail.nn.functional.nll_loss(x, dovetail.tensor([0, 2]))
+    (grad,) = dovetail.autograd.grad(losses, x, create_graph=True)
+    assert not losses.grad_fn._saved_total_weight.requires_grad
+    (second,) = dovetail.autograd.grad(grad.sum(), x, materialize_grads=True)
+    assert second.tolist() == [[0.0] * 3] * 2

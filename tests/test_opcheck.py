@@ -81,6 +81,25 @@ def test_a_result_that_shares_memory_undeclared_fails_the_schema_check(lib: Libr
     assert "Argument x is not defined to alias output but was aliasing" in reasons["test_schema"]
 
 
+@pytest.mark.parametrize(("key", "fails"), [("CompositeImplicitAutograd", False), ("CompositeExplicitAutograd", True)])
+def test_what_a_composite_shares_is_the_business_of_its_parts(lib: Library, key: str, fails: bool) -> None:
+    lib.define("same(Tensor x) -> Tensor")
+    lib.impl("same", lambda x: x, key)
+    assert ("test_schema" in failing(dovetail.ops.ckl.same, dovetail.ones(2))) is fails
+
+
+def test_a_composite_of_parts_that_need_data_is_not_run_without(lib: Library) -> None:
+    lib.define("places(Tensor x) -> Tensor")
+    lib.impl("places", lambda x: x.nonzero(), "CompositeImplicitAutograd")
+    assert failing(dovetail.ops.ckl.places, dovetail.ones(2)) == {}
+
+
+def test_a_device_among_the_arguments_is_that_of_the_other_arguments(lib: Library) -> None:
+    lib.define("move(Tensor(a) x, Device device) -> Tensor(a)")
+    lib.impl("move", lambda x, device: x.to(device), "CompositeImplicitAutograd")
+    assert failing(dovetail.ops.ckl.move, dovetail.ones(2), dovetail.ones(2).device) == {}
+
+
 def test_two_results_that_share_memory_fail_the_schema_check(lib: Library) -> None:
     def twice(x: Tensor) -> tuple[Tensor, Tensor]:
         y = x.clone()

@@ -9,6 +9,7 @@ from typing import Any, Final
 import dovetail
 from dovetail import Tensor
 from dovetail_dispatcher import FunctionSchema, OpOverload
+from dovetail_dispatcher.schema import Argument
 
 
 @dataclass(frozen=True)
@@ -79,8 +80,8 @@ def generated_inputs(op: OpOverload, *, requires_grad: bool = True) -> Iterator[
     op
         The operator.
     requires_grad
-        Whether floating point tensors that are not written to require grad, unless the operator writes its results
-        into ``out=`` arguments, which cannot be differentiated. Default: True.
+        Whether floating point tensors that are not written to require grad, apart from those that must not, and unless
+        the operator writes its results into ``out=`` arguments, which cannot be differentiated. Default: True.
 
     Yields
     ------
@@ -91,10 +92,13 @@ def generated_inputs(op: OpOverload, *, requires_grad: bool = True) -> Iterator[
     kinds = [argument.real_type.schema_str for argument in schema.arguments]
     has_tensors = any(kind.startswith("Tensor") for kind in kinds)
     has_optional = any(kind.startswith("Tensor?") for kind in kinds)
+    refused = getattr(op._operator.derivative, "refused", ())
+    writes_results = any(argument.is_out for argument in schema.arguments)
+    differentiable = {a.name for a in schema.arguments if requires_grad and not writes_results} - set(refused)
     for case in _CASES if has_tensors else _CASES[:1]:
         if not case.optional and not has_optional:
             continue
-        made = _inputs(schema, case, requires_grad and not any(argument.is_out for argument in schema.arguments))
+        made = _inputs(schema, case, differentiable)
         if made is not None:
             yield made
 
@@ -143,25 +147,28 @@ def as_source(value: Any) -> str:
     return f"'{value}'" if isinstance(value, dovetail.device) else repr(value)
 
 
-def _inputs(schema: FunctionSchema, case: _Case, requires_grad: bool) -> Inputs | None:
-    """Return arguments for one case; None if the schema wants something nobody can guess."""
+def _inputs(schema: FunctionSchema, case: _Case, differentiable: set[str]) -> Inputs | None:
+    """Return arguments for one case, which require grad if they are `differentiable`.
+
+    None if the schema wants something nobody can guess.
+    """
     args: list[Any] = []
     kwargs: dict[str, Any] = {}
     count = 0
 
-    def tensor(written: bool) -> Tensor:
+    def tensor(argument: Argument) -> Tensor:
         nonlocal count
         shape = case.shapes[min(count, len(case.shapes) - 1)]
         count += 1
-        return _tensor(shape, case, count, requires_grad and not written)
+        return _tensor(shape, case, count, argument.name in differentiable and not argument.is_write)
 
     for argument in schema.arguments:
         kind = argument.real_type.schema_str
         value: Any
         if kind == "Tensor" or (kind == "Tensor?" and case.optional):
-            value = tensor(argument.is_write)
+            value = tensor(argument)
         elif kind.startswith("Tensor[") or (kind.startswith("Tensor?[") and case.optional):
-            value = [tensor(argument.is_write) for _ in range(2)]
+            value = [tensor(argument) for _ in range(2)]
         elif argument.has_default_value():
             continue
         else:

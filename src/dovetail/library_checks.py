@@ -149,8 +149,15 @@ def _listed(inputs: Inputs) -> str:
 
 
 def _opcheck(check: str) -> Check:
-    def run(op: OpOverload, inputs: Inputs) -> None:
-        opcheck(op, inputs.args, inputs.kwargs, test_utils=check)
+    def run(op: OpOverload, inputs: Inputs) -> str | None:
+        try:
+            opcheck(op, inputs.args, inputs.kwargs, test_utils=check)
+        except OpCheckError as failure:
+            reason = str(failure.__cause__)
+            if isinstance(failure.__cause__, NotImplementedError) and reason.startswith("the derivative for "):
+                return reason  # as the formula itself says: nothing is wrong silently
+            raise
+        return None
 
     return run
 

@@ -194,6 +194,26 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
     "a sum of integers written in place": lambda lib: lib.arange(3).cumsum_(0, dtype=lib.float32),
     "where chooses by bools": lambda lib: lib.where(lib.ones(2), lib.ones(2), 0),
     "the mean of integers": lambda lib: lib.arange(3).mean(),
+    # arguments that nobody knows how to differentiate by
+    "a weight of a binary loss that requires grad": lambda lib: lib.nn.functional.binary_cross_entropy_with_logits(
+        lib.ones(2), lib.ones(2), lib.ones(2, requires_grad=True)
+    ),
+    "a weight of positives that requires grad": lambda lib: lib.nn.functional.binary_cross_entropy_with_logits(
+        lib.ones(2), lib.ones(2), pos_weight=lib.ones(2, requires_grad=True)
+    ),
+    "weights of classes that require grad": lambda lib: lib.nn.functional.cross_entropy(
+        lib.ones(2, 2), lib.tensor([0, 1]), lib.ones(2, requires_grad=True)
+    ),
+    "a binary loss of integers": lambda lib: lib.nn.functional.binary_cross_entropy_with_logits(
+        lib.tensor([1, 0]), lib.tensor([1, 0])
+    ),
+    "the gradient of a squared loss by its incoming gradient": lambda lib: lib.autograd.grad(
+        lib.ops.aten.mse_loss_backward(w := lib.ones(2, 3, requires_grad=True), lib.ones(2, 3), lib.zeros(3), 1).sum(),
+        w,
+    )[0],
+    "the shape of prelu's gradients follows the incoming one": lambda lib: lib.ops.aten._prelu_kernel_backward(
+        lib.ones(2, 3), lib.ones(3), lib.ones(3)
+    )[1],
     # results
     "the angle of integers is a float": lambda lib: lib.angle(lib.tensor([1, -2])),
     "division of integers without rounding": lambda lib: lib.tensor([1, 2]).div(2, rounding_mode=None),

@@ -207,7 +207,13 @@ def viewed(s: Sampler) -> Call:
 
 def loss(s: Sampler, *more: Any) -> Call:
     shape = s.shape(0)
-    return call(s.leaf(shape), s.leaf(shape), s.among(0, 1, 2) if math.prod(shape) else 0, *more)
+    return call(s.leaf(shape), s.leaf(s.broadcast(shape)), s.among(0, 1, 2) if math.prod(shape) else 0, *more)
+
+
+def binary_loss(s: Sampler) -> Call:
+    shape = s.shape()
+    weights = [s.numbers(math.prod(shape)).reshape(shape) if s.among(True, False) else None for _ in range(2)]
+    return call(s.leaf(shape), s.leaf(s.broadcast(shape)), *weights, s.among(0, 1, 2) if math.prod(shape) else 0)
 
 
 def sampled(s: Sampler, function: Callable[..., Call], *args: Any) -> Call:
@@ -320,9 +326,7 @@ CASES: dict[str, Callable[[Sampler], Call]] = {
     "nll_loss_forward": classified,
     "mse_loss": loss,
     "smooth_l1_loss": lambda s: loss(s, s.among(1.0, 0.4)),
-    "binary_cross_entropy_with_logits": lambda s: (
-        lambda shape: call(s.leaf(shape), s.leaf(shape), None, None, s.among(0, 2))
-    )(s.shape()),
+    "binary_cross_entropy_with_logits": binary_loss,
     "embedding": lambda s: call(s.leaf((3, s.size())), s.index(s.shape(0, 2), 3), -1),
     "native_layer_norm": normalized,
     "where.self": lambda s: (
@@ -421,6 +425,7 @@ COMPLEX = set(
         "acosh",
         "atanh",
         "sigmoid",
+        "silu",
         "expm1",
         "_conj_physical",
         "addcmul",

@@ -90,6 +90,8 @@ class Formula:
         Where the formula was written, for messages.
     forward
         Forward formulas, at most one per result; results without one get their tangents from `tensors`.
+    refused
+        Tensor arguments that must not require grad, since nobody knows how the results change with them.
     """
 
     operator: str
@@ -102,6 +104,7 @@ class Formula:
     output_differentiability: tuple[bool, ...] | None = None
     where: str = ""
     forward: tuple[Forward, ...] = ()
+    refused: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

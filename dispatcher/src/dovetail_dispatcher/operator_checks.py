@@ -14,9 +14,13 @@ from .custom_ops import CustomOpDef
 from .entry_support import bound_call, call_key
 from .operator import Operator
 from .ops import OpOverload, OpOverloadPacket
+from .python_dispatch import TorchDispatchMode
 from .routes import argument_keys
 from .schema import FunctionSchema
 from .tags import Tag
+
+_SHARE_UNSAID: Final = ("aten::_unsafe_view",)
+"""Operators whose result shares memory with an argument that nobody may use any more: their schemas do not say so."""
 
 
 class OpCheckError(Exception):
@@ -45,6 +49,7 @@ def opcheck(
         The checks to make; default: all.
 
         ``"test_schema"``: what the kernel writes to, and what its results share memory with, is what the schema says.
+        (What the results of a composite share is said by the operators that it calls.)
         ``"test_autograd_registration"``: results that require grad do so because of a derivative at an Autograd key.
         ``"test_faketensor"``: results for meta tensors have the shape, dtype and structure of real results.
         ``"test_aot_dispatch_dynamic"``: forward and backward run, and on meta tensors give gradients of the same
@@ -118,6 +123,7 @@ def _overload(op: Any) -> OpOverload:
 
 
 def _check_schema(op: Operator, values: list[Any]) -> None:
+    reached = _reached(op, values)
     given = [_copied(value) for value in values]
     before = [[_content(t) for t in _tensors(value)] for value in given]
     outputs = _run(op, given)
@@ -128,6 +134,8 @@ def _check_schema(op: Operator, values: list[Any]) -> None:
                 f"Argument {argument.name} is not defined as mutable but was mutated. Write to a copy, or declare it: "
                 f"mutates_args=({argument.name!r},), in a schema Tensor(a!) {argument.name}."
             )
+    if op.handle not in reached or op.name in _SHARE_UNSAID:
+        return  # what a composite shares is said by the operators it is made of
     seen: list[tuple[int, TensorBase]] = []
     for number, output in enumerate(outputs):
         for tensor in _tensors(output):
@@ -164,16 +172,16 @@ def _check_autograd_registration(op: Operator, values: list[Any]) -> None:
 
 
 def _check_fake(op: Operator, values: list[Any]) -> None:
-    if _depends_on_data(op):
+    if _depends_on_data(_reached(op, values)):
         return
     real = _run(op, [_copied(value) for value in values])
-    fake = _run(op, [_copied(value, meta=True) for value in values])
+    fake = _run(op, _without_data(op, values))
     _compare(op, real, fake, "the output")
 
 
 def _check_both_ways(op: Operator, values: list[Any]) -> None:
     real = _gradients(op, values, meta=False)
-    if not _depends_on_data(op):
+    if not _depends_on_data(_reached(op, values)):
         _compare(op, [real], [_gradients(op, values, meta=True)], "the gradients")
 
 
@@ -190,7 +198,7 @@ CHECKS: Final[dict[str, Callable[[Operator, list[Any]], None]]] = {
 
 def _gradients(op: Operator, values: list[Any], *, meta: bool) -> list[Any]:
     """Return the gradients of the tensors that require grad, of the sum of all outputs."""
-    leaves = [_copied(value, meta=meta) for value in values]
+    leaves = _without_data(op, values) if meta else [_copied(value) for value in values]
     # The operator may write to what it is given, but not to leaves.
     given = [_map(value, lambda t: _call("clone", t)) for value in leaves]
     outputs = _run(op, given)
@@ -210,8 +218,29 @@ def _has_autograd_kernel(op: Operator, values: list[Any]) -> bool:
     return compute(op, DispatchKey.AutogradOther, registry.fallbacks).tag != "backend fallback"
 
 
-def _depends_on_data(op: Operator) -> bool:
-    tags = op.handle.tags
+class _Reached(TorchDispatchMode):
+    """Notes the operators that calls come down to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.operators: list[Any] = []
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        self.operators.append(func)
+        return func(*args, **(kwargs or {}))
+
+
+def _reached(op: Operator, values: list[Any]) -> list[Any]:
+    """Return the operators that a call comes down to: itself, or what it is composed of."""
+    mode = _Reached()
+    with mode:
+        _run(op, [_copied(value) for value in values])
+    return mode.operators
+
+
+def _depends_on_data(operators: list[Any]) -> bool:
+    """Return whether a shape or number is known only from data, which meta tensors do not have."""
+    tags = {tag for each in operators for tag in each.tags}
     return Tag.data_dependent_output in tags or Tag.dynamic_output_shape in tags
 
 
@@ -249,6 +278,14 @@ def _map(value: Any, change: Callable[[TensorBase], Any]) -> Any:
 
 def _call(name: str, *args: Any) -> Any:
     return next(iter(registry.operators[f"aten::{name}"].values())).handle(*args)
+
+
+def _without_data(op: Operator, values: list[Any]) -> list[Any]:
+    """Return the arguments on the meta device, which a device among them is replaced by."""
+    return [
+        "meta" if value is not None and a.real_type.schema_str.startswith("Device") else _copied(value, meta=True)
+        for a, value in zip(op.schema.arguments, values, strict=True)
+    ]
 
 
 def _copied(value: Any, *, meta: bool = False) -> Any:

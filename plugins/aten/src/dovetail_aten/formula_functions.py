@@ -14,6 +14,9 @@ from typing import Any
 
 from dovetail_kernel import TensorBase
 
+from .broadcasting import broadcast_shapes
+from .meta_array import MetaArray
+
 TENSORS_ONLY = frozenset({"as_strided_backward", "copy_to_device", "to_copy_backward"})
 """Functions that work on tensors only: formulas that call them get no body over arrays."""
 
@@ -59,6 +62,11 @@ def unsqueeze_reduced(k: Any, x: Any, dims: Any, keepdim: bool, ndim: int) -> An
 def count(sizes: Sequence[int], dims: Any = None) -> int:
     """Return the number of elements that a reduction of `sizes` over `dims` combines."""
     return math.prod([sizes[dim] for dim in wrap_dims(dims, len(sizes))]) if sizes else 1
+
+
+def broadcast_size(*operands: Any) -> int:
+    """Return how many elements the result of broadcasting `operands` has; None among them counts for nothing."""
+    return math.prod(broadcast_shapes([x.shape for x in operands if x is not None]))
 
 
 def zero_of(k: Any, x: Any) -> Any:
@@ -201,7 +209,7 @@ def silu_double_backward(k: Any, grad: Any, self: Any) -> Any:
     """Gradient of silu_backward with respect to `self`, times `grad`."""
     sigmoid = k.sigmoid(self)
     slope = k.mul(sigmoid, k.rsub(sigmoid, 1))
-    return k.mul(grad, k.mul(slope, k.add(k.mul(self, k.rsub(k.mul(sigmoid, 2), 1)), 2)))
+    return k.mul(grad, k.conj(k.mul(slope, k.add(k.mul(self, k.rsub(k.mul(sigmoid, 2), 1)), 2))))
 
 
 def elu_double_backward(
@@ -333,6 +341,8 @@ def _has_zero(k: Any, x: Any) -> bool:
     """Return whether an element is zero; True as well where none can be looked at, inside of a transform."""
     if isinstance(x, TensorBase) and not x._backend.is_device:
         return True
+    if isinstance(x.array if isinstance(x, TensorBase) else x, MetaArray):
+        return False  # either way gives the shape
     return bool(k.any(k.eq(x, 0)))
 
 
@@ -570,29 +580,18 @@ def nll_loss_double_backward(k: Any, grad: Any, target: Any, weight: Any, reduct
     return k.nll_loss_forward(grad, target, weight, reduction, ignore_index)[0]
 
 
-def apply_reduction(k: Any, loss: Any, reduction: int) -> Any:
-    """Return `loss` itself (0), its mean (1) or its sum (2)."""
-    if reduction == MEAN:
-        return k.mean(loss)
-    return k.sum(loss) if reduction else loss
-
-
-def mse_loss_double_backward(k: Any, grad: Any, self: Any, reduction: int) -> Any:
+def mse_loss_double_backward(k: Any, grad: Any, self: Any, target: Any, reduction: int) -> Any:
     """Gradient of mse_loss_backward with respect to the input, times `grad`."""
-    return k.mul(grad, 2 / math.prod(self.shape) if reduction == MEAN else 2)
-
-
-def mse_loss_double_backward_grad_output(k: Any, grad: Any, self: Any, target: Any, reduction: int) -> Any:
-    """Gradient of mse_loss_backward with respect to the gradient it was given."""
-    return apply_reduction(k, k.mul(k.mul(grad, k.sub(self, target)), 2), reduction)
+    return k.mul(grad, 2 / max(broadcast_size(self, target), 1) if reduction == MEAN else 2)
 
 
 def smooth_l1_loss_double_backward(k: Any, grad: Any, self: Any, target: Any, reduction: int, beta: float) -> Any:
     """Gradient of smooth_l1_loss_backward with respect to the input, times `grad`."""
     if beta == 0:
         return k.zeros_like(grad)
-    curved = k.where(k.lt(k.abs(k.sub(self, target)), beta), k.div(grad, beta), 0)
-    return k.div(curved, math.prod(curved.shape)) if reduction == MEAN else curved
+    difference = k.sub(self, target)
+    curved = k.where(k.lt(k.abs(difference), beta), k.div(grad, beta), 0)
+    return k.div(curved, max(broadcast_size(self, target), 1)) if reduction == MEAN else curved
 
 
 def smooth_l1_loss_double_backward_grad_output(
@@ -603,7 +602,7 @@ def smooth_l1_loss_double_backward_grad_output(
     slope = k.sgn(difference)
     if beta > 0:
         slope = k.where(k.lt(k.abs(difference), beta), k.div(difference, beta), slope)
-    return apply_reduction(k, k.mul(grad, slope), reduction)
+    return k.mul(grad, k.div(slope, max(broadcast_size(self, target), 1)) if reduction == MEAN else slope)
 
 
 def binary_cross_entropy_with_logits_backward(
@@ -616,7 +615,7 @@ def binary_cross_entropy_with_logits_backward(
     else:
         positive = k.mul(target, pos_weight)
         slope = k.sub(k.mul(k.sub(k.add(positive, 1), target), sigmoid), positive)
-    return _weighted(k, k.mul(grad, slope), weight, input, reduction)
+    return _weighted(k, k.mul(grad, slope), weight, [input, target, pos_weight], reduction)
 
 
 def binary_cross_entropy_with_logits_target_backward(
@@ -628,13 +627,15 @@ def binary_cross_entropy_with_logits_target_backward(
     else:
         negative = k.log_sigmoid_forward(k.neg(input))[0]
         slope = k.sub(negative, k.mul(k.log_sigmoid_forward(input)[0], pos_weight))
-    return _weighted(k, k.mul(grad, slope), weight, target, reduction)
+    return _weighted(k, k.mul(grad, slope), weight, [input, target, pos_weight], reduction)
 
 
-def _weighted(k: Any, grad: Any, weight: Any, like: Any, reduction: int) -> Any:
+def _weighted(k: Any, grad: Any, weight: Any, operands: Sequence[Any], reduction: int) -> Any:
     if weight is not None:
         grad = k.mul(grad, weight)
-    return k.div(grad, math.prod(like.shape)) if reduction == MEAN else grad
+    if reduction != MEAN:
+        return grad
+    return k.div(grad, max(broadcast_size(*operands, weight), 1))
 
 
 def layer_norm_double_backward(

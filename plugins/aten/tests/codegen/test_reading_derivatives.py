@@ -151,6 +151,15 @@ def test_a_list_input_is_marked(tmp_path: Path) -> None:
     assert cat.saved[0].expression == "[tensor.array.shape for tensor in tensors]"
 
 
+def test_a_tensor_without_a_line_must_not_require_grad_unless_it_is_marked(tmp_path: Path) -> None:
+    (mul,) = read(tmp_path, MUL + "  self: grad\n")
+    assert mul.refused == ("other",)
+    (mul,) = read(tmp_path, MUL + "  self: grad\n  other: non_differentiable\n")
+    assert mul.refused == ()
+    (mul,) = read(tmp_path, MUL + "  output_differentiability: [false]\n")
+    assert mul.refused == ()
+
+
 def test_entries_of_operators_left_out_are_skipped_for_a_partial_library(tmp_path: Path) -> None:
     assert read(tmp_path, "- name: elsewhere(Tensor self) -> Tensor\n  self: grad\n", partial=True) == []
 

@@ -232,6 +232,10 @@ class Recording:
 
     def before(self) -> list[str]:
         lines = []
+        for name in self.formula.refused:
+            self.text.bindings.update(refuse_gradient=_refuse_gradient, OPERATOR=self.op)
+            tensor = parameter(self.arguments[name])
+            lines.append(f"if {tensor} is not None: refuse_gradient(OPERATOR, {name!r}, {tensor})")
         for argument in self.inputs:
             lines += edge_lines(argument, self.key, is_only=self.is_only)
         if self.written is not None:
@@ -372,6 +376,14 @@ class Recording:
                 if not saved.expression:
                     return [f"{slot} = {parameter(self.arguments[name])}"]
                 return [f"{slot} = {saved.expression}"]
+
+
+def _refuse_gradient(op: Operator, name: str, tensor: TensorBase) -> None:
+    if edge_of(tensor) is not None:
+        raise RuntimeError(
+            f"The function '{op.base_name}' is not differentiable with respect to argument '{name}'. This input cannot "
+            f"have requires_grad True. Give {name}.detach(), or call it in a no_grad() block."
+        )
 
 
 def _never(_array: Any) -> bool:

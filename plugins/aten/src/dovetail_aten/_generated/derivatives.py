@@ -39,7 +39,6 @@ from dovetail_aten.formula_functions import (
     mean_backward,
     mm_mat2_backward,
     mse_loss_double_backward,
-    mse_loss_double_backward_grad_output,
     nan_to_num_backward,
     nll_loss_double_backward,
     norm_backward,
@@ -3413,17 +3412,19 @@ def mse_loss_backward_tensors(node: Any, grad: Any) -> Any:
         self = node.unpack_self()
         target = node.unpack_target()
         reduction = node._reduction
-        grad_grad_output = mse_loss_double_backward_grad_output(k, grad, self, target, reduction)
+        grad_grad_output = mse_loss_double_backward(k, k.mul(grad, k.sub(self, target)), self, target, reduction)
     if self_edge is not None:
         grad_output = node.unpack_grad_output()
         self = node.unpack_self()
+        target = node.unpack_target()
         reduction = node._reduction
-        grad_self = mse_loss_double_backward(k, k.mul(grad, grad_output), self, reduction)
+        grad_self = mse_loss_double_backward(k, k.mul(grad, grad_output), self, target, reduction)
     if target_edge is not None:
         grad_output = node.unpack_grad_output()
         self = node.unpack_self()
+        target = node.unpack_target()
         reduction = node._reduction
-        grad_target = k.neg(mse_loss_double_backward(k, k.mul(grad, grad_output), self, reduction))
+        grad_target = k.neg(mse_loss_double_backward(k, k.mul(grad, grad_output), self, target, reduction))
     return grad_grad_output, grad_self, grad_target
 
 
@@ -3442,7 +3443,7 @@ def mse_loss_backward_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
             node.unpack_target()
         target = target.array
         reduction = node._reduction
-        grad_grad_output = mse_loss_double_backward_grad_output(k, grad, self, target, reduction)
+        grad_grad_output = mse_loss_double_backward(k, k.mul(grad, k.sub(self, target)), self, target, reduction)
     if self_edge is not None:
         grad_output = node._grad_output
         version = grad_output._counter
@@ -3454,8 +3455,13 @@ def mse_loss_backward_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
         if version is not None and version.value != node._self_version:
             node.unpack_self()
         self = self.array
+        target = node._target
+        version = target._counter
+        if version is not None and version.value != node._target_version:
+            node.unpack_target()
+        target = target.array
         reduction = node._reduction
-        grad_self = mse_loss_double_backward(k, k.mul(grad, grad_output), self, reduction)
+        grad_self = mse_loss_double_backward(k, k.mul(grad, grad_output), self, target, reduction)
     if target_edge is not None:
         grad_output = node._grad_output
         version = grad_output._counter
@@ -3467,8 +3473,13 @@ def mse_loss_backward_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
         if version is not None and version.value != node._self_version:
             node.unpack_self()
         self = self.array
+        target = node._target
+        version = target._counter
+        if version is not None and version.value != node._target_version:
+            node.unpack_target()
+        target = target.array
         reduction = node._reduction
-        grad_target = k.neg(mse_loss_double_backward(k, k.mul(grad, grad_output), self, reduction))
+        grad_target = k.neg(mse_loss_double_backward(k, k.mul(grad, grad_output), self, target, reduction))
     return grad_grad_output, grad_self, grad_target
 
 
@@ -4560,16 +4571,41 @@ def silu_backward_tensors(node: Any, grad: Any) -> Any:
     grad_grad_output = grad_self = None
     if grad_output_edge is not None:
         self = node.unpack_self()
-        grad_grad_output = k.silu_backward(grad, self)
+        grad_grad_output = k.silu_backward(grad, k.conj(self))
     if self_edge is not None:
         grad_output = node.unpack_grad_output()
         self = node.unpack_self()
-        grad_self = silu_double_backward(k, k.mul(grad, grad_output), self)
+        grad_self = silu_double_backward(k, k.mul(k.conj(grad), grad_output), self)
     return grad_grad_output, grad_self
 
 
 def silu_backward_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     grad_output_edge, self_edge = edges
+    grad_grad_output = grad_self = None
+    if grad_output_edge is not None:
+        self = node._self
+        version = self._counter
+        if version is not None and version.value != node._self_version:
+            node.unpack_self()
+        self = self.array
+        grad_grad_output = k.silu_backward(grad, k.conj(self))
+    if self_edge is not None:
+        grad_output = node._grad_output
+        version = grad_output._counter
+        if version is not None and version.value != node._grad_output_version:
+            node.unpack_grad_output()
+        grad_output = grad_output.array
+        self = node._self
+        version = self._counter
+        if version is not None and version.value != node._self_version:
+            node.unpack_self()
+        self = self.array
+        grad_self = silu_double_backward(k, k.mul(k.conj(grad), grad_output), self)
+    return grad_grad_output, grad_self
+
+
+def silu_backward_real(node: Any, k: Any, grad: Any) -> Any:
+    grad_output_edge, self_edge = node.next_edges
     grad_grad_output = grad_self = None
     if grad_output_edge is not None:
         self = node._self
@@ -5648,7 +5684,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'elementwise', abs_forward, ('self',)),
         ),
-        where='derivatives.yaml:19',
+        where='derivatives.yaml:21',
     ),
     Formula(
         operator='aten::acos',
@@ -5663,7 +5699,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'elementwise', acos_forward, ('self',)),
         ),
-        where='derivatives.yaml:23',
+        where='derivatives.yaml:25',
     ),
     Formula(
         operator='aten::acosh',
@@ -5677,7 +5713,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'elementwise', acosh_forward, ('self',)),
         ),
-        where='derivatives.yaml:27',
+        where='derivatives.yaml:29',
     ),
     Formula(
         operator='aten::add.Tensor',
@@ -5692,7 +5728,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'expression', add_Tensor_forward, ('self_t', 'other_t', 'alpha')),
         ),
-        where='derivatives.yaml:31',
+        where='derivatives.yaml:33',
     ),
     Formula(
         operator='aten::add.Scalar',
@@ -5703,7 +5739,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'elementwise', add_Scalar_forward, ()),
         ),
-        where='derivatives.yaml:36',
+        where='derivatives.yaml:38',
     ),
     Formula(
         operator='aten::addbmm',
@@ -5724,7 +5760,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'expression', addbmm_forward, ('self_t', 'beta', 'batch2_p', 'batch1_t', 'batch2_t', 'batch1_p', 'alpha')),
         ),
-        where='derivatives.yaml:40',
+        where='derivatives.yaml:42',
     ),
     Formula(
         operator='aten::addcdiv',
@@ -5741,7 +5777,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'expression', addcdiv_forward, ('self_t', 'tensor1_t', 'tensor2_t', 'tensor1_p', 'tensor2_p', 'value')),
         ),
-        where='derivatives.yaml:46',
+        where='derivatives.yaml:48',
     ),
     Formula(
         operator='aten::addcmul',
@@ -5758,7 +5794,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'expression', addcmul_forward, ('self_t', 'tensor1_t', 'tensor2_p', 'tensor1_p', 'tensor2_t', 'value')),
         ),
-        where='derivatives.yaml:52',
+        where='derivatives.yaml:54',
     ),
     Formula(
         operator='aten::addmm',
@@ -5777,7 +5813,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'expression', addmm_forward, ('self_t', 'beta', 'mat2_p', 'mat1_t', 'mat2_t', 'mat1_p', 'alpha')),
         ),
-        where='derivatives.yaml:58',
+        where='derivatives.yaml:60',
     ),
     Formula(
         operator='aten::addmv',
@@ -5795,7 +5831,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'expression', addmv_forward, ('self_t', 'beta', 'vec_p', 'mat_t', 'vec_t', 'mat_p', 'alpha')),
         ),
-        where='derivatives.yaml:64',
+        where='derivatives.yaml:66',
     ),
     Formula(
         operator='aten::alias',
@@ -5806,35 +5842,35 @@ FORMULAS = (
         forward=(
             Forward(0, 'linear'),
         ),
-        where='derivatives.yaml:70',
+        where='derivatives.yaml:72',
     ),
     Formula(
         operator='aten::all',
         name='AllBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:74',
+        where='derivatives.yaml:76',
     ),
     Formula(
         operator='aten::all.dim',
         name='AllBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:77',
+        where='derivatives.yaml:79',
     ),
     Formula(
         operator='aten::any',
         name='AnyBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:80',
+        where='derivatives.yaml:82',
     ),
     Formula(
         operator='aten::any.dim',
         name='AnyBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:83',
+        where='derivatives.yaml:85',
     ),
     Formula(
         operator='aten::amax',
@@ -5848,7 +5884,7 @@ FORMULAS = (
         ),
         tensors=amax_tensors,
         arrays=amax_arrays,
-        where='derivatives.yaml:86',
+        where='derivatives.yaml:88',
     ),
     Formula(
         operator='aten::amin',
@@ -5862,7 +5898,7 @@ FORMULAS = (
         ),
         tensors=amin_tensors,
         arrays=amin_arrays,
-        where='derivatives.yaml:89',
+        where='derivatives.yaml:91',
     ),
     Formula(
         operator='aten::angle',
@@ -5873,21 +5909,21 @@ FORMULAS = (
         ),
         tensors=angle_tensors,
         arrays=angle_arrays,
-        where='derivatives.yaml:92',
+        where='derivatives.yaml:94',
     ),
     Formula(
         operator='aten::argmax',
         name='ArgmaxBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:95',
+        where='derivatives.yaml:97',
     ),
     Formula(
         operator='aten::argmin',
         name='ArgminBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:98',
+        where='derivatives.yaml:100',
     ),
     Formula(
         operator='aten::as_strided',
@@ -5905,7 +5941,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'linear'),
         ),
-        where='derivatives.yaml:101',
+        where='derivatives.yaml:103',
     ),
     Formula(
         operator='aten::asin',
@@ -5920,7 +5956,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'elementwise', asin_forward, ('self',)),
         ),
-        where='derivatives.yaml:105',
+        where='derivatives.yaml:107',
     ),
     Formula(
         operator='aten::asinh',
@@ -5935,7 +5971,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'elementwise', asinh_forward, ('self',)),
         ),
-        where='derivatives.yaml:109',
+        where='derivatives.yaml:111',
     ),
     Formula(
         operator='aten::atan',
@@ -5950,7 +5986,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'elementwise', atan_forward, ('self',)),
         ),
-        where='derivatives.yaml:113',
+        where='derivatives.yaml:115',
     ),
     Formula(
         operator='aten::atan2',
@@ -5962,7 +5998,7 @@ FORMULAS = (
         ),
         tensors=atan2_tensors,
         arrays=atan2_arrays,
-        where='derivatives.yaml:117',
+        where='derivatives.yaml:119',
     ),
     Formula(
         operator='aten::atanh',
@@ -5977,7 +6013,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'elementwise', atanh_forward, ('self',)),
         ),
-        where='derivatives.yaml:121',
+        where='derivatives.yaml:123',
     ),
     Formula(
         operator='aten::baddbmm',
@@ -5995,7 +6031,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'expression', baddbmm_forward, ('self_t', 'beta', 'batch2_p', 'batch1_t', 'batch2_t', 'batch1_p', 'alpha')),
         ),
-        where='derivatives.yaml:125',
+        where='derivatives.yaml:127',
     ),
     Formula(
         operator='aten::bernoulli',
@@ -6006,7 +6042,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'expression', bernoulli_forward, ('result',)),
         ),
-        where='derivatives.yaml:131',
+        where='derivatives.yaml:133',
     ),
     Formula(
         operator='aten::bernoulli_.float',
@@ -6017,7 +6053,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'expression', bernoulli__float_forward, ('self_p',)),
         ),
-        where='derivatives.yaml:135',
+        where='derivatives.yaml:137',
     ),
     Formula(
         operator='aten::binary_cross_entropy_with_logits',
@@ -6032,56 +6068,57 @@ FORMULAS = (
         ),
         tensors=binary_cross_entropy_with_logits_tensors,
         arrays=binary_cross_entropy_with_logits_arrays,
-        where='derivatives.yaml:140',
+        refused=('weight', 'pos_weight'),
+        where='derivatives.yaml:142',
     ),
     Formula(
         operator='aten::bitwise_and.Tensor',
         name='BitwiseAndBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:144',
+        where='derivatives.yaml:146',
     ),
     Formula(
         operator='aten::bitwise_and.Scalar',
         name='BitwiseAndBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:147',
+        where='derivatives.yaml:149',
     ),
     Formula(
         operator='aten::bitwise_or.Tensor',
         name='BitwiseOrBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:150',
+        where='derivatives.yaml:152',
     ),
     Formula(
         operator='aten::bitwise_or.Scalar',
         name='BitwiseOrBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:153',
+        where='derivatives.yaml:155',
     ),
     Formula(
         operator='aten::bitwise_xor.Tensor',
         name='BitwiseXorBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:156',
+        where='derivatives.yaml:158',
     ),
     Formula(
         operator='aten::bitwise_xor.Scalar',
         name='BitwiseXorBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:159',
+        where='derivatives.yaml:161',
     ),
     Formula(
         operator='aten::bitwise_not',
         name='BitwiseNotBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:162',
+        where='derivatives.yaml:164',
     ),
     Formula(
         operator='aten::bmm',
@@ -6097,7 +6134,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'expression', bmm_forward, ('mat2_p', 'self_t', 'mat2_t', 'self_p')),
         ),
-        where='derivatives.yaml:165',
+        where='derivatives.yaml:167',
     ),
     Formula(
         operator='aten::cat',
@@ -6112,7 +6149,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'linear'),
         ),
-        where='derivatives.yaml:170',
+        where='derivatives.yaml:172',
     ),
     Formula(
         operator='aten::ceil',
@@ -6123,7 +6160,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'elementwise', ceil_forward, ()),
         ),
-        where='derivatives.yaml:174',
+        where='derivatives.yaml:176',
     ),
     Formula(
         operator='aten::clamp.Tensor',
@@ -6136,7 +6173,7 @@ FORMULAS = (
         ),
         tensors=clamp_Tensor_tensors,
         arrays=clamp_Tensor_arrays,
-        where='derivatives.yaml:178',
+        where='derivatives.yaml:180',
     ),
     Formula(
         operator='aten::clamp',
@@ -6152,7 +6189,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'elementwise', clamp_forward, ('self', 'min', 'max')),
         ),
-        where='derivatives.yaml:182',
+        where='derivatives.yaml:184',
     ),
     Formula(
         operator='aten::clamp_max',
@@ -6167,7 +6204,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'elementwise', clamp_max_forward, ('self', 'max')),
         ),
-        where='derivatives.yaml:186',
+        where='derivatives.yaml:188',
     ),
     Formula(
         operator='aten::clamp_max.Tensor',
@@ -6182,7 +6219,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'expression', clamp_max_Tensor_forward, ('self_p', 'max_p', 'self_t', 'max_t')),
         ),
-        where='derivatives.yaml:190',
+        where='derivatives.yaml:192',
     ),
     Formula(
         operator='aten::clamp_min',
@@ -6197,7 +6234,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'elementwise', clamp_min_forward, ('self', 'min')),
         ),
-        where='derivatives.yaml:195',
+        where='derivatives.yaml:197',
     ),
     Formula(
         operator='aten::clamp_min.Tensor',
@@ -6212,7 +6249,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'expression', clamp_min_Tensor_forward, ('self_p', 'min_p', 'self_t', 'min_t')),
         ),
-        where='derivatives.yaml:199',
+        where='derivatives.yaml:201',
     ),
     Formula(
         operator='aten::clone',
@@ -6223,7 +6260,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'linear'),
         ),
-        where='derivatives.yaml:204',
+        where='derivatives.yaml:206',
     ),
     Formula(
         operator='aten::_conj_physical',
@@ -6235,7 +6272,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'expression', conj_physical_forward, ('self_t',)),
         ),
-        where='derivatives.yaml:208',
+        where='derivatives.yaml:210',
     ),
     Formula(
         operator='aten::constant_pad_nd',
@@ -6249,7 +6286,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'expression', constant_pad_nd_forward, ('self_t', 'pad')),
         ),
-        where='derivatives.yaml:212',
+        where='derivatives.yaml:214',
     ),
     Formula(
         operator='aten::copy_',
@@ -6262,7 +6299,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'expression', copy__forward, ('src_t',)),
         ),
-        where='derivatives.yaml:216',
+        where='derivatives.yaml:218',
     ),
     Formula(
         operator='aten::cos',
@@ -6277,7 +6314,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'elementwise', cos_forward, ('self',)),
         ),
-        where='derivatives.yaml:222',
+        where='derivatives.yaml:224',
     ),
     Formula(
         operator='aten::cosh',
@@ -6292,21 +6329,21 @@ FORMULAS = (
         forward=(
             Forward(0, 'elementwise', cosh_forward, ('self',)),
         ),
-        where='derivatives.yaml:226',
+        where='derivatives.yaml:228',
     ),
     Formula(
         operator='aten::count_nonzero.dim_IntList',
         name='CountNonzeroBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:230',
+        where='derivatives.yaml:232',
     ),
     Formula(
         operator='aten::count_nonzero',
         name='CountNonzeroBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:233',
+        where='derivatives.yaml:235',
     ),
     Formula(
         operator='aten::cumprod',
@@ -6319,7 +6356,7 @@ FORMULAS = (
         ),
         tensors=cumprod_tensors,
         arrays=cumprod_arrays,
-        where='derivatives.yaml:236',
+        where='derivatives.yaml:238',
     ),
     Formula(
         operator='aten::cumsum',
@@ -6333,14 +6370,14 @@ FORMULAS = (
         forward=(
             Forward(0, 'linear'),
         ),
-        where='derivatives.yaml:239',
+        where='derivatives.yaml:241',
     ),
     Formula(
         operator='aten::detach',
         name='DetachBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:243',
+        where='derivatives.yaml:245',
     ),
     Formula(
         operator='aten::diag_embed',
@@ -6356,7 +6393,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'linear'),
         ),
-        where='derivatives.yaml:246',
+        where='derivatives.yaml:248',
     ),
     Formula(
         operator='aten::diagonal',
@@ -6373,7 +6410,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'linear'),
         ),
-        where='derivatives.yaml:250',
+        where='derivatives.yaml:252',
     ),
     Formula(
         operator='aten::diagonal_backward',
@@ -6389,7 +6426,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'linear'),
         ),
-        where='derivatives.yaml:254',
+        where='derivatives.yaml:256',
     ),
     Formula(
         operator='aten::div.Tensor',
@@ -6405,7 +6442,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'expression', div_Tensor_forward, ('self_t', 'other_t', 'result', 'other_p')),
         ),
-        where='derivatives.yaml:258',
+        where='derivatives.yaml:260',
     ),
     Formula(
         operator='aten::div.Scalar',
@@ -6420,7 +6457,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'elementwise', div_Scalar_forward, ('other',)),
         ),
-        where='derivatives.yaml:263',
+        where='derivatives.yaml:265',
     ),
     Formula(
         operator='aten::div.Tensor_mode',
@@ -6437,7 +6474,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'expression', div_Tensor_mode_forward, ('rounding_mode', 'self_t', 'other_t', 'result', 'other_p')),
         ),
-        where='derivatives.yaml:267',
+        where='derivatives.yaml:269',
     ),
     Formula(
         operator='aten::div.Scalar_mode',
@@ -6453,7 +6490,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'elementwise', div_Scalar_mode_forward, ('rounding_mode', 'other')),
         ),
-        where='derivatives.yaml:272',
+        where='derivatives.yaml:274',
     ),
     Formula(
         operator='aten::dot',
@@ -6469,7 +6506,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'expression', dot_forward, ('tensor_p', 'self_t', 'tensor_t', 'self_p')),
         ),
-        where='derivatives.yaml:276',
+        where='derivatives.yaml:278',
     ),
     Formula(
         operator='aten::elu',
@@ -6486,7 +6523,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'elementwise', elu_forward, ('alpha', 'scale', 'input_scale', 'self')),
         ),
-        where='derivatives.yaml:281',
+        where='derivatives.yaml:283',
     ),
     Formula(
         operator='aten::elu_backward',
@@ -6502,7 +6539,7 @@ FORMULAS = (
         ),
         tensors=elu_backward_tensors,
         arrays=elu_backward_arrays,
-        where='derivatives.yaml:285',
+        where='derivatives.yaml:287',
     ),
     Formula(
         operator='aten::embedding',
@@ -6519,7 +6556,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'expression', embedding_forward, ('indices', 'padding_idx', 'weight_t')),
         ),
-        where='derivatives.yaml:289',
+        where='derivatives.yaml:291',
     ),
     Formula(
         operator='aten::embedding_dense_backward',
@@ -6531,7 +6568,7 @@ FORMULAS = (
         ),
         tensors=embedding_dense_backward_tensors,
         arrays=embedding_dense_backward_arrays,
-        where='derivatives.yaml:293',
+        where='derivatives.yaml:296',
     ),
     Formula(
         operator='aten::eq_.Scalar',
@@ -6542,7 +6579,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'expression', eq__Scalar_forward, ('self_p',)),
         ),
-        where='derivatives.yaml:296',
+        where='derivatives.yaml:300',
     ),
     Formula(
         operator='aten::eq_.Tensor',
@@ -6553,7 +6590,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'expression', eq__Tensor_forward, ('self_p',)),
         ),
-        where='derivatives.yaml:300',
+        where='derivatives.yaml:304',
     ),
     Formula(
         operator='aten::erf',
@@ -6567,7 +6604,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'elementwise', erf_forward, ('self',)),
         ),
-        where='derivatives.yaml:305',
+        where='derivatives.yaml:309',
     ),
     Formula(
         operator='aten::erfc',
@@ -6581,7 +6618,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'elementwise', erfc_forward, ('self',)),
         ),
-        where='derivatives.yaml:309',
+        where='derivatives.yaml:313',
     ),
     Formula(
         operator='aten::exp',
@@ -6596,7 +6633,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'elementwise', exp_forward, ('result',)),
         ),
-        where='derivatives.yaml:313',
+        where='derivatives.yaml:317',
     ),
     Formula(
         operator='aten::exp2',
@@ -6611,7 +6648,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'elementwise', exp2_forward, ('result',)),
         ),
-        where='derivatives.yaml:317',
+        where='derivatives.yaml:321',
     ),
     Formula(
         operator='aten::expand',
@@ -6622,7 +6659,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'linear'),
         ),
-        where='derivatives.yaml:321',
+        where='derivatives.yaml:325',
     ),
     Formula(
         operator='aten::expm1',
@@ -6637,7 +6674,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'elementwise', expm1_forward, ('result',)),
         ),
-        where='derivatives.yaml:325',
+        where='derivatives.yaml:329',
     ),
     Formula(
         operator='aten::fill_.Scalar',
@@ -6648,7 +6685,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'expression', fill__Scalar_forward, ('self_p',)),
         ),
-        where='derivatives.yaml:329',
+        where='derivatives.yaml:333',
     ),
     Formula(
         operator='aten::fill_.Tensor',
@@ -6659,7 +6696,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'expression', fill__Tensor_forward, ('value_t',)),
         ),
-        where='derivatives.yaml:334',
+        where='derivatives.yaml:338',
     ),
     Formula(
         operator='aten::flip',
@@ -6673,7 +6710,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'linear'),
         ),
-        where='derivatives.yaml:339',
+        where='derivatives.yaml:343',
     ),
     Formula(
         operator='aten::floor',
@@ -6684,7 +6721,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'elementwise', floor_forward, ()),
         ),
-        where='derivatives.yaml:343',
+        where='derivatives.yaml:347',
     ),
     Formula(
         operator='aten::floor_divide',
@@ -6692,7 +6729,7 @@ FORMULAS = (
         inputs=('self', 'other'),
         tensors=floor_divide_tensors,
         arrays=floor_divide_arrays,
-        where='derivatives.yaml:347',
+        where='derivatives.yaml:351',
     ),
     Formula(
         operator='aten::floor_divide.Scalar',
@@ -6700,7 +6737,7 @@ FORMULAS = (
         inputs=('self',),
         tensors=floor_divide_Scalar_tensors,
         arrays=floor_divide_Scalar_arrays,
-        where='derivatives.yaml:352',
+        where='derivatives.yaml:356',
     ),
     Formula(
         operator='aten::fmod.Scalar',
@@ -6711,7 +6748,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'elementwise', fmod_Scalar_forward, ()),
         ),
-        where='derivatives.yaml:356',
+        where='derivatives.yaml:360',
     ),
     Formula(
         operator='aten::fmod.Tensor',
@@ -6726,7 +6763,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'expression', fmod_Tensor_forward, ('self_t', 'other_t', 'other_p', 'self_p')),
         ),
-        where='derivatives.yaml:360',
+        where='derivatives.yaml:364',
     ),
     Formula(
         operator='aten::frac',
@@ -6737,7 +6774,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'expression', frac_forward, ('self_t',)),
         ),
-        where='derivatives.yaml:365',
+        where='derivatives.yaml:369',
     ),
     Formula(
         operator='aten::gather',
@@ -6753,7 +6790,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'linear'),
         ),
-        where='derivatives.yaml:369',
+        where='derivatives.yaml:373',
     ),
     Formula(
         operator='aten::ge_.Scalar',
@@ -6764,7 +6801,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'expression', ge__Scalar_forward, ('self_p',)),
         ),
-        where='derivatives.yaml:373',
+        where='derivatives.yaml:378',
     ),
     Formula(
         operator='aten::ge_.Tensor',
@@ -6775,7 +6812,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'expression', ge__Tensor_forward, ('self_p',)),
         ),
-        where='derivatives.yaml:377',
+        where='derivatives.yaml:382',
     ),
     Formula(
         operator='aten::gelu',
@@ -6790,7 +6827,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'elementwise', gelu_forward, ('self', 'approximate')),
         ),
-        where='derivatives.yaml:382',
+        where='derivatives.yaml:387',
     ),
     Formula(
         operator='aten::gelu_backward',
@@ -6803,7 +6840,7 @@ FORMULAS = (
         ),
         tensors=gelu_backward_tensors,
         arrays=gelu_backward_arrays,
-        where='derivatives.yaml:386',
+        where='derivatives.yaml:391',
     ),
     Formula(
         operator='aten::gt_.Scalar',
@@ -6814,7 +6851,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'expression', gt__Scalar_forward, ('self_p',)),
         ),
-        where='derivatives.yaml:390',
+        where='derivatives.yaml:395',
     ),
     Formula(
         operator='aten::gt_.Tensor',
@@ -6825,7 +6862,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'expression', gt__Tensor_forward, ('self_p',)),
         ),
-        where='derivatives.yaml:394',
+        where='derivatives.yaml:399',
     ),
     Formula(
         operator='aten::hardtanh',
@@ -6841,7 +6878,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'elementwise', hardtanh_forward, ('self', 'min_val', 'max_val')),
         ),
-        where='derivatives.yaml:399',
+        where='derivatives.yaml:404',
     ),
     Formula(
         operator='aten::hardtanh_backward',
@@ -6854,7 +6891,7 @@ FORMULAS = (
         ),
         tensors=hardtanh_backward_tensors,
         arrays=hardtanh_backward_arrays,
-        where='derivatives.yaml:403',
+        where='derivatives.yaml:408',
     ),
     Formula(
         operator='aten::hypot',
@@ -6870,7 +6907,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'expression', hypot_forward, ('self_t', 'self_p', 'other_t', 'other_p', 'result')),
         ),
-        where='derivatives.yaml:407',
+        where='derivatives.yaml:412',
     ),
     Formula(
         operator='aten::index.Tensor',
@@ -6885,7 +6922,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'linear'),
         ),
-        where='derivatives.yaml:412',
+        where='derivatives.yaml:417',
     ),
     Formula(
         operator='aten::index_add',
@@ -6902,7 +6939,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'expression', index_add_forward, ('dim', 'index', 'source_t', 'alpha', 'self_t')),
         ),
-        where='derivatives.yaml:416',
+        where='derivatives.yaml:422',
     ),
     Formula(
         operator='aten::index_put',
@@ -6917,7 +6954,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'linear'),
         ),
-        where='derivatives.yaml:421',
+        where='derivatives.yaml:428',
     ),
     Formula(
         operator='aten::index_select',
@@ -6933,21 +6970,21 @@ FORMULAS = (
         forward=(
             Forward(0, 'linear'),
         ),
-        where='derivatives.yaml:426',
+        where='derivatives.yaml:434',
     ),
     Formula(
         operator='aten::isinf',
         name='IsinfBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:430',
+        where='derivatives.yaml:439',
     ),
     Formula(
         operator='aten::isnan',
         name='IsnanBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:433',
+        where='derivatives.yaml:442',
     ),
     Formula(
         operator='aten::le_.Scalar',
@@ -6958,7 +6995,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'expression', le__Scalar_forward, ('self_p',)),
         ),
-        where='derivatives.yaml:436',
+        where='derivatives.yaml:445',
     ),
     Formula(
         operator='aten::le_.Tensor',
@@ -6969,7 +7006,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'expression', le__Tensor_forward, ('self_p',)),
         ),
-        where='derivatives.yaml:440',
+        where='derivatives.yaml:449',
     ),
     Formula(
         operator='aten::leaky_relu',
@@ -6984,7 +7021,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'elementwise', leaky_relu_forward, ('self', 'negative_slope')),
         ),
-        where='derivatives.yaml:445',
+        where='derivatives.yaml:454',
     ),
     Formula(
         operator='aten::leaky_relu_backward',
@@ -6996,7 +7033,7 @@ FORMULAS = (
         ),
         tensors=leaky_relu_backward_tensors,
         arrays=leaky_relu_backward_arrays,
-        where='derivatives.yaml:449',
+        where='derivatives.yaml:458',
     ),
     Formula(
         operator='aten::lerp.Scalar',
@@ -7011,7 +7048,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'expression', lerp_Scalar_forward, ('self_t', 'end_t', 'weight')),
         ),
-        where='derivatives.yaml:453',
+        where='derivatives.yaml:462',
     ),
     Formula(
         operator='aten::lerp.Tensor',
@@ -7028,7 +7065,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'expression', lerp_Tensor_forward, ('self_t', 'end_t', 'weight_p', 'weight_t', 'end_p', 'self_p')),
         ),
-        where='derivatives.yaml:458',
+        where='derivatives.yaml:467',
     ),
     Formula(
         operator='aten::linalg_vector_norm',
@@ -7043,7 +7080,7 @@ FORMULAS = (
         ),
         tensors=linalg_vector_norm_tensors,
         arrays=linalg_vector_norm_arrays,
-        where='derivatives.yaml:464',
+        where='derivatives.yaml:473',
     ),
     Formula(
         operator='aten::log',
@@ -7058,7 +7095,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'elementwise', log_forward, ('self',)),
         ),
-        where='derivatives.yaml:467',
+        where='derivatives.yaml:476',
     ),
     Formula(
         operator='aten::log10',
@@ -7073,7 +7110,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'elementwise', log10_forward, ('self',)),
         ),
-        where='derivatives.yaml:471',
+        where='derivatives.yaml:480',
     ),
     Formula(
         operator='aten::log1p',
@@ -7088,7 +7125,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'elementwise', log1p_forward, ('self',)),
         ),
-        where='derivatives.yaml:475',
+        where='derivatives.yaml:484',
     ),
     Formula(
         operator='aten::log2',
@@ -7103,7 +7140,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'elementwise', log2_forward, ('self',)),
         ),
-        where='derivatives.yaml:479',
+        where='derivatives.yaml:488',
     ),
     Formula(
         operator='aten::logaddexp',
@@ -7119,35 +7156,35 @@ FORMULAS = (
         forward=(
             Forward(0, 'expression', logaddexp_forward, ('self_t', 'other_p', 'self_p', 'other_t')),
         ),
-        where='derivatives.yaml:483',
+        where='derivatives.yaml:492',
     ),
     Formula(
         operator='aten::logical_and',
         name='LogicalAndBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:488',
+        where='derivatives.yaml:497',
     ),
     Formula(
         operator='aten::logical_or',
         name='LogicalOrBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:491',
+        where='derivatives.yaml:500',
     ),
     Formula(
         operator='aten::logical_xor',
         name='LogicalXorBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:494',
+        where='derivatives.yaml:503',
     ),
     Formula(
         operator='aten::logical_not',
         name='LogicalNotBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:497',
+        where='derivatives.yaml:506',
     ),
     Formula(
         operator='aten::log_sigmoid_forward',
@@ -7160,7 +7197,7 @@ FORMULAS = (
         tensors=log_sigmoid_forward_tensors,
         arrays=log_sigmoid_forward_arrays,
         output_differentiability=(True, False),
-        where='derivatives.yaml:500',
+        where='derivatives.yaml:509',
     ),
     Formula(
         operator='aten::log_sigmoid_backward',
@@ -7173,7 +7210,8 @@ FORMULAS = (
         ),
         tensors=log_sigmoid_backward_tensors,
         arrays=log_sigmoid_backward_arrays,
-        where='derivatives.yaml:504',
+        refused=('buffer',),
+        where='derivatives.yaml:513',
     ),
     Formula(
         operator='aten::_log_softmax',
@@ -7188,7 +7226,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'expression', log_softmax_forward, ('self_t', 'dim', 'result')),
         ),
-        where='derivatives.yaml:508',
+        where='derivatives.yaml:517',
     ),
     Formula(
         operator='aten::_log_softmax_backward_data',
@@ -7201,7 +7239,7 @@ FORMULAS = (
         ),
         tensors=log_softmax_backward_data_tensors,
         arrays=log_softmax_backward_data_arrays,
-        where='derivatives.yaml:512',
+        where='derivatives.yaml:521',
     ),
     Formula(
         operator='aten::logsumexp',
@@ -7215,7 +7253,7 @@ FORMULAS = (
         ),
         tensors=logsumexp_tensors,
         arrays=logsumexp_arrays,
-        where='derivatives.yaml:516',
+        where='derivatives.yaml:525',
     ),
     Formula(
         operator='aten::lt_.Scalar',
@@ -7226,7 +7264,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'expression', lt__Scalar_forward, ('self_p',)),
         ),
-        where='derivatives.yaml:519',
+        where='derivatives.yaml:528',
     ),
     Formula(
         operator='aten::lt_.Tensor',
@@ -7237,7 +7275,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'expression', lt__Tensor_forward, ('self_p',)),
         ),
-        where='derivatives.yaml:523',
+        where='derivatives.yaml:532',
     ),
     Formula(
         operator='aten::masked_fill.Scalar',
@@ -7251,7 +7289,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'expression', masked_fill_Scalar_forward, ('mask', 'self_t')),
         ),
-        where='derivatives.yaml:528',
+        where='derivatives.yaml:537',
     ),
     Formula(
         operator='aten::masked_fill.Tensor',
@@ -7265,7 +7303,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'expression', masked_fill_Tensor_forward, ('mask', 'value_t', 'self_t')),
         ),
-        where='derivatives.yaml:532',
+        where='derivatives.yaml:542',
     ),
     Formula(
         operator='aten::masked_select',
@@ -7280,7 +7318,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'linear'),
         ),
-        where='derivatives.yaml:537',
+        where='derivatives.yaml:548',
     ),
     Formula(
         operator='aten::max.dim',
@@ -7295,7 +7333,7 @@ FORMULAS = (
         tensors=max_dim_tensors,
         arrays=max_dim_arrays,
         output_differentiability=(True, False),
-        where='derivatives.yaml:541',
+        where='derivatives.yaml:553',
     ),
     Formula(
         operator='aten::max',
@@ -7307,7 +7345,7 @@ FORMULAS = (
         ),
         tensors=max_tensors,
         arrays=max_arrays,
-        where='derivatives.yaml:544',
+        where='derivatives.yaml:556',
     ),
     Formula(
         operator='aten::maximum',
@@ -7322,7 +7360,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'expression', maximum_forward, ('self_p', 'other_p', 'self_t', 'other_t')),
         ),
-        where='derivatives.yaml:547',
+        where='derivatives.yaml:559',
     ),
     Formula(
         operator='aten::mean',
@@ -7337,7 +7375,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'linear'),
         ),
-        where='derivatives.yaml:552',
+        where='derivatives.yaml:564',
     ),
     Formula(
         operator='aten::mean.dim',
@@ -7353,7 +7391,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'linear'),
         ),
-        where='derivatives.yaml:556',
+        where='derivatives.yaml:568',
     ),
     Formula(
         operator='aten::min.dim',
@@ -7368,7 +7406,7 @@ FORMULAS = (
         tensors=min_dim_tensors,
         arrays=min_dim_arrays,
         output_differentiability=(True, False),
-        where='derivatives.yaml:560',
+        where='derivatives.yaml:572',
     ),
     Formula(
         operator='aten::min',
@@ -7380,7 +7418,7 @@ FORMULAS = (
         ),
         tensors=min_tensors,
         arrays=min_arrays,
-        where='derivatives.yaml:563',
+        where='derivatives.yaml:575',
     ),
     Formula(
         operator='aten::minimum',
@@ -7395,7 +7433,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'expression', minimum_forward, ('self_p', 'other_p', 'self_t', 'other_t')),
         ),
-        where='derivatives.yaml:566',
+        where='derivatives.yaml:578',
     ),
     Formula(
         operator='aten::mm',
@@ -7412,7 +7450,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'expression', mm_forward, ('mat2_p', 'self_t', 'mat2_t', 'self_p')),
         ),
-        where='derivatives.yaml:571',
+        where='derivatives.yaml:583',
     ),
     Formula(
         operator='aten::mse_loss',
@@ -7425,7 +7463,7 @@ FORMULAS = (
         ),
         tensors=mse_loss_tensors,
         arrays=mse_loss_arrays,
-        where='derivatives.yaml:576',
+        where='derivatives.yaml:588',
     ),
     Formula(
         operator='aten::mse_loss_backward',
@@ -7434,12 +7472,12 @@ FORMULAS = (
         saved=(
             Saved('grad_output', 'input', needed_by=('self', 'target')),
             Saved('self', 'input', needed_by=('grad_output', 'self', 'target')),
-            Saved('target', 'input', needed_by=('grad_output',)),
+            Saved('target', 'input', needed_by=('grad_output', 'self', 'target')),
             Saved('reduction', 'value', needed_by=('grad_output', 'self', 'target')),
         ),
         tensors=mse_loss_backward_tensors,
         arrays=mse_loss_backward_arrays,
-        where='derivatives.yaml:580',
+        where='derivatives.yaml:592',
     ),
     Formula(
         operator='aten::mul.Tensor',
@@ -7455,7 +7493,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'expression', mul_Tensor_forward, ('other_t', 'self_p', 'self_t', 'other_p')),
         ),
-        where='derivatives.yaml:585',
+        where='derivatives.yaml:597',
     ),
     Formula(
         operator='aten::mul.Scalar',
@@ -7470,14 +7508,14 @@ FORMULAS = (
         forward=(
             Forward(0, 'elementwise', mul_Scalar_forward, ('other',)),
         ),
-        where='derivatives.yaml:590',
+        where='derivatives.yaml:602',
     ),
     Formula(
         operator='aten::multinomial',
         name='MultinomialBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:594',
+        where='derivatives.yaml:606',
     ),
     Formula(
         operator='aten::mv',
@@ -7493,7 +7531,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'expression', mv_forward, ('vec_p', 'self_t', 'vec_t', 'self_p')),
         ),
-        where='derivatives.yaml:597',
+        where='derivatives.yaml:609',
     ),
     Formula(
         operator='aten::nan_to_num',
@@ -7507,7 +7545,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'elementwise', nan_to_num_forward, ('self',)),
         ),
-        where='derivatives.yaml:602',
+        where='derivatives.yaml:614',
     ),
     Formula(
         operator='aten::native_dropout',
@@ -7521,7 +7559,7 @@ FORMULAS = (
         tensors=native_dropout_tensors,
         arrays=native_dropout_arrays,
         output_differentiability=(True, False),
-        where='derivatives.yaml:606',
+        where='derivatives.yaml:618',
     ),
     Formula(
         operator='aten::native_dropout_backward',
@@ -7533,7 +7571,7 @@ FORMULAS = (
         ),
         tensors=native_dropout_backward_tensors,
         arrays=native_dropout_backward_arrays,
-        where='derivatives.yaml:610',
+        where='derivatives.yaml:622',
     ),
     Formula(
         operator='aten::native_layer_norm',
@@ -7550,7 +7588,7 @@ FORMULAS = (
         tensors=native_layer_norm_tensors,
         arrays=native_layer_norm_arrays,
         output_differentiability=(True, False, False),
-        where='derivatives.yaml:614',
+        where='derivatives.yaml:626',
     ),
     Formula(
         operator='aten::native_layer_norm_backward',
@@ -7566,7 +7604,8 @@ FORMULAS = (
         ),
         tensors=native_layer_norm_backward_tensors,
         arrays=native_layer_norm_backward_arrays,
-        where='derivatives.yaml:618',
+        refused=('mean', 'rstd'),
+        where='derivatives.yaml:630',
     ),
     Formula(
         operator='aten::ne_.Scalar',
@@ -7577,7 +7616,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'expression', ne__Scalar_forward, ('self_p',)),
         ),
-        where='derivatives.yaml:621',
+        where='derivatives.yaml:634',
     ),
     Formula(
         operator='aten::ne_.Tensor',
@@ -7588,7 +7627,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'expression', ne__Tensor_forward, ('self_p',)),
         ),
-        where='derivatives.yaml:625',
+        where='derivatives.yaml:638',
     ),
     Formula(
         operator='aten::neg',
@@ -7599,7 +7638,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'elementwise', neg_forward, ()),
         ),
-        where='derivatives.yaml:630',
+        where='derivatives.yaml:643',
     ),
     Formula(
         operator='aten::nll_loss_forward',
@@ -7616,7 +7655,8 @@ FORMULAS = (
         tensors=nll_loss_forward_tensors,
         arrays=nll_loss_forward_arrays,
         output_differentiability=(True, False),
-        where='derivatives.yaml:634',
+        refused=('weight',),
+        where='derivatives.yaml:647',
     ),
     Formula(
         operator='aten::nll_loss_backward',
@@ -7630,14 +7670,15 @@ FORMULAS = (
         ),
         tensors=nll_loss_backward_tensors,
         arrays=nll_loss_backward_arrays,
-        where='derivatives.yaml:638',
+        refused=('weight', 'total_weight'),
+        where='derivatives.yaml:652',
     ),
     Formula(
         operator='aten::nonzero',
         name='NonzeroBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:642',
+        where='derivatives.yaml:657',
     ),
     Formula(
         operator='aten::norm.Scalar',
@@ -7650,7 +7691,7 @@ FORMULAS = (
         ),
         tensors=norm_Scalar_tensors,
         arrays=norm_Scalar_arrays,
-        where='derivatives.yaml:645',
+        where='derivatives.yaml:660',
     ),
     Formula(
         operator='aten::norm.ScalarOpt_dim',
@@ -7665,7 +7706,7 @@ FORMULAS = (
         ),
         tensors=norm_ScalarOpt_dim_tensors,
         arrays=norm_ScalarOpt_dim_arrays,
-        where='derivatives.yaml:648',
+        where='derivatives.yaml:663',
     ),
     Formula(
         operator='aten::normal_',
@@ -7676,7 +7717,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'expression', normal__forward, ('self_p',)),
         ),
-        where='derivatives.yaml:651',
+        where='derivatives.yaml:666',
     ),
     Formula(
         operator='aten::permute',
@@ -7690,7 +7731,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'linear'),
         ),
-        where='derivatives.yaml:655',
+        where='derivatives.yaml:670',
     ),
     Formula(
         operator='aten::pow.Tensor_Scalar',
@@ -7705,7 +7746,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'elementwise', pow_Tensor_Scalar_forward, ('self', 'exponent')),
         ),
-        where='derivatives.yaml:659',
+        where='derivatives.yaml:674',
     ),
     Formula(
         operator='aten::pow.Tensor_Tensor',
@@ -7721,7 +7762,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'expression', pow_Tensor_Tensor_forward, ('self_t', 'self_p', 'exponent_p', 'exponent_t', 'result')),
         ),
-        where='derivatives.yaml:663',
+        where='derivatives.yaml:678',
     ),
     Formula(
         operator='aten::pow.Scalar',
@@ -7737,7 +7778,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'elementwise', pow_Scalar_forward, ('self', 'exponent', 'result')),
         ),
-        where='derivatives.yaml:668',
+        where='derivatives.yaml:683',
     ),
     Formula(
         operator='aten::_prelu_kernel',
@@ -7749,7 +7790,7 @@ FORMULAS = (
         ),
         tensors=prelu_kernel_tensors,
         arrays=prelu_kernel_arrays,
-        where='derivatives.yaml:672',
+        where='derivatives.yaml:687',
     ),
     Formula(
         operator='aten::_prelu_kernel_backward',
@@ -7762,7 +7803,7 @@ FORMULAS = (
         ),
         tensors=prelu_kernel_backward_tensors,
         arrays=prelu_kernel_backward_arrays,
-        where='derivatives.yaml:675',
+        where='derivatives.yaml:690',
     ),
     Formula(
         operator='aten::prod',
@@ -7774,7 +7815,7 @@ FORMULAS = (
         ),
         tensors=prod_tensors,
         arrays=prod_arrays,
-        where='derivatives.yaml:678',
+        where='derivatives.yaml:693',
     ),
     Formula(
         operator='aten::prod.dim_int',
@@ -7788,7 +7829,7 @@ FORMULAS = (
         ),
         tensors=prod_dim_int_tensors,
         arrays=prod_dim_int_arrays,
-        where='derivatives.yaml:681',
+        where='derivatives.yaml:696',
     ),
     Formula(
         operator='aten::reciprocal',
@@ -7803,7 +7844,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'elementwise', reciprocal_forward, ('result',)),
         ),
-        where='derivatives.yaml:684',
+        where='derivatives.yaml:699',
     ),
     Formula(
         operator='aten::relu',
@@ -7817,7 +7858,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'elementwise', relu_forward, ('result',)),
         ),
-        where='derivatives.yaml:688',
+        where='derivatives.yaml:703',
     ),
     Formula(
         operator='aten::remainder.Scalar',
@@ -7828,7 +7869,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'elementwise', remainder_Scalar_forward, ()),
         ),
-        where='derivatives.yaml:692',
+        where='derivatives.yaml:707',
     ),
     Formula(
         operator='aten::remainder.Tensor',
@@ -7843,7 +7884,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'expression', remainder_Tensor_forward, ('self_t', 'other_t', 'other_p', 'self_p')),
         ),
-        where='derivatives.yaml:696',
+        where='derivatives.yaml:711',
     ),
     Formula(
         operator='aten::repeat',
@@ -7858,7 +7899,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'linear'),
         ),
-        where='derivatives.yaml:701',
+        where='derivatives.yaml:716',
     ),
     Formula(
         operator='aten::roll',
@@ -7873,7 +7914,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'linear'),
         ),
-        where='derivatives.yaml:705',
+        where='derivatives.yaml:720',
     ),
     Formula(
         operator='aten::round',
@@ -7884,7 +7925,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'elementwise', round_forward, ()),
         ),
-        where='derivatives.yaml:709',
+        where='derivatives.yaml:724',
     ),
     Formula(
         operator='aten::rsqrt',
@@ -7899,7 +7940,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'elementwise', rsqrt_forward, ('result',)),
         ),
-        where='derivatives.yaml:713',
+        where='derivatives.yaml:728',
     ),
     Formula(
         operator='aten::rsub.Tensor',
@@ -7914,7 +7955,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'expression', rsub_Tensor_forward, ('other_t', 'self_t', 'alpha')),
         ),
-        where='derivatives.yaml:717',
+        where='derivatives.yaml:732',
     ),
     Formula(
         operator='aten::rsub.Scalar',
@@ -7929,7 +7970,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'elementwise', rsub_Scalar_forward, ('alpha',)),
         ),
-        where='derivatives.yaml:722',
+        where='derivatives.yaml:737',
     ),
     Formula(
         operator='aten::scatter.src',
@@ -7944,7 +7985,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'linear'),
         ),
-        where='derivatives.yaml:726',
+        where='derivatives.yaml:741',
     ),
     Formula(
         operator='aten::scatter.value',
@@ -7959,7 +8000,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'expression', scatter_value_forward, ('dim', 'index', 'self_t')),
         ),
-        where='derivatives.yaml:731',
+        where='derivatives.yaml:747',
     ),
     Formula(
         operator='aten::scatter_add',
@@ -7974,7 +8015,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'linear'),
         ),
-        where='derivatives.yaml:735',
+        where='derivatives.yaml:752',
     ),
     Formula(
         operator='aten::select.int',
@@ -7990,7 +8031,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'linear'),
         ),
-        where='derivatives.yaml:740',
+        where='derivatives.yaml:758',
     ),
     Formula(
         operator='aten::select_backward',
@@ -8005,7 +8046,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'linear'),
         ),
-        where='derivatives.yaml:744',
+        where='derivatives.yaml:762',
     ),
     Formula(
         operator='aten::sgn',
@@ -8017,7 +8058,7 @@ FORMULAS = (
         ),
         tensors=sgn_tensors,
         arrays=sgn_arrays,
-        where='derivatives.yaml:748',
+        where='derivatives.yaml:766',
     ),
     Formula(
         operator='aten::sigmoid',
@@ -8031,7 +8072,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'elementwise', sigmoid_forward, ('result',)),
         ),
-        where='derivatives.yaml:751',
+        where='derivatives.yaml:769',
     ),
     Formula(
         operator='aten::sigmoid_backward',
@@ -8044,7 +8085,7 @@ FORMULAS = (
         tensors=sigmoid_backward_tensors,
         arrays=sigmoid_backward_arrays,
         real_arrays=sigmoid_backward_real,
-        where='derivatives.yaml:755',
+        where='derivatives.yaml:773',
     ),
     Formula(
         operator='aten::sign',
@@ -8055,7 +8096,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'elementwise', sign_forward, ()),
         ),
-        where='derivatives.yaml:759',
+        where='derivatives.yaml:777',
     ),
     Formula(
         operator='aten::silu',
@@ -8069,7 +8110,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'elementwise', silu_forward, ('self',)),
         ),
-        where='derivatives.yaml:763',
+        where='derivatives.yaml:781',
     ),
     Formula(
         operator='aten::silu_backward',
@@ -8081,7 +8122,8 @@ FORMULAS = (
         ),
         tensors=silu_backward_tensors,
         arrays=silu_backward_arrays,
-        where='derivatives.yaml:767',
+        real_arrays=silu_backward_real,
+        where='derivatives.yaml:785',
     ),
     Formula(
         operator='aten::sin',
@@ -8096,7 +8138,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'elementwise', sin_forward, ('self',)),
         ),
-        where='derivatives.yaml:771',
+        where='derivatives.yaml:789',
     ),
     Formula(
         operator='aten::sinh',
@@ -8111,7 +8153,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'elementwise', sinh_forward, ('self',)),
         ),
-        where='derivatives.yaml:775',
+        where='derivatives.yaml:793',
     ),
     Formula(
         operator='aten::slice.Tensor',
@@ -8129,7 +8171,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'linear'),
         ),
-        where='derivatives.yaml:779',
+        where='derivatives.yaml:797',
     ),
     Formula(
         operator='aten::slice_backward',
@@ -8146,7 +8188,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'linear'),
         ),
-        where='derivatives.yaml:783',
+        where='derivatives.yaml:801',
     ),
     Formula(
         operator='aten::smooth_l1_loss',
@@ -8160,7 +8202,7 @@ FORMULAS = (
         ),
         tensors=smooth_l1_loss_tensors,
         arrays=smooth_l1_loss_arrays,
-        where='derivatives.yaml:787',
+        where='derivatives.yaml:805',
     ),
     Formula(
         operator='aten::smooth_l1_loss_backward',
@@ -8175,7 +8217,7 @@ FORMULAS = (
         ),
         tensors=smooth_l1_loss_backward_tensors,
         arrays=smooth_l1_loss_backward_arrays,
-        where='derivatives.yaml:791',
+        where='derivatives.yaml:809',
     ),
     Formula(
         operator='aten::_softmax',
@@ -8190,7 +8232,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'expression', softmax_forward, ('result', 'self_t', 'dim')),
         ),
-        where='derivatives.yaml:796',
+        where='derivatives.yaml:814',
     ),
     Formula(
         operator='aten::_softmax_backward_data',
@@ -8203,7 +8245,7 @@ FORMULAS = (
         ),
         tensors=softmax_backward_data_tensors,
         arrays=softmax_backward_data_arrays,
-        where='derivatives.yaml:800',
+        where='derivatives.yaml:818',
     ),
     Formula(
         operator='aten::softplus',
@@ -8219,7 +8261,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'elementwise', softplus_forward, ('self', 'beta', 'threshold')),
         ),
-        where='derivatives.yaml:804',
+        where='derivatives.yaml:822',
     ),
     Formula(
         operator='aten::softplus_backward',
@@ -8233,7 +8275,7 @@ FORMULAS = (
         ),
         tensors=softplus_backward_tensors,
         arrays=softplus_backward_arrays,
-        where='derivatives.yaml:808',
+        where='derivatives.yaml:826',
     ),
     Formula(
         operator='aten::sort',
@@ -8247,7 +8289,7 @@ FORMULAS = (
         tensors=sort_tensors,
         arrays=sort_arrays,
         output_differentiability=(True, False),
-        where='derivatives.yaml:812',
+        where='derivatives.yaml:830',
     ),
     Formula(
         operator='aten::split.Tensor',
@@ -8263,7 +8305,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'linear'),
         ),
-        where='derivatives.yaml:815',
+        where='derivatives.yaml:833',
     ),
     Formula(
         operator='aten::split_with_sizes',
@@ -8279,7 +8321,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'linear'),
         ),
-        where='derivatives.yaml:819',
+        where='derivatives.yaml:837',
     ),
     Formula(
         operator='aten::sqrt',
@@ -8294,7 +8336,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'elementwise', sqrt_forward, ('result',)),
         ),
-        where='derivatives.yaml:823',
+        where='derivatives.yaml:841',
     ),
     Formula(
         operator='aten::squeeze',
@@ -8308,7 +8350,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'linear'),
         ),
-        where='derivatives.yaml:827',
+        where='derivatives.yaml:845',
     ),
     Formula(
         operator='aten::squeeze.dim',
@@ -8322,7 +8364,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'linear'),
         ),
-        where='derivatives.yaml:831',
+        where='derivatives.yaml:849',
     ),
     Formula(
         operator='aten::squeeze.dims',
@@ -8336,7 +8378,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'linear'),
         ),
-        where='derivatives.yaml:835',
+        where='derivatives.yaml:853',
     ),
     Formula(
         operator='aten::stack',
@@ -8350,7 +8392,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'linear'),
         ),
-        where='derivatives.yaml:839',
+        where='derivatives.yaml:857',
     ),
     Formula(
         operator='aten::std.correction',
@@ -8368,7 +8410,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'expression', std_correction_forward, ('result', 'dim', 'keepdim', 'self_t', 'self_p', 'correction')),
         ),
-        where='derivatives.yaml:843',
+        where='derivatives.yaml:861',
     ),
     Formula(
         operator='aten::sub.Tensor',
@@ -8383,7 +8425,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'expression', sub_Tensor_forward, ('self_t', 'other_t', 'alpha')),
         ),
-        where='derivatives.yaml:847',
+        where='derivatives.yaml:865',
     ),
     Formula(
         operator='aten::sub.Scalar',
@@ -8394,7 +8436,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'elementwise', sub_Scalar_forward, ()),
         ),
-        where='derivatives.yaml:852',
+        where='derivatives.yaml:870',
     ),
     Formula(
         operator='aten::sum',
@@ -8408,7 +8450,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'linear'),
         ),
-        where='derivatives.yaml:856',
+        where='derivatives.yaml:874',
     ),
     Formula(
         operator='aten::sum.dim_IntList',
@@ -8424,7 +8466,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'linear'),
         ),
-        where='derivatives.yaml:860',
+        where='derivatives.yaml:878',
     ),
     Formula(
         operator='aten::t',
@@ -8435,7 +8477,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'linear'),
         ),
-        where='derivatives.yaml:864',
+        where='derivatives.yaml:882',
     ),
     Formula(
         operator='aten::take',
@@ -8450,7 +8492,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'linear'),
         ),
-        where='derivatives.yaml:868',
+        where='derivatives.yaml:886',
     ),
     Formula(
         operator='aten::tan',
@@ -8465,7 +8507,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'elementwise', tan_forward, ('result',)),
         ),
-        where='derivatives.yaml:872',
+        where='derivatives.yaml:891',
     ),
     Formula(
         operator='aten::tanh',
@@ -8479,7 +8521,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'elementwise', tanh_forward, ('result',)),
         ),
-        where='derivatives.yaml:876',
+        where='derivatives.yaml:895',
     ),
     Formula(
         operator='aten::tanh_backward',
@@ -8492,7 +8534,7 @@ FORMULAS = (
         tensors=tanh_backward_tensors,
         arrays=tanh_backward_arrays,
         real_arrays=tanh_backward_real,
-        where='derivatives.yaml:880',
+        where='derivatives.yaml:899',
     ),
     Formula(
         operator='aten::threshold',
@@ -8507,7 +8549,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'elementwise', threshold_forward, ('self', 'threshold')),
         ),
-        where='derivatives.yaml:884',
+        where='derivatives.yaml:903',
     ),
     Formula(
         operator='aten::threshold_backward',
@@ -8519,7 +8561,7 @@ FORMULAS = (
         ),
         tensors=threshold_backward_tensors,
         arrays=threshold_backward_arrays,
-        where='derivatives.yaml:888',
+        where='derivatives.yaml:907',
     ),
     Formula(
         operator='aten::_to_copy',
@@ -8533,7 +8575,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'linear'),
         ),
-        where='derivatives.yaml:892',
+        where='derivatives.yaml:911',
     ),
     Formula(
         operator='aten::topk',
@@ -8547,7 +8589,7 @@ FORMULAS = (
         tensors=topk_tensors,
         arrays=topk_arrays,
         output_differentiability=(True, False),
-        where='derivatives.yaml:896',
+        where='derivatives.yaml:915',
     ),
     Formula(
         operator='aten::transpose.int',
@@ -8562,7 +8604,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'linear'),
         ),
-        where='derivatives.yaml:899',
+        where='derivatives.yaml:918',
     ),
     Formula(
         operator='aten::tril',
@@ -8576,7 +8618,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'linear'),
         ),
-        where='derivatives.yaml:903',
+        where='derivatives.yaml:922',
     ),
     Formula(
         operator='aten::triu',
@@ -8590,7 +8632,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'linear'),
         ),
-        where='derivatives.yaml:907',
+        where='derivatives.yaml:926',
     ),
     Formula(
         operator='aten::trunc',
@@ -8601,7 +8643,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'elementwise', trunc_forward, ()),
         ),
-        where='derivatives.yaml:911',
+        where='derivatives.yaml:930',
     ),
     Formula(
         operator='aten::unbind.int',
@@ -8616,7 +8658,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'linear'),
         ),
-        where='derivatives.yaml:915',
+        where='derivatives.yaml:934',
     ),
     Formula(
         operator='aten::uniform_',
@@ -8627,7 +8669,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'expression', uniform__forward, ('self_p',)),
         ),
-        where='derivatives.yaml:919',
+        where='derivatives.yaml:938',
     ),
     Formula(
         operator='aten::_unsafe_view',
@@ -8641,7 +8683,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'linear'),
         ),
-        where='derivatives.yaml:923',
+        where='derivatives.yaml:942',
     ),
     Formula(
         operator='aten::unsqueeze',
@@ -8655,7 +8697,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'linear'),
         ),
-        where='derivatives.yaml:927',
+        where='derivatives.yaml:946',
     ),
     Formula(
         operator='aten::var.correction',
@@ -8672,7 +8714,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'expression', var_correction_forward, ('dim', 'keepdim', 'self_t', 'self_p', 'correction')),
         ),
-        where='derivatives.yaml:931',
+        where='derivatives.yaml:950',
     ),
     Formula(
         operator='aten::vdot',
@@ -8688,7 +8730,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'expression', vdot_forward, ('other_p', 'self_t', 'other_t', 'self_p')),
         ),
-        where='derivatives.yaml:935',
+        where='derivatives.yaml:954',
     ),
     Formula(
         operator='aten::view',
@@ -8702,14 +8744,14 @@ FORMULAS = (
         forward=(
             Forward(0, 'linear'),
         ),
-        where='derivatives.yaml:940',
+        where='derivatives.yaml:959',
     ),
     Formula(
         operator='aten::view.dtype',
         name='ViewBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:944',
+        where='derivatives.yaml:963',
     ),
     Formula(
         operator='aten::view_as_complex',
@@ -8720,7 +8762,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'linear'),
         ),
-        where='derivatives.yaml:947',
+        where='derivatives.yaml:966',
     ),
     Formula(
         operator='aten::view_as_real',
@@ -8731,7 +8773,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'linear'),
         ),
-        where='derivatives.yaml:951',
+        where='derivatives.yaml:970',
     ),
     Formula(
         operator='aten::where.self',
@@ -8745,7 +8787,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'expression', where_self_forward, ('condition', 'self_t', 'other_t')),
         ),
-        where='derivatives.yaml:955',
+        where='derivatives.yaml:974',
     ),
     Formula(
         operator='aten::xlogy.Tensor',
@@ -8757,7 +8799,7 @@ FORMULAS = (
         ),
         tensors=xlogy_Tensor_tensors,
         arrays=xlogy_Tensor_arrays,
-        where='derivatives.yaml:961',
+        where='derivatives.yaml:980',
     ),
     Formula(
         operator='aten::zero_',
@@ -8768,161 +8810,161 @@ FORMULAS = (
         forward=(
             Forward(0, 'expression', zero__forward, ('self_p',)),
         ),
-        where='derivatives.yaml:965',
+        where='derivatives.yaml:984',
     ),
     Formula(
         operator='aten::eq.Tensor',
         name='EqBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:969',
+        where='derivatives.yaml:988',
     ),
     Formula(
         operator='aten::eq.Scalar',
         name='EqBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:972',
+        where='derivatives.yaml:991',
     ),
     Formula(
         operator='aten::ne.Tensor',
         name='NeBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:975',
+        where='derivatives.yaml:994',
     ),
     Formula(
         operator='aten::ne.Scalar',
         name='NeBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:978',
+        where='derivatives.yaml:997',
     ),
     Formula(
         operator='aten::lt.Tensor',
         name='LtBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:981',
+        where='derivatives.yaml:1000',
     ),
     Formula(
         operator='aten::lt.Scalar',
         name='LtBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:984',
+        where='derivatives.yaml:1003',
     ),
     Formula(
         operator='aten::le.Tensor',
         name='LeBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:987',
+        where='derivatives.yaml:1006',
     ),
     Formula(
         operator='aten::le.Scalar',
         name='LeBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:990',
+        where='derivatives.yaml:1009',
     ),
     Formula(
         operator='aten::gt.Tensor',
         name='GtBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:993',
+        where='derivatives.yaml:1012',
     ),
     Formula(
         operator='aten::gt.Scalar',
         name='GtBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:996',
+        where='derivatives.yaml:1015',
     ),
     Formula(
         operator='aten::ge.Tensor',
         name='GeBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:999',
+        where='derivatives.yaml:1018',
     ),
     Formula(
         operator='aten::ge.Scalar',
         name='GeBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:1002',
+        where='derivatives.yaml:1021',
     ),
     Formula(
         operator='aten::empty_like',
         name='EmptyLikeBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:1005',
+        where='derivatives.yaml:1024',
     ),
     Formula(
         operator='aten::ones_like',
         name='OnesLikeBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:1008',
+        where='derivatives.yaml:1027',
     ),
     Formula(
         operator='aten::zeros_like',
         name='ZerosLikeBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:1011',
+        where='derivatives.yaml:1030',
     ),
     Formula(
         operator='aten::full_like',
         name='FullLikeBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:1014',
+        where='derivatives.yaml:1033',
     ),
     Formula(
         operator='aten::rand_like',
         name='RandLikeBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:1017',
+        where='derivatives.yaml:1036',
     ),
     Formula(
         operator='aten::randn_like',
         name='RandnLikeBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:1020',
+        where='derivatives.yaml:1039',
     ),
     Formula(
         operator='aten::new_zeros',
         name='NewZerosBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:1023',
+        where='derivatives.yaml:1042',
     ),
     Formula(
         operator='aten::new_ones',
         name='NewOnesBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:1026',
+        where='derivatives.yaml:1045',
     ),
     Formula(
         operator='aten::new_full',
         name='NewFullBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:1029',
+        where='derivatives.yaml:1048',
     ),
     Formula(
         operator='aten::new_empty',
         name='NewEmptyBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:1032',
+        where='derivatives.yaml:1051',
     ),
 )
 """One record per operator; in-place variants use that of their functional operator."""

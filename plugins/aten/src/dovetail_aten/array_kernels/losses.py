@@ -10,6 +10,7 @@ from dovetail_kernel import int64, result_dtype, uint8
 from dovetail_kernel.dtype import FLOAT
 
 from ..capabilities import Capabilities
+from .dtype_errors import float_only
 from .operands import Numbers, Precision
 from .table import KernelTable
 
@@ -110,7 +111,7 @@ def _define_differences(xp: Any, kernel: KernelTable, capabilities: Capabilities
 
 
 def _define_cross_entropy(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
-    numbers, precision = Numbers(capabilities), Precision(capabilities)
+    numbers, precision, check_float = Numbers(capabilities), Precision(capabilities), float_only(capabilities)
     add, multiply, subtract, negative = xp.add, xp.multiply, xp.subtract, xp.negative
 
     @kernel.named("binary_cross_entropy_with_logits")
@@ -118,6 +119,7 @@ def _define_cross_entropy(xp: Any, kernel: KernelTable, capabilities: Capabiliti
     def binary_cross_entropy_with_logits(
         self: Any, target: Any, weight: Any = None, pos_weight: Any = None, reduction: int = MEAN
     ) -> Any:
+        check_float("log_sigmoid_cpu", self)
         one = numbers.like(self, 1)
         # log(1 + exp(-|x|)) + max(-x, 0) is -log sigmoid(x), without overflow for large x of either sign.
         tail = xp.log1p(xp.exp(negative(xp.absolute(self))))

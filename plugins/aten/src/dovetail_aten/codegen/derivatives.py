@@ -85,6 +85,8 @@ class Derivative:
         Per result, or None where all are.
     forward
         Forward formulas, at most one per result.
+    refused
+        Tensor arguments that must not require grad: they have neither a formula nor the mark ``non_differentiable``.
     """
 
     function: NativeFunction
@@ -96,6 +98,7 @@ class Derivative:
     gradients: tuple[str, ...]
     output_differentiability: tuple[bool, ...] | None
     forward: tuple[ForwardFormula, ...]
+    refused: tuple[str, ...]
     where: Location
 
     @property
@@ -285,6 +288,7 @@ class _Reader:
             gradients=gradients,
             output_differentiability=output_differentiability,
             forward=tuple([self._forward(*each, formulas) for each in forward]),
+            refused=self._refused(inputs, without),
             where=self.entry.lines["name"],
         )
 
@@ -368,6 +372,12 @@ class _Reader:
                 self.entry.where, f"the list {lists[0]} is not the only differentiable input.", "Split the operator."
             )
         return inputs
+
+    def _refused(self, inputs: tuple[str, ...], without: set[str]) -> tuple[str, ...]:
+        if not inputs:
+            return ()
+        tensors = {*self.scope.tensors, *self.scope.lists} - without - set(inputs)
+        return tuple([name for name in self.arguments if name in tensors])
 
     def _output_differentiability(self) -> tuple[bool, ...] | None:
         value = self.entry.values.get("output_differentiability")

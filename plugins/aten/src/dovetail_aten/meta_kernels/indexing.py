@@ -115,6 +115,8 @@ def _embedding_dense_backward(
 
 
 def _check_index(self: MetaArray, dim: int, index: MetaArray, name: str) -> None:
+    if 0 in index.shape:
+        return  # nothing is written, wherever it would be
     if max(index.ndim, 1) != max(self.ndim, 1):
         raise RuntimeError(f"Index tensor must have the same number of dimensions as input tensor: {name}()")
     for i, (own, wanted) in enumerate(zip(self.shape, index.shape, strict=False)):

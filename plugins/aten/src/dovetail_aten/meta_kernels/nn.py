@@ -58,17 +58,17 @@ def _mse_loss(self: MetaArray, target: MetaArray, reduction: int = 1, beta: floa
 
 @rule("mse_loss_backward")
 def _mse_loss_backward(grad_output: MetaArray, self: MetaArray, target: MetaArray, reduction: int) -> MetaArray:
-    return elementwise([self, target], self.dtype)
+    return elementwise([grad_output, self, target], self.dtype)
 
 
 @rule("log_sigmoid_forward")
 def _log_sigmoid_forward(self: MetaArray) -> tuple[MetaArray, MetaArray]:
-    return dense_like(self), MetaArray((0,), self.dtype)
+    return dense_like(self), dense_like(self)
 
 
 @rule("_prelu_kernel_backward")
 def _prelu_backward(grad_output: MetaArray, self: MetaArray, weight: MetaArray) -> tuple[MetaArray, MetaArray]:
-    result = elementwise([self, weight], self.dtype)
+    result = elementwise([grad_output, self, weight], self.dtype)
     return result, like(result)
 
 

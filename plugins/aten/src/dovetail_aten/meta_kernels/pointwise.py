@@ -34,8 +34,10 @@ def pointwise_rule(op: Operator) -> Rule:
 
 
 @EXPLICIT("where.self")
-def _where(condition: MetaArray, self: MetaArray, other: MetaArray) -> MetaArray:
-    return elementwise([condition, self, other], self.dtype)
+def _where(condition: MetaArray, self: Any, other: Any) -> MetaArray:
+    # The operator has two tensors of one dtype; derivative formulas over arrays put a number in place of one.
+    chosen = [value for value in (self, other) if isinstance(value, MetaArray)]
+    return elementwise([condition, *chosen], chosen[0].dtype)
 
 
 @EXPLICIT("masked_fill.Scalar", "masked_fill.Tensor")

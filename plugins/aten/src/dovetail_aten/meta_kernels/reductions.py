@@ -88,6 +88,11 @@ def _vector_norm(
     return reduced(self, dim, keepdim, (dtype or self.dtype).to_real())
 
 
+@rule("norm.Scalar", "norm.ScalarOpt_dim")
+def _norm(self: MetaArray, p: Any = 2, dim: Dims = None, keepdim: bool = False) -> MetaArray:
+    return reduced(self, dim, keepdim, self.dtype.to_real())
+
+
 @rule("logsumexp")
 def _logsumexp(self: MetaArray, dim: Dims, keepdim: bool = False) -> MetaArray:
     return reduced(self, dim, keepdim, float_of(self.dtype))

@@ -166,19 +166,10 @@ def _without(self: MetaArray, dims: Sequence[int]) -> MetaArray:
     return self.shown([self.shape[i] for i in kept], [self.element_strides[i] for i in kept])
 
 
-@rule("squeeze")
-def _squeeze(self: MetaArray) -> MetaArray:
-    return _without(self, range(self.ndim))
-
-
-@rule("squeeze.dim")
-def _squeeze_dim(self: MetaArray, dim: int) -> MetaArray:
-    return _without(self, [wrap_dim(dim, self.ndim)])
-
-
-@rule("squeeze.dims")
-def _squeeze_dims(self: MetaArray, dim: Sequence[int]) -> MetaArray:
-    return _without(self, [wrap_dim(d, self.ndim) for d in dim])
+@rule("squeeze", "squeeze.dim", "squeeze.dims")
+def _squeeze(self: MetaArray, dim: int | Sequence[int] | None = None) -> MetaArray:
+    named = [dim] if isinstance(dim, int) else dim
+    return _without(self, range(self.ndim) if named is None else [wrap_dim(each, self.ndim) for each in named])
 
 
 @rule("unbind.int")

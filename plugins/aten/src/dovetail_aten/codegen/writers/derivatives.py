@@ -111,6 +111,8 @@ def _record(derivative: Derivative) -> list[str]:
         lines.append(f"{INDENT}{attribute}={body_name(function, over)},")
     if derivative.output_differentiability is not None:
         lines.append(f"{INDENT}output_differentiability={derivative.output_differentiability!r},")
+    if derivative.refused:
+        lines.append(f"{INDENT}refused={derivative.refused!r},")
     if derivative.forward:
         forward = [f"{INDENT * 2}{_forward(derivative, each)}," for each in derivative.forward]
         lines += [f"{INDENT}forward=(", *forward, f"{INDENT}),"]
