@@ -4604,8 +4604,8 @@ def silu_backward_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     return grad_grad_output, grad_self
 
 
-def silu_backward_real(node: Any, k: Any, grad: Any) -> Any:
-    grad_output_edge, self_edge = node.next_edges
+def silu_backward_real(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    grad_output_edge, self_edge = edges
     grad_grad_output = grad_self = None
     if grad_output_edge is not None:
         self = node._self
