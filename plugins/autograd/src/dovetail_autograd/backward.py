@@ -109,14 +109,21 @@ def backward_of_one(tensor: TensorBase, gradient: TensorBase | None, retain_grap
     if active_levels():
         _check_not_in_transform()
     signature = tensor._signature
-    if gradient is None and signature & ZERO_DIM and signature & FLOATING and not signature & _UNUSUAL:
-        # A loss: the tensor to begin with would be unwrapped at once.
+    if not signature & _UNUSUAL and runs_plainly():
         edge = gradient_edge(tensor)
-        if edge is not None and runs_plainly():
-            backend = backend_of_signature(signature)
-            one = backend.arrays.scalar(1, tensor.array.dtype)
-            execute_plainly(edge, one, backend, bool(retain_graph))
-            return
+        if edge is None:
+            pass
+        elif gradient is None:
+            if signature & ZERO_DIM and signature & FLOATING:
+                backend = backend_of_signature(signature)
+                one = backend.arrays.scalar(1, tensor.array.dtype)
+                execute_plainly(edge, one, None, backend, bool(retain_graph))
+                return
+        elif isinstance(gradient, TensorBase):
+            array = gradient.array
+            if not (signature ^ gradient._signature) & ~GRAD and array.shape == tensor.array.shape:
+                execute_plainly(edge, array, gradient, backend_of_signature(signature), bool(retain_graph))
+                return
     root = _root(0, tensor, gradient)
     execute((root[0],), (root[1],), bool(retain_graph), False)
 

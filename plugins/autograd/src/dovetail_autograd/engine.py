@@ -109,11 +109,9 @@ def _run(task: GraphTask, grads: Sequence[TensorBase], wanted: Sequence[EdgeTupl
     if not task.create_graph and not before & ~NO_GRAD and not anomaly_mode()[0]:
         arrays = _as_arrays(grads, task.backend)
     if arrays is not None:
-        _run_quietly(task, arrays)
-        return
-    _in_task(task, _run_tensors, task, _ROOT, task.roots, grads)
-    if task.callbacks:
-        _in_task(task, _call_back, task)
+        _run_quietly(task, _ROOT, task.roots, arrays)
+    else:
+        _run_loudly(task, _ROOT, task.roots, grads)
 
 
 def runs_plainly() -> bool:
@@ -121,23 +119,52 @@ def runs_plainly() -> bool:
     return current_task.get() is None and not state() & ~NO_GRAD and not anomaly_mode()[0]
 
 
-def execute_plainly(root: EdgeTuple, grad: Any, backend: Backend, keep_graph: bool) -> None:
-    """Run the whole graph from `root` down as `execute` does, beginning with the array `grad`, if `runs_plainly`."""
-    _run_quietly(GraphTask((root,), backend, keep_graph, False, None), (grad,))
+def execute_plainly(root: EdgeTuple, grad: Any, tensor: TensorBase | None, backend: Backend, keep_graph: bool) -> None:
+    """Run the whole graph from `root` down as `execute` does, if `runs_plainly`.
+
+    Parameters
+    ----------
+    grad
+        The array to begin with, of the right shape and dtype.
+    tensor
+        The tensor that holds it; None if nobody has seen one.
+    """
+    roots = (root,)
+    task = GraphTask(roots, backend, keep_graph, False, None)
+    node: Any = root[0]
+    if node._array_backend is not None or node._is_leaf_node or node.input_metadata.__class__ is list:
+        _run_quietly(task, _ROOT, roots, (grad,))
+        return
+    # A node that takes tensors, as those of Functions do: the loop over arrays begins after it.
+    edges = node.next_edges
+    grads = _in_task(task, _evaluate, task, node, [wrapper_of(backend)(grad, None) if tensor is None else tensor])
+    arrays = _as_arrays(grads, backend)
+    if arrays is None:
+        _run_loudly(task, node, edges, grads)
+    else:
+        grads = ()  # a leaf may take over an array that no tensor holds
+        _run_quietly(task, node, edges, arrays)
 
 
-def _run_quietly(task: GraphTask, grads: Sequence[Any]) -> None:
+def _run_quietly(task: GraphTask, node: Node, edges: Sequence[EdgeOrNone], grads: Sequence[Any]) -> None:
     """Run over arrays. Overflow, division by zero and NaN are results here, and no reason to warn."""
     error_state = task.backend.arrays.error_state
     if error_state is None:
-        _run_arrays(task, grads)
+        _run_arrays(task, node, edges, grads)
     else:
         set_error_state, reset_error_state, quiet = error_state
         task.error_token = set_error_state(quiet)
         try:
-            _run_arrays(task, grads)
+            _run_arrays(task, node, edges, grads)
         finally:
             reset_error_state(task.error_token)
+    if task.callbacks:
+        _in_task(task, _call_back, task)
+
+
+def _run_loudly(task: GraphTask, node: Node, edges: Sequence[EdgeOrNone], grads: Sequence[TensorBase | None]) -> None:
+    """Run over tensors."""
+    _in_task(task, _run_tensors, task, node, edges, grads)
     if task.callbacks:
         _in_task(task, _call_back, task)
 
@@ -189,10 +216,10 @@ def _evaluate(task: GraphTask, node: Node, grads: list[TensorBase | None]) -> Se
     return flatten(node, returned)
 
 
-def _run_arrays(task: GraphTask, grads: Sequence[Any]) -> None:
+def _run_arrays(task: GraphTask, node: Node, edges: Sequence[EdgeOrNone], grads: Sequence[Any]) -> None:
     """The engine's loop over plain arrays. A node that needs tensors gets them made for it, and its results unwrapped.
 
-    It begins in the middle, with `grads` as if a node before the roots had just returned them. Nodes wait in the heap
+    It begins in the middle, where `node` has just returned `grads` for `edges`. Nodes wait in the heap
     `ready`, their gradients in `buffers`; but `following`, the best to run next among those that `node` leads to, and
     `second`, the best of the rest, go through neither, with their gradients `arrived` and `waiting`. In a chain that is
     every node, and in a sum of many terms too.
@@ -205,8 +232,6 @@ def _run_arrays(task: GraphTask, grads: Sequence[Any]) -> None:
     counts = task.count(task.roots) if task.kept is not None or leaves_are_watched() else None
     buffers: dict[Node, Any] = {}
     ready: list[tuple[int, Node]] = []
-    node: Node = _ROOT
-    edges: Sequence[EdgeOrNone] = task.roots
     second: Node | None = None
     waiting: Any = None
     while True:

@@ -163,8 +163,10 @@ def wrap_outputs(node: FunctionNode, output: Any, inputs: Sequence[Any], recordi
         and node.dirty_tensors is None
         and node.non_differentiable is None
         and not output._signature & (GRAD | VIEW)
-        and not _is_one_of(output, inputs)
     ):
+        for value in inputs:
+            if value is output:
+                return _Outputs(node, inputs, recording).wrap(output)
         # one new tensor: the common case
         if recording and output._signature & DIFFERENTIABLE:
             node.input_metadata = (output.array.shape, output.array.dtype)
@@ -180,13 +182,6 @@ def wrap_outputs(node: FunctionNode, output: Any, inputs: Sequence[Any], recordi
             node._keep_saved()
         return output
     return _Outputs(node, inputs, recording).wrap(output)
-
-
-def _is_one_of(output: Any, values: Sequence[Any]) -> bool:
-    for value in values:  # noqa: SIM110  (any() costs twice as much)
-        if value is output:
-            return True
-    return False
 
 
 def _mark_view_of_input(output: TensorBase, inputs: Sequence[Any]) -> None:

@@ -12,7 +12,7 @@ from dovetail_kernel.tensor_base import TensorBase
 from dovetail_kernel.version import share_version
 
 from . import calls
-from .node import Node
+from .node import Metadata, Node
 from .recording import needs_extras, recorded, recording_extras
 from .saved import SECOND_TIME, Packed, current_version, modified, placed, save_input
 from .saved_tensor import pack_tensor
@@ -57,11 +57,11 @@ class FunctionNode(Node):
     _entries: Any = ()
     _made: Sequence[Any] = ()
 
-    def __init__(self) -> None:
-        self._array_backend = None
-        self._node_hooks = None
-        self.sequence_nr = 0
-        self.input_metadata = []
+    # In place of a constructor, whose frame would cost as much as all else.
+    _array_backend = None
+    _node_hooks = None
+    sequence_nr = 0
+    input_metadata: Metadata | list[Metadata] = []  # noqa: RUF012  (replaced, never written to)
 
     # -- the context ---------------------------------------------------------------------------------------------
 
