@@ -1,7 +1,8 @@
 """The cost of a call: Dovetail against PyTorch in one process, alternating, as medians and ratios.
 
 Run by ``make bench`` (``make bench ORACLE=1`` installs PyTorch; without it the times stand alone). The sides take turns
-in short rounds, so that a change of the machine's speed hits both; the ratio is the median of the rounds' ratios. The
+in short rounds, so that a change of the machine's speed hits both, but of some milliseconds, since the first calls
+after the other side find the processor's caches full of its code; the ratio is the median of the rounds' ratios. The
 garbage collector stays on; PyTorch's own heap is frozen, so that it does not tax the other side.
 
 Options: ``--rounds N`` (default 25), ``--only WORD`` (benchmarks whose name contains it), ``--json FILE``.
@@ -82,12 +83,12 @@ def benchmarks() -> Iterator[Benchmark]:
     yield Benchmark("Library op, 1 argument", lambda lib: bound(library_op(lib), square(lib)), 500, 0.20)
     yield Benchmark("custom_op, 1 argument", lambda lib: bound(custom_op(lib), square(lib)), 300, 0.20)
     yield Benchmark("custom_op, 10 arguments", lambda lib: bound(custom_op_of_ten(lib), *[square(lib)] * 10), 200, 0.20)
-    yield Benchmark("custom_op with autograd, forward + backward", custom_step, 100, 0.20)
-    yield Benchmark("Function.apply, forward + backward", function_step, 100, 0.25)
-    yield Benchmark("one op, forward + backward", one_op_step, 200, 0.40)
-    yield Benchmark("chain of 100 products, backward, per node", chain_backward, 10, 0.35, per=100)
-    yield Benchmark("fan-in of 100, backward, per node", fan_in_backward, 10, 0.40, per=100)
-    yield Benchmark("MLP 64-64-10, SGD step, batch 32", mlp_step, 200, 0.45)
+    yield Benchmark("custom_op with autograd, forward + backward", custom_step, 500, 0.20)
+    yield Benchmark("Function.apply, forward + backward", function_step, 500, 0.25)
+    yield Benchmark("one op, forward + backward", one_op_step, 500, 0.40)
+    yield Benchmark("chain of 100 products, backward, per node", chain_backward, 50, 0.35, per=100)
+    yield Benchmark("fan-in of 100, backward, per node", fan_in_backward, 30, 0.40, per=100)
+    yield Benchmark("MLP 64-64-10, SGD step, batch 32", mlp_step, 200, 0.35)
 
 
 # -- the measured code; `lib` is dovetail or torch -------------------------------------------------------------------

@@ -137,7 +137,16 @@ def execute_plainly(root: EdgeTuple, grad: Any, tensor: TensorBase | None, backe
         return
     # A node that takes tensors, as those of Functions do: the loop over arrays begins after it.
     edges = node.next_edges
-    grads = _in_task(task, _evaluate, task, node, [wrapper_of(backend)(grad, None) if tensor is None else tensor])
+    if tensor is None:
+        tensor = wrapper_of(backend)(grad, None)
+    before = state()
+    set_state(before | NO_GRAD)
+    current_task.set(task)
+    try:
+        grads = _evaluate(task, node, [tensor])
+    finally:
+        current_task.set(None)
+        set_state(before)
     arrays = _as_arrays(grads, backend)
     if arrays is None:
         _run_loudly(task, node, edges, grads)
@@ -222,7 +231,7 @@ def _run_arrays(task: GraphTask, node: Node, edges: Sequence[EdgeOrNone], grads:
     It begins in the middle, where `node` has just returned `grads` for `edges`. Nodes wait in the heap
     `ready`, their gradients in `buffers`; but `following`, the best to run next among those that `node` leads to, and
     `second`, the best of the rest, go through neither, with their gradients `arrived` and `waiting`. In a chain that is
-    every node, and in a sum of many terms too.
+    every node, and in a sum of many terms too. Gradients of leaves that nobody watches meet in `leaves` until the end.
     """
     backend = task.backend
     captures = task.captures
@@ -230,6 +239,8 @@ def _run_arrays(task: GraphTask, node: Node, edges: Sequence[EdgeOrNone], grads:
     kernels = array_kernels(backend)
     wrap = wrapper_of(backend)
     counts = task.count(task.roots) if task.kept is not None or leaves_are_watched() else None
+    array_type = backend.arrays.array_types[0]
+    leaves: dict[Node, Any] = {}
     buffers: dict[Node, Any] = {}
     ready: list[tuple[int, Node]] = []
     second: Node | None = None
@@ -244,7 +255,25 @@ def _run_arrays(task: GraphTask, node: Node, edges: Sequence[EdgeOrNone], grads:
                 continue
             grad = grads[index]
             target: Any = edge[0]
-            if counts is not None and counts[target] >= PRUNED:
+            if counts is None:
+                if target._is_leaf_node:
+                    if grad is None:
+                        continue
+                    shape, dtype = target.input_metadata
+                    if grad.shape != shape or grad.dtype is not dtype:
+                        grad = _conformed(node, index, grad, target, backend, kernels)
+                    if target in leaves:
+                        leaves[target] = leaves[target] + grad
+                    elif target.meta.grad is None:
+                        leaves[target] = grad
+                    elif target._array_backend is backend:
+                        target.accumulate_array(grad)
+                        if target.meta.post_accumulate:
+                            _aloud(task, run_post_accumulate_hooks, target.variable, target.meta.post_accumulate)
+                    else:
+                        _aloud(task, _run_leaf_on_array, task, node, index, target, grad)
+                    continue
+            elif counts[target] >= PRUNED:
                 continue
             metadata = target.input_metadata
             if metadata.__class__ is list:
@@ -266,30 +295,24 @@ def _run_arrays(task: GraphTask, node: Node, edges: Sequence[EdgeOrNone], grads:
                     held = buffers[target]
                     if held is not None:
                         grad = held + grad
-                    if counts is None or not target._is_leaf_node:
+                    if not target._is_leaf_node:
                         buffers[target] = grad
                         continue
             elif target is following or target is second or (target in buffers and not target._is_leaf_node):
                 continue
-            if target._is_leaf_node:
-                if counts is None:
-                    if grad is None:
-                        continue
-                    if target.meta.grad is None:
+            if counts is not None and target._is_leaf_node:
+                if counts[target]:
+                    counts[target] -= 1
+                    if grad is not None:
                         buffers[target] = grad
-                        continue
-                else:
-                    if counts[target]:
-                        counts[target] -= 1
-                        if grad is not None:
-                            buffers[target] = grad
-                        continue
-                    held = buffers.pop(target, None)
-                    if grad is None:
-                        grad = held
-                    if grad is None:
-                        continue
-                if target._array_backend is backend and (captures is None or target not in captures):
+                    continue
+                held = buffers.pop(target, None)
+                if grad is None:
+                    grad = held
+                if grad is None:
+                    continue
+                if target._array_backend is backend and captures is None:
+                    held = None  # the leaf may take over an array that nobody else holds
                     target.accumulate_array(grad)
                     if target.meta.post_accumulate:
                         _aloud(task, run_post_accumulate_hooks, target.variable, target.meta.post_accumulate)
@@ -331,6 +354,15 @@ def _run_arrays(task: GraphTask, node: Node, edges: Sequence[EdgeOrNone], grads:
         else:
             node = following
         edges = node.next_edges
+        if arrived.__class__ is array_type and node._array_backend is backend and captures is None:
+            try:
+                grads = node.apply_arrays(kernels, edges, arrived)
+            except NoArrayKernelError:
+                pass
+            else:
+                if not keep_graph:
+                    node._release_saved()
+                continue
         if (
             node._array_backend is not backend
             or arrived is None
@@ -360,17 +392,17 @@ def _run_arrays(task: GraphTask, node: Node, edges: Sequence[EdgeOrNone], grads:
                 second = waiting = None
             if node._array_backend is not backend and node._array_backend is not None:
                 buffers[node] = arrived
-                _leave_arrays(task, _ROOT, (), (), [*ready, (0, node)], buffers)
+                _leave_arrays(task, _ROOT, (), (), [*ready, (0, node)], {**buffers, **leaves})
                 return
             tensors = _aloud(task, _evaluate, task, node, _as_tensors(node, arrived, wrap))
             found = _as_arrays(tensors, backend)
             if found is None:
-                _leave_arrays(task, node, edges, tensors, ready, buffers)
+                _leave_arrays(task, node, edges, tensors, ready, {**buffers, **leaves})
                 return
             grads = found
             tensors = ()
-    while buffers:
-        target, grad = buffers.popitem()
+    while leaves:
+        target, grad = leaves.popitem()
         if target._array_backend is backend:
             target.accumulate_array(grad)
         else:

@@ -12,7 +12,7 @@ from dovetail_kernel.tensor_base import TensorBase
 from dovetail_kernel.version import bump_version, share_version
 
 from . import calls
-from .autograd_meta import gradient_edge
+from .autograd_meta import gradient_edge, leaf_edge
 from .function_node import DIFFERENTIABLE, FunctionNode, no_backward
 from .node import next_sequence_nr
 from .recording import needs_extras
@@ -101,6 +101,7 @@ class Function(metaclass=FunctionMeta):
         node = cls._node_class()
         before = state()
         edges: list[Any] = []
+        edge: Any
         is_tensor = []
         recording = False
         inputs = args if not kwargs else (*args, *kwargs.values())
@@ -113,7 +114,12 @@ class Function(metaclass=FunctionMeta):
                         from .transforms.functions import call_wrapped_function
 
                         return call_wrapped_function(cls, args, kwargs)
-                    edge = gradient_edge(value)
+                    if value._signature & VIEW:
+                        edge = gradient_edge(value)
+                    elif value._grad_fn is not None:
+                        edge = value._grad_fn, value.output_nr
+                    else:
+                        edge = leaf_edge(value)
                     if edge is not None:
                         recording = True
             else:
