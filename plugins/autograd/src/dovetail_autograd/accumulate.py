@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from sys import getrefcount
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 from weakref import ref
 
 from dovetail_kernel.interception import NOT_PLAIN
@@ -30,18 +30,18 @@ LAST = 2**64 - 1
 """Sequence number of every AccumulateGrad: it runs as soon as its gradient is complete."""
 
 
-_watched = False
+class _Watch:
+    """Whether any leaf ever had hooks, so that it matters when its gradient is complete."""
+
+    leaves = False
 
 
-def leaves_are_watched() -> bool:
-    """Return whether any leaf ever had hooks, so that it matters when its gradient is complete."""
-    return _watched
+watch: Final = _Watch()
 
 
 def watch_leaves() -> None:
     """Note that a leaf has hooks."""
-    global _watched
-    _watched = True
+    watch.leaves = True
 
 
 class AccumulateGrad(Node):

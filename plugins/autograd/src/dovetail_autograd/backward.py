@@ -104,8 +104,13 @@ def _check_not_in_transform() -> None:
         )
 
 
-def backward_of_one(tensor: TensorBase, gradient: TensorBase | None, retain_graph: bool | None) -> None:
-    """Do what `backward` does for one tensor and every leaf."""
+def backward_of_one(
+    tensor: TensorBase, gradient: TensorBase | None, retain_graph: bool | None, create_graph: bool, inputs: Any
+) -> None:
+    """Do what `backward` does for one tensor, with a way of its own to the engine in the common case."""
+    if create_graph or inputs is not None:
+        backward((tensor,), (gradient,), retain_graph, create_graph, None, inputs)
+        return
     if active_levels():
         _check_not_in_transform()
     signature = tensor._signature

@@ -25,7 +25,7 @@ from dovetail_kernel.state import DisableTorchFunction, dispatch_state, set_stat
 from dovetail_kernel.tensor_base import TensorBase
 
 from . import calls
-from .accumulate import AccumulateGrad, leaves_are_watched, run_post_accumulate_hooks
+from .accumulate import AccumulateGrad, run_post_accumulate_hooks, watch
 from .anomaly import anomaly_mode
 from .evaluate import evaluate, run_leaf
 from .flatten import flatten
@@ -107,7 +107,7 @@ def _run(task: GraphTask, grads: Sequence[TensorBase], wanted: Sequence[EdgeTupl
         task.want(wanted, capture)
     arrays = None
     if not task.create_graph and not before & ~NO_GRAD and not anomaly_mode()[0]:
-        arrays = _as_arrays(grads, task.backend)
+        arrays = _as_arrays(grads, array_side(task.backend))
     if arrays is not None:
         _run_quietly(task, _ROOT, task.roots, arrays)
     else:
@@ -138,16 +138,23 @@ def execute_plainly(root: EdgeTuple, grad: Any, tensor: TensorBase | None, backe
     # A node that takes tensors, as those of Functions do: the loop over arrays begins after it.
     edges = node.next_edges
     if tensor is None:
-        tensor = wrapper_of(backend)(grad, None)
+        tensor = array_side(backend).wrap(grad, None)
     before = state()
     set_state(before | NO_GRAD)
     current_task.set(task)
     try:
-        grads = _evaluate(task, node, [tensor])
+        if node._is_flat and node._node_hooks is None:
+            task.node = node
+            grads = node.apply_tensors(tensor)
+            task.node = None
+            if not keep_graph:
+                node._release_saved()
+        else:
+            grads = _evaluate(task, node, (tensor,))
     finally:
         current_task.set(None)
         set_state(before)
-    arrays = _as_arrays(grads, backend)
+    arrays = _as_arrays(grads, array_side(backend))
     if arrays is None:
         _run_loudly(task, node, edges, grads)
     else:
@@ -157,7 +164,7 @@ def execute_plainly(root: EdgeTuple, grad: Any, tensor: TensorBase | None, backe
 
 def _run_quietly(task: GraphTask, node: Node, edges: Sequence[EdgeOrNone], grads: Sequence[Any]) -> None:
     """Run over arrays. Overflow, division by zero and NaN are results here, and no reason to warn."""
-    error_state = task.backend.arrays.error_state
+    error_state = array_side(task.backend).error_state
     if error_state is None:
         _run_arrays(task, node, edges, grads)
     else:
@@ -199,7 +206,7 @@ def _in_task(task: GraphTask, function: Callable[..., Any], *arguments: Any) -> 
 
 def _aloud(task: GraphTask, function: Callable[..., Any], *arguments: Any) -> Any:
     """Interrupt the run over arrays for what may lead to code of the user, in the error state that the user chose."""
-    error_state = task.backend.arrays.error_state
+    error_state = array_side(task.backend).error_state
     if error_state is None:
         return _in_task(task, function, *arguments)
     set_error_state, reset_error_state, quiet = error_state
@@ -210,10 +217,10 @@ def _aloud(task: GraphTask, function: Callable[..., Any], *arguments: Any) -> An
         task.error_token = set_error_state(quiet)
 
 
-def _evaluate(task: GraphTask, node: Node, grads: list[TensorBase | None]) -> Sequence[TensorBase | None]:
+def _evaluate(task: GraphTask, node: Node, grads: Sequence[TensorBase | None]) -> Sequence[TensorBase | None]:
     """Run `node` on tensors: at once if there is nothing around it, as for most nodes of a Function."""
     if node._node_hooks is not None or node._is_formula_node or task.captures is not None or anomaly_mode()[0]:
-        return evaluate(task, node, grads)
+        return evaluate(task, node, list(grads))
     outer = task.node
     task.node = node
     try:
@@ -222,7 +229,7 @@ def _evaluate(task: GraphTask, node: Node, grads: list[TensorBase | None]) -> Se
         task.node = outer
     if not task.keep_graph:
         node._release_saved()
-    return flatten(node, returned)
+    return returned if node._is_flat else flatten(node, returned)
 
 
 def _run_arrays(task: GraphTask, node: Node, edges: Sequence[EdgeOrNone], grads: Sequence[Any]) -> None:
@@ -237,9 +244,9 @@ def _run_arrays(task: GraphTask, node: Node, edges: Sequence[EdgeOrNone], grads:
     captures = task.captures
     keep_graph = task.keep_graph
     kernels = array_kernels(backend)
-    wrap = wrapper_of(backend)
-    counts = task.count(task.roots) if task.kept is not None or leaves_are_watched() else None
-    array_type = backend.arrays.array_types[0]
+    side = array_side(backend)
+    array_type = side.array_type
+    counts = task.count(task.roots) if task.kept is not None or watch.leaves else None
     leaves: dict[Node, Any] = {}
     buffers: dict[Node, Any] = {}
     ready: list[tuple[int, Node]] = []
@@ -394,8 +401,8 @@ def _run_arrays(task: GraphTask, node: Node, edges: Sequence[EdgeOrNone], grads:
                 buffers[node] = arrived
                 _leave_arrays(task, _ROOT, (), (), [*ready, (0, node)], {**buffers, **leaves})
                 return
-            tensors = _aloud(task, _evaluate, task, node, _as_tensors(node, arrived, wrap))
-            found = _as_arrays(tensors, backend)
+            tensors = _aloud(task, _evaluate, task, node, _as_tensors(node, arrived, side.wrap))
+            found = _as_arrays(tensors, side)
             if found is None:
                 _leave_arrays(task, node, edges, tensors, ready, {**buffers, **leaves})
                 return
@@ -420,7 +427,7 @@ def _conformed(node: Node, index: int, grad: Any, target: Any, backend: Backend,
 def _run_leaf_on_array(task: GraphTask, node: Node, index: int, target: AccumulateGrad, grad: Any) -> None:
     """Bring a complete gradient to a leaf that has hooks, is captured, or is elsewhere."""
     shape, dtype = cast(Metadata, target.input_metadata)
-    tensor = wrapper_of(task.backend)(grad, None)
+    tensor = array_side(task.backend).wrap(grad, None)
     run_leaf(task, target, conform_tensor(node, index, tensor, shape, dtype, target._array_backend))
 
 
@@ -440,10 +447,32 @@ def _gather_array(
     return gathered
 
 
-@cache
-def wrapper_of(backend: Backend) -> Callable[[Any, None], TensorBase]:
-    """Return the function that makes tensors of the arrays of `backend` outside inference mode."""
-    return array_wrapper(backend, backend.bit | NORMAL)
+class ArraySide:
+    """What every run over the arrays of a backend asks of it.
+
+    Attributes
+    ----------
+    array_type
+        The class of its arrays.
+    error_state
+        How to keep its floating-point warnings back; None if it has none.
+    plain, mask
+        A tensor is a plain one of the backend if of the bits `mask` its signature has `plain`.
+    wrap
+        Makes tensors of its arrays outside inference mode.
+    """
+
+    __slots__ = ("array_type", "error_state", "mask", "plain", "wrap")
+
+    def __init__(self, backend: Backend) -> None:
+        self.array_type = backend.arrays.array_types[0]
+        self.error_state = backend.arrays.error_state
+        self.plain = backend.bit & ~WRAPPED_BIT
+        self.mask = self.plain | NOT_PLAIN | WRAPPED_BIT
+        self.wrap = array_wrapper(backend, backend.bit | NORMAL)
+
+
+array_side: Final = cache(ArraySide)
 
 
 def _as_tensors(node: Node, grad: Any, wrap: Callable[[Any, None], TensorBase]) -> list[TensorBase | None]:
@@ -455,10 +484,10 @@ def _as_tensors(node: Node, grad: Any, wrap: Callable[[Any, None], TensorBase]) 
     return [wrap(grad, None)]
 
 
-def _as_arrays(tensors: Sequence[TensorBase | None], backend: Backend) -> Sequence[Any] | None:
-    """Return the arrays of `tensors`; None if one is not a plain tensor of `backend`."""
-    plain = backend.bit & ~WRAPPED_BIT
-    mask = plain | NOT_PLAIN | WRAPPED_BIT
+def _as_arrays(tensors: Sequence[TensorBase | None], side: ArraySide) -> Sequence[Any] | None:
+    """Return the arrays of `tensors`; None if one is not a plain tensor of the backend."""
+    plain = side.plain
+    mask = side.mask
     arrays: list[Any] = []
     for tensor in tensors:
         if tensor is None:
@@ -481,7 +510,7 @@ def _leave_arrays(
     """Go on with tensors, since `node` returned `grads`, which are not all plain arrays."""
     waiting: list[EdgeTuple] = []
     held: list[TensorBase | None] = []
-    wrap = wrapper_of(task.backend)
+    wrap = array_side(task.backend).wrap
     leaves = [(0, each) for each in buffers if each._is_leaf_node]
     for _, each in [*ready, *leaves]:
         for output_nr, grad in enumerate(_as_tensors(each, buffers[each], wrap)):

@@ -99,6 +99,8 @@ class Function(metaclass=FunctionMeta):
             If a tensor marked as dirty is not returned, or is a leaf that requires grad.
         """
         node = cls._node_class()
+        node._array_backend = node._node_hooks = None
+        node._made = ()
         before = state()
         edges: list[Any] = []
         edge: Any
@@ -176,7 +178,7 @@ def wrap_outputs(node: FunctionNode, output: Any, inputs: Sequence[Any], recordi
         # one new tensor: the common case
         if recording and output._signature & DIFFERENTIABLE:
             node.input_metadata = (output.array.shape, output.array.dtype)
-            node._made = ((output.array.shape, output.array.dtype, output._signature),)
+            node._made = (output._signature,)
             output._grad_fn = node
             output._signature |= GRAD
             if output._storage is not None:

@@ -12,7 +12,7 @@ from dovetail_kernel.tensor_base import TensorBase
 from dovetail_kernel.version import share_version
 
 from . import calls
-from .node import Metadata, Node
+from .node import Node
 from .recording import needs_extras, recorded, recording_extras
 from .saved import SECOND_TIME, Packed, current_version, modified, placed, save_input
 from .saved_tensor import pack_tensor
@@ -36,6 +36,8 @@ class FunctionNode(Node):
     ----------
     _is_tensor_input
         Per argument of the call whether it is a tensor.
+    _made
+        Signatures of the outputs.
     to_save
         What `save_for_backward` was given last.
     """
@@ -43,10 +45,13 @@ class FunctionNode(Node):
     __slots__ = (
         "__dict__",
         "_is_tensor_input",
+        "_made",
     )
 
+    _is_flat = True
     _function: ClassVar[Any]
     _is_tensor_input: Sequence[bool]
+    _made: Sequence[int]
 
     # What most calls never change has its default on the class.
     to_save: tuple[Any, ...] = ()
@@ -55,13 +60,6 @@ class FunctionNode(Node):
     non_differentiable: tuple[TensorBase, ...] | None = None
     _materialize = True
     _entries: Any = ()
-    _made: Sequence[Any] = ()
-
-    # In place of a constructor, whose frame would cost as much as all else.
-    _array_backend = None
-    _node_hooks = None
-    sequence_nr = 0
-    input_metadata: Metadata | list[Metadata] = []  # noqa: RUF012  (replaced, never written to)
 
     # -- the context ---------------------------------------------------------------------------------------------
 
@@ -175,8 +173,8 @@ class FunctionNode(Node):
         return value, save_input(value), None
 
     def _describe_outputs(self, outputs: Sequence[TensorBase]) -> None:
-        """Note what zeros for the outputs look like, for calls with several."""
-        self._made = [(tuple(output.array.shape), output.array.dtype, output._signature) for output in outputs]
+        """Note where zeros for the outputs would be, for calls with several."""
+        self._made = [output._signature for output in outputs]
 
     # -- backward ------------------------------------------------------------------------------------------------
 
@@ -208,8 +206,9 @@ class FunctionNode(Node):
     def _zeros(self, index: int) -> TensorBase | None:
         if index >= len(self._made):
             return None
-        shape, native, signature = self._made[index]
-        return calls.filled(shape, native, backend_of_signature(signature), 0)
+        metadata = self.input_metadata
+        shape, native = metadata[index] if isinstance(metadata, list) else metadata
+        return calls.filled(shape, native, backend_of_signature(self._made[index]), 0)
 
     def _of_right_length(self, grads: tuple[Any, ...]) -> tuple[Any, ...]:
         expected = len(self.next_edges)
@@ -237,3 +236,11 @@ class FunctionNode(Node):
         """Free what was saved."""
         if self._entries:
             self._entries = None
+
+
+def new_node(node_class: type[FunctionNode]) -> FunctionNode:
+    """Return a new node; `Function.apply` writes this out, since a frame would cost as much as all in it."""
+    node = node_class()
+    node._array_backend = node._node_hooks = None
+    node._made = ()
+    return node

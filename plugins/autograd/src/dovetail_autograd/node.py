@@ -74,6 +74,8 @@ class Node:
     _is_formula_node: ClassVar[bool] = False
     """Whether the node is built in: undefined gradients in mean undefined gradients out, and a complex gradient for a
     real input counts by its real part."""
+    _is_flat: ClassVar[bool] = False
+    """Whether `apply_tensors` sees to it that it returns one gradient per edge."""
     _fusion: ClassVar[Any] = None
     """What the node is made of, if it stands for two until somebody looks at it."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache, partial
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, cast
 
 from dovetail_dispatcher.formula import PythonFormula
 from dovetail_dispatcher.routes import Composition
@@ -19,7 +19,7 @@ from dovetail_kernel.tensor_base import TensorBase
 from .autograd_meta import gradient_edge, leaf_edge
 from .edge_text import edge_lines
 from .flatten import flatten
-from .function_node import DIFFERENTIABLE, FunctionNode
+from .function_node import DIFFERENTIABLE, FunctionNode, new_node
 from .node import next_sequence_nr
 from .recorded_calls import edge_of
 from .recording import needs_extras
@@ -188,12 +188,12 @@ def _record_one_result(
     after = [
         f"if {' or '.join([f'{edge} is not None' for edge in edges])}:",
         "    node = Node()",
-        "    node.is_list = None",
+        "    node._array_backend = node._node_hooks = node.is_list = None",
         f"    node.next_edges = ({', '.join(edges)},)",
         "    node.sequence_nr = next_sequence_nr()",
         f"    array = {result}.array",
         "    node.input_metadata = (array.shape, array.dtype)",
-        f"    node._made = ((array.shape, array.dtype, {result}._signature),)",
+        f"    node._made = ({result}._signature,)",
         f"    if {result}._signature & DIFFERENTIABLE:",
         f"        {result}._grad_fn = node",
         f"        {result}.output_nr = 0",
@@ -236,7 +236,7 @@ def _unmark(node: GeneratedNode, output: TensorBase) -> None:
 def _record(
     formula: PythonFormula, cls: type[GeneratedNode], schema: FunctionSchema, values: tuple[Any, ...], output: Any
 ) -> Any:
-    node = cls()
+    node = cast(GeneratedNode, new_node(cls))
     edges: list[Any] = []
     is_list: list[tuple[int | None, bool]] = []
     needs: list[Any] = []

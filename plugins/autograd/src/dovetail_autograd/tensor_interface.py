@@ -15,7 +15,7 @@ from dovetail_kernel.version import DetachedCounter, share_version
 from .accumulate import watch_leaves
 from .active_levels import is_in_transform
 from .autograd_meta import UNSET, gradient_edge, meta_of, requires_grad, retain_on_node
-from .backward import backward, backward_of_one
+from .backward import backward_of_one
 from .hooks import Hooks, NodeHooks, RemovableHandle
 from .node import Node
 from .views import view_grad_fn
@@ -292,19 +292,7 @@ class TensorInterface(AutogradInterface):
             meta.post_accumulate = Hooks()
         return meta.post_accumulate.register(hook)
 
-    def backward(
-        self,
-        tensor: TensorBase,
-        gradient: TensorBase | None,
-        retain_graph: bool | None,
-        create_graph: bool,
-        inputs: Any,
-    ) -> None:
-        """Compute the gradient of `tensor` with respect to the leaves of its graph."""
-        if create_graph or inputs is not None:
-            backward((tensor,), (gradient,), retain_graph, create_graph, None, inputs)
-        else:
-            backward_of_one(tensor, gradient, retain_graph)
+    backward = staticmethod(backward_of_one)
 
 
 def _leaf_hooks(tensor: TensorBase, node: Node) -> NodeHooks:

@@ -11,7 +11,7 @@ from dovetail_kernel.tensor_base import TensorBase
 
 from ..autograd_meta import gradient_edge
 from ..function import Function, wrap_outputs
-from ..function_node import DIFFERENTIABLE, FunctionNode
+from ..function_node import DIFFERENTIABLE, FunctionNode, new_node
 from ..node import next_sequence_nr
 from ..recorded_calls import DelayedError
 from .arrays import is_wrapped
@@ -47,7 +47,7 @@ def call_wrapped_function(cls: type[Function], args: tuple[Any, ...], kwargs: di
     if not cls._has_setup_context:
         # What its context holds are primals. Whoever wants first derivatives alone has them there.
         return _undifferentiable(outputs, tensors, f"{missing} For the gradient of the primal: unpack_dual(y).primal.")
-    node = cls._node_class()
+    node = new_node(cls._node_class)
     node._is_tensor_input = [isinstance(value, TensorBase) for value in inputs]
     node.next_edges = tuple(edges)
     set_state(before | NO_GRAD)
@@ -79,7 +79,7 @@ class Keeping:
         self.node: FunctionNode
 
     def _node_class(self) -> FunctionNode:
-        self.node = self._function._node_class()
+        self.node = new_node(self._function._node_class)
         return self.node
 
     def __getattr__(self, name: str) -> Any:
