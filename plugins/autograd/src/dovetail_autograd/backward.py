@@ -16,7 +16,7 @@ from dovetail_kernel.tensor_base import TensorBase, new_tensor, tensor_class
 
 from . import calls
 from .active_levels import active_levels, is_in_transform
-from .autograd_meta import gradient_edge
+from .autograd_meta import gradient_edge, leaf_edge
 from .engine import execute, execute_plainly, runs_plainly
 from .graph import GradientEdge
 from .node import EdgeTuple, Metadata
@@ -114,11 +114,10 @@ def backward_of_one(
     if active_levels():
         _check_not_in_transform()
     signature = tensor._signature
-    if not signature & _UNUSUAL and runs_plainly():
-        edge = gradient_edge(tensor)
-        if edge is None:
-            pass
-        elif gradient is None:
+    if signature & GRAD and not signature & _UNUSUAL and runs_plainly():
+        node = tensor._grad_fn
+        edge: EdgeTuple = leaf_edge(tensor) if node is None else (node, tensor.output_nr)
+        if gradient is None:
             if signature & ZERO_DIM and signature & FLOATING:
                 backend = backend_of_signature(signature)
                 one = backend.arrays.scalar(1, tensor.array.dtype)
