@@ -38,7 +38,7 @@ from .function_node import DIFFERENTIABLE
 from .hooks import NodeHooks
 from .node import EdgeTuple, Node, next_sequence_nr
 from .node_classes import build_node_class, slots_of
-from .recording import needs_extras
+from .recording import needs_extras, recording_extras
 from .saved import RELEASED
 from .views import CreationMeta, set_view
 
@@ -215,7 +215,7 @@ def fused_route(composition: Composition, kernel: Kernel) -> RouteText | None:
     op, key = composition.op, composition.key
     fusion = op.fusion
     backends = backends_of_signature(key)
-    if fusion is None or len(backends) != 1 or needs_extras():
+    if fusion is None or len(backends) != 1:
         return None
     backend = backends[0]
     if not backend.is_device or key & ~(DTYPE_MASK | NORMAL | GRAD | backend.bit) or not fusion.takes(key & DTYPE_MASK):
@@ -265,6 +265,9 @@ class _FusedRoute:
         )
         composite = f"    return composite({', '.join(parameters)})"
         text.lines += [f"if {fusion.unless}:", composite]
+        if needs_extras():
+            text.bindings["recording_extras"] = recording_extras
+            text.lines += ["if recording_extras() is not None:", composite]
         for name in fusion.inputs:
             text.lines += edge_lines(self.arguments[name], composition.key, is_only=False, is_given=True)
         text.lines += [f"if {fusion.inputs[fusion.place]}_edge is None:", composite]
