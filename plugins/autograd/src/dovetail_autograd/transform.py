@@ -243,6 +243,21 @@ class Recording:
             lines.append(f"check_inplace({name}, {'True' if self.is_sure else self.any_edge()})")
             if any(saved.kind == "input" and saved.name == self.written.name for saved in self.formula.saved):
                 lines.append(f"{name}_overwritten = copy_before_write({name})")
+            if self.key & INFERENCE:
+                lines += self.check_savable()
+        return lines
+
+    def check_savable(self) -> list[str]:
+        """Return the lines that refuse an inference tensor that would be saved, before anything is written."""
+        lines = []
+        for saved in self.formula.saved:
+            if self.written is None or saved.kind not in ("input", "list") or saved.name == self.written.name:
+                continue
+            local = parameter(self.arguments[saved.name])
+            check = (
+                [f"save_input({local})"] if saved.kind == "input" else [f"for each in {local}:", "    save_input(each)"]
+            )
+            lines += self.if_needed(saved, check)
         return lines
 
     def any_edge(self) -> str:
@@ -327,7 +342,10 @@ class Recording:
     def save(self, saved: Saved) -> list[str]:
         """Return the lines that fill the slots of `saved`, if one of the inputs that need it requires grad."""
         slot = f"node._{saved.name}"
-        lines = self.save_always(saved, slot)
+        return self.if_needed(saved, self.save_always(saved, slot), [f"{slot} = None"])
+
+    def if_needed(self, saved: Saved, lines: list[str], otherwise: Sequence[str] = ()) -> list[str]:
+        """Return `lines` such that they run where one of the inputs that need `saved` requires grad."""
         needed = [name for name in saved.needed_by if name in self.formula.inputs]
         if not needed or (set(needed) == set(self.formula.inputs) and self.is_sure):
             return lines
@@ -337,7 +355,8 @@ class Recording:
             else f"{parameter(self.arguments[name])}_edge is not None"
             for name in needed
         ]
-        return [f"if {' or '.join(tests)}:", *[f"    {line}" for line in lines], "else:", f"    {slot} = None"]
+        guarded = [f"if {' or '.join(tests)}:", *[f"    {line}" for line in lines]]
+        return [*guarded, "else:", *[f"    {line}" for line in otherwise]] if otherwise else guarded
 
     def save_always(self, saved: Saved, slot: str) -> list[str]:
         name = saved.name
