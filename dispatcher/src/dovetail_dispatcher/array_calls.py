@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from sys import getrefcount
-from typing import Any, Final, NoReturn
+from typing import Any, Final
 
 from dovetail_kernel import (
     Backend,
@@ -19,6 +19,7 @@ from dovetail_kernel import (
 from dovetail_kernel.signature import INFERENCE, NORMAL, ZERO_DIM
 from dovetail_kernel.state import dispatch_state
 from dovetail_kernel.tensor_base import new_tensor
+from dovetail_kernel.version import WritableCounter
 
 from .array_errors import broadcast_shape, shape_of_output_error
 from .promotion_rules import check_writable_as
@@ -98,7 +99,7 @@ def write_out(out: TensorBase, array: Any) -> None:
         If the result cannot be cast to the dtype of `out`, or `out` is an inference tensor outside inference mode.
     """
     if not out._signature & NORMAL and not dispatch_state().inference:
-        refuse_inference_write(out)
+        check_inference_write(out)
     arrays = out._backend.arrays
     if not isinstance(array, arrays.array_types):
         array = arrays.asarray(array)
@@ -195,8 +196,16 @@ def check_overlap(written: TensorBase, read: TensorBase) -> None:
         )
 
 
-def refuse_inference_write(tensor: TensorBase) -> NoReturn:
-    """Refuse an in-place write to an inference tensor outside inference mode."""
+def check_inference_write(tensor: TensorBase) -> None:
+    """Refuse an in-place write to an inference tensor outside inference mode, unless it was detached there.
+
+    Raises
+    ------
+    RuntimeError
+        If `tensor` is not what ``detach()`` or ``.data`` gave.
+    """
+    if tensor._counter.__class__ is WritableCounter:
+        return
     raise RuntimeError(
         "Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone to get a normal "
         "tensor before doing inplace update."

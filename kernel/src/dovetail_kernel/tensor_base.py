@@ -15,7 +15,7 @@ from .signature import DTYPE_MASK, GRAD, INFERENCE, NORMAL, OVERRIDES, VIEW, ZER
 from .size import Size
 from .state import dispatch_state
 from .storage import Storage, share_storage
-from .version import DETACHED
+from .version import DETACHED, WritableCounter
 
 if TYPE_CHECKING:
     from .dtype import dtype as Dtype
@@ -204,9 +204,9 @@ class TensorBase:
         Raises
         ------
         RuntimeError
-            For an inference tensor.
+            For an inference tensor, unless it was detached from another outside inference mode.
         """
-        if not self._signature & NORMAL:
+        if not self._signature & NORMAL and self._counter.__class__ is not WritableCounter:
             raise RuntimeError(
                 "Inference tensors do not track version counter. Clone the tensor outside inference mode."
             )

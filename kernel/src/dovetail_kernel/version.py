@@ -43,6 +43,12 @@ class DetachedCounter(VersionCounter):
         self._shared.value = value - self._times
 
 
+class WritableCounter(VersionCounter):
+    """The counter of what was detached, outside inference mode, from an inference tensor: it may be written there."""
+
+    __slots__ = ()
+
+
 DETACHED = 1 << 48
 """What one ``detach_()`` adds to a version; no tensor is written so often."""
 

@@ -31,14 +31,15 @@ from dovetail_kernel import (
 )
 from dovetail_kernel import bool as bool_
 from dovetail_kernel.signature import DTYPE_MASK, INFERENCE, NORMAL, PYTHON_SCALAR, ZERO_DIM
+from dovetail_kernel.version import WritableCounter
 
 from ..array_calls import (
     array_wrapper,
+    check_inference_write,
     check_overlap,
     copy_between_backends,
     dtype_of,
     on_backend,
-    refuse_inference_write,
     write_into,
     write_out,
 )
@@ -66,6 +67,9 @@ def array_route(op: Operator, kernel: Kernel, backend: Backend, key: int, *, inf
 
 COPY = "aten::copy_"
 """The operator whose arguments may be on different devices."""
+
+DETACH = "aten::detach"
+"""The operator whose result may be written outside inference mode, though it be an inference tensor."""
 
 _COMPUTE_NOTHING = ("view", "factory")
 """Kinds of operators whose kernels have nothing to warn of."""
@@ -96,6 +100,7 @@ class _ArrayRoute:
         self.op, self.kernel, self.backend, self.key = op, kernel, backend, key
         self.schema = schema
         self.arrays = backend.arrays
+        self.unlocks = op.name == DETACH and not key & NORMAL and not inference
         if schema._is_view_op():  # a view is as normal as what it shows, wherever it is made
             inference = not key & NORMAL
         self.base = backend.bit | (INFERENCE if inference else NORMAL)
@@ -265,6 +270,9 @@ class _ArrayRoute:
             self.add(f"{result}._storage = share_storage({shared}) if storage is None else storage")
             self.add("if counter is None:", f"    counter = {shared}._counter = VersionCounter()")
             self.add(f"{result}._counter = counter")
+            if self.unlocks:
+                self.bind(WritableCounter=WritableCounter)
+                self.add(f"{result}._counter = WritableCounter()")
         self.add(f"{result}._meta = None")
         self.text.arrays[result] = array
 
@@ -297,9 +305,9 @@ class _ArrayRoute:
         """Compute and write into the argument that the schema marks, count the write, return what the schema says."""
         assert self.written is not None
         name = parameter(self.written)
-        self.bind(NORMAL=NORMAL, refuse_inference_write=refuse_inference_write)
+        self.bind(NORMAL=NORMAL, check_inference_write=check_inference_write)
         if self.base & NORMAL:
-            self.add(f"if not {name}._signature & NORMAL:", f"    refuse_inference_write({name})")
+            self.add(f"if not {name}._signature & NORMAL:", f"    check_inference_write({name})")
         for other in self.tensors:
             if other is not self.written:
                 local = parameter(other)
@@ -342,10 +350,10 @@ class _ArrayRoute:
         assert self.written is not None
         name, source = (parameter(a) for a in self.inputs[:2])
         self.bind(
-            copy_between_backends=copy_between_backends, NORMAL=NORMAL, refuse_inference_write=refuse_inference_write
+            copy_between_backends=copy_between_backends, NORMAL=NORMAL, check_inference_write=check_inference_write
         )
         if self.base & NORMAL:
-            self.add(f"if not {name}._signature & NORMAL:", f"    refuse_inference_write({name})")
+            self.add(f"if not {name}._signature & NORMAL:", f"    check_inference_write({name})")
         self.add(f"copy_between_backends({name}, {source})")
         self.count_write(name)
         self.text.results = [name]

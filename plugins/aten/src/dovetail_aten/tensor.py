@@ -17,6 +17,7 @@ from dovetail_kernel import (
     complex64,
     complex128,
     contiguous_format,
+    dispatch_state,
     dtype,
     float16,
     float32,
@@ -37,6 +38,7 @@ from dovetail_kernel import bool as bool_
 from dovetail_kernel.dtype import DTYPES
 from dovetail_kernel.interception import PYTHON_DISPATCH
 from dovetail_kernel.signature import GRAD, INFERENCE, NO_GRAD, NORMAL, ZERO_DIM
+from dovetail_kernel.version import WritableCounter
 
 from . import indexing, printing
 from ._generated import functions as aten
@@ -87,6 +89,8 @@ class Tensor(TensorSubclasses):
         made = wrap(self.array, self._backend)
         made._signature = made._signature & ~(NORMAL | INFERENCE) | self._signature & (NORMAL | INFERENCE)
         made._storage = share_storage(self)
+        if not self._signature & NORMAL and not dispatch_state().inference:
+            made._counter = WritableCounter()
         return made
 
     @data.setter

@@ -223,9 +223,12 @@ class TensorInterface(AutogradInterface):
         Raises
         ------
         RuntimeError
-            For a view.
+            For a view; in inference mode, which lets one pass that has nothing to be detached from, for one that
+            requires grad.
         """
         if tensor._signature & VIEW:
+            if dispatch_state().inference and not requires_grad(tensor):
+                return tensor
             raise RuntimeError("Can't detach views in-place. Use detach() instead.")
         if tensor._grad_fn is not None:
             tensor._counter = DetachedCounter(share_version(tensor))
