@@ -6,7 +6,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from dovetail_kernel.signature import GRAD, NO_GRAD, NORMAL, VIEW
-from dovetail_kernel.state import dispatch_state, set_state, state
+from dovetail_kernel.state import dispatch_state, inference_mode_off, set_state, state
 from dovetail_kernel.tensor_base import TensorBase
 from dovetail_kernel.version import VersionCounter
 
@@ -15,6 +15,7 @@ from .autograd_meta import AutogradMeta, gradient_edge, requires_grad, retain_on
 from .flatten import flatten
 from .node import Node, next_sequence_nr
 from .saved import SECOND_TIME, current_version
+from .view_memory import Place, viewed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -112,30 +113,36 @@ def view_grad_fn(tensor: TensorBase) -> Node | None:
         return None
     version = current_version(tensor)
     if info.attr_version != version:
-        if requires_grad(info.base):
-            if info.creation_meta is not CreationMeta.DEFAULT:
-                raise _forbidden_view(tensor, info, "its base or another view of its base has been")
-            # First, since whoever keeps the gradient of the view asks for its node again.
-            info.attr_version = version
-            _regenerate(tensor, info.base)
+        if info.creation_meta is not CreationMeta.DEFAULT:
+            raise _forbidden_view(tensor, info, "its base or another view of its base has been")
+        # First, since whoever keeps the gradient of the view asks for its node again.
         info.attr_version = version
+        _regenerate(tensor, info.base)
     node: Node | None = tensor._grad_fn
     return node
 
 
 def _regenerate(tensor: TensorBase, base: TensorBase) -> None:
+    is_cut = not requires_grad(base)
+    if is_cut:
+        base = calls.detach(base)
+        base._signature |= GRAD
     before = state()
-    set_state(before & ~NO_GRAD)
+    # Whoever asks, and be it in inference mode, the node is recorded.
+    set_state(inference_mode_off(before) if before & ~NO_GRAD else 0)
     try:
-        fresh = calls.operator("as_strided", "default")(
-            base, list(tensor.array.shape), list(tensor.stride()), tensor.storage_offset()
-        )
+        fresh = viewed(base, Place(tensor, base))
     finally:
         set_state(before)
-    old = tensor._grad_fn
-    tensor._grad_fn = fresh._grad_fn
+    old, node = tensor._grad_fn, fresh._grad_fn
+    tensor._grad_fn = node
     tensor.output_nr = fresh.output_nr
     _move_retain_grad(tensor, old)
+    if is_cut:
+        # The base was detached in place, so what the view shows since the write is a constant.
+        while not node.next_edges[0][0]._is_leaf_node:
+            node = node.next_edges[0][0]
+        node.next_edges = (None,)
 
 
 def _move_retain_grad(tensor: TensorBase, old: Node | None) -> None:
@@ -264,16 +271,14 @@ def fills_its_memory(tensor: TensorBase) -> bool:
 class CopySlices(Node):
     """Node of a base whose view was written in place by `fn`: the gradient of the viewed part goes through `fn`."""
 
-    __slots__ = ("base_stride", "fn", "offset", "size", "stride")
+    __slots__ = ("base_stride", "fn", "place")
     _is_formula_node = True
 
     def __init__(self, base: TensorBase, view: TensorBase, fn: Node) -> None:
         edge = gradient_edge(base)
         self.fn: Node | None = fn
         self.base_stride = list(base.stride())
-        self.size = list(view.array.shape)
-        self.stride = list(view.stride())
-        self.offset = view.storage_offset() - base.storage_offset()
+        self.place = Place(view, base, base.storage_offset())
         self.next_edges = (edge, *fn.next_edges[1:])
         self.sequence_nr = next_sequence_nr()
         self.input_metadata = (tuple(base.array.shape), base.array.dtype)
@@ -294,7 +299,7 @@ class CopySlices(Node):
             raise RuntimeError(SECOND_TIME)
         # In the layout of the base, so that the view's strides find its elements in the gradient too.
         result = calls.with_strides(grad, self.base_stride)
-        part = calls.operator("as_strided", "default")(result, self.size, self.stride, self.offset)
+        part = viewed(result, self.place)
         returned: Any = fn.apply_tensors(calls.clone(part))
         own, *others = flatten(fn, returned)
         if own is None:
