@@ -22,9 +22,10 @@ _BLOCK = 1 << 15
 _HALF = numpy.array(0.5, _SINGLE)
 _MINUS_HALF = numpy.array(-0.5, _SINGLE)
 _DENSITY = numpy.array(1 / math.sqrt(2 * math.pi), _SINGLE)
-_BOUND = numpy.array(3.92 * math.sqrt(2), _SINGLE)
-_MINUS_BOUND = numpy.array(-3.92 * math.sqrt(2), _SINGLE)
-"""From here on the error function of x / sqrt(2) is 1 in single precision."""
+_BOUND = numpy.array(4.2 * math.sqrt(2), _SINGLE)
+_MINUS_BOUND = numpy.array(-4.2 * math.sqrt(2), _SINGLE)
+"""From here on the error function of x / sqrt(2) is 1 in single precision, and so is what approximates it: were it not
+quite 1, gelu would be far from 0 for large negative numbers."""
 _ATANH_OF_ERF = [
     numpy.array(coefficient * 0.5 ** (power + 0.5), _SINGLE)
     for power, coefficient in enumerate(
