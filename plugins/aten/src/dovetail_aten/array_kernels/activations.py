@@ -369,6 +369,8 @@ def _define_softmax(xp: Any, kernel: KernelTable, capabilities: Capabilities) ->
             if own in full and not half_to_float:
                 return function(self, dim)
             axis_of(self, dim)
+            if not self.size and not half_to_float:
+                return capabilities.clone(self)
             refuse(name, own, half_to_float)
             result = function(self.astype(single), dim)
             return result if half_to_float else result.astype(own)

@@ -98,16 +98,31 @@ def _define_index(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> N
                 f"{dtypes[values.dtype].scalar_name} for the source."
             )
         key = key_of(self, indices)
+        # Array namespaces drop leading dimensions of size 1.
+        if values.ndim > 1 and values.shape[0] == 1 and values.ndim > selected_ndim(self, key):
+            raise unfitting(self, key, values)
         try:
             return capabilities.index_put(self, key, values, accumulate)
         except IndexError as error:
             raise worded(error, key) from None
         except ValueError:
-            shape = list(self[key].shape)
-            raise RuntimeError(
-                f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to indexing result of "
-                f"shape {shape}"
-            ) from None
+            raise unfitting(self, key, values) from None
+
+    def selected_ndim(self: Any, key: Sequence[Any]) -> int:
+        """Return how many dimensions ``self[key]`` has."""
+        ndim, of_indices = self.ndim, 0
+        for index in key:
+            if index is not _ALL:
+                is_mask = index.dtype == xp.bool_
+                ndim -= index.ndim if is_mask else 1
+                of_indices = max(of_indices, 1 if is_mask else index.ndim)
+        return int(ndim) + of_indices
+
+    def unfitting(self: Any, key: tuple[Any, ...], values: Any) -> RuntimeError:
+        return RuntimeError(
+            f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to indexing result of "
+            f"shape {list(self[key].shape)}"
+        )
 
     @kernel.named("masked_select")
     def masked_select(self: Any, mask: Any) -> Any:

@@ -117,13 +117,13 @@ def _define_extrema(xp: Any, kernel: KernelTable, capabilities: Capabilities) ->
 
     def define_extremum(name: str, reduce: Any, arg: Any) -> None:
         def extremum(self: Any, dim: Dims, keepdim: bool, called: str) -> Any:
-            check_real(called, self)
             dims = wrap_dims(dim, self.ndim)
             if not self.size:
                 if not dim and dim != 0:
                     check_all(called, self)
                 check_dims(called, self, dims)
                 return capabilities.empty(_reduced_shape(self.shape, dims, keepdim), self.dtype)
+            check_real(called, self)
             return reduce(self, dims, None, keepdim) if dims else capabilities.clone(self)
 
         @kernel.named(f"a{name}")

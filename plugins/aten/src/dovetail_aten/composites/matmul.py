@@ -41,7 +41,9 @@ def matmul(self: Any, other: Any) -> Any:
         case (2, 1):
             return F.mv(self, other)
         case (1, 2):
-            return F.squeeze(F.mm(F.unsqueeze(self, 0), other), 0)
+            # Not squeezed, for the product is a view of nothing that anybody has.
+            product = F.mm(F.unsqueeze(self, 0), other)
+            return F._unsafe_view(product, product.array.shape[1:])
     if left == 0 or right == 0:
         raise RuntimeError(
             f"both arguments to matmul need to be at least 1D, but they are {left}D and {right}D. Use * for scalars."
