@@ -1,0 +1,298 @@
+"""What random programs found, each in a few lines: the same program gives the same result, or error, in PyTorch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="needs PyTorch: pip install torch==2.13.0")
+
+import dovetail  # noqa: E402
+
+Program = Callable[[Any], Any]
+PROGRAMS: dict[str, Program] = {}
+
+
+def program(name: str) -> Callable[[Program], Program]:
+    def note(function: Program) -> Program:
+        PROGRAMS[name] = function
+        return function
+
+    return note
+
+
+def outcome(function: Callable[[], Any]) -> Any:
+    """Return what a call gives, or the type and first words of its error."""
+    try:
+        result = function()
+    except Exception as error:
+        return type(error).__name__, str(error).replace("torch.", "dovetail.")[:40]
+    return result.tolist() if hasattr(result, "tolist") else result
+
+
+def chain(tensor: Any) -> list[str]:
+    """Return the names of the nodes from that of a tensor on, always by the first edge."""
+    names, node = [], tensor.grad_fn
+    while node is not None:
+        names.append(node.name().rpartition(":")[2])
+        node = node.next_functions[0][0] if node.next_functions else None
+    return names
+
+
+# -- inference tensors ----------------------------------------------------------------------------------------------
+
+
+def inference(lib: Any, values: Any = (2.0, 4.0)) -> Any:
+    with lib.inference_mode():
+        return lib.tensor(values)
+
+
+WRITES: dict[str, Callable[[Any, Any], Any]] = {
+    "div_": lambda lib, x: x.div_(inference(lib)),
+    "mul_": lambda lib, x: x.mul_(inference(lib)),
+    "pow_": lambda lib, x: x.pow_(inference(lib)),
+    "addcmul_": lambda lib, x: x.addcmul_(inference(lib), lib.ones(2, requires_grad=True)),
+    "lerp_": lambda lib, x: x.lerp_(lib.ones(2, requires_grad=True), inference(lib)),
+    "masked_fill_": lambda lib, x: x.masked_fill_(inference(lib, [True, False]), 2.0),
+    "index_put_": lambda lib, x: x.index_put_((inference(lib, [0]),), lib.ones(())),
+    "assignment to a mask": lambda lib, x: x.__setitem__(inference(lib, [True, False]), 1.0),
+    "add_, which saves nothing": lambda lib, x: x.add_(inference(lib)),
+}
+
+
+def refused_write(write: Callable[[Any, Any], Any]) -> Program:
+    def run(lib: Any) -> Any:
+        x = lib.ones(2, requires_grad=True) * 3
+        found = outcome(lambda: write(lib, x))
+        return found, x.tolist(), x._version, chain(x)
+
+    return run
+
+
+PROGRAMS |= {f"{name} that would save an inference tensor": refused_write(write) for name, write in WRITES.items()}
+
+
+@program("writes to what was detached from an inference tensor")
+def _(lib: Any) -> Any:
+    i = inference(lib)
+    ways = [i.detach(), i.data, i.view(-1).detach(), i.detach().detach(), i, i.view(-1), i[0:], i.unbind()[0]]
+    with lib.inference_mode():
+        ways.append(i.detach())
+    return [
+        (each.is_inference(), outcome(lambda each=each: each.mul_(2)), outcome(lambda each=each: each._version))
+        for each in ways
+    ]
+
+
+@program("a recorded write to what was detached from an inference tensor")
+def _(lib: Any) -> Any:
+    x, w = inference(lib).detach(), lib.ones(2, requires_grad=True)
+    x.add_(w * 2)
+    x.sum().backward()
+    return x.is_inference(), chain(x), w.grad.tolist(), outcome(lambda: x * w)
+
+
+@program("a Function that writes to what was detached from an inference tensor")
+def _(lib: Any) -> Any:
+    class Double(lib.autograd.Function):  # type: ignore[misc]
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.mark_dirty(x)
+            return x.mul_(2)
+
+    return Double.apply(inference(lib).detach())
+
+
+@program("detach_ of a view in the modes")
+def _(lib: Any) -> Any:
+    def detached(mode: Any) -> Any:
+        view = lib.ones(3)[1:]
+        with mode():
+            return view.detach_() is view, view._is_view()
+
+    return [outcome(lambda mode=mode: detached(mode)) for mode in (lib.inference_mode, lib.no_grad, lib.enable_grad)]
+
+
+# -- views and writes -----------------------------------------------------------------------------------------------
+
+
+@program("a view of numbers as complex, its base written later")
+def _(lib: Any) -> Any:
+    x = lib.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+    y = x * 1
+    v = lib.view_as_complex(y)
+    y.mul_(2)
+    (v * v.conj()).real.sum().backward()
+    return chain(v), x.grad.tolist()
+
+
+@program("a part of a view of numbers as complex, its base written later")
+def _(lib: Any) -> Any:
+    x = lib.tensor([1.0, 2.0, 3.0, 4.0], requires_grad=True)
+    y = x * 1
+    v = lib.view_as_complex(y[2:].view(1, 2))
+    y.mul_(2)
+    (v * v.conj()).real.sum().backward()
+    return chain(v), x.grad.tolist()
+
+
+@program("views of complex numbers as real, their base written later")
+def _(lib: Any) -> Any:
+    found = []
+    for view in (lib.view_as_real, lambda y: y.real, lambda y: y.imag, lambda y: lib.view_as_real(y)[:, 1]):
+        x = lib.tensor([1 + 2j, 3 - 1j], requires_grad=True)
+        y = x * 1
+        v = view(y)
+        y.mul_(2)
+        names = chain(v)
+        (v * v).sum().backward()
+        found.append((names, x.grad.tolist()))
+    return found
+
+
+@program("a view of numbers as complex, written")
+def _(lib: Any) -> Any:
+    x = lib.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+    y = x * 1
+    v = lib.view_as_complex(y)
+    v.mul_(2j)
+    names = chain(y), chain(v)
+    (y * y * lib.tensor([1.0, 3.0])).sum().backward()
+    return names, x.grad.tolist()
+
+
+@program("a part of a view of numbers as complex, written")
+def _(lib: Any) -> Any:
+    x = lib.tensor([1.0, 2.0, 3.0, 4.0], requires_grad=True)
+    y = x * 2
+    lib.view_as_complex(y[2:].view(1, 2)).mul_(1j)
+    (y * lib.tensor([1.0, 2.0, 3.0, 4.0])).sum().backward()
+    return chain(y), x.grad.tolist()
+
+
+@program("views of complex numbers as real, written")
+def _(lib: Any) -> Any:
+    found = []
+    for view in (lib.view_as_real, lambda y: y.real, lambda y: y.imag, lambda y: lib.view_as_real(y[1:])[:, 1]):
+        x = lib.tensor([1 + 2j, 3 - 1j], requires_grad=True)
+        y = x * 1
+        view(y).mul_(3)
+        (y * y.conj()).real.sum().backward()
+        found.append((chain(y), x.grad.tolist()))
+    return found
+
+
+@program("a view whose base was detached in place and then written is a constant")
+def _(lib: Any) -> Any:
+    x = lib.tensor([1.0, 2.0], requires_grad=True)
+    y = x * 2
+    v, untouched = y[0], (x * 2)[0]
+    y.detach_()
+    y.mul_(3)
+    (v * 5 + untouched).backward()
+    return chain(v), v.requires_grad, v.is_leaf, x.grad.tolist()
+
+
+@program("a view whose base requires grad no more and was written is a constant")
+def _(lib: Any) -> Any:
+    x = lib.tensor([1.0, 2.0], requires_grad=True)
+    v = x.view(2)
+    x.requires_grad_(False)
+    before = chain(v)
+    x.mul_(3)
+    (v * 2).sum().backward()
+    return before, chain(v), v.requires_grad, x.grad
+
+
+@program("one of several views whose base was detached in place and then written")
+def _(lib: Any) -> Any:
+    y = lib.ones(2, requires_grad=True) * 2
+    v = y.unbind()[1]
+    y.detach_()
+    y.mul_(2)
+    return v.grad_fn
+
+
+@program("the node of a view asked for in inference mode after a write to its base")
+def _(lib: Any) -> Any:
+    x = lib.tensor([1.0, 2.0], requires_grad=True)
+    y = x * 2
+    v = y[0]
+    y.mul_(3)
+    with lib.inference_mode():
+        names = chain(v)
+    v.backward()
+    return names, chain(v), x.grad.tolist()
+
+
+@program("the product of a vector and a matrix is no view")
+def _(lib: Any) -> Any:
+    product = lib.ones(2) @ lib.ones(2, 3)
+    return product._is_view(), product.requires_grad_().detach_().tolist()
+
+
+# -- kernels --------------------------------------------------------------------------------------------------------
+
+
+@program("values with more dimensions than what index_put writes to")
+def _(lib: Any) -> Any:
+    x, twice, one = lib.zeros(2, 3), lib.tensor([0, 0]), lib.tensor([[0]])
+    mask = lib.tensor([[True, False, False], [False, False, True]])
+    return [
+        outcome(lambda index=index, shape=shape: x.index_put(index, lib.ones(shape)))
+        for index, shape in [
+            ((twice,), (1, 2, 1)),
+            ((twice,), (1, 2, 3)),
+            ((twice,), (2, 1)),
+            ((twice, twice), (1, 2)),
+            ((one,), (1, 1, 3)),
+            ((mask,), (1, 2)),
+            ((mask,), (2,)),
+            ((lib.tensor(0),), (1, 3)),
+        ]
+    ]
+
+
+@program("softmax of empty tensors of any dtype")
+def _(lib: Any) -> Any:
+    dtypes = [lib.int64, lib.bool, lib.complex64]
+    return [
+        (outcome(lambda f=f, x=x: str(f(x).dtype).rpartition(".")[2]), outcome(lambda f=f, x=x: f(x).tolist()))
+        for f in (lambda x: x.softmax(0), lambda x: x.log_softmax(-1))
+        for shape in ((0,), (0, 3), (2, 0))
+        for x in (lib.zeros(shape, dtype=dtype) for dtype in dtypes)
+    ]
+
+
+@program("the extrema of empty complex tensors")
+def _(lib: Any) -> Any:
+    x = lib.zeros(0, 3, dtype=lib.complex64)
+    return x.amin(1).tolist(), x.amax(1).tolist(), outcome(lambda: x.amin(0))
+
+
+def gelu_of_the_far_negative(lib: Any, size: int, infinite: bool) -> Any:
+    x = lib.tensor([-float("inf") if infinite else -1e30, -6.5, -20.0] * size, requires_grad=True)
+    y = lib.nn.functional.gelu(x)
+    y.sum().backward()
+    first = [str(y.tolist()[0]), str(x.grad.tolist()[0])]
+    return (
+        first,
+        [abs(value) < 1e-8 for value in y.tolist()[1:3]],
+        [abs(value) < 1e-7 for value in x.grad.tolist()[1:3]],
+    )
+
+
+PROGRAMS |= {
+    f"gelu of {size} numbers from {'minus infinity' if infinite else 'far below zero'}": (
+        lambda lib, size=size, infinite=infinite: gelu_of_the_far_negative(lib, size, infinite)
+    )
+    for size in (1, 30, 20000)
+    for infinite in (False, True)
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_program_gives_the_same_in_torch(name: str) -> None:
+    assert outcome(lambda: PROGRAMS[name](dovetail)) == outcome(lambda: PROGRAMS[name](torch))
