@@ -27,7 +27,7 @@ from dovetail_kernel.tensor_base import TensorBase
 from . import calls
 from .accumulate import AccumulateGrad, run_post_accumulate_hooks, watch
 from .anomaly import anomaly_mode
-from .evaluate import evaluate, run_leaf
+from .evaluate import evaluate, is_watched, run_leaf
 from .flatten import flatten
 from .fusion import split
 from .graph_task import PRUNED, GraphTask, current_task
@@ -317,6 +317,8 @@ def _run_arrays(task: GraphTask, node: Node, edges: Sequence[EdgeOrNone], grads:
                 if grad is None:
                     grad = held
                 if grad is None:
+                    if is_watched(target):
+                        _aloud(task, run_leaf, task, target, None)
                     continue
                 if target._array_backend is backend and captures is None:
                     held = None  # the leaf may take over an array that nobody else holds
@@ -545,6 +547,8 @@ def _run_tensors(task: GraphTask, node: Node, edges: Sequence[EdgeOrNone], grads
                 heappush(ready, (-target.sequence_nr, target))
             elif target in buffers:
                 reach_leaf(task, target, buffers.pop(target))
+            elif is_watched(target):
+                reach_leaf(task, target, None)
         if not ready:
             return
         node = heappop(ready)[1]

@@ -10,7 +10,7 @@ from dovetail_kernel.state import DisableTorchFunction
 from dovetail_kernel.tensor_base import TensorBase
 
 from . import anomaly, calls
-from .accumulate import AccumulateGrad
+from .accumulate import AccumulateGrad, run_post_accumulate_hooks
 from .autograd_meta import meta_of
 from .flatten import flatten
 from .hooks import NodeHooks, run_node_hooks, run_tensor_hooks
@@ -80,8 +80,13 @@ def _applied(node: Node, grads: tuple[TensorBase | None, ...]) -> Sequence[Tenso
     return returned
 
 
-def run_leaf(task: GraphTask, node: AccumulateGrad, grad: TensorBase) -> None:
-    """Bring a complete gradient to a leaf that has hooks or is captured, or while gradients are tensors."""
+def is_watched(node: AccumulateGrad) -> bool:
+    """Return whether a leaf has hooks: they learn, too, that no gradient came."""
+    return node._node_hooks is not None or bool(node.meta.post_accumulate)
+
+
+def run_leaf(task: GraphTask, node: AccumulateGrad, grad: TensorBase | None) -> None:
+    """Bring a complete gradient, or none, to a leaf that has hooks or is captured, or while gradients are tensors."""
     hooks = node._node_hooks
     grads: list[TensorBase | None] = [grad]
     if hooks is not None:
@@ -102,5 +107,7 @@ def run_leaf(task: GraphTask, node: AccumulateGrad, grad: TensorBase) -> None:
             node.accumulate_tensor(given[0])
         finally:
             task.node = outer
+    elif node.meta.post_accumulate:
+        run_post_accumulate_hooks(node.variable, node.meta.post_accumulate)
     if hooks is not None and hooks.after:
         run_node_hooks(hooks.after, (), given)

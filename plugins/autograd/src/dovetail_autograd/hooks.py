@@ -109,7 +109,7 @@ def run_tensor_hooks(hooks: Hooks, grad: TensorBase | None) -> TensorBase | None
     TypeError
         If a hook returns something else than a tensor or None.
     RuntimeError
-        If a hook changes the gradient's shape, dtype or device.
+        If a hook changes the gradient's shape, dtype or device, or gives one where None came.
     """
     for hook in tuple(hooks.values()):
         result = hook(grad)
@@ -120,11 +120,14 @@ def run_tensor_hooks(hooks: Hooks, grad: TensorBase | None) -> TensorBase | None
 
 
 def check_hook_result(grad: TensorBase | None, result: Any, hook: Any) -> None:
-    """Refuse a replacement that is no tensor, or that has another shape, dtype or device."""
+    """Refuse a replacement that is no tensor, has another shape, dtype or device, or stands where no gradient came."""
     if not isinstance(result, TensorBase):
         raise TypeError(f"expected Variable, but hook returned '{type(result).__name__}'. Return a tensor or None.")
     if grad is None:
-        return
+        raise RuntimeError(
+            f"can't replace a None gradient with a non-None value, which hook '{hook_name(hook)}' returned. "
+            "Return None where None was given."
+        )
     if result.array.shape != grad.array.shape:
         raise RuntimeError(
             f"hook '{hook_name(hook)}' has changed the size of value: {list(grad.array.shape)} became "
@@ -152,7 +155,7 @@ def run_node_hooks(
     TypeError
         If a hook returns something else than a tuple of tensors or None (one tensor stands for a tuple of one).
     RuntimeError
-        If a tuple has the wrong length, or a gradient another shape.
+        If a tuple has the wrong length, or a gradient another shape, or stands where None did.
     """
     for hook in tuple(hooks.values()):
         result = hook(grads, *arguments)

@@ -22,6 +22,6 @@ def traced_evaluate(task: GraphTask, node: Node, grads: list[TensorBase | None])
     return returned
 
 
-def traced_run_leaf(task: GraphTask, node: AccumulateGrad, grad: TensorBase) -> None:
-    """Bring a complete gradient to a leaf, as `run_leaf` does, and record it."""
+def traced_run_leaf(task: GraphTask, node: AccumulateGrad, grad: TensorBase | None) -> None:
+    """Bring a complete gradient, or none, to a leaf, as `run_leaf` does, and record it."""
     record_node(node.name(), (grad,), run_leaf, task, node, grad)
