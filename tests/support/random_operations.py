@@ -2,8 +2,9 @@
 
 Left out, or guarded, is what differs without mattering here: which of several errors an operator finds first for sizes
 of zero and tensors without dimensions, signs of zeros, composites whose parts PyTorch chooses by size (einsum, products
-of more than two dimensions), the memory order of reductions and cumulative sums, partial writes before an error, values
-that overlap the destination, and gradients of complex numbers that PyTorch has not got.
+of more than two dimensions), the memory order of what copies in C order here (sort, flip, erf) and of where, partial
+writes before an error, values that overlap the destination, gradients of complex numbers that PyTorch has not got, and
+`repeat` of inference tensors, which PyTorch makes a view of memory that nobody has.
 """
 
 from __future__ import annotations
@@ -42,13 +43,14 @@ def with_scalar(names: str) -> None:
         OPERATIONS[f"{name}(scalar)"] = lambda lib, a, b, c, n, name=name: getattr(a, name)(scalar(n))
 
 
-def with_dim(names: str, *, keepdim: bool) -> None:
+def with_dim(names: str) -> None:
     for name in names.split():
-        OPERATIONS[f"{name}(dim)"] = lambda lib, a, b, c, n, name=name: (
-            getattr(a.contiguous(), name)(dim(n), keepdim=n % 2 == 1)
-            if keepdim
-            else getattr(a.contiguous(), name)(dim(n))
-        )
+        OPERATIONS[f"{name}(dim)"] = lambda lib, a, b, c, n, name=name: getattr(a, name)(dim(n))
+
+
+def with_dim_and_keepdim(names: str) -> None:
+    for name in names.split():
+        OPERATIONS[f"{name}(dim)"] = lambda lib, a, b, c, n, name=name: getattr(a, name)(dim(n), keepdim=n % 2 == 1)
 
 
 def write(tensor: Any, index: Any, value: Any) -> None:
@@ -62,8 +64,8 @@ binary("add sub mul div pow maximum minimum mm dot outer eq lt gt ge ne")
 binary("add_ sub_ mul_ div_ pow_ view_as __rsub__ __rtruediv__ bmm")
 with_scalar("add sub mul div pow eq lt gt ge ne add_ sub_ mul_ div_ pow_ fill_ __rsub__ __rtruediv__")
 with_scalar("__rpow__ clamp clamp_ __radd__ __rmul__ __add__ __iadd__ __imul__")
-with_dim("sum mean prod amax amin max min argmax all any var std logsumexp", keepdim=True)
-with_dim("softmax log_softmax unsqueeze squeeze unbind flip sort", keepdim=False)
+with_dim_and_keepdim("sum mean prod amax amin max min argmax all any var std logsumexp")
+with_dim("softmax log_softmax unsqueeze squeeze unbind")
 
 
 def of_leaf(names: str) -> None:
@@ -75,8 +77,10 @@ def of_leaf(names: str) -> None:
 of_leaf("sign floor trunc round ceil")
 OPERATIONS |= {
     "erf": lambda lib, a, b, c, n: a.contiguous().erf(),
-    "cumsum": lambda lib, a, b, c, n: a.contiguous().cumsum(dim(n)),
-    "cumprod": lambda lib, a, b, c, n: a.contiguous().cumprod(dim(n)),
+    "flip(dim)": lambda lib, a, b, c, n: a.contiguous().flip(dim(n)),
+    "sort(dim)": lambda lib, a, b, c, n: a.contiguous().sort(dim(n)),
+    "cumsum": lambda lib, a, b, c, n: a.cumsum(dim(n)),
+    "cumprod": lambda lib, a, b, c, n: a.cumprod(dim(n)),
     "remainder": lambda lib, a, b, c, n: a.remainder(b) + 0.0,
     "fmod": lambda lib, a, b, c, n: a.fmod(scalar(n)) + 0.0,
     "add(alpha)": lambda lib, a, b, c, n: lib.add(a, b, alpha=scalar(n)),
@@ -108,7 +112,7 @@ OPERATIONS |= {
     "diagonal": lambda lib, a, b, c, n: a.diagonal(n % 3 - 1),
     "split": lambda lib, a, b, c, n: a.split(1 + n % 3, dim(n)),
     "chunk": lambda lib, a, b, c, n: a.chunk(1 + n % 3, dim(n)),
-    "repeat": lambda lib, a, b, c, n: a.repeat(2, 1 + n % 2),
+    "repeat": lambda lib, a, b, c, n: None if a.is_inference() else a.repeat(2, 1 + n % 2),
     "roll": lambda lib, a, b, c, n: a.roll(1, dim(n)) if a.ndim and a.numel() else None,
     "topk": lambda lib, a, b, c, n: a.topk(1 + n % 2, dim(n)),
     "to": lambda lib, a, b, c, n: a.to([lib.float64, lib.float32, lib.float16, lib.int64][n % 4]),
@@ -252,11 +256,11 @@ OPERATIONS |= {
     "a // s": lambda lib, a, b, c, n: a // 2,
     "maximum(s)": lambda lib, a, b, c, n: lib.maximum(a, lib.tensor(0.5)),
     "where(ints)": lambda lib, a, b, c, n: lib.where(a.contiguous() > 0, a.contiguous(), 1),
-    "gelu": lambda lib, a, b, c, n: lib.nn.functional.gelu(a.contiguous()),
-    "silu": lambda lib, a, b, c, n: lib.nn.functional.silu(a.contiguous()) if not a.is_complex() else None,
-    "softplus": lambda lib, a, b, c, n: lib.nn.functional.softplus(a.contiguous()),
-    "leaky_relu": lambda lib, a, b, c, n: lib.nn.functional.leaky_relu(a.contiguous(), 0.1),
-    "elu": lambda lib, a, b, c, n: lib.nn.functional.elu(a.contiguous()),
+    "gelu": lambda lib, a, b, c, n: lib.nn.functional.gelu(a),
+    "silu": lambda lib, a, b, c, n: lib.nn.functional.silu(a) if not a.is_complex() else None,
+    "softplus": lambda lib, a, b, c, n: lib.nn.functional.softplus(a),
+    "leaky_relu": lambda lib, a, b, c, n: lib.nn.functional.leaky_relu(a, 0.1),
+    "elu": lambda lib, a, b, c, n: lib.nn.functional.elu(a),
     "mse_loss": lambda lib, a, b, c, n: (
         lib.nn.functional.mse_loss(a, b, reduction="sum") if a.shape == b.shape else None
     ),

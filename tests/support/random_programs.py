@@ -135,10 +135,14 @@ class State:
     values: Any
 
 
+# PyTorch squeezes the product of a vector and a matrix in place, which Dovetail has no operator for.
+_SAME_NODES = {"ReshapeAliasBackward0": "ViewBackward0", "SqueezeBackward4": "UnsafeViewBackward0"}
+
+
 def node_name(node: Any) -> str:
     """Return the name of a node without its namespace, which is the library's."""
     name = node.name().rpartition(":")[2] if node else ""
-    return "ViewBackward0" if name == "ReshapeAliasBackward0" else name
+    return _SAME_NODES.get(name, name)
 
 
 def node_names(node: Any) -> tuple[str, ...]:
@@ -214,6 +218,9 @@ def run_step(lib: Any, step: Step, pool: list[Any]) -> list[Any]:
     recorded = step.mode == "grad"
     # After it, PyTorch makes the node of a view anew, without a way to the leaf.
     if not recorded and step.name.endswith(IN_PLACE) and (a.requires_grad or c.requires_grad):
+        return []
+    # What is made of its views from then on PyTorch records, but without a way to it.
+    if step.name == "requires_grad_" and any([each._base is a for each in pool]):
         return []
     result, error = attempt(call)
     found = [result] if isinstance(result, lib.Tensor) else list(() if result is None else result)

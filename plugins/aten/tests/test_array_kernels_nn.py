@@ -46,6 +46,9 @@ class NumPyCapabilities:
     def clone(self, array: Any) -> Any:
         return np.array(array)
 
+    def contiguous(self, array: Any) -> Any:
+        return np.ascontiguousarray(array)
+
     def erf(self, array: Any) -> Any:
         return np.vectorize(math.erf, otypes=[np.float64])(array).astype(array.dtype)
 

@@ -47,6 +47,9 @@ class Capabilities(Protocol):
     def clone(self, array: Any) -> Any:
         """Return a new array with the same elements; dense arrays keep the order of their strides."""
 
+    def is_contiguous(self, array: Any) -> bool:
+        """Return whether the elements of `array` lie one after another in C order."""
+
     def contiguous(self, array: Any) -> Any:
         """Return `array` if its elements lie one after another in C order, else a new array where they do."""
 

@@ -128,6 +128,11 @@ class CpuArrays(NamespaceArrays):
     def device_index(self, array: Array) -> None:
         """Return None: host memory has no number."""
 
+    def contiguous(self, array: Any) -> Array:
+        """Return `array`, or a copy of it in C order."""
+        made: Array = array if array.flags.c_contiguous else array.copy()
+        return made
+
     def is_contiguous(self, array: Array) -> bool:
         """Return whether the elements of `array` lie in C order without gaps."""
         return bool(array.flags.c_contiguous)

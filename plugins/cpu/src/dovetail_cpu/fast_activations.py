@@ -64,14 +64,15 @@ def _slope_of_gelu(x: Any) -> Any:
     return numpy.add(share, density, out=share)
 
 
-def in_blocks(into: Callable[[Any, Any], None], array: Any) -> Any:
-    """Return ``into(array, out)`` applied block by block, so that the passes of `into` stay in the cache."""
+def in_blocks(into: Callable[[Any, Any], Any], array: Any) -> Any:
+    """Return ``into(array, out)`` applied block by block, so that the passes of `into` stay in the cache.
+
+    `into` makes its result if `out` is None.
+    """
     if not array.ndim:
         return in_blocks(into, array.reshape(1)).reshape(())
     if array.size <= _BLOCK:
-        out = numpy.empty_like(array)
-        into(array, out)
-        return out
+        return into(array, None)
     if not (array.flags.c_contiguous or array.flags.f_contiguous):
         array = numpy.ascontiguousarray(array)
     out = numpy.empty_like(array)
@@ -107,31 +108,31 @@ def define(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
 
     setattr(relu, "never_warns", True)  # noqa: B010  (a function's type knows no attributes)
 
-    def sigmoid_into(x: Any, out: Any) -> None:
-        numpy.negative(x, out=out)
+    def sigmoid_into(x: Any, out: Any) -> Any:
+        out = numpy.negative(x, out=out)
         numpy.exp(out, out=out)
         numpy.add(out, ones[x.dtype], out=out)
-        numpy.divide(ones[x.dtype], out, out=out)
+        return numpy.divide(ones[x.dtype], out, out=out)
 
     @kernel.named("sigmoid")
     def sigmoid(self: Any) -> Any:
         return in_blocks(sigmoid_into, self) if self.dtype in _FLOATS else generic["sigmoid"](self)
 
-    def silu_into(x: Any, out: Any) -> None:
-        numpy.negative(x, out=out)
+    def silu_into(x: Any, out: Any) -> Any:
+        out = numpy.negative(x, out=out)
         numpy.exp(out, out=out)
         numpy.add(out, ones[x.dtype], out=out)
-        numpy.divide(x, out, out=out)
+        return numpy.divide(x, out, out=out)
 
     @kernel.named("silu")
     def silu(self: Any) -> Any:
         return in_blocks(silu_into, self) if self.dtype in _FLOATS else generic["silu"](self)
 
-    def gelu_into(x: Any, out: Any) -> None:
+    def gelu_into(x: Any, out: Any) -> Any:
         share = _erf_of_scaled(x)
         numpy.multiply(share, _HALF, out=share)
         numpy.add(share, _HALF, out=share)
-        numpy.multiply(share, x, out=out)
+        return numpy.multiply(share, x, out=out)
 
     @kernel.named("gelu")
     def gelu(self: Any, *, approximate: str = "none") -> Any:

@@ -31,6 +31,7 @@ def _repeated(row: Any, times: int) -> Any:
 
 def define(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
     """Define the kernels of this family."""
+    contiguous = capabilities.contiguous
     generic: Callable[..., tuple[Any, Any, Any]] = kernel.kernels["native_layer_norm"].fn
     generic_backward: Callable[..., tuple[Any, Any, Any]] = kernel.kernels["native_layer_norm_backward"].fn
 
@@ -42,7 +43,7 @@ def define(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
             return generic(input, normalized_shape, weight, bias, eps)
         lead = check_layer_norm(input, normalized_shape, weight, bias)
         dtype, length = input.dtype, prod(input.shape[lead:])
-        rows = input.reshape(-1, length)
+        rows = contiguous(input).reshape(-1, length)
         scale = None if weight is None else weight.reshape(length)
         shift = None if bias is None else bias.reshape(length)
         average = _average(length, dtype)

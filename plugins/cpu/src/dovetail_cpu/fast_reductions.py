@@ -23,6 +23,9 @@ _STEP = 20
 _LONGEST = 1 << 12
 """Longest sum left to BLAS, which does not add pairwise."""
 
+_CUBE = 3
+"""Dimensions from which a reduction may be laid out by NumPy in another order than C order, which is PyTorch's."""
+
 Dims = int | Sequence[int] | None
 
 
@@ -70,15 +73,22 @@ def define(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
         own = self.dtype
         if dtype is not None:
             return generic_sum(self, dim, keepdim, dtype=dtype)
-        dims = None if dim is None else wrap_dims(dim, self.ndim)
         if own in accumulators:
-            result = reduce(self, dims, accumulators[own], None, keepdim)
+            ndim = self.ndim
+            result = reduce(self, None if dim is None else wrap_dims(dim, ndim), accumulators[own], None, keepdim)
+            if ndim >= _CUBE and not result.flags.c_contiguous:
+                result = result.copy()
             return result.astype(own) if own in halves else result
-        if self.size >= _MANY and dims is None and not keepdim and (result := sum_of_rows(self)) is not None:
+        if dim is None:
+            if self.size >= _MANY and not keepdim and (result := sum_of_rows(self)) is not None:
+                return result
+            return reduce(self, None, None, None, keepdim)
+        ndim = self.ndim
+        dims = wrap_dims(dim, ndim)
+        if self.size >= _MANY and (result := sum_of_matrix(self, dims, keepdim)) is not None:
             return result
-        if dims is not None and self.size >= _MANY and (result := sum_of_matrix(self, dims, keepdim)) is not None:
-            return result
-        return reduce(self, dims, None, None, keepdim)
+        result = reduce(self, dims, None, None, keepdim)
+        return result if ndim < _CUBE or result.flags.c_contiguous else result.copy()
 
     generic_sum_to = kernel.helpers["sum_to"]
 
@@ -116,8 +126,9 @@ def define(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
         return numpy.sqrt(var(self, dim, correction=correction, keepdim=keepdim))
 
     _define_tests(kernel)
-    _define_extrema(kernel)
-    _define_scan(kernel)
+    _define_extrema(kernel, capabilities.contiguous)
+    _define_products(kernel, precision)
+    _define_scan(kernel, precision, capabilities.contiguous)
 
 
 def _define_tests(kernel: KernelTable) -> None:
@@ -128,52 +139,82 @@ def _define_tests(kernel: KernelTable) -> None:
     def define_test(name: str, test: Any) -> None:
         @kernel.named(name, f"{name}.dim")
         def any_or_all(self: Any, dim: Dims = None, keepdim: bool = False) -> Any:
-            result = test(self, None if dim is None else wrap_dims(dim, self.ndim), None, None, keepdim)
+            if dim is None:
+                result = test(self, None, None, None, keepdim)
+            else:
+                ndim = self.ndim
+                result = test(self, wrap_dims(dim, ndim), None, None, keepdim)
+                if ndim >= _CUBE and not result.flags.c_contiguous:
+                    result = result.copy()
             return result.astype(numpy.uint8) if self.dtype == numpy.uint8 else result
 
     define_test("any", logical_or)
     define_test("all", logical_and)
 
 
-def _define_extrema(kernel: KernelTable) -> None:
+def _define_extrema(kernel: KernelTable, contiguous: Callable[[Any], Any]) -> None:
     def define_extremum(name: str, reduce: Any, arg: Any) -> None:
         generic = kernel.kernels[f"a{name}"].fn
         generic_along: Callable[..., tuple[Any, Any]] = kernel.kernels[f"{name}.dim"].fn
 
         @kernel.named(f"a{name}")
         def aextremum(self: Any, dim: Dims = (), keepdim: bool = False) -> Any:
-            if not self.size or not self.ndim or self.dtype.kind == "c":
+            ndim = self.ndim
+            if not self.size or not ndim or self.dtype.kind == "c":
                 return generic(self, dim, keepdim)
-            return reduce(self, wrap_dims(dim, self.ndim), None, None, keepdim)
+            result = reduce(self, wrap_dims(dim, ndim), None, None, keepdim)
+            return result if ndim < _CUBE or result.flags.c_contiguous else result.copy()
 
         @kernel.named(f"{name}.dim", f"{name}.dim_{name}")
         def extremum_along(self: Any, dim: int, keepdim: bool = False) -> tuple[Any, Any]:
-            if not self.size or not self.ndim or self.dtype.kind == "c":
+            ndim = self.ndim
+            if not self.size or not ndim or self.dtype.kind == "c":
                 return generic_along(self, dim, keepdim)
-            axis = wrap_dim(dim, self.ndim)
-            return reduce(self, axis, None, None, keepdim), arg(self, axis, None, keepdims=keepdim)
+            axis = wrap_dim(dim, ndim)
+            values, indices = reduce(self, axis, None, None, keepdim), arg(self, axis, None, keepdims=keepdim)
+            return (values, indices) if ndim < _CUBE else (contiguous(values), contiguous(indices))
 
     define_extremum("max", numpy.maximum.reduce, numpy.ndarray.argmax)
     define_extremum("min", numpy.minimum.reduce, numpy.ndarray.argmin)
 
 
-def _define_scan(kernel: KernelTable) -> None:
+def _define_products(kernel: KernelTable, precision: Precision) -> None:
+    generic = kernel.kernels["prod"].fn
+    accumulators, halves = precision.accumulators, precision.halves
+    reduce: Any = numpy.multiply.reduce
+
+    @kernel.named("prod", "prod.dim_int")
+    def prod_(self: Any, dim: int | None = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+        own = self.dtype
+        if dtype is not None or own in halves:
+            return generic(self, dim, keepdim, dtype=dtype)
+        ndim = self.ndim
+        result = reduce(self, None if dim is None else wrap_dims(dim, ndim), accumulators.get(own), None, keepdim)
+        return result if ndim < _CUBE or result.flags.c_contiguous else result.copy()
+
+
+def _define_scan(kernel: KernelTable, precision: Precision, contiguous: Callable[[Any], Any]) -> None:
     generic = kernel.kernels["cumsum"].fn
+    accumulators, halves = precision.accumulators, precision.halves
+    accumulate: Any = numpy.add.accumulate
     triangle = numpy.tri(_STEP, dtype=numpy.float32).T.copy()
     triangles = {each.dtype: each for each in (triangle, triangle.astype(numpy.float64))}
 
     @kernel.named("cumsum")
     def cumsum(self: Any, dim: int, *, dtype: Any = None) -> Any:
-        axis = wrap_dim(dim, self.ndim)
+        ndim, own = self.ndim, self.dtype
+        axis = wrap_dim(dim, ndim)
+        if dtype is not None or own in halves or not ndim:
+            return generic(self, dim, dtype=dtype)
         if (
-            dtype is not None
-            or self.size < _MANY
-            or self.dtype not in _BLAS
-            or axis != self.ndim - 1
+            self.size < _MANY
+            or own not in _BLAS
+            or axis != ndim - 1
             or self.shape[-1] % _STEP
             or not self.flags.c_contiguous
         ):
-            return generic(self, dim, dtype=dtype)
+            result = accumulate(self, axis, accumulators.get(own))
+            return result if ndim == 1 else contiguous(result)
         # Sums within short steps as a product with a triangle of ones, then what came before each step.
         steps = self.reshape(-1, _STEP).dot(triangles[self.dtype]).reshape(-1, self.shape[-1] // _STEP, _STEP)
         before = numpy.cumsum(steps[:, :-1, -1], 1)

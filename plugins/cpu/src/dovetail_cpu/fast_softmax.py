@@ -64,6 +64,8 @@ def _define_forward(kernel: KernelTable) -> None:
         if self.dtype not in _FLOATS or not self.size or not self.ndim:
             return generic["_softmax"](self, dim, half_to_float)
         axis = wrap_dim(dim, self.ndim)
+        # The result is to lie in C order, as the kernel's other ways have it.
+        self = contiguous(self)
         result = self - reduce_max(self, axis, None, None, True)
         exp(result, out=result)
         return divide(result, reduce_sum(result, axis, None, None, True), out=result)
@@ -82,6 +84,8 @@ def _define_forward(kernel: KernelTable) -> None:
         if self.dtype not in _FLOATS or not self.size or not self.ndim:
             return generic["_log_softmax"](self, dim, half_to_float)
         axis = wrap_dim(dim, self.ndim)
+        # The result is to lie in C order, as the kernel's other ways have it.
+        self = contiguous(self)
         result = self - reduce_max(self, axis, None, None, True)
         if axis == 1 and self.ndim == 2 and self.shape[1] <= _FEW_CLASSES:
             total = exp(result).dot(ones_of(self.shape[1], self.dtype))

@@ -12,6 +12,7 @@ from dovetail_kernel.dtype import COMPLEX, FLOAT
 from ..capabilities import Capabilities
 from .dims import wrap_dim
 from .dtype_errors import float_only
+from .memory_order import in_c_order
 from .operands import Numbers, Precision
 from .table import KernelTable
 
@@ -334,6 +335,7 @@ def _define_softmax(xp: Any, kernel: KernelTable, capabilities: Capabilities) ->
     exp, log, subtract, multiply, divide = xp.exp, xp.log, xp.subtract, xp.multiply, xp.true_divide
     halves, single = precision.halves, precision.single
     full = frozenset(each for each, dtype in dtypes.items() if dtype.category == FLOAT) - halves
+    ordered = in_c_order(capabilities)
 
     def refuse(name: str, own: Any, half_to_float: bool) -> None:
         if own not in full and own not in halves:
@@ -367,12 +369,12 @@ def _define_softmax(xp: Any, kernel: KernelTable, capabilities: Capabilities) ->
         def forward(self: Any, dim: int, half_to_float: bool) -> Any:
             own = self.dtype
             if own in full and not half_to_float:
-                return function(self, dim)
+                return ordered(function(self, dim))
             axis_of(self, dim)
-            if not self.size and not half_to_float:
+            if not self.size and dtypes[own].category < FLOAT and not half_to_float:
                 return capabilities.clone(self)
             refuse(name, own, half_to_float)
-            result = function(self.astype(single), dim)
+            result = ordered(function(self.astype(single), dim))
             return result if half_to_float else result.astype(own)
 
     define_forward("softmax", softmax_of)
@@ -391,7 +393,7 @@ def _define_softmax(xp: Any, kernel: KernelTable, capabilities: Capabilities) ->
             axis = axis_of(output, dim)
             if output.dtype in halves:
                 grad_output, output = grad_output.astype(single), output.astype(single)
-            result = gradient(grad_output, output, axis)
+            result = ordered(gradient(grad_output, output, axis))
             return result if result.dtype == input_dtype else result.astype(input_dtype)
 
     define_backward("softmax", softmax_gradient)

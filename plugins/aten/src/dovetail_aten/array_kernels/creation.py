@@ -92,24 +92,34 @@ def _define_filled(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> 
         return filled(check_size(size), fill_value, dtype or self.dtype)
 
 
+def _order_like(array: Any) -> str:
+    """Return the order for an array like a given one: expanded dimensions would come to lie innermost."""
+    return "C" if 0 in getattr(array, "strides", ()) else "K"
+
+
 def _define_like(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
+    is_contiguous = capabilities.is_contiguous
+
     @kernel.named("empty_like")
     def empty_like(self: Any, *, dtype: Any = None, memory_format: Any = None, **options: Any) -> Any:
         if memory_format is channels_last and self.ndim == 4:
             n, c, h, w = self.shape
             return capabilities.empty((n, h, w, c), dtype or self.dtype).transpose(0, 3, 1, 2)
-        order = "K" if memory_format is None or memory_format is preserve_format else "C"
-        return xp.empty_like(self, dtype=dtype, order=order)
+        if not (memory_format is None or memory_format is preserve_format) or is_contiguous(self):
+            return capabilities.empty(self.shape, dtype or self.dtype)
+        return xp.empty_like(self, dtype=dtype, order=_order_like(self))
 
     @kernel.named("zeros_like")
     def zeros_like(self: Any, *, dtype: Any = None, memory_format: Any = None, **options: Any) -> Any:
-        return (
-            xp.zeros(self.shape, dtype or self.dtype) if self.flags.c_contiguous else xp.zeros_like(self, dtype=dtype)
-        )
+        if is_contiguous(self):
+            return xp.zeros(self.shape, dtype or self.dtype)
+        return xp.zeros_like(self, dtype=dtype, order=_order_like(self))
 
     @kernel.named("ones_like")
     def ones_like(self: Any, *, dtype: Any = None, memory_format: Any = None, **options: Any) -> Any:
-        return xp.ones_like(self, dtype=dtype)
+        if is_contiguous(self):
+            return xp.ones(self.shape, dtype or self.dtype)
+        return xp.ones_like(self, dtype=dtype, order=_order_like(self))
 
     @kernel.named("new_zeros")
     def new_zeros(self: Any, size: Sequence[int], *, dtype: Any = None, **options: Any) -> Any:

@@ -267,7 +267,8 @@ def _define_powers(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> 
     @kernel.named("pow.Scalar")
     def pow_number(self: Any, exponent: Any) -> Any:
         exponent, base = numbers.pair(exponent, self)
-        return power_of_arrays(base, exponent)
+        result = power_of_arrays(base, exponent)
+        return capabilities.contiguous(result) if result.ndim > 1 else result
 
 
 def _define_functions(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
@@ -361,6 +362,7 @@ def _define_complex(xp: Any, kernel: KernelTable, capabilities: Capabilities) ->
 def _define_choices(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
     numbers = Numbers(capabilities)
     maximum, minimum, where = xp.maximum, xp.minimum, xp.where
+    contiguous, boolean = capabilities.contiguous, capabilities.native_dtypes[bool_]
 
     def promoted(*operands: Any) -> list[Any]:
         """Return an array and its bounds with the array, and bounds that are arrays, in their common dtype."""
@@ -407,24 +409,25 @@ def _define_choices(xp: Any, kernel: KernelTable, capabilities: Capabilities) ->
             )
         return where(condition, self, other)
 
-    def check_mask(mask: Any) -> None:
-        if mask.dtype != xp.bool_:
+    def fill(self: Any, mask: Any, value: Any) -> Any:
+        if mask.dtype != boolean:
             name = capabilities.dtypes[mask.dtype].scalar_name
             raise RuntimeError(
                 f"masked_fill only supports boolean masks, but got mask with dtype {name}. Convert it: mask != 0."
             )
+        result = where(mask, value, self)
+        # In C order, as PyTorch fills a contiguous copy.
+        return contiguous(result) if result.ndim > 1 else result
 
     @kernel.named("masked_fill.Scalar")
     def masked_fill(self: Any, mask: Any, value: Any) -> Any:
-        check_mask(mask)
-        return where(mask, numbers.fitting(self, value), self)
+        return fill(self, mask, numbers.fitting(self, value))
 
     @kernel.named("masked_fill.Tensor")
     def masked_fill_array(self: Any, mask: Any, value: Any) -> Any:
-        check_mask(mask)
         if value.ndim:
             raise RuntimeError(
                 "masked_fill only supports a 0-dimensional value tensor, but got tensor with "
                 f"{value.ndim} dimension(s). Use where(mask, value, self)."
             )
-        return where(mask, value.astype(self.dtype, copy=False), self)
+        return fill(self, mask, value.astype(self.dtype, copy=False))

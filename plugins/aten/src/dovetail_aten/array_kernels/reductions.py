@@ -10,6 +10,7 @@ from dovetail_kernel.dtype import COMPLEX, FLOAT
 
 from ..capabilities import Capabilities
 from .dims import wrap_dim, wrap_dims
+from .memory_order import in_c_order
 from .operands import Numbers, Precision
 from .table import KernelTable
 
@@ -35,16 +36,18 @@ def count(shape: Sequence[int], dims: Sequence[int]) -> int:
 def _define_sums(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
     precision = Precision(capabilities)
     accumulators, halves, dtypes = precision.accumulators, precision.halves, capabilities.dtypes
+    ordered = in_c_order(capabilities)
 
     @kernel.named("sum", "sum.dim_IntList")
     def sum_(self: Any, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
         own = self.dtype
         dims = None if dim is None else wrap_dims(dim, self.ndim)
         if dtype is not None:
-            return xp.sum(self.astype(dtype), dims, accumulators.get(dtype, dtype), None, keepdim).astype(dtype)
+            result = xp.sum(self.astype(dtype), dims, accumulators.get(dtype, dtype), None, keepdim).astype(dtype)
+            return ordered(result)
         if own not in accumulators:
-            return xp.sum(self, dims, None, None, keepdim)
-        result = xp.sum(self, dims, accumulators[own], None, keepdim)
+            return ordered(xp.sum(self, dims, None, None, keepdim))
+        result = ordered(xp.sum(self, dims, accumulators[own], None, keepdim))
         return result.astype(own) if own in halves else result
 
     def check_mean(own: Any, dtype: Any) -> None:
@@ -63,7 +66,7 @@ def _define_sums(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> No
         own = self.dtype if dtype is None else dtype
         dims = wrap_dims(dim, self.ndim)
         wide = accumulators.get(own, own)
-        total = xp.sum(self.astype(wide, copy=False), dims, None, None, keepdim)
+        total = ordered(xp.sum(self.astype(wide, copy=False), dims, None, None, keepdim))
         size = count(self.shape, dims)
         result = total / size if size else total * math.nan
         return result.astype(own) if wide != own else result
@@ -74,7 +77,7 @@ def _define_sums(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> No
             self = self.astype(dtype)
         own = self.dtype
         dims = None if dim is None else wrap_dims(dim, self.ndim)
-        result = xp.prod(self, dims, accumulators.get(own, own), None, keepdim)
+        result = ordered(xp.prod(self, dims, accumulators.get(own, own), None, keepdim))
         return result.astype(own if own in halves or dtype is not None else result.dtype, copy=False)
 
     @kernel.helper("sum_to")
@@ -93,6 +96,7 @@ def _define_sums(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> No
 
 def _define_extrema(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
     dtypes = capabilities.dtypes
+    ordered = in_c_order(capabilities)
 
     def check_all(name: str, self: Any, error: type[Exception] = RuntimeError) -> None:
         if not self.size:
@@ -117,14 +121,14 @@ def _define_extrema(xp: Any, kernel: KernelTable, capabilities: Capabilities) ->
 
     def define_extremum(name: str, reduce: Any, arg: Any) -> None:
         def extremum(self: Any, dim: Dims, keepdim: bool, called: str) -> Any:
+            check_real(called, self)
             dims = wrap_dims(dim, self.ndim)
             if not self.size:
                 if not dim and dim != 0:
                     check_all(called, self)
                 check_dims(called, self, dims)
                 return capabilities.empty(_reduced_shape(self.shape, dims, keepdim), self.dtype)
-            check_real(called, self)
-            return reduce(self, dims, None, keepdim) if dims else capabilities.clone(self)
+            return ordered(reduce(self, dims, None, keepdim)) if dims else capabilities.clone(self)
 
         @kernel.named(f"a{name}")
         def aextremum(self: Any, dim: Dims = (), keepdim: bool = False) -> Any:
@@ -147,7 +151,7 @@ def _define_extrema(xp: Any, kernel: KernelTable, capabilities: Capabilities) ->
             check_dims(f"arg{name}", self, (axis,))
             if not self.size:
                 return capabilities.empty(_reduced_shape(self.shape, (axis,), keepdim), xp.int64)
-            result = arg(self, axis)
+            result = ordered(arg(self, axis))
             return xp.expand_dims(result, axis) if keepdim else result
 
         @kernel.named(f"{name}.dim", f"{name}.dim_{name}")
@@ -160,8 +164,8 @@ def _define_extrema(xp: Any, kernel: KernelTable, capabilities: Capabilities) ->
             if not self.size:
                 shape = _reduced_shape(self.shape, (axis,), keepdim)
                 return capabilities.empty(shape, self.dtype), capabilities.empty(shape, xp.int64)
-            indices = xp.expand_dims(arg(self, axis), axis)
-            values = xp.take_along_axis(self, indices, axis)
+            indices = xp.expand_dims(ordered(arg(self, axis)), axis)
+            values = ordered(xp.take_along_axis(self, indices, axis))
             return (values, indices) if keepdim else (values.squeeze(axis), indices.squeeze(axis))
 
     define_extremum("max", xp.amax, xp.argmax)
@@ -175,10 +179,12 @@ def _reduced_shape(shape: Sequence[int], dims: Sequence[int], keepdim: bool) -> 
 
 
 def _define_logic(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
+    ordered = in_c_order(capabilities)
+
     def define_test(name: str, test: Any) -> None:
         @kernel.named(name, f"{name}.dim")
         def reduce(self: Any, dim: Dims = None, keepdim: bool = False) -> Any:
-            result = test(self, None if dim is None else wrap_dims(dim, self.ndim), None, keepdim)
+            result = ordered(test(self, None if dim is None else wrap_dims(dim, self.ndim), None, keepdim))
             return result.astype(xp.uint8) if self.dtype == xp.uint8 else result
 
     define_test("any", xp.any)
@@ -187,11 +193,12 @@ def _define_logic(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> N
     @kernel.named("count_nonzero", "count_nonzero.dim_IntList")
     def count_nonzero(self: Any, dim: Dims = None) -> Any:
         dims = None if dim is None else wrap_dims(dim, self.ndim)
-        return xp.sum(self != 0, dims, xp.int64)
+        return ordered(xp.sum(self != 0, dims, xp.int64))
 
 
 def _define_statistics(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
     precision, dtypes = Precision(capabilities), capabilities.dtypes
+    ordered = in_c_order(capabilities)
 
     @precision.widened
     def variance(self: Any, dim: Dims, correction: Any, keepdim: bool) -> Any:
@@ -203,7 +210,7 @@ def _define_statistics(xp: Any, kernel: KernelTable, capabilities: Capabilities)
         mean = xp.sum(self, dims, None, None, True) / (size or math.nan)
         away = self - mean.astype(self.dtype, copy=False)
         square = away.real * away.real + away.imag * away.imag if self.dtype in precision.complex else away * away
-        total = xp.sum(square, dims, None, None, keepdim)
+        total = ordered(xp.sum(square, dims, None, None, keepdim))
         return total / freedom if freedom else total * math.inf
 
     @kernel.named("var.correction")
@@ -217,6 +224,7 @@ def _define_statistics(xp: Any, kernel: KernelTable, capabilities: Capabilities)
 
 def _define_norms(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
     numbers, precision, dtypes = Numbers(capabilities), Precision(capabilities), capabilities.dtypes
+    ordered = in_c_order(capabilities)
 
     def norm_of(self: Any, ord: Any, dims: tuple[int, ...], keepdim: bool) -> Any:
         if ord in (math.inf, -math.inf):
@@ -250,7 +258,7 @@ def _define_norms(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> N
             self = self.astype(dtype)
         own = self.dtype
         wide = self.astype(precision.single) if own in precision.halves else self
-        result = norm_of(wide, ord, wrap_dims(dim, self.ndim), keepdim)
+        result = ordered(norm_of(wide, ord, wrap_dims(dim, self.ndim), keepdim))
         return result.astype(own) if own in precision.halves else result
 
     @kernel.named("norm.Scalar", "norm.ScalarOpt_dim")
@@ -265,16 +273,17 @@ def _define_norms(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> N
             return logsumexp(self.astype(precision.single), dim, keepdim).astype(own)
         dims = wrap_dims(dim, self.ndim)
         if not count(self.shape, dims):
-            return xp.log(xp.sum(self, dims, None, None, keepdim))
+            return ordered(xp.log(xp.sum(self, dims, None, None, keepdim)))
         top = xp.amax(self.real if own in precision.complex else self, dims, None, True)
         top = xp.where(xp.isfinite(top), top, numbers.like(top, 0))
         total = xp.log(xp.sum(xp.exp(self - top), dims, None, None, keepdim))
-        return total + (top if keepdim else top.squeeze(dims))
+        return ordered(total + (top if keepdim else top.squeeze(dims)))
 
 
 def _define_scans(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
     precision = Precision(capabilities)
     accumulators, halves = precision.accumulators, precision.halves
+    ordered = in_c_order(capabilities)
 
     def define_scan(name: str, scan: Any) -> None:
         @kernel.named(name)
@@ -285,7 +294,7 @@ def _define_scans(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> N
             axis = wrap_dim(dim, self.ndim)
             if not self.ndim:
                 return self.astype(own if own in halves or dtype is not None else accumulators.get(own, own))
-            result = scan(self, axis, accumulators.get(own, own))
+            result = ordered(scan(self, axis, accumulators.get(own, own)))
             return result.astype(own, copy=False) if own in halves or dtype is not None else result
 
     define_scan("cumsum", xp.cumsum)

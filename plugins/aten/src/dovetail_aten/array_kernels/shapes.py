@@ -10,7 +10,7 @@ from dovetail_kernel import channels_last, contiguous_format, result_dtype
 
 from ..capabilities import Capabilities
 from .dims import wrap_dim, wrap_dims
-from .operands import Numbers
+from .operands import Numbers, Precision
 from .table import KernelTable
 
 _ALL = slice(None)
@@ -25,7 +25,7 @@ def define(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
 
 
 def _define_copies(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
-    numbers = Numbers(capabilities)
+    numbers, precision, is_contiguous = Numbers(capabilities), Precision(capabilities), capabilities.is_contiguous
 
     def arranged(array: Any, memory_format: Any) -> Any:
         """Return a new array in the memory order of a format; None and preserve_format keep what there is."""
@@ -52,9 +52,13 @@ def _define_copies(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> 
     ) -> Any:
         if dtype is None or dtype == self.dtype:
             return arranged(self, memory_format)
-        if capabilities.dtypes[self.dtype].is_complex and not capabilities.dtypes[dtype].is_complex:
+        if self.dtype in precision.complex and dtype not in precision.complex:
             self = self.real
-        return self.astype(dtype) if memory_format is None else arranged(self.astype(dtype), memory_format)
+        made = self.astype(dtype)
+        if made.ndim > 1 and not is_contiguous(made) and 0 in getattr(self, "strides", ()):
+            # Expanded: array namespaces put the dimensions that share memory innermost.
+            made = capabilities.contiguous(made)
+        return made if memory_format is None else arranged(made, memory_format)
 
     # What in-place operators compute is written into their argument at once, so that an alias does no harm here.
 
@@ -137,7 +141,7 @@ def _define_joins(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> N
                     f"{list(array.shape)} at entry {position}"
                 )
         key = (_ALL,) * axis + (None,)
-        return xp.concatenate([array[key] for array in tensors], axis)
+        return capabilities.contiguous(xp.concatenate([array[key] for array in tensors], axis))
 
 
 def cat_error(shapes: Sequence[Sequence[int]], axis: int) -> RuntimeError | None:
@@ -179,7 +183,7 @@ def _define_orders(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> 
             return roll(flat, shifts, (0,)).reshape(self.shape)
         if len(shifts) != len(dims):
             raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
-        result = self
+        result = capabilities.contiguous(self)
         if not self.size:
             return capabilities.clone(self)
         for shift, dim in zip(shifts, dims, strict=True):

@@ -1,0 +1,76 @@
+"""Where results of permuted and expanded operands lie in memory: `view` works where it does in PyTorch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="needs PyTorch: pip install torch==2.13.0")
+
+import dovetail  # noqa: E402
+
+SHAPE = (2, 3, 4)
+LAYOUTS: dict[str, Callable[[Any], Any]] = {
+    "reversed": lambda x: x.permute(2, 1, 0).contiguous().permute(2, 1, 0),
+    "rotated": lambda x: x.permute(1, 2, 0).contiguous().permute(2, 0, 1),
+    "swapped": lambda x: x.transpose(1, 2).contiguous().transpose(1, 2),
+    "expanded": lambda x: x[:1].expand(SHAPE),
+    "with gaps": lambda x: x[..., ::2],
+}
+
+CALLS: dict[str, Callable[[Any, Any], Any]] = {
+    **{
+        name: lambda lib, x, name=name: [
+            getattr(x, name)(*dim, keepdim=keepdim) for dim in ((0,), (1,), (-1,)) for keepdim in (False, True)
+        ]
+        for name in "sum mean prod amax amin max min argmax argmin all any var std logsumexp".split()  # noqa: SIM905
+    },
+    "sum of integers": lambda lib, x: [x.long().sum(1), x.half().sum(1), x.sum(1, dtype=lib.float64)],
+    "prod of halves": lambda lib, x: [x.half().prod(1), x.half().mean(1), x.half().var(1)],
+    "any of bytes": lambda lib, x: x.to(lib.uint8).any(1),
+    "extrema of halves": lambda lib, x: [x.half().amax(1), *x.half().max(1)],
+    "norm": lambda lib, x: [x.norm(dim=1), x.norm(1, dim=1), x.to(lib.complex64).norm(dim=1)],
+    "count_nonzero": lambda lib, x: x.count_nonzero(1),
+    "cumsum": lambda lib, x: [x.cumsum(1), x.long().cumsum(0), x.half().cumsum(1)],
+    "cumprod": lambda lib, x: x.cumprod(1),
+    "softmax": lambda lib, x: [x.softmax(1), x.softmax(-1), x.half().softmax(1), x[0].softmax(1)],
+    "log_softmax": lambda lib, x: [x.log_softmax(1), x.log_softmax(-1), x.half().log_softmax(1), x[0].log_softmax(1)],
+    "roll": lambda lib, x: [x.roll(1, 1), x.roll((1, 1), (0, 2)), x.roll(0, 1), x.roll(1)],
+    "stack": lambda lib, x: [lib.stack([x, x], dim) for dim in (0, 1, -1)],
+    "cat": lambda lib, x: [lib.cat([x, x], dim) for dim in (0, 1, -1)],
+    "masked_fill": lambda lib, x: [x.masked_fill(x > 0, 1.0), x.masked_fill(x > 0, lib.tensor(2.0))],
+    "power of a number": lambda lib, x: 2**x,
+    "layer_norm": lambda lib, x: [
+        lib.nn.functional.layer_norm(x, x.shape[-1:]),
+        lib.nn.functional.layer_norm(x, x.shape[1:]),
+    ],
+    "conversion": lambda lib, x: [x.double(), x.long(), x.half()],
+    "sigmoid": lambda lib, x: [x.sigmoid(), lib.nn.functional.silu(x), lib.nn.functional.gelu(x)],
+    "zeros_like": lambda lib, x: [lib.zeros_like(x), lib.ones_like(x), lib.empty_like(x)],
+}
+
+
+def strides(results: Any) -> list[list[int]]:
+    """Return the strides of results, of dimensions with several elements: the others are of no account."""
+    tensors = results if isinstance(results, (tuple, list)) else [results]
+    flat = [each for tensor in tensors for each in (tensor if isinstance(tensor, tuple) else [tensor])]
+    return [[stride for stride, size in zip(tensor.stride(), tensor.shape, strict=True) if size > 1] for tensor in flat]
+
+
+def operand(lib: Any, layout: str) -> Any:
+    return LAYOUTS[layout]((lib.arange(24) / 24 - 0.25).reshape(SHAPE))
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("name", CALLS)
+def test_results_lie_in_memory_in_the_order_of_torch(name: str, layout: str) -> None:
+    ours, theirs = (strides(CALLS[name](lib, operand(lib, layout))) for lib in (dovetail, torch))
+    assert ours == theirs
+
+
+def test_what_is_reduced_of_a_permuted_tensor_can_be_viewed() -> None:
+    x = operand(dovetail, "reversed")
+    for result in (x.sum(1), x.amax(1), x.max(1)[0], x.cumsum(1), x.softmax(1), x.masked_fill(x > 0, 0.0)):
+        assert result.view(-1).tolist() == result.reshape(-1).tolist()
