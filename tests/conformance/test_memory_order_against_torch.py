@@ -47,7 +47,13 @@ CALLS: dict[str, Callable[[Any, Any], Any]] = {
         lib.nn.functional.layer_norm(x, x.shape[1:]),
     ],
     "conversion": lambda lib, x: [x.double(), x.long(), x.half()],
-    "sigmoid": lambda lib, x: [x.sigmoid(), lib.nn.functional.silu(x), lib.nn.functional.gelu(x)],
+    "erf": lambda lib, x: [x.erf(), x.erfc(), x.double().erf(), x.repeat(20, 1, 1).erf()],
+    "sigmoid": lambda lib, x: [
+        x.sigmoid(),
+        lib.nn.functional.silu(x),
+        lib.nn.functional.gelu(x),
+        lib.nn.functional.gelu(x.double()),
+    ],
     "zeros_like": lambda lib, x: [lib.zeros_like(x), lib.ones_like(x), lib.empty_like(x)],
 }
 

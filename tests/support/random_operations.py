@@ -2,7 +2,7 @@
 
 Left out, or guarded, is what differs without mattering here: which of several errors an operator finds first for sizes
 of zero and tensors without dimensions, signs of zeros, composites whose parts PyTorch chooses by size (einsum, products
-of more than two dimensions), the memory order of what copies in C order here (sort, flip, erf) and of where, partial
+of more than two dimensions), the memory order of what copies in C order here (sort, flip) and of where, partial
 writes before an error, values that overlap the destination, gradients of complex numbers that PyTorch has not got, and
 `repeat` of inference tensors, which PyTorch makes a view of memory that nobody has.
 """
@@ -76,7 +76,7 @@ def of_leaf(names: str) -> None:
 
 of_leaf("sign floor trunc round ceil")
 OPERATIONS |= {
-    "erf": lambda lib, a, b, c, n: a.contiguous().erf(),
+    "erf": lambda lib, a, b, c, n: a.erf(),
     "flip(dim)": lambda lib, a, b, c, n: a.contiguous().flip(dim(n)),
     "sort(dim)": lambda lib, a, b, c, n: a.contiguous().sort(dim(n)),
     "cumsum": lambda lib, a, b, c, n: a.cumsum(dim(n)),

@@ -63,6 +63,8 @@ _FEW: Final = 128
 
 def erf(x: Any) -> Array:
     """Return the error function of `x`, a floating-point array, in its dtype."""
+    if x.ndim > 1 and not x.flags.c_contiguous:
+        return _like(x, erf(np.ascontiguousarray(x)))
     if x.size <= _FEW:
         return _one_by_one(math.erf, x)
     if x.dtype == np.float64:
@@ -76,11 +78,22 @@ def erf(x: Any) -> Array:
 
 def erfc(x: Any) -> Array:
     """Return 1 - erf(x), accurate also where that is small, in the dtype of `x`."""
+    if x.ndim > 1 and not x.flags.c_contiguous:
+        return _like(x, erfc(np.ascontiguousarray(x)))
     if x.size <= _FEW:
         return _one_by_one(math.erfc, x)
     if x.dtype == np.float64:
         return _by_range(x, complement=True)
     return _by_range(np.asarray(x, np.float64), complement=True).astype(x.dtype)
+
+
+def _like(x: Array, result: Array) -> Array:
+    """Return `result` with its dimensions in memory in the order of those of `x`; of an expanded array, in C order."""
+    if 0 in x.strides:
+        return result
+    made = np.empty_like(x)
+    made[...] = result
+    return made
 
 
 def _one_by_one(function: Callable[[float], float], x: Any) -> Array:
