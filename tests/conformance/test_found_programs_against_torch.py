@@ -227,6 +227,30 @@ def _(lib: Any) -> Any:
     return names, chain(v), x.grad.tolist()
 
 
+@program("a number out of the memory that is written to")
+def _(lib: Any) -> Any:
+    def written(write: Callable[[Any], Any]) -> Any:
+        x = lib.tensor([2.0, 3.0, 4.0], requires_grad=True)
+        y = x * 1
+        write(y)
+        (y * lib.tensor([1.0, 10.0, 100.0])).sum().backward()
+        return y.tolist(), x.grad.tolist(), y._version
+
+    mask = lib.tensor([True, False, True])
+    writes = [
+        lambda y: y.fill_(y[1]),
+        lambda y: y.masked_fill_(mask, y[1]),
+        lambda y: y.__setitem__(slice(None), y[1]),
+        lambda y: y.__setitem__(slice(0, 2), y[1]),
+        lambda y: y.__setitem__(0, y[1]),
+        lambda y: y.__setitem__(1, y[1]),
+        lambda y: y.__setitem__(mask, y[1]),
+        lambda y: y.__setitem__(slice(0, 2), y[1:]),
+        lambda y: y.mul_(y[1]),
+    ]
+    return [outcome(lambda write=write: written(write)) for write in writes]
+
+
 @program("the product of a vector and a matrix is no view")
 def _(lib: Any) -> Any:
     product = lib.ones(2) @ lib.ones(2, 3)

@@ -309,7 +309,8 @@ class _ArrayRoute:
         if self.base & NORMAL:
             self.add(f"if not {name}._signature & NORMAL:", f"    check_inference_write({name})")
         for other in self.tensors:
-            if other is not self.written:
+            # What is called value is a number, which is read before anything is written.
+            if other is not self.written and other.name != "value":
                 local = parameter(other)
                 self.bind(check_overlap=check_overlap)
                 self.add(f"if {local}._storage is not None and {local}._storage is {name}._storage:")
