@@ -375,6 +375,17 @@ def _(lib: Any) -> Any:
     ]
 
 
+@program("index_add of nothing to nothing")
+def _(lib: Any) -> Any:
+    x, no_index = lib.zeros(0, 3), lib.zeros(0, dtype=lib.int64)
+    return x.index_add(0, no_index, x).tolist(), lib.ones(2, 3).index_add(0, no_index, x).tolist()
+
+
+@program("index_put of what does not fit to nothing")
+def _(lib: Any) -> Any:
+    return outcome(lambda: lib.zeros(0, 3).index_put((lib.tensor([0, 0]),), lib.zeros(5, 3)))[0]
+
+
 @program("softmax of empty tensors of integers and bools")
 def _(lib: Any) -> Any:
     dtypes = [lib.int64, lib.bool, lib.uint8]

@@ -132,7 +132,7 @@ def _define_sums(kernel: KernelTable, capabilities: Capabilities) -> None:
             or index.ndim != 1
             or index.dtype != _LONG
             or source.shape != (index.size, *self.shape[1:])
-            or self[0].size < _FEW_COLUMNS
+            or self.size < len(self) * _FEW_COLUMNS
             or index.size < _FEW_COLUMNS
             or numpy.min(index) < 0
             or numpy.max(index) >= len(self)

@@ -118,10 +118,14 @@ def _define_index(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> N
                 of_indices = max(of_indices, 1 if is_mask else index.ndim)
         return int(ndim) + of_indices
 
-    def unfitting(self: Any, key: tuple[Any, ...], values: Any) -> RuntimeError:
+    def unfitting(self: Any, key: tuple[Any, ...], values: Any) -> Exception:
+        try:
+            shape = list(self[key].shape)
+        except IndexError as error:
+            return worded(error, key)
         return RuntimeError(
             f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to indexing result of "
-            f"shape {list(self[key].shape)}"
+            f"shape {shape}"
         )
 
     @kernel.named("masked_select")
