@@ -175,6 +175,14 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
     # dtypes that are refused
     "a number minus a bool": lambda lib: lib.ones(2) - True,
     "a bool alpha": lambda lib: lib.add(lib.ones(2), lib.tensor([1, 2]), alpha=False),
+    "a bool alpha of one": lambda lib: lib.add(lib.ones(2), lib.ones(2), alpha=True),
+    "a bool alpha of one, subtracted in place": lambda lib: lib.ones(2).sub_(lib.ones(2), alpha=True),
+    "a bool alpha of one beside a number": lambda lib: lib.add(lib.ones(2), 1, alpha=True),
+    "a bool alpha of one, cached as a float": lambda lib: (
+        lib.ones(2).add_(lib.ones(2), alpha=1.0).add_(lib.ones(2), alpha=True)
+    ),
+    "a bool alpha of bools and floats": lambda lib: lib.rsub(lib.tensor([1.0]), lib.tensor([1.0]), alpha=True),
+    "a bool alpha of bools": lambda lib: lib.add(lib.tensor([True, False]), lib.tensor([True, True]), alpha=False),
     "a fractional alpha of integers": lambda lib: lib.add(lib.arange(2), lib.arange(2), alpha=0.5),
     "an alpha of bools": lambda lib: lib.add(lib.tensor([True, False]), lib.tensor([True, True]), alpha=2),
     "abs of bools": lambda lib: lib.tensor([True]).abs(),
@@ -248,6 +256,11 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
     "index_select by a matrix": lambda lib: lib.ones(2).index_select(0, lib.zeros(1, 1, dtype=lib.bool)),
     "index_select of a number": lambda lib: lib.tensor(1.0).index_select(0, lib.zeros(0, dtype=lib.int64)),
     "split of a number": lambda lib: lib.tensor(1.0).split([1]),
+    "cat of nothing": lambda lib: lib.cat([]),
+    "cat of nothing into something": lambda lib: lib.cat([], out=lib.ones(1)),
+    "stack of nothing": lambda lib: lib.stack([]),
+    "concat of nothing": lambda lib: lib.concat(()),
+    "einsum of nothing": lambda lib: lib.einsum("ij"),
     "hstack of nothing": lambda lib: lib.hstack([]),
     "vstack of nothing": lambda lib: lib.vstack([]),
     "roll of a number": lambda lib: lib.tensor(1.0).roll(1, 0),

@@ -14,6 +14,7 @@ from . import registry
 from .numbers import tensor_of_number
 from .operator import Operator, destroyed_error
 from .overrides import call_overrides, overriding
+from .promotion_rules import check_alpha
 from .routes import redispatch_route, route_of
 from .schema import bind, default_of
 from .templates import compile_source, entry_source
@@ -59,6 +60,8 @@ def miss(
         if modes or overloaded:
             return call_overrides(function or op.handle, overloaded, args, kwargs)
         values = bound_call(op, args, kwargs)
+        if "bool_alpha" in op.refuses:  # entries send every call with an `alpha` that is neither int nor float here
+            check_alpha(op, values)
         route = route_of(op, call_key(op, values))
     except RuntimeError as error:
         if op.is_defined:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from dovetail_kernel import Backend, TensorBase, dtype, dtype_of_signature, get_default_dtype, result_dtype
@@ -82,6 +82,22 @@ def check_operands(op: Operator, key: int) -> None:
         check_computes(op, computing_dtype(common, op.promotion))
 
 
+def check_alpha(op: Operator, values: Sequence[Any]) -> None:
+    """Refuse a bool `alpha` beside operands that are not all bools; `values` are those of all arguments.
+
+    Raises
+    ------
+    RuntimeError
+        In PyTorch's words.
+    """
+    given = {argument.name: value for argument, value in zip(op.schema.arguments, values, strict=True)}
+    operands = [given[name] for name in op.promote]
+    if given["alpha"].__class__ is bool and not all(
+        each.dtype is bool_ if isinstance(each, TensorBase) else each.__class__ is bool for each in operands
+    ):
+        raise RuntimeError("Boolean alpha only supported for Boolean results. Give an int.")
+
+
 def promoter(backend: Backend, op: Operator, category: int) -> Callable[..., tuple[list[Any], dtype]]:
     """Return the function that casts the operands of a call of `op` to the dtype they compute in.
 
@@ -136,6 +152,7 @@ def check_writable_as(result: dtype, destination: dtype) -> None:
 
 
 __all__ = [
+    "check_alpha",
     "check_operands",
     "check_writable_as",
     "common_dtype",

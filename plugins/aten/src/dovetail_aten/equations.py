@@ -23,7 +23,14 @@ def einsum(equation: str, *operands: Any) -> Any:
     ------
     RuntimeError
         If the equation does not fit the operands.
+    ValueError
+        If there are none.
     """
     if len(operands) == 1 and isinstance(operands[0], list | tuple):
         operands = tuple(operands[0])
+    if not operands:
+        raise ValueError(
+            "einsum(): must specify the equation string and at least one operand, or at least one operand and its "
+            "subscripts list: give a tensor per term."
+        )
     return aten.einsum(equation, list(operands))

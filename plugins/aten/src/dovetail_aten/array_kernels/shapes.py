@@ -130,7 +130,7 @@ def _define_joins(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> N
     @kernel.named("stack")
     def stack(tensors: Sequence[Any], dim: int = 0) -> Any:
         if not tensors:
-            raise RuntimeError("stack expects a non-empty TensorList")
+            raise RuntimeError("stack expects a non-empty TensorList. Give at least one.")
         tensors = alike(tensors)
         shape = tensors[0].shape
         axis = wrap_dim(dim, len(shape) + 1)

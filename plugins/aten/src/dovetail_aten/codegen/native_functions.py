@@ -14,7 +14,7 @@ from .variants import SchemaKind, derive_variant, schema_kind
 
 KINDS = ("pointwise", "reduction", "view", "matmul", "factory", "random", "inplace_only", "composite", "other")
 PROMOTIONS = ("none", "same", "exact", "operands", "int_to_float", "bool_result", "complex_to_real")
-REFUSED_KINDS = ("bool", "int", "float", "complex", "any_bool")
+REFUSED_KINDS = ("bool", "int", "float", "complex", "any_bool", "bool_alpha")
 VARIANTS = ("function", "method")
 PYTHON_MODULES = ("nn", "linalg", "fft", "special")
 TAGS = (
@@ -23,7 +23,11 @@ TAGS = (
     "needs_fixed_stride_order", "nondeterministic_bitwise", "nondeterministic_seeded", "out", "out_variant",
     "pointwise", "pt2_compliant_tag", "reduction", "view_copy",
 )  # fmt: skip
-COMPOSITE_KEYS = {"implicit": "CompositeImplicitAutograd", "explicit": "CompositeExplicitAutograd"}
+COMPOSITE_KEYS = {
+    "implicit": "CompositeImplicitAutograd",
+    "explicit": "CompositeExplicitAutograd",
+    "undefined": "Undefined",
+}
 _KEYS = {
     "func", "variants", "python_module", "kind", "promotion", "promote", "refuses", "autogen", "composite",
     "derived_from", "tags",
@@ -242,7 +246,7 @@ def _composite(entry: Entry) -> tuple[str, str] | None:
         raise DeclarationError(
             entry.lines["composite"],
             f"illegal composite '{text}'.",
-            "Write implicit.<function> or explicit.<function>.",
+            "Write implicit.<function>, explicit.<function> or undefined.<function>.",
         )
     return COMPOSITE_KEYS[how], name
 

@@ -3,9 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from dovetail_aten._generated import functions as F
+
+
+def cat_of_nothing(tensors: Sequence[Any], dim: int = 0) -> NoReturn:
+    """Refuse to join no tensors."""
+    raise ValueError("torch.cat(): expected a non-empty list of Tensors. Give at least one.")
+
+
+def stack_of_nothing(tensors: Sequence[Any], dim: int = 0) -> NoReturn:
+    """Refuse to stack no tensors."""
+    raise RuntimeError("stack expects a non-empty TensorList. Give at least one.")
 
 
 def hstack(tensors: Sequence[Any]) -> Any:
