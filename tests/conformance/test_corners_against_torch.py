@@ -223,6 +223,12 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
         lib.ones(2, 3), lib.ones(3), lib.ones(3)
     )[1],
     # results
+    "logaddexp of complex numbers at infinity": lambda lib: lib.view_as_real(
+        lib.logaddexp(
+            lib.tensor([1 + 2j, complex("-inf"), complex("inf+1j"), complex("-inf+1j"), complex("nan"), 1000 + 3j]),
+            lib.tensor([1 + 1j, complex("-inf+2j"), complex("inf+2j"), 2 - 7j, 1 + 1j, 999 - 3j]),
+        )
+    ),
     "the angle of integers is a float": lambda lib: lib.angle(lib.tensor([1, -2])),
     "division of integers without rounding": lambda lib: lib.tensor([1, 2]).div(2, rounding_mode=None),
     "where as a method": lambda lib: lib.arange(3.0).where(lib.tensor([True, False, True]), 0.5),

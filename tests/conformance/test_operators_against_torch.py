@@ -86,9 +86,6 @@ NOT_CALLED = {
 """Operators without random calls, and why."""
 
 DIFFERENT = {
-    "add": "a bool alpha equal to the default is not seen",
-    "sub": "a bool alpha equal to the default is not seen",
-    "subtract": "a bool alpha equal to the default is not seen",
     "addcdiv": "the gradient of an integer operand is not asked for",
     "addmm": "PyTorch accepts a fractional alpha of integers here and there",
     "addmv": "PyTorch accepts a fractional alpha of integers, and broadcasts a result of nothing otherwise",
@@ -101,7 +98,7 @@ DIFFERENT = {
     "cumsum": "with dtype= of bools PyTorch refuses",
     "prod": "with dtype= of integers PyTorch refuses what requires grad",
     "sum": "with dtype= of integers PyTorch refuses what requires grad",
-    "logaddexp": "complex numbers are not there",
+    "logaddexp": "PyTorch has no gradient of a real operand beside a complex one",
     "linalg_vector_norm": "of order 0: zeros instead of no gradient",
     "norm": "of order 0: zeros instead of no gradient",
     "logsumexp": "over no dimensions PyTorch refuses most tensors",

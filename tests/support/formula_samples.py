@@ -426,6 +426,7 @@ COMPLEX = set(
         "atanh",
         "sigmoid",
         "silu",
+        "logaddexp",
         "expm1",
         "_conj_physical",
         "addcmul",

@@ -41,7 +41,6 @@ _UFUNCS = {
     "trunc": "trunc",
     "atan2": "arctan2",
     "hypot": "hypot",
-    "logaddexp": "logaddexp",
     "maximum": "maximum",
     "minimum": "minimum",
     "mul.Tensor": "multiply",
@@ -349,6 +348,24 @@ def _define_complex(xp: Any, kernel: KernelTable, capabilities: Capabilities) ->
     @kernel.helper("real")
     def real(self: Any) -> Any:
         return self.real if getattr(self, "dtype", None) in is_complex else self
+
+    real_logaddexp = xp.logaddexp
+    nan = complex(math.nan, math.nan)
+
+    @kernel.named("logaddexp")
+    def logaddexp(self: Any, other: Any) -> Any:
+        if self.dtype not in is_complex:
+            return real_logaddexp(self, other)
+        self, other = xp.broadcast_arrays(self, other)
+        swapped = self.real < other.real
+        greater, lesser = xp.where(swapped, other, self), xp.where(swapped, self, other)
+        result = greater + xp.log1p(xp.exp(lesser - greater))
+        # The difference of two infinities says nothing.
+        infinite = (self.real == other.real) & xp.isinf(self.real)
+        if infinite.any():
+            both = xp.where(self.real < 0, other, xp.log(xp.exp(self) + xp.exp(other)))
+            result = xp.where(infinite, both, result)
+        return xp.where(xp.isnan(self) | xp.isnan(other), numbers.like(result, nan), result)
 
     @kernel.named("angle")
     def angle(self: Any) -> Any:
