@@ -223,6 +223,10 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
         lib.ones(2, 3), lib.ones(3), lib.ones(3)
     )[1],
     # results
+    "an imaginary number is true": lambda lib: lib.tensor([1j, 0, -1, 2 - 1j]).to(lib.bool),
+    "an imaginary number is true when it is copied": lambda lib: lib.zeros(2, dtype=lib.bool).copy_(
+        lib.tensor([1j, 0])
+    ),
     "logaddexp of complex numbers at infinity": lambda lib: lib.view_as_real(
         lib.logaddexp(
             lib.tensor([1 + 2j, complex("-inf"), complex("inf+1j"), complex("-inf+1j"), complex("nan"), 1000 + 3j]),

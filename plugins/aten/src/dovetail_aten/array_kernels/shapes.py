@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from dovetail_kernel import bool as bool_
 from dovetail_kernel import channels_last, contiguous_format, result_dtype
 
 from ..capabilities import Capabilities
@@ -39,6 +40,12 @@ def _define_copies(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> 
     def clone(self: Any, *, memory_format: Any = None) -> Any:
         return capabilities.clone(self) if memory_format is None else arranged(self, memory_format)
 
+    def readable_as(dtype: Any, array: Any) -> Any:
+        """Return the real part of complex numbers where real ones are wanted; a bool is true of an imaginary one."""
+        wanted = capabilities.dtypes[dtype]
+        is_narrower = not wanted.is_complex and wanted is not bool_
+        return array.real if is_narrower and capabilities.dtypes[array.dtype].is_complex else array
+
     @kernel.named("_to_copy")
     def to_copy(
         self: Any,
@@ -52,9 +59,7 @@ def _define_copies(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> 
     ) -> Any:
         if dtype is None or dtype == self.dtype:
             return arranged(self, memory_format)
-        if self.dtype in precision.complex and dtype not in precision.complex:
-            self = self.real
-        made = self.astype(dtype)
+        made = readable_as(dtype, self).astype(dtype)
         if made.ndim > 1 and not is_contiguous(made) and 0 in getattr(self, "strides", ()):
             # Expanded: array namespaces put the dimensions that share memory innermost.
             made = capabilities.contiguous(made)
@@ -64,9 +69,7 @@ def _define_copies(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> 
 
     @kernel.named("copy_")
     def copy_(self: Any, src: Any, non_blocking: bool = False) -> Any:
-        if capabilities.dtypes[src.dtype].is_complex and not capabilities.dtypes[self.dtype].is_complex:
-            src = src.real
-        return src
+        return readable_as(self.dtype, src)
 
     @kernel.named("fill_.Scalar")
     def fill_number(self: Any, value: Any) -> Any:
