@@ -9,7 +9,8 @@ import pytest
 
 PUBLIC_NAMES = {
     "dovetail": """
-DispatchKey DispatchKeySet Generator PluginError Size Tag Tensor abs abs_ absolute acos acos_ acosh
+BFloat16Tensor BoolTensor ByteTensor CharTensor DispatchKey DispatchKeySet DoubleTensor FloatTensor Generator
+HalfTensor IntTensor LongTensor PluginError ShortTensor Size Tag Tensor abs abs_ absolute acos acos_ acosh
 acosh_ add addbmm addcdiv addcmul addmm addmv addmv_ adjoint all allclose amax amin amp angle any
 arange arccos arccos_ arccosh arccosh_ arcsin arcsin_ arcsinh arcsinh_ arctan arctan2 arctan_
 arctanh arctanh_ argmax argmin argsort as_strided as_tensor asarray asin asin_ asinh asinh_ atan

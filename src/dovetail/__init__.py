@@ -70,6 +70,18 @@ if _typing.TYPE_CHECKING:
         set_autocast_dtype,
         set_autocast_enabled,
     )
+    from dovetail_aten.legacy_constructors import (
+        BFloat16Tensor,
+        BoolTensor,
+        ByteTensor,
+        CharTensor,
+        DoubleTensor,
+        FloatTensor,
+        HalfTensor,
+        IntTensor,
+        LongTensor,
+        ShortTensor,
+    )
     from dovetail_autograd.transforms import vmap
     from dovetail_dispatcher import explain
 
@@ -93,7 +105,9 @@ _plugin_manager.use_requested_overlays()
 
 # fmt: off
 __all__ = [
-    "DispatchKey", "DispatchKeySet", "Generator", "PluginError", "Size", "Tag", "Tensor", "abs", "abs_", "absolute",
+    "BFloat16Tensor", "BoolTensor", "ByteTensor", "CharTensor", "DispatchKey", "DispatchKeySet", "DoubleTensor",
+    "FloatTensor", "Generator", "HalfTensor", "IntTensor", "LongTensor", "PluginError", "ShortTensor", "Size", "Tag",
+    "Tensor", "abs", "abs_", "absolute",
     "acos", "acos_", "acosh", "acosh_", "add", "addbmm", "addcdiv", "addcmul", "addmm", "addmv", "addmv_", "adjoint",
     "all", "allclose", "amax", "amin", "amp", "angle", "any", "arange", "arccos", "arccos_", "arccosh", "arccosh_",
     "arcsin", "arcsin_", "arcsinh", "arcsinh_", "arctan", "arctan2", "arctan_", "arctanh", "arctanh_", "argmax",
@@ -153,7 +167,9 @@ _MODULES = (
     "random",
     "utils",
 )
+_TYPED = ("BFloat16", "Bool", "Byte", "Char", "Double", "Float", "Half", "Int", "Long", "Short")
 _ELSEWHERE = {
+    **{f"{kind}Tensor": "dovetail_aten.legacy_constructors" for kind in _TYPED},
     "autocast": "dovetail_aten.autocast",
     "devices": "dovetail.backends",
     "explain": "dovetail_dispatcher",

@@ -50,6 +50,7 @@ PUBLIC_MODULES = {
     "dovetail_aten.autocast",
     "dovetail_aten.backends",
     "dovetail_aten.codegen",
+    "dovetail_aten.legacy_constructors",
     "dovetail_autograd.forward_ad",
     "dovetail_autograd.functional",
     "dovetail_autograd.graph",

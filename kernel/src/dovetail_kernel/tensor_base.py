@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from . import autograd_interface
@@ -404,6 +405,15 @@ def set_tensor_class(cls: type[TensorBase]) -> None:
             f"exist, so it cannot become {cls.__qualname__}. Import the base library before the first tensor is made."
         )
     _tensor_class = cls
+
+
+def bare_tensor_maker() -> Callable[[], TensorBase]:
+    """Return what makes an instance of the class of new tensors with no slot stored.
+
+    It costs what calling a class without metaclass does: what a class does when it is called is for users.
+    """
+    maker: Callable[[], TensorBase] = type.__call__.__get__(tensor_class())
+    return maker
 
 
 def wrap(array: Any, backend: Backend, cls: type[TensorBase] | None = None) -> TensorBase:

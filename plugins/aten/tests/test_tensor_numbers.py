@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from dovetail_aten import Tensor, ones, tensor, zeros
-from dovetail_kernel import bfloat16, float64, int64
+from dovetail_kernel import bfloat16, float32, float64, int64
 
 
 def test_item_gives_a_python_number() -> None:
@@ -107,9 +107,11 @@ def test_hash_is_identity() -> None:
     assert {x: 1}[x] == 1
 
 
-def test_the_class_is_a_bare_constructor() -> None:
-    with pytest.raises(TypeError, match="takes no arguments"):
-        Tensor([1, 2])  # type: ignore[call-arg]
+def test_the_class_makes_tensors_of_the_default_dtype() -> None:
+    made = Tensor([1, 2])
+    assert type(made) is Tensor
+    assert made.dtype is float32
+    assert made.tolist() == [1.0, 2.0]
 
 
 def test_dtypes_are_kept() -> None:

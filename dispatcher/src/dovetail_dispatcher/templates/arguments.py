@@ -37,14 +37,15 @@ ENTRY_NAMES: Final = frozenset(
 ROUTE_NAMES: Final = frozenset(
     """
     Array BACKEND BASE CONTEXT DIFFERENTIABLE DTYPE GRAD KEYS NORMAL NO_GRAD Node OP OPERATOR OVERLOAD QUIET SIGNATURE
-    Tensor VIEW VersionCounter WRITTEN WritableCounter ZERO_DIM ZERO_DIM_SIGNATURE args array arrays attach_list before
-    below below_autograd bump_version call_error cast check_aliases check_inference_write check_inplace check_overlap
-    checked composite computed computed_native copy_before_write counter current_version dtype_bits dtype_of each
-    edge_of edges_of enter_fake error extras fn gradient_edge helper into into_any is_column_major kernel kwargs
-    leaf_edge leave_fake lift mark_unknown mark_view mark_views native_dtypes next_sequence_nr node number numbers
-    on_backend outer plain promote quiet rebase_history record recorded recording_extras refuse_gradient refuse_out
-    remember reset_error_state result save_input save_result save_result_tensor set_error_state set_state setup_context
-    share_storage state state_before storage stripped tensor_of_number unmark wrap write_into write_out wrong_identity
+    Tensor VIEW VersionCounter WRITTEN WritableCounter ZERO_DIM ZERO_DIM_SIGNATURE args array arrays attach_list
+    before below below_autograd bump_version call_error cast check_aliases check_inference_write check_inplace
+    check_overlap checked composite computed computed_native copy_before_write counter current_version dtype_bits
+    dtype_of each edge_of edges_of enter_fake error extras fn gradient_edge helper into into_any is_column_major
+    kernel kwargs leaf_edge leave_fake lift make_tensor mark_unknown mark_view mark_views native_dtypes
+    next_sequence_nr node number numbers on_backend outer plain promote quiet rebase_history record recorded
+    recording_extras refuse_gradient refuse_out remember reset_error_state result save_input save_result
+    save_result_tensor set_error_state set_state setup_context share_storage state state_before storage stripped
+    tensor_of_number unmark wrap write_into write_out wrong_identity
     """.split()  # noqa: SIM905
 )
 """What routes call their own things."""

@@ -7,7 +7,7 @@ A functional pointwise route for operands of one dtype is no more than::
             array = plain(self.array, other.array) if alpha == 1 else kernel(self.array, other.array, alpha=alpha)
         except ValueError as error:
             raise call_error(error, self, other) from None
-        result = Tensor()
+        result = make_tensor()
         result.array = array
         result._signature = SIGNATURE
         ...
@@ -27,10 +27,10 @@ from dovetail_kernel import (
     dtype,
     dtype_of_signature,
     share_storage,
-    tensor_class,
 )
 from dovetail_kernel import bool as bool_
 from dovetail_kernel.signature import DTYPE_MASK, INFERENCE, NORMAL, PYTHON_SCALAR, ZERO_DIM
+from dovetail_kernel.tensor_base import bare_tensor_maker
 from dovetail_kernel.version import WritableCounter
 
 from ..array_calls import (
@@ -254,12 +254,12 @@ class _ArrayRoute:
         return next((parameter(a) for a in self.inputs if a.alias_info is not None), None)
 
     def wrap(self, result: str, array: str, shared: str | None) -> None:
-        self.bind(Tensor=tensor_class())
+        self.bind(make_tensor=bare_tensor_maker())
         pointwise = self.op.kind == "pointwise"
         if not pointwise or self.key & ZERO_DIM or not self.key & DTYPE_MASK:
             self.bind(Array=self.arrays.array_types[0], lift=self.arrays.lift)
             self.add(f"if {array}.__class__ is not Array:", f"    {array} = lift({array})")
-        self.add(f"{result} = Tensor()", f"{result}.array = {array}")
+        self.add(f"{result} = make_tensor()", f"{result}.array = {array}")
         self.add(f"{result}._signature = {self.signature(array)}")
         self.add(f"{result}._grad_fn = None", f"{result}.output_nr = 0")
         if shared is None:

@@ -46,6 +46,7 @@ from .batch_errors import ItemOfBatchError
 from .conversion import conversion_of
 from .copying import deepcopy_tensor, reduce_tensor
 from .devices import as_device
+from .legacy_constructors import TensorMeta, TypedTensor
 from .memory_layout import is_contiguous
 from .norms import norm
 from .sizes import shape_of
@@ -56,11 +57,11 @@ __all__ = ["Tensor"]
 operator_modules.add(aten.__name__)
 
 
-class Tensor(TensorSubclasses):
+class Tensor(TensorSubclasses, metaclass=TensorMeta):
     """An array of numbers of one dtype on one device, with room for a graph.
 
-    Tensors are made by `tensor`, `zeros` and the other factories, and by operators. The class itself is a bare
-    constructor, so that making a result costs nothing more than its slots: ``Tensor(data)`` is a TypeError.
+    Tensors are made by `tensor`, `zeros` and the other factories, and by operators. ``Tensor(data)`` and
+    ``Tensor(2, 3)``, PyTorch's constructors of old, make tensors of the default dtype on the cpu.
     """
 
     __slots__ = ()
@@ -415,7 +416,8 @@ class Tensor(TensorSubclasses):
             return f"dovetail.{place}{self.dtype.scalar_name}Tensor"
         if isinstance(dtype, str):
             return self.to(_dtype_of_type(dtype), non_blocking=non_blocking)
-        return self.to(dtype=dtype, non_blocking=non_blocking)
+        wanted = dtype.dtype if isinstance(dtype, TypedTensor) else dtype
+        return self.to(dtype=wanted, non_blocking=non_blocking)
 
     def type_as(self, other: TensorBase) -> Any:
         """Return the tensor with the dtype and on the device of `other`."""

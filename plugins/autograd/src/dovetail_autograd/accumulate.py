@@ -11,7 +11,7 @@ from weakref import ref
 from dovetail_kernel.interception import NOT_PLAIN
 from dovetail_kernel.signature import DTYPE_MASK, GRAD, INFERENCE, NORMAL, VIEW
 from dovetail_kernel.state import is_grad_enabled
-from dovetail_kernel.tensor_base import TensorBase, tensor_class, wrap
+from dovetail_kernel.tensor_base import TensorBase, bare_tensor_maker, wrap
 from dovetail_kernel.version import VersionCounter
 
 from . import calls
@@ -90,7 +90,7 @@ class AccumulateGrad(Node):
         self.meta = meta
         self.lock = lock
         self.plain_signature = variable._signature & _PLAIN | NORMAL
-        self.make_tensor = tensor_class()
+        self.make_tensor = bare_tensor_maker()
         self.next_edges = ()
         self.sequence_nr = LAST
         self.input_metadata = (array.shape, array.dtype)

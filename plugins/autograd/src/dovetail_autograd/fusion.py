@@ -29,7 +29,7 @@ from dovetail_dispatcher.templates.entry import symbol
 from dovetail_kernel import Backend, backend_key, backends_of_signature
 from dovetail_kernel.signature import DTYPE_MASK, GRAD, NORMAL, ZERO_DIM
 from dovetail_kernel.storage import share_storage
-from dovetail_kernel.tensor_base import TensorBase, new_tensor, tensor_class
+from dovetail_kernel.tensor_base import TensorBase, bare_tensor_maker, new_tensor, tensor_class
 from dovetail_kernel.version import VersionCounter, share_version
 
 from .autograd_meta import gradient_edge, leaf_edge
@@ -255,12 +255,12 @@ class _FusedRoute:
             GRAD=GRAD,
             Node=fused_class(fusion, outer, inner),
             SIGNATURE=backend.bit | NORMAL | GRAD | bits,
-            Tensor=tensor_class(),
             ZERO_DIM_SIGNATURE=backend.bit | NORMAL | GRAD | bits | ZERO_DIM,
             composite=kernel.fn,
             gradient_edge=gradient_edge,
             helper=helper,
             leaf_edge=leaf_edge,
+            make_tensor=bare_tensor_maker(),
             next_sequence_nr=next_sequence_nr,
         )
         composite = f"    return composite({', '.join(parameters)})"
@@ -276,7 +276,7 @@ class _FusedRoute:
         arguments = [self.array_of(name) for name in fusion.arguments]
         text.lines += quiet_lines(text, backend, f"{results} = helper({', '.join(arguments)})", helper)
         text.lines += [
-            "result = Tensor()",
+            "result = make_tensor()",
             "result.array = array",
             "result._signature = SIGNATURE if array.ndim else ZERO_DIM_SIGNATURE",
             "result.output_nr = 0",
