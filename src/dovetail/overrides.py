@@ -15,6 +15,7 @@ from dovetail_dispatcher import (
     has_torch_function_unary,
     has_torch_function_variadic,
     interceptable,
+    is_overridable,
     operator_modules,
     overridden_name,
     wrap_torch_function,
@@ -63,7 +64,7 @@ def _overridable() -> dict[Any, list[Callable[..., Any]]]:
     found: dict[Any, list[Callable[..., Any]]] = {}
     for module in map(import_module, _MODULES):
         functions = [getattr(module, name) for name in dir(module) if not name.startswith("_")]
-        found[module] = [f for f in functions if _is_operator(f) or getattr(f, "__name__", "") in _FACTORIES]
+        found[module] = [f for f in functions if _is_operator(f) or _is_factory(f) or is_overridable(f)]
     dovetail_functions = found[dovetail]
     dovetail_functions += [getattr(dovetail, name) for name in _PYTHON_FUNCTIONS]
     methods: list[Any] = []
@@ -85,6 +86,10 @@ def _overridable() -> dict[Any, list[Callable[..., Any]]]:
 _FACTORIES = frozenset(
     {"arange", "empty", "eye", "full", "linspace", "ones", "rand", "randint", "randn", "randperm", "zeros"}
 )
+
+
+def _is_factory(value: Any) -> bool:
+    return getattr(value, "__name__", "") in _FACTORIES
 
 
 def _is_operator(value: Any) -> bool:

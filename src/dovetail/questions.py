@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from dovetail_dispatcher import overridable
 from dovetail_kernel import Size, TensorBase, dtype, result_dtype, scalar_category
 
 __all__ = ["broadcast_shapes", "is_inference", "is_tensor", "numel", "result_type"]
@@ -57,6 +58,7 @@ def numel(input: TensorBase) -> int:
     return input.numel()
 
 
+@overridable
 def result_type(tensor1: Any, tensor2: Any) -> dtype:
     """Return the dtype of an arithmetic operation on two tensors or Python numbers.
 

@@ -94,6 +94,50 @@ def test_a_subclass_is_asked_about_every_function_method_and_property(source: st
     assert_alike(program)
 
 
+PYTHON_FUNCTIONS = """
+F.relu(x) | F.relu(x, inplace=False) | F.silu(x) | F.leaky_relu(x, 0.1) | F.elu(x, alpha=2.0) | F.hardtanh(x, -2.0)
+F.softmax(x, 1) | F.softmax(x, dim=1) | F.log_softmax(x, -1) | F.dropout(x, 0.5, False) | F.embedding(i, x)
+F.layer_norm(x, (3,)) | F.cross_entropy(x, i) | F.cross_entropy(x, i, reduction="sum") | F.nll_loss(x, target=i)
+F.l1_loss(x, x) | F.binary_cross_entropy_with_logits(x, x, pos_weight=x) | F.gelu(x) | F.linear(x, x)
+t.einsum("ij->j", x) | t.einsum("ij,ij->j", x, x) | t.norm(x) | t.norm(x, 1, dim=0) | t.result_type(x, 1)
+t.nn.CrossEntropyLoss()(x, i) | t.nn.ReLU()(x)
+"""
+
+
+@pytest.mark.parametrize("source", sources(PYTHON_FUNCTIONS))
+@pytest.mark.parametrize("asked", ["mode", "class"])
+def test_functions_made_of_operators_are_asked_for_themselves_with_their_arguments(source: str, asked: str) -> None:
+    def program(lib: Any) -> Any:
+        log: list[Any] = []
+
+        def note(func: Any, types: Any, args: Any, kwargs: Any) -> None:
+            kinds = [type(each).__name__ for each in args]
+            overriding = [each.__name__ for each in types if each is not lib.Tensor]
+            log.append((name_of(func), overriding, kinds, sorted(kwargs or {})))
+
+        class Seen(lib.Tensor):  # type: ignore[misc,name-defined]
+            @classmethod
+            def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+                note(func, types, args, kwargs)
+                return super().__torch_function__(func, types, args, kwargs)
+
+        class Mode(lib.overrides.TorchFunctionMode):  # type: ignore[misc,name-defined]
+            def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+                note(func, types, args, kwargs)
+                return func(*args, **(kwargs or {}))
+
+        x = lib.tensor([[1.0, 2.0, 3.0], [0.5, -1.0, 2.0]])
+        names = {"t": lib, "F": part(lib, "nn.functional"), "i": lib.tensor([0, 1])}
+        if asked == "mode":
+            with Mode():
+                result = eval(source, names | {"x": x})
+        else:
+            result = eval(source, names | {"x": x.as_subclass(Seen)})
+        return log[-1] if asked == "mode" else log[0], type(result).__name__
+
+    assert_alike(program)
+
+
 def test_a_plain_subclass_stays_itself_in_results_views_and_lists() -> None:
     def program(lib: Any) -> Any:
         class Plain(lib.Tensor):  # type: ignore[misc,name-defined]

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         register_vmap,
     )
     from .intercepted_attributes import interceptable, operator_modules
+    from .intercepted_functions import is_overridable, overridable
     from .kernel_handles import get_kernel
     from .mode_stacks import dispatch_modes
     from .operator_checks import OpCheckError, opcheck
@@ -81,7 +82,9 @@ _ON_DEMAND = {
     "has_torch_function_unary": "overrides",
     "has_torch_function_variadic": "overrides",
     "interceptable": "intercepted_attributes",
+    "is_overridable": "intercepted_functions",
     "operator_modules": "intercepted_attributes",
+    "overridable": "intercepted_functions",
     "overridden_name": "overrides",
     "register_autograd": "functional",
     "register_fake": "functional",
@@ -132,9 +135,11 @@ __all__ = [
     "impl_abstract",
     "infer_schema",
     "interceptable",
+    "is_overridable",
     "opcheck",
     "operator_modules",
     "ops",
+    "overridable",
     "overridden_name",
     "parse_schema",
     "register_autocast",

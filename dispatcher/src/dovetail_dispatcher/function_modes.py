@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from .intercepted_attributes import hold_plain_class, release_plain_class
+from .intercepted_functions import hold_functions, release_functions
 from .mode_stacks import Mode, function_modes
 
 __all__ = ["BaseTorchFunctionMode", "TorchFunctionMode"]
@@ -20,10 +21,10 @@ class TorchFunctionMode(Mode):
 
     Notes
     -----
-    Seen are the operators' functions and methods, properties and other methods of tensors, factories, ``ops.*``, and
-    functions that call `handle_torch_function`; not, for their own sake, Python functions made of these. A function and
-    the method of the same name are one object here: ``Tensor.add is dovetail.add``. A call of a packet of overloads,
-    ``ops.aten.add``, is seen as that of the overload which it chooses.
+    Seen are the operators' functions and methods, properties and other methods of tensors, factories, ``ops.*``, those
+    of ``nn.functional``, and functions that call `handle_torch_function`; not, for their own sake, other Python
+    functions made of these. A function and the method of the same name are one object here: ``Tensor.add is
+    dovetail.add``. A call of a packet of overloads, ``ops.aten.add``, is seen as that of the overload which it chooses.
     """
 
     _stack = function_modes
@@ -52,10 +53,12 @@ class TorchFunctionMode(Mode):
 
     def __enter__(self) -> Any:
         hold_plain_class()
+        hold_functions()
         return super().__enter__()
 
     def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
         super().__exit__(kind, error, traceback)
+        release_functions()
         release_plain_class()
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import dovetail
 from dovetail import Tensor, _nn, dtype
+from dovetail_dispatcher import overridable
 
 __all__ = [
     "binary_cross_entropy_with_logits",
@@ -47,29 +48,34 @@ tanh = dovetail.tanh
 relu_ = dovetail.relu_
 
 
+@overridable
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
     """Return ``maximum(input, 0)``; ``inplace``: written into ``input``."""
     return dovetail.relu_(input) if inplace else dovetail.relu(input)
 
 
+@overridable
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
     """Return ``input * sigmoid(input)``; ``inplace``: written into ``input``."""
     result: Tensor = _nn.silu_(input) if inplace else _nn.silu(input)
     return result
 
 
+@overridable
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
     """Return ``input`` where it is positive, else ``negative_slope * input``; ``inplace``: written into ``input``."""
     result: Tensor = _nn.leaky_relu_(input, negative_slope) if inplace else _nn.leaky_relu(input, negative_slope)
     return result
 
 
+@overridable
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """Return ``input`` where it is positive, else ``alpha * (exp(input) - 1)``; ``inplace``: written into ``input``."""
     result: Tensor = _nn.elu_(input, alpha) if inplace else _nn.elu(input, alpha)
     return result
 
 
+@overridable
 def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
     """Return ``input`` limited to [min_val, max_val]; ``inplace``: written into ``input``.
 
@@ -84,6 +90,7 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace
     return result
 
 
+@overridable
 def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: dtype | None = None) -> Tensor:
     """Return ``exp(input)`` normalised to sum 1 over ``dim``.
 
@@ -99,6 +106,7 @@ def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
     return dovetail.softmax(input, _softmax_dim("softmax", input, dim, _stacklevel), dtype=dtype)
 
 
+@overridable
 def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: dtype | None = None) -> Tensor:
     """Return the logarithm of `softmax`, computed stably; arguments as there."""
     return dovetail.log_softmax(input, _softmax_dim("log_softmax", input, dim, _stacklevel), dtype=dtype)
@@ -114,6 +122,7 @@ def _softmax_dim(name: str, input: Tensor, dim: int | None, stacklevel: int) -> 
     return 0 if input.dim() in (0, 1, 3) else 1
 
 
+@overridable
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Zero elements with probability ``p`` and scale the others by ``1 / (1 - p)``; without ``training``: the input.
 
@@ -129,6 +138,7 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
     return dovetail.dropout(input, p, training)
 
 
+@overridable
 def embedding(
     input: Tensor,
     weight: Tensor,
@@ -182,6 +192,7 @@ def embedding(
     return dovetail.embedding(weight, input, padding_idx, scale_grad_by_freq, sparse)
 
 
+@overridable
 def layer_norm(
     input: Tensor,
     normalized_shape: Sequence[int],
@@ -205,6 +216,7 @@ def layer_norm(
     return dovetail.layer_norm(input, normalized_shape, weight, bias, eps)
 
 
+@overridable
 def cross_entropy(
     input: Tensor,
     target: Tensor,
@@ -246,6 +258,7 @@ def cross_entropy(
     return result
 
 
+@overridable
 def nll_loss(
     input: Tensor,
     target: Tensor,
@@ -262,6 +275,7 @@ def nll_loss(
     return result
 
 
+@overridable
 def mse_loss(
     input: Tensor,
     target: Tensor,
@@ -276,6 +290,7 @@ def mse_loss(
     return result
 
 
+@overridable
 def l1_loss(
     input: Tensor,
     target: Tensor,
@@ -290,6 +305,7 @@ def l1_loss(
     return result
 
 
+@overridable
 def binary_cross_entropy_with_logits(
     input: Tensor,
     target: Tensor,

@@ -91,6 +91,8 @@ class Buffer(Tensor, metaclass=_BufferMeta):
         Whether the buffer is part of the module's ``state_dict``.
     """
 
+    __torch_function__: ClassVar[Any] = disabled_torch_function_impl
+
     def __new__(cls, data: Tensor | None = None, *, persistent: bool = True) -> Buffer:
         if data is None:
             data = dovetail.empty(0)

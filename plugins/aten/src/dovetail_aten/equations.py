@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from dovetail_dispatcher import overridable
+
 from ._generated import functions as aten
 
 __all__ = ["einsum"]
 
 
+@overridable
 def einsum(equation: str, *operands: Any) -> Any:
     """Return the sum over products of elements that `equation` describes.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from dovetail_dispatcher import overridable
 from dovetail_kernel import TensorBase, dtype
 
 from ._generated import functions as aten
@@ -12,6 +13,7 @@ from ._generated import functions as aten
 __all__ = ["norm"]
 
 
+@overridable
 def norm(
     input: Any,
     p: float | str | None = "fro",

@@ -1,0 +1,103 @@
+"""Functions made of operators: overridable where somebody wants to, and as they are written elsewhere."""
+
+from __future__ import annotations
+
+import inspect
+import threading
+from typing import Any
+
+import pytest
+
+import dovetail
+from dovetail.nn import functional as F
+from dovetail.overrides import TorchFunctionMode, get_overridable_functions
+from dovetail_dispatcher import is_overridable, overridable
+
+
+class Seeing(TorchFunctionMode):
+    def __init__(self) -> None:
+        self.seen: list[Any] = []
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        self.seen.append((func, args, kwargs or {}))
+        return func(*args, **(kwargs or {}))
+
+
+@overridable
+def scaled(x: Any, factor: float = 2.0, *, shift: float = 0.0) -> Any:
+    """Return ``x * factor + shift``."""
+    return x * factor + shift
+
+
+def test_a_handler_gets_the_function_that_was_called_and_its_arguments() -> None:
+    x = dovetail.ones(2)
+    with Seeing() as mode:
+        assert scaled(x, 3.0).tolist() == [3.0, 3.0]
+        assert F.mse_loss(x, x).item() == 0.0
+    functions = [func for func, _, _ in mode.seen]
+    assert scaled in functions
+    assert F.mse_loss in functions
+    func, args, kwargs = mode.seen[0]
+    assert (func, args, kwargs) == (scaled, (x,), {"factor": 3.0, "shift": 0.0})
+
+
+def test_modes_within_modes_are_asked_one_after_the_other() -> None:
+    x = dovetail.ones(2)
+    with Seeing() as outer, Seeing() as inner:
+        scaled(x)
+    assert [each.seen[0][0] for each in (outer, inner)] == [scaled, scaled]
+
+
+def test_a_function_keeps_its_signature_and_its_name_while_it_asks() -> None:
+    before = inspect.signature(scaled), scaled.__doc__, scaled.__defaults__, scaled.__kwdefaults__
+    with Seeing():
+        assert (inspect.signature(scaled), scaled.__doc__, scaled.__defaults__, scaled.__kwdefaults__) == before
+        with pytest.raises(TypeError, match=r"scaled\(\) missing 1 required positional argument: 'x'"):
+            scaled()
+        with pytest.raises(TypeError, match=r"scaled\(\) got an unexpected keyword argument 'other'"):
+            scaled(1.0, other=2)
+
+
+def test_a_mode_of_one_thread_is_not_asked_by_another() -> None:
+    found: list[Any] = []
+    with Seeing() as mode:
+        thread = threading.Thread(target=lambda: found.append(F.relu(dovetail.ones(1)).item()))
+        thread.start()
+        thread.join()
+    assert found == [1.0]
+    assert mode.seen == []
+
+
+def test_a_class_that_declines_decides_for_the_whole_function() -> None:
+    class Declining(dovetail.Tensor):
+        @classmethod
+        def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            return NotImplemented if func is F.silu else super().__torch_function__(func, types, args, kwargs)
+
+    x = dovetail.ones(2).as_subclass(Declining)
+    with pytest.raises(TypeError, match=r"Multiple dispatch failed for '.*silu'"):
+        F.silu(x)
+    assert type(F.relu(x)) is Declining
+
+
+def test_the_functions_of_neural_networks_are_listed_as_overridable() -> None:
+    assert {F.relu, F.mse_loss, F.cross_entropy} <= set(get_overridable_functions()[F])
+    assert is_overridable(F.mse_loss)
+    assert not is_overridable(F.legacy_reduction)
+
+
+def test_nobody_pays_for_it_who_overrides_nothing() -> None:
+    """In a process of its own, since one class that overrides functions is enough to make them ask."""
+    import subprocess
+    import sys
+
+    program = """
+from dovetail.nn import functional as F
+from dovetail.overrides import TorchFunctionMode
+code = F.mse_loss.__code__
+assert "functional.py" in code.co_filename
+with TorchFunctionMode():
+    assert F.mse_loss.__code__ is not code
+assert F.mse_loss.__code__ is code
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)
