@@ -9,7 +9,6 @@ from typing import Any, Final
 import dovetail
 from dovetail import Tensor
 from dovetail_dispatcher import FunctionSchema, OpOverload
-from dovetail_dispatcher.schema import Argument
 
 
 @dataclass(frozen=True)
@@ -156,7 +155,7 @@ def _inputs(schema: FunctionSchema, case: _Case, differentiable: set[str]) -> In
     kwargs: dict[str, Any] = {}
     count = 0
 
-    def tensor(argument: Argument) -> Tensor:
+    def tensor(argument: Any) -> Tensor:
         nonlocal count
         shape = case.shapes[min(count, len(case.shapes) - 1)]
         count += 1
