@@ -10,66 +10,82 @@ from typing import Any
 from dovetail_dispatcher.formula import Formula, Forward, Saved
 
 from dovetail_aten._generated import functions as k
-from dovetail_aten.formula_functions import (
-    acosh_backward,
-    angle_backward,
-    as_strided_backward,
-    atan2_slope,
-    binary_cross_entropy_with_logits_backward,
-    binary_cross_entropy_with_logits_target_backward,
-    cat_tensors_backward,
-    clamp_backward,
-    clamp_backward_min_max,
-    constant_pad_nd_backward,
-    copy_to_device,
-    cumprod_backward,
-    cumsum_backward,
+from dovetail_aten.formula_functions.activations import (
     elu_double_backward,
-    embedding_dense_double_backward,
-    evenly_distribute_backward,
-    gather_backward,
     gelu_double_backward,
+    log_sigmoid_double_backward,
+    prelu_kernel_double_backward,
+    silu_double_backward,
+    softmax_double_backward,
+    softplus_double_backward,
+)
+from dovetail_aten.formula_functions.indexing import (
+    embedding_dense_double_backward,
+    gather_backward,
     index_backward,
     index_select_backward,
-    layer_norm_double_backward,
-    linalg_vector_norm_backward,
-    log_sigmoid_double_backward,
-    logsumexp_backward,
     masked_select_backward,
-    mean_backward,
-    mm_mat2_backward,
+    take_backward,
+)
+from dovetail_aten.formula_functions.losses import (
+    binary_cross_entropy_with_logits_backward,
+    binary_cross_entropy_with_logits_target_backward,
     mse_loss_double_backward,
-    nan_to_num_backward,
     nll_loss_double_backward,
-    norm_backward,
-    permute_backwards,
+    smooth_l1_loss_double_backward,
+    smooth_l1_loss_double_backward_grad_output,
+)
+from dovetail_aten.formula_functions.matmul import (
+    mm_mat2_backward,
+)
+from dovetail_aten.formula_functions.normalization import (
+    layer_norm_double_backward,
+)
+from dovetail_aten.formula_functions.pointwise import (
+    acosh_backward,
+    angle_backward,
+    atan2_slope,
+    clamp_backward,
+    clamp_backward_min_max,
+    nan_to_num_backward,
     pow_backward,
     pow_backward_exponent,
     pow_backward_self,
-    prelu_kernel_double_backward,
-    prod_backward,
-    repeat_backward,
-    restore_reduced_dims,
-    roll_backward,
-    scale_grad_by_count,
     sgn_backward,
-    silu_double_backward,
-    slice_backward_wrapper,
-    smooth_l1_loss_double_backward,
-    smooth_l1_loss_double_backward_grad_output,
-    softmax_double_backward,
-    softplus_double_backward,
-    split_backward,
-    split_with_sizes_backward,
+    xlogy_self_backward,
+)
+from dovetail_aten.formula_functions.reductions import (
+    cumprod_backward,
+    cumsum_backward,
+    evenly_distribute_backward,
+    linalg_vector_norm_backward,
+    logsumexp_backward,
+    mean_backward,
+    norm_backward,
+    prod_backward,
+    scale_grad_by_count,
     std_backward,
     sum_backward,
-    take_backward,
-    to_copy_backward,
-    unbind_backward,
     value_selecting_reduction_backward,
     var_backward,
-    xlogy_self_backward,
+)
+from dovetail_aten.formula_functions.shapes import (
+    restore_reduced_dims,
     zero_of,
+)
+from dovetail_aten.formula_functions.views import (
+    as_strided_backward,
+    cat_tensors_backward,
+    constant_pad_nd_backward,
+    copy_to_device,
+    permute_backwards,
+    repeat_backward,
+    roll_backward,
+    slice_backward_wrapper,
+    split_backward,
+    split_with_sizes_backward,
+    to_copy_backward,
+    unbind_backward,
 )
 
 

@@ -33,7 +33,7 @@ class Library:
     folder
         Folder of that package, with ``native_functions.yaml`` and, if anything is differentiable, ``derivatives.yaml``.
     formula_functions
-        Module file with the helper functions of formulas; None if there are none.
+        Module file, or package folder, with the helper functions of formulas; None if there are none.
     composites
         Package folder with the composite kernels; None if there are none.
     tensor_methods
@@ -61,12 +61,12 @@ class Library:
             raise DeclarationError(
                 Location(str(declarations), 1), "there is no such file.", "Give the folder of a package that has it."
             )
-        formula_functions = folder / "formula_functions.py"
+        places = [folder / "formula_functions.py", folder / "formula_functions"]
         composites = folder / "composites"
         return cls(
             package=folder.name,
             folder=folder,
-            formula_functions=formula_functions if formula_functions.exists() else None,
+            formula_functions=next((place for place in places if place.exists()), None),
             composites=composites if composites.is_dir() else None,
             tensor_methods=folder.name == BASE,
         )
@@ -115,7 +115,7 @@ def generate(library: Library, *, only: Iterable[str] | None = None) -> dict[str
         "derivatives.py": write_derivatives(
             derivatives,
             functions_module=f"{generated}.functions",
-            helpers_module=f"{library.package}.formula_functions",
+            helper_modules=_helpers(library)[0],
             base_module=None if library.package == BASE else f"{BASE}._generated.functions",
         ),
         "functions.py": write_functions(functions),
@@ -156,7 +156,7 @@ def _derivatives(library: Library, functions: Sequence[NativeFunction], *, parti
     path = library.folder / "derivatives.yaml"
     if not path.exists():
         return []
-    helpers, tensors_only = _helpers(library.formula_functions)
+    helpers, tensors_only = _helpers(library)
     return read_derivatives(
         path,
         functions,
@@ -173,19 +173,25 @@ def _base_operators() -> set[str]:
     return {row[0].partition("::")[2].partition("(")[0].partition(".")[0] for row in OPERATORS}
 
 
-def _helpers(path: Path | None) -> tuple[frozenset[str], frozenset[str]]:
-    """Return the functions of a module that take `k` first, and its `TENSORS_ONLY`, without importing it."""
-    if path is None:
-        return frozenset(), frozenset()
-    names: set[str] = set()
+def _helpers(library: Library) -> tuple[dict[str, str], frozenset[str]]:
+    """Return the functions that take `k` first, with their modules, and their `TENSORS_ONLY`, without importing any."""
+    place = library.formula_functions
+    if place is None:
+        return {}, frozenset()
+    module = f"{library.package}.formula_functions"
+    files = {place: module}
+    if place.is_dir():
+        files = {path: f"{module}.{path.stem}" for path in sorted(place.glob("*.py"))}
+    modules: dict[str, str] = {}
     tensors_only: set[str] = set()
-    for node in ast.parse(path.read_text(encoding="utf-8")).body:
-        match node:
-            case ast.FunctionDef(name=name, args=ast.arguments(args=[ast.arg(arg="k"), *_])) if name[0] != "_":
-                names.add(name)
-            case ast.Assign(targets=[ast.Name(id="TENSORS_ONLY")], value=ast.Call(args=[literal])):
-                tensors_only = ast.literal_eval(literal)
-    return frozenset(names), frozenset(tensors_only)
+    for path, module in files.items():
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            match node:
+                case ast.FunctionDef(name=name, args=ast.arguments(args=[ast.arg(arg="k"), *_])) if name[0] != "_":
+                    modules[name] = module
+                case ast.Assign(targets=[ast.Name(id="TENSORS_ONLY")], value=ast.Call(args=[literal])):
+                    tensors_only |= ast.literal_eval(literal)
+    return modules, frozenset(tensors_only)
 
 
 def _composite_modules(library: Library, functions: Sequence[NativeFunction]) -> dict[str, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal, TypeAlias
 
 from ..derivatives import Derivative, ForwardFormula, InputFormula, SavedValue
@@ -20,7 +20,11 @@ BODIES_DOC = (
 
 
 def write_derivatives(
-    derivatives: Sequence[Derivative], *, functions_module: str, helpers_module: str, base_module: str | None = None
+    derivatives: Sequence[Derivative],
+    *,
+    functions_module: str,
+    helper_modules: Mapping[str, str],
+    base_module: str | None = None,
 ) -> str:
     """Return the text of the module of derivatives.
 
@@ -30,8 +34,8 @@ def write_derivatives(
         What `read_derivatives` returned.
     functions_module
         Module of the operator functions, which are `k` in the tensors bodies.
-    helpers_module
-        Module of the helper functions.
+    helper_modules
+        The module of each helper function.
     base_module
         Module of the functions of the base library, which are in `k` as well; None for the base library itself.
     """
@@ -48,8 +52,9 @@ def write_derivatives(
     lines.add(f"from {package} import {module} as {'k' if base_module is None else 'own'}")
     if base_module is not None:
         lines.add(f"from {base_module.rpartition('.')[0]} import {base_module.rpartition('.')[2]} as base")
-    if helpers:
-        lines.add(f"from {helpers_module} import (", *[f"{INDENT}{name}," for name in helpers], ")")
+    for module in sorted({helper_modules[name] for name in helpers}):
+        own_helpers = [name for name in helpers if helper_modules[name] == module]
+        lines.add(f"from {module} import (", *[f"{INDENT}{name}," for name in own_helpers], ")")
     if base_module is not None:
         lines.add(
             "",
