@@ -129,9 +129,7 @@ def gradient_edge(tensor: TensorBase) -> EdgeTuple | None:
     if not signature & GRAD:
         return None
     if signature & VIEW:
-        from .views import view_grad_fn
-
-        node = view_grad_fn(tensor)
+        node = tensor._meta.view.grad_fn(tensor)
         if node is None and not tensor._meta.requires_grad:
             return None
     else:

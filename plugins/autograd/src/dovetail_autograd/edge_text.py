@@ -1,11 +1,13 @@
-"""Text of a recording route that asks an argument for its gradient edge."""
+"""Text that recording routes have in common: asking an argument for its gradient edge, and calling below Autograd."""
 
 from __future__ import annotations
 
 from dovetail_dispatcher.schema import Argument
+from dovetail_dispatcher.templates import RouteText
 from dovetail_dispatcher.templates.arguments import route_parameter as parameter
 from dovetail_dispatcher.templates.arguments import spelling
 from dovetail_kernel.signature import PYTHON_SCALAR, VIEW
+from dovetail_kernel.state import below_ad_inplace_or_view, set_state, state
 
 
 def edge_lines(argument: Argument, key: int, *, is_only: bool, is_given: bool = False) -> list[str]:
@@ -44,4 +46,17 @@ def edge_lines(argument: Argument, key: int, *, is_only: bool, is_given: bool = 
         f"if fn is not None: {name}_edge = fn, {name}.output_nr",
         f"elif {name}._signature & GRAD: {name}_edge = leaf_edge({name})",
         f"else: {name}_edge = None",
+    ]
+
+
+def run_below_autograd(text: RouteText) -> None:
+    """Let the calls that an opaque kernel makes go below Autograd: its own formula stands for them."""
+    text.bindings.update(state=state, set_state=set_state, below_autograd=below_ad_inplace_or_view)
+    text.lines[:] = [
+        "state_before = state()",
+        "set_state(below_autograd(state_before))",
+        "try:",
+        *[f"    {line}" for line in text.lines],
+        "finally:",
+        "    set_state(state_before)",
     ]

@@ -17,7 +17,7 @@ from dovetail_kernel.state import set_state, state
 from dovetail_kernel.tensor_base import TensorBase
 
 from .autograd_meta import gradient_edge, leaf_edge
-from .edge_text import edge_lines
+from .edge_text import edge_lines, run_below_autograd
 from .flatten import flatten
 from .function_node import DIFFERENTIABLE, FunctionNode, new_node
 from .node import next_sequence_nr
@@ -139,8 +139,6 @@ def node_class(formula: PythonFormula, schema: FunctionSchema) -> type[Generated
 
 def python_formula_route(composition: Composition, formula: PythonFormula, below: RouteText) -> RouteText:
     """Return the route that runs `below` under Autograd and records a node of `formula`."""
-    from .transform import run_below_autograd
-
     schema = composition.op.schema
     cls = node_class(formula, schema)
     run_below_autograd(below)

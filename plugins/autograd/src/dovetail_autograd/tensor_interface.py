@@ -18,7 +18,6 @@ from .autograd_meta import UNSET, gradient_edge, meta_of, requires_grad, retain_
 from .backward import backward_of_one
 from .hooks import Hooks, NodeHooks, RemovableHandle
 from .node import Node
-from .views import view_grad_fn
 
 _SCALAR_TYPES = {
     "float16": "Half", "bfloat16": "BFloat16", "float32": "Float", "float64": "Double", "complex64": "ComplexFloat",
@@ -180,7 +179,8 @@ class TensorInterface(AutogradInterface):
     def grad_fn(self, tensor: TensorBase) -> Node | None:
         """Return the node that made `tensor`, up to date also for a view whose base was written in place."""
         if tensor._signature & VIEW:
-            return view_grad_fn(tensor)
+            made: Node | None = tensor._meta.view.grad_fn(tensor)
+            return made
         node: Node | None = tensor._grad_fn
         return node
 

@@ -28,12 +28,11 @@ from dovetail_dispatcher.templates.arguments import route_parameter as parameter
 from dovetail_dispatcher.templates.entry import numbers_allowed
 from dovetail_kernel import DTYPES, after_autograd_keyset, backends_of_signature
 from dovetail_kernel.signature import DTYPE_MASK, GRAD, INFERENCE, PYTHON_COMPLEX, PYTHON_SCALAR, VIEW
-from dovetail_kernel.state import below_ad_inplace_or_view, set_state, state
 from dovetail_kernel.tensor_base import TensorBase
 from dovetail_kernel.version import VersionCounter
 
 from .autograd_meta import gradient_edge, leaf_edge
-from .edge_text import edge_lines
+from .edge_text import edge_lines, run_below_autograd
 from .function_node import DIFFERENTIABLE
 from .fusion import fused_route
 from .node import next_sequence_nr
@@ -137,19 +136,6 @@ def _add_view_lines(text: RouteText, op: Operator, key: int) -> None:
         text.lines.append(f"mark_view({text.results[0]}, {parameter(source)})")
     elif len(text.results) == 1:
         text.lines.append(f"mark_views({text.results[0]}, {parameter(source)})")
-
-
-def run_below_autograd(text: RouteText) -> None:
-    """Let the calls that an opaque kernel makes go below Autograd: its own formula stands for them."""
-    text.bindings.update(state=state, set_state=set_state, below_autograd=below_ad_inplace_or_view)
-    text.lines[:] = [
-        "state_before = state()",
-        "set_state(below_autograd(state_before))",
-        "try:",
-        *[f"    {line}" for line in text.lines],
-        "finally:",
-        "    set_state(state_before)",
-    ]
 
 
 class Recording:

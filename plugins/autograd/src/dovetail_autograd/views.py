@@ -55,6 +55,21 @@ class ViewInfo:
     creation_meta: CreationMeta
     attr_version: int
 
+    def grad_fn(self, tensor: TensorBase) -> Node | None:
+        """Return the node that made the view `tensor`, made anew if its base was written in place since."""
+        base = self.base
+        if tensor._grad_fn is None and not requires_grad(base):
+            return None
+        version = current_version(tensor)
+        if self.attr_version != version:
+            if self.creation_meta is not CreationMeta.DEFAULT:
+                raise _forbidden_view(tensor, self, "its base or another view of its base has been")
+            # First, since whoever keeps the gradient of the view asks for its node again.
+            self.attr_version = version
+            _regenerate(tensor, base)
+        node: Node | None = tensor._grad_fn
+        return node
+
 
 def mark_view(result: TensorBase, source: TensorBase, several: bool = False) -> None:
     """Note that `result`, made by a view operator, is a view of `source`; its ``_grad_fn`` is set already.
@@ -104,22 +119,6 @@ def view_info(tensor: TensorBase) -> ViewInfo | None:
         return None
     info: ViewInfo = tensor._meta.view
     return info
-
-
-def view_grad_fn(tensor: TensorBase) -> Node | None:
-    """Return the node that made the view `tensor`, made anew if its base was written in place since."""
-    info = tensor._meta.view
-    if tensor._grad_fn is None and not requires_grad(info.base):
-        return None
-    version = current_version(tensor)
-    if info.attr_version != version:
-        if info.creation_meta is not CreationMeta.DEFAULT:
-            raise _forbidden_view(tensor, info, "its base or another view of its base has been")
-        # First, since whoever keeps the gradient of the view asks for its node again.
-        info.attr_version = version
-        _regenerate(tensor, info.base)
-    node: Node | None = tensor._grad_fn
-    return node
 
 
 def _regenerate(tensor: TensorBase, base: TensorBase) -> None:
@@ -252,7 +251,7 @@ def rebase_history(tensor: TensorBase, node: Node, output_nr: int = 0) -> None:
     _move_retain_grad(base, old_base)
     info.attr_version = -1
     tensor._grad_fn = tensor._grad_fn or copy
-    view_grad_fn(tensor)
+    info.grad_fn(tensor)
 
 
 def fills_its_memory(tensor: TensorBase) -> bool:
