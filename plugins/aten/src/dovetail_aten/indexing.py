@@ -102,7 +102,7 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
         view, indices = _apply_basic(self, _as_tuple(index))
     if isinstance(value, TensorBase) and value._signature & ZERO_DIM and value._storage is view._storage is not None:
         # A number out of the memory that is written to: it is read first.
-        value = aten.clone(value)
+        value = aten.clone(value)  # type: ignore[arg-type]
     if indices:
         values: Any = value if isinstance(value, TensorBase) else number_like(value, self)
         if values._signature & ZERO_DIM and _is_one_mask(indices):

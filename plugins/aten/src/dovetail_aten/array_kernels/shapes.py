@@ -11,7 +11,7 @@ from dovetail_kernel import channels_last, contiguous_format, result_dtype
 
 from ..capabilities import Capabilities
 from .dims import wrap_dim, wrap_dims
-from .operands import Numbers, Precision
+from .operands import Numbers
 from .table import KernelTable
 
 _ALL = slice(None)
@@ -26,7 +26,7 @@ def define(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
 
 
 def _define_copies(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
-    numbers, precision, is_contiguous = Numbers(capabilities), Precision(capabilities), capabilities.is_contiguous
+    numbers, is_contiguous = Numbers(capabilities), capabilities.is_contiguous
 
     def arranged(array: Any, memory_format: Any) -> Any:
         """Return a new array in the memory order of a format; None and preserve_format keep what there is."""
