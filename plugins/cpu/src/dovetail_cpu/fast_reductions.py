@@ -13,6 +13,7 @@ from dovetail_aten.capabilities import Capabilities
 
 from .constants import ones_of
 
+_SINGLE = numpy.dtype(numpy.float32)
 _BLAS = frozenset(map(numpy.dtype, (numpy.float32, numpy.float64)))
 _MANY = 1 << 14
 """Elements from which a product with ones pays."""
@@ -80,11 +81,17 @@ def define(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
                 result = result.copy()
             return result.astype(own) if own in halves else result
         if dim is None:
-            if self.size >= _MANY and not keepdim and (result := sum_of_rows(self)) is not None:
+            size = self.size
+            if size <= _LONGEST and not keepdim and (own is _SINGLE or own in _BLAS):
+                return self.ravel().dot(ones_of(size, own))
+            if size >= _MANY and not keepdim and (result := sum_of_rows(self)) is not None:
                 return result
             return reduce(self, None, None, None, keepdim)
         ndim = self.ndim
         dims = wrap_dims(dim, ndim)
+        if ndim == 2 and len(dims) == 1 and not keepdim and self.size <= _LONGEST and own in _BLAS:
+            rows, columns = self.shape
+            return self.dot(ones_of(columns, own)) if dims[0] else ones_of(rows, own).dot(self)
         if self.size >= _MANY and (result := sum_of_matrix(self, dims, keepdim)) is not None:
             return result
         result = reduce(self, dims, None, None, keepdim)

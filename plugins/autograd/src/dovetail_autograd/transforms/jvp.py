@@ -17,6 +17,7 @@ from ..autograd_meta import gradient_edge
 from ..calls import cast, operator
 from .arrays import is_wrapped, wrapped
 from .duals import DualArray, cut, leads_elsewhere, same_layout
+from .forward_plans import plan_of
 from .functions import apply_keeping, jvp_of_function
 from .inplace_duals import write_dual
 from .levels import Level
@@ -54,6 +55,8 @@ class JvpLevel(Level):
 
     def interpret(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run the call on the primals, and give its results their tangents."""
+        if self.is_alive and (plan := plan_of(op)) is not None:
+            return plan.run(self, args, kwargs)
         args = numbers_as_tensors(op._schema, args)
         physical_args, physical_kwargs = map_tensors(self.primal, args, kwargs)
         if not self.is_alive:

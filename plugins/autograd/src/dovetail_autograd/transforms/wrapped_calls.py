@@ -28,9 +28,12 @@ def run_wrapped(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         All arguments of the schema: the keyword-only ones by name.
     """
     level: Level | None = None
-    for value in tensors_in(args, kwargs):
-        if value._signature & WRAPPED_BIT and (level is None or value.array.level.depth > level.depth):
-            level = value.array.level
+    for given in (*args, *kwargs.values()) if kwargs else args:
+        for value in given if isinstance(given, (list, tuple)) else (given,):
+            if isinstance(value, TensorBase) and value._signature & WRAPPED_BIT:
+                its: Level = value.array.level
+                if level is None or its.depth > level.depth:
+                    level = its
     assert level is not None, "the kernel of wrapped tensors was called without one"
     return level.run_outside(level.interpret, op, args, kwargs)
 
