@@ -106,10 +106,11 @@ def _run(task: GraphTask, grads: Sequence[TensorBase], wanted: Sequence[EdgeTupl
     if wanted is not None:
         task.want(wanted, capture)
     arrays = None
+    side = array_side(task.backend)
     if not task.create_graph and not before & ~NO_GRAD and not anomaly_mode()[0]:
-        arrays = _as_arrays(grads, array_side(task.backend))
+        arrays = _as_arrays(grads, side)
     if arrays is not None:
-        _run_quietly(task, _ROOT, task.roots, arrays)
+        _run_quietly(task, side, _ROOT, task.roots, arrays)
     else:
         _run_loudly(task, _ROOT, task.roots, grads)
 
@@ -130,15 +131,16 @@ def execute_plainly(root: EdgeTuple, grad: Any, tensor: TensorBase | None, backe
         The tensor that holds it; None if nobody has seen one.
     """
     roots = (root,)
+    side = array_side(backend)
     task = GraphTask(roots, backend, keep_graph, False, None)
     node: Any = root[0]
     if node._array_backend is not None or node._is_leaf_node or node.input_metadata.__class__ is list:
-        _run_quietly(task, _ROOT, roots, (grad,))
+        _run_quietly(task, side, _ROOT, roots, (grad,))
         return
     # A node that takes tensors, as those of Functions do: the loop over arrays begins after it.
     edges = node.next_edges
     if tensor is None:
-        tensor = array_side(backend).wrap(grad, None)
+        tensor = side.wrap(grad, None)
     before = state()
     set_state(before | NO_GRAD)
     current_task.set(task)
@@ -154,24 +156,26 @@ def execute_plainly(root: EdgeTuple, grad: Any, tensor: TensorBase | None, backe
     finally:
         current_task.set(None)
         set_state(before)
-    arrays = _as_arrays(grads, array_side(backend))
+    arrays = _as_arrays(grads, side)
     if arrays is None:
         _run_loudly(task, node, edges, grads)
     else:
         grads = ()  # a leaf may take over an array that no tensor holds
-        _run_quietly(task, node, edges, arrays)
+        _run_quietly(task, side, node, edges, arrays)
 
 
-def _run_quietly(task: GraphTask, node: Node, edges: Sequence[EdgeOrNone], grads: Sequence[Any]) -> None:
+def _run_quietly(
+    task: GraphTask, side: ArraySide, node: Node, edges: Sequence[EdgeOrNone], grads: Sequence[Any]
+) -> None:
     """Run over arrays. Overflow, division by zero and NaN are results here, and no reason to warn."""
-    error_state = array_side(task.backend).error_state
+    error_state = side.error_state
     if error_state is None:
-        _run_arrays(task, node, edges, grads)
+        _run_arrays(task, side, node, edges, grads)
     else:
         set_error_state, reset_error_state, quiet = error_state
         task.error_token = set_error_state(quiet)
         try:
-            _run_arrays(task, node, edges, grads)
+            _run_arrays(task, side, node, edges, grads)
         finally:
             reset_error_state(task.error_token)
     if task.callbacks:
@@ -232,7 +236,9 @@ def _evaluate(task: GraphTask, node: Node, grads: Sequence[TensorBase | None]) -
     return returned if node._is_flat else flatten(node, returned)
 
 
-def _run_arrays(task: GraphTask, node: Node, edges: Sequence[EdgeOrNone], grads: Sequence[Any]) -> None:
+def _run_arrays(
+    task: GraphTask, side: ArraySide, node: Node, edges: Sequence[EdgeOrNone], grads: Sequence[Any]
+) -> None:
     """The engine's loop over plain arrays. A node that needs tensors gets them made for it, and its results unwrapped.
 
     It begins in the middle, where `node` has just returned `grads` for `edges`. Nodes wait in the heap
@@ -244,7 +250,6 @@ def _run_arrays(task: GraphTask, node: Node, edges: Sequence[EdgeOrNone], grads:
     captures = task.captures
     keep_graph = task.keep_graph
     kernels = array_kernels(backend)
-    side = array_side(backend)
     array_type = side.array_type
     counts = task.count(task.roots) if task.kept is not None or watch.leaves else None
     leaves: dict[Node, Any] = {}
@@ -269,8 +274,9 @@ def _run_arrays(task: GraphTask, node: Node, edges: Sequence[EdgeOrNone], grads:
                     shape, dtype = target.input_metadata
                     if grad.shape != shape or grad.dtype is not dtype:
                         grad = _conformed(node, index, grad, target, backend, kernels)
-                    if target in leaves:
-                        leaves[target] = leaves[target] + grad
+                    held = leaves.get(target)
+                    if held is not None:
+                        leaves[target] = held + grad
                     elif target.meta.grad is None:
                         leaves[target] = grad
                     elif target._array_backend is backend:

@@ -26,11 +26,13 @@ class FunctionMeta(type):
 
     _node_class: type[FunctionNode]
     _has_setup_context: bool
+    _has_vjp: bool
 
     def __init__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any]) -> None:
         super().__init__(name, bases, namespace)
         cls._node_class = type(name + "Backward", (FunctionNode,), {"_function": cls, "__module__": cls.__module__})
         cls._has_setup_context = any("setup_context" in each.__dict__ for each in cls.__mro__[:-2])
+        cls._has_vjp = any("vjp" in each.__dict__ for each in cls.__mro__[:-2])
 
 
 class Function(metaclass=FunctionMeta):
@@ -100,17 +102,15 @@ class Function(metaclass=FunctionMeta):
         """
         node = cls._node_class()
         node._array_backend = node._node_hooks = None
-        node._made = ()
+        node._made = node._no_tensors = ()
         before = state()
         edges: list[Any] = []
         edge: Any
-        is_tensor = []
         recording = False
         inputs = args if not kwargs else (*args, *kwargs.values())
         for value in inputs:
             edge = None
             if isinstance(value, TensorBase):
-                is_tensor.append(True)
                 if value._signature & GRAD_OR_WRAPPED:
                     if value._signature & WRAPPED_BIT:
                         from .transforms.functions import call_wrapped_function
@@ -125,9 +125,8 @@ class Function(metaclass=FunctionMeta):
                     if edge is not None:
                         recording = True
             else:
-                is_tensor.append(False)
+                node._no_tensors = (*node._no_tensors, len(edges))
             edges.append(edge)
-        node._is_tensor_input = is_tensor
         node.next_edges = tuple(edges)
         if before:
             if before & NO_GRAD:

@@ -34,24 +34,24 @@ class FunctionNode(Node):
 
     Attributes
     ----------
-    _is_tensor_input
-        Per argument of the call whether it is a tensor.
     _made
         Signatures of the outputs.
+    _no_tensors
+        Positions of the arguments of the call that are not tensors.
     to_save
         What `save_for_backward` was given last.
     """
 
     __slots__ = (
         "__dict__",
-        "_is_tensor_input",
         "_made",
+        "_no_tensors",
     )
 
     _is_flat = True
     _function: ClassVar[Any]
-    _is_tensor_input: Sequence[bool]
     _made: Sequence[int]
+    _no_tensors: Sequence[int]
 
     # What most calls never change has its default on the class.
     to_save: tuple[Any, ...] = ()
@@ -187,7 +187,7 @@ class FunctionNode(Node):
                     break
         function = self._function
         backward = function.backward
-        if function.vjp is not no_backward:
+        if function._has_vjp:
             if backward is not no_backward:
                 raise RuntimeError(
                     "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only "
@@ -199,7 +199,7 @@ class FunctionNode(Node):
         if len(returned) != len(self.next_edges):
             returned = self._of_right_length(returned)
         for index, grad in enumerate(returned):
-            if grad is not None and (not isinstance(grad, TensorBase) or not self._is_tensor_input[index]):
+            if grad is not None and (not isinstance(grad, TensorBase) or index in self._no_tensors):
                 raise self._wrong_gradient(index, grad)
         return returned
 
@@ -242,5 +242,5 @@ def new_node(node_class: type[FunctionNode]) -> FunctionNode:
     """Return a new node; `Function.apply` writes this out, since a frame would cost as much as all in it."""
     node = node_class()
     node._array_backend = node._node_hooks = None
-    node._made = ()
+    node._made = node._no_tensors = ()
     return node

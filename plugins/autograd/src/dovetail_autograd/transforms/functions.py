@@ -48,7 +48,7 @@ def call_wrapped_function(cls: type[Function], args: tuple[Any, ...], kwargs: di
         # What its context holds are primals. Whoever wants first derivatives alone has them there.
         return _undifferentiable(outputs, tensors, f"{missing} For the gradient of the primal: unpack_dual(y).primal.")
     node = new_node(cls._node_class)
-    node._is_tensor_input = [isinstance(value, TensorBase) for value in inputs]
+    node._no_tensors = [index for index, value in enumerate(inputs) if not isinstance(value, TensorBase)]
     node.next_edges = tuple(edges)
     set_state(before | NO_GRAD)
     try:
