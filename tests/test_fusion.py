@@ -231,6 +231,18 @@ def test_a_saved_tensor_that_was_written_is_noticed(position: int, looked: bool)
         out.sum().backward()
 
 
+@pytest.mark.parametrize("looked", [False, True])
+def test_a_weight_that_is_given_other_data_was_saved_with_its_old(looked: bool):
+    x, weight, bias = layer()
+    old = weight.detach().clone()
+    out = F.linear(x, weight, bias)
+    weight.data = dovetail.zeros_like(weight)
+    if looked:
+        graph_of(out.grad_fn)
+    out.sum().backward()
+    assert x.grad.tolist() == (dovetail.ones_like(out) @ old).tolist()
+
+
 def test_a_target_that_was_written_is_noticed():
     target = dovetail.tensor([0, 1, 2, 0])
     loss = F.cross_entropy(dovetail.randn(4, 3, requires_grad=True), target)

@@ -39,6 +39,8 @@ class Fusion:
         Slots for the further arrays that `helper` returns.
     saved
         What else backward needs: slot of the node to argument of the composite.
+    saved_arrays
+        Arrays of arguments as they are at the call, whatever array the tensor is given later.
     backward
         ``backward(node, k, edges, grad)``: one gradient per name in `inputs`, as the array body of a `Formula`.
     source
@@ -67,6 +69,7 @@ class Fusion:
     source: str
     inner_result: Callable[[Any], Any]
     inner_shape: Callable[[tuple[int, ...]], tuple[int, ...]]
+    saved_arrays: Mapping[str, str] = field(default_factory=dict)
     kept: tuple[str, ...] = ()
     inner_results: Mapping[str, str] = field(default_factory=dict)
     outer_results: Mapping[str, str] = field(default_factory=dict)

@@ -21,7 +21,7 @@ def linear_backward(node: Any, k: Any, edges: Any, grad: Any) -> Any:
         version = weight._counter
         if version is not None and version.value != node.weight_version:
             node.presented().unpack_mat2()
-        grad_input = k.mm(grad, weight.array)
+        grad_input = k.mm(grad, node.weight_array)
     input = node._mat1
     version = input._counter
     if version is not None and version.value != node._mat1_version:
@@ -52,9 +52,10 @@ LINEAR: Final = Fusion(
     helper="linear",
     arguments=("input", "weight", "bias"),
     saved={"_mat1": "input", "weight": "weight"},
+    saved_arrays={"weight_array": "weight"},
     backward=linear_backward,
     source="weight",
-    inner_result=lambda node: node.weight.array.T,
+    inner_result=lambda node: node.weight_array.T,
     inner_shape=lambda shape: shape[::-1],
     outer_values={"_beta": 1, "_alpha": 1, "_mat2_is_column_major": True},
 )

@@ -157,12 +157,15 @@ def fused_class(fusion: Fusion, outer: Formula, inner: Formula) -> type[Node]:
     outer_class: Any = build_node_class(outer, is_real=True)
     slots = {slot for saved in outer.saved for slot in slots_of(saved)}
     arguments = {argument.name: argument for argument in _operator(fusion.operator).schema.arguments}
-    stored = list(fusion.kept)
+    stored = [*fusion.kept, *fusion.saved_arrays]
     for slot, name in fusion.saved.items():
         stored += [slot, f"{slot}_version"] if is_tensor_like(arguments[name]) else [slot]
     own = ["inner", *[slot for slot in stored if slot not in slots]]
     freed = {f"_{saved.name}" for saved in outer.saved if saved.kind != "value"} - set(fusion.outer_values)
-    freed |= {slot for slot, name in fusion.saved.items() if is_tensor_like(arguments[name])} | set(fusion.kept)
+    freed |= {slot for slot, name in fusion.saved.items() if is_tensor_like(arguments[name])} | {
+        *fusion.kept,
+        *fusion.saved_arrays,
+    }
     lines = [
         f"class {outer.name}(FusedNode, Outer):",
         f'    """Node of {fusion.operator}, until somebody looks: {fusion.inner}, then {fusion.outer}."""',
@@ -292,6 +295,7 @@ class _FusedRoute:
             "node.input_metadata = (array.shape, array.dtype)",
             *[f"node.{slot} = {array}" for slot, array in zip(fusion.kept, further, strict=True)],
         ]
+        text.lines += [f"node.{slot} = {self.array_of(name)}" for slot, name in fusion.saved_arrays.items()]
         for slot, name in fusion.saved.items():
             text.lines += self.save(slot, name)
 
