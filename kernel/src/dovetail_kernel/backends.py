@@ -141,6 +141,7 @@ _META_PRIORITY: Final = 1 << 30
 _WRAPPED: Final = "_wrapped"
 _by_name: dict[str, Backend] = {}
 _by_bit: dict[int, Backend] = {}
+_BUILT_IN: Final = CPU_BIT | CUDA_BIT | META_BIT | WRAPPED_BIT
 _in_order: tuple[Backend, ...] = ()
 _observers: list[Callable[[Backend], object]] = []
 _sources: list[Callable[[], Iterable[str]]] = []
@@ -215,7 +216,7 @@ def backend_of_signature(signature: int) -> Backend:
     RuntimeError
         If the signature has none.
     """
-    found = _by_bit.get(signature & (CPU_BIT | CUDA_BIT | META_BIT | WRAPPED_BIT))
+    found = _by_bit.get(signature & _BUILT_IN)
     if found is not None and signature < 1 << 30:
         return found
     several = backends_of_signature(signature)

@@ -16,9 +16,11 @@ from dovetail_kernel.tensor_base import TensorBase, new_tensor, tensor_class
 
 from . import calls
 from .active_levels import active_levels, is_in_transform
+from .anomaly import anomaly_mode
 from .autograd_meta import gradient_edge, leaf_edge
-from .engine import execute, execute_plainly, runs_plainly
+from .engine import array_side, execute, execute_plainly
 from .graph import GradientEdge
+from .graph_task import current_task
 from .node import EdgeTuple, Metadata
 
 Output: TypeAlias = TensorBase | GradientEdge
@@ -114,19 +116,25 @@ def backward_of_one(
     if active_levels():
         _check_not_in_transform()
     signature = tensor._signature
-    if signature & GRAD and not signature & _UNUSUAL and runs_plainly():
+    if (
+        signature & GRAD
+        and not signature & _UNUSUAL
+        and not state() & ~NO_GRAD
+        and current_task.get() is None
+        and not anomaly_mode()[0]
+    ):
         node = tensor._grad_fn
         edge: EdgeTuple = leaf_edge(tensor) if node is None else (node, tensor.output_nr)
         if gradient is None:
             if signature & ZERO_DIM and signature & FLOATING:
-                backend = backend_of_signature(signature)
-                one = backend.arrays.scalar(1, tensor.array.dtype)
-                execute_plainly(edge, one, None, backend, bool(retain_graph))
+                side = array_side(backend_of_signature(signature))
+                one = side.backend.arrays.scalar(1, tensor.array.dtype)
+                execute_plainly(edge, one, None, side, bool(retain_graph))
                 return
         elif isinstance(gradient, TensorBase):
             array = gradient.array
             if not (signature ^ gradient._signature) & ~GRAD and array.shape == tensor.array.shape:
-                execute_plainly(edge, array, gradient, backend_of_signature(signature), bool(retain_graph))
+                execute_plainly(edge, array, gradient, array_side(backend_of_signature(signature)), bool(retain_graph))
                 return
     root = _root(0, tensor, gradient)
     execute((root[0],), (root[1],), bool(retain_graph), False)

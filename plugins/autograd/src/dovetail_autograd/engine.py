@@ -115,13 +115,8 @@ def _run(task: GraphTask, grads: Sequence[TensorBase], wanted: Sequence[EdgeTupl
         _run_loudly(task, _ROOT, task.roots, grads)
 
 
-def runs_plainly() -> bool:
-    """Return whether a run that is not recorded begins on arrays now: nothing is around it that could tell."""
-    return current_task.get() is None and not state() & ~NO_GRAD and not anomaly_mode()[0]
-
-
-def execute_plainly(root: EdgeTuple, grad: Any, tensor: TensorBase | None, backend: Backend, keep_graph: bool) -> None:
-    """Run the whole graph from `root` down as `execute` does, if `runs_plainly`.
+def execute_plainly(root: EdgeTuple, grad: Any, tensor: TensorBase | None, side: ArraySide, keep_graph: bool) -> None:
+    """Run the whole graph from `root` down as `execute` does, with nothing around it: no mode and no other run.
 
     Parameters
     ----------
@@ -131,8 +126,7 @@ def execute_plainly(root: EdgeTuple, grad: Any, tensor: TensorBase | None, backe
         The tensor that holds it; None if nobody has seen one.
     """
     roots = (root,)
-    side = array_side(backend)
-    task = GraphTask(roots, backend, keep_graph, False, None)
+    task = GraphTask(roots, side.backend, keep_graph, False, None)
     node: Any = root[0]
     if node._array_backend is not None or node._is_leaf_node or node.input_metadata.__class__ is list:
         _run_quietly(task, side, _ROOT, roots, (grad,))
@@ -149,7 +143,7 @@ def execute_plainly(root: EdgeTuple, grad: Any, tensor: TensorBase | None, backe
             task.node = node
             grads = node.apply_tensors(tensor)
             task.node = None
-            if not keep_graph:
+            if not keep_graph and node._entries:
                 node._release_saved()
         else:
             grads = _evaluate(task, node, (tensor,))
@@ -470,9 +464,10 @@ class ArraySide:
         Makes tensors of its arrays outside inference mode.
     """
 
-    __slots__ = ("array_type", "error_state", "mask", "plain", "wrap")
+    __slots__ = ("array_type", "backend", "error_state", "mask", "plain", "wrap")
 
     def __init__(self, backend: Backend) -> None:
+        self.backend = backend
         self.array_type = backend.arrays.array_types[0]
         self.error_state = backend.arrays.error_state
         self.plain = backend.bit & ~WRAPPED_BIT
