@@ -375,6 +375,22 @@ def _(lib: Any) -> Any:
     ]
 
 
+@program("the loss of cross entropy, written in place")
+def _(lib: Any) -> Any:
+    found = []
+    for dtype in (lib.float16, lib.bfloat16, lib.float32, lib.float64):
+        for shape in ((2, 3), (1, 2), (0, 3), (40, 200)):
+            for reduction in ("mean", "sum"):
+                x = lib.ones(shape, dtype=dtype, requires_grad=True)
+                loss = lib.nn.functional.cross_entropy(x * 1, lib.zeros(shape[0], dtype=lib.int64), reduction=reduction)
+                loss /= 2
+                loss += 1
+                loss.backward()
+                loss.detach().fill_(3.0)
+                found.append((str(loss.dtype).rpartition(".")[2], loss.item(), loss._version, len(x.grad)))
+    return found
+
+
 @program("index_add of nothing to nothing")
 def _(lib: Any) -> Any:
     x, no_index = lib.zeros(0, 3), lib.zeros(0, dtype=lib.int64)

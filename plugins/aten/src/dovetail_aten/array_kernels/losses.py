@@ -249,7 +249,8 @@ def _define_likelihood(xp: Any, kernel: KernelTable, capabilities: Capabilities)
         """Return the loss, the logarithms of the probabilities, and the weight of all samples."""
         logarithms = kernel.kernels["_log_softmax"].fn(self, 1, False)
         loss, total = kernel.kernels["nll_loss_forward"].fn(logarithms, target, None, reduction, ignore_index)
-        return loss, logarithms, total
+        # An array, that it can be written to: namespaces make numbers of sums over everything.
+        return xp.asarray(loss), logarithms, total
 
     @kernel.helper("cross_entropy_backward")
     def cross_entropy_backward(
