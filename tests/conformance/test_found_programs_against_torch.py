@@ -391,6 +391,35 @@ def _(lib: Any) -> Any:
     return found
 
 
+@program("clamp between tensors of dtypes with and without an order")
+def _(lib: Any) -> Any:
+    def clamped(dtype: str, bound: str) -> Any:
+        x, limit = lib.tensor([1, 2], dtype=getattr(lib, dtype)), lib.tensor([1, 0], dtype=getattr(lib, bound))
+        found = x.clamp(min=limit), lib.clamp(x, max=limit)
+        return [(str(each.dtype).rpartition(".")[2], each.tolist()) for each in found]
+
+    pairs = [("bool", "bool"), ("bool", "int64"), ("int64", "float32"), ("float32", "complex64")]
+    found = [outcome(lambda pair=pair: clamped(*pair)) for pair in pairs]
+    return [each[0] if isinstance(each, tuple) else each for each in found]
+
+
+@program("the binary cross entropy of complex numbers")
+def _(lib: Any) -> Any:
+    x = lib.ones(2, dtype=lib.complex64)
+    return outcome(lambda: lib.nn.functional.binary_cross_entropy_with_logits(x, x))[0]
+
+
+@program("a loss of certain predictions is no negative zero")
+def _(lib: Any) -> Any:
+    F = lib.nn.functional
+    found = [
+        str(F.cross_entropy(lib.ones(n, 1), lib.zeros(n, dtype=lib.int64), reduction=reduction).item())
+        for n in (2, 5000)
+        for reduction in ("mean", "sum")
+    ]
+    return found, str(F.nll_loss(lib.zeros(2, 3), lib.tensor([0, 1])).item())
+
+
 @program("index_add of nothing to nothing")
 def _(lib: Any) -> Any:
     x, no_index = lib.zeros(0, 3), lib.zeros(0, dtype=lib.int64)

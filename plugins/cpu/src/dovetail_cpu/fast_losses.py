@@ -64,7 +64,8 @@ def define(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
         dtype = self.dtype
         chosen = self[rows_of(samples), target]
         # Python's arithmetic costs a fifth of that of 0-d arrays; being in double precision it rounds to the same.
-        total = -(chosen.dot(ones_of(samples, dtype)) if samples <= _LONGEST else add(chosen)).item()
+        # Taken from zero, as a sum of zeros is no negative one.
+        total = 0.0 - (chosen.dot(ones_of(samples, dtype)) if samples <= _LONGEST else add(chosen)).item()
         return array(total / samples if reduction == MEAN else total, dtype), array(samples, dtype)
 
     @kernel.named("nll_loss_backward")
@@ -104,7 +105,7 @@ def define(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
         sums = exp(output).dot(ones_of(classes, dtype))
         subtract(output, log(sums, out=sums).repeat(classes).reshape(shape), out=output)
         chosen = output.reshape(-1).take(starts_of(shape) + target)
-        loss = -chosen.dot(ones_of(samples, dtype)).item()
+        loss = 0.0 - chosen.dot(ones_of(samples, dtype)).item()
         return array(loss / samples if reduction == MEAN else loss, dtype), output, array(samples, dtype)
 
     @kernel.helper("cross_entropy_backward")

@@ -120,6 +120,11 @@ def _define_cross_entropy(xp: Any, kernel: KernelTable, capabilities: Capabiliti
         self: Any, target: Any, weight: Any = None, pos_weight: Any = None, reduction: int = MEAN
     ) -> Any:
         check_float("log_sigmoid_cpu", self)
+        if self.dtype in precision.complex:
+            raise NotImplementedError(
+                f"\"log_sigmoid_cpu\" not implemented for '{capabilities.dtypes[self.dtype].scalar_name}'. "
+                "Take the real part."
+            )
         one = numbers.like(self, 1)
         # log(1 + exp(-|x|)) + max(-x, 0) is -log sigmoid(x), without overflow for large x of either sign.
         tail = xp.log1p(xp.exp(negative(xp.absolute(self))))

@@ -392,6 +392,11 @@ def _define_choices(xp: Any, kernel: KernelTable, capabilities: Capabilities) ->
             native = capabilities.native_dtypes[common]
             operands = tuple([each.astype(native) if hasattr(each, "dtype") else each for each in operands])
         self, *bounds = operands
+        kind = capabilities.dtypes[self.dtype]
+        if kind.category == COMPLEX:
+            raise NotImplementedError(
+                f"\"clamp\" not implemented for '{kind.scalar_name}': complex numbers have no order. Clamp real parts."
+            )
         for bound in bounds:
             if bound is not None:
                 self = numbers.pair(self, bound)[0]
