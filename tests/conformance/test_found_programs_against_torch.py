@@ -251,6 +251,69 @@ def _(lib: Any) -> Any:
     return [outcome(lambda write=write: written(write)) for write in writes]
 
 
+WHOLE_SLICES: list[tuple[str, Any]] = [
+    ("colon", slice(None)),
+    ("from zero", slice(0, None)),
+    ("to the end", slice(0, 2)),
+    ("beyond the end", slice(None, 9)),
+    ("in steps of one", slice(None, None, 1)),
+    ("two colons", (slice(None), slice(None))),
+    ("dots", ...),
+    ("nothing", ()),
+    ("dots and a slice", (..., slice(0, 2))),
+    ("from the end", slice(-2, None)),
+    ("a new dimension", None),
+]
+
+
+def written_whole(lib: Any, index: Any) -> Any:
+    found = []
+    for make in (lambda w: w.sum(), lambda w: w * 1):
+        x, w = lib.ones(2, 2, requires_grad=True), lib.ones(2, 2, requires_grad=True)
+        y = x * 1
+        y[index] = make(w)
+        y.sum().backward()
+        found.append((chain(y)[0], y._version, x.grad.tolist(), w.grad.tolist()))
+    return found
+
+
+PROGRAMS |= {
+    f"an assignment to all of a tensor by {name}": lambda lib, index=index: written_whole(lib, index)
+    for name, index in WHOLE_SLICES
+}
+
+
+@program("slices that take all of a dimension")
+def _(lib: Any) -> Any:
+    x, index = lib.ones(2, 2, requires_grad=True), lib.tensor([0, 1])
+    whole = slice(0, 2)
+    indices = [
+        (whole, slice(1, None)),
+        (slice(None), index),
+        (whole, index),
+        (slice(1, None), index),
+        (index, slice(None)),
+        (index, whole),
+        (slice(None), None),
+        (whole, None),
+        (..., whole),
+        (0, whole),
+        whole,
+        slice(None),
+    ]
+    return [chain(x[each]) for each in indices]
+
+
+@program("a tensor assigned to itself")
+def _(lib: Any) -> Any:
+    x = lib.ones(2, requires_grad=True)
+    y = x * 2
+    y[:] = y
+    y[0:2] = y[0:2]
+    y.sum().backward()
+    return chain(y)[0], y._version, x.grad.tolist()
+
+
 @program("the product of a vector and a matrix is no view")
 def _(lib: Any) -> Any:
     product = lib.ones(2) @ lib.ones(2, 3)

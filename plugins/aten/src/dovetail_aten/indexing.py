@@ -70,7 +70,7 @@ def _of_integers_and_slices(self: Any, items: tuple[Any, ...]) -> Any:
             view = aten.select(view, dim, item)
         else:
             if item != _WHOLE:
-                view = _slice(view, dim, item)
+                view = _part(view, dim, item)
             dim += 1
     return aten.alias(self) if view is self else view
 
@@ -100,11 +100,11 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
         view, indices = getitem(self, index), None
     else:
         view, indices = _apply_basic(self, _as_tuple(index))
-    if isinstance(value, TensorBase) and value._signature & ZERO_DIM and value._storage is view._storage is not None:
-        # A number out of the memory that is written to: it is read first.
-        value = aten.clone(value)  # type: ignore[arg-type]
     if indices:
         values: Any = value if isinstance(value, TensorBase) else number_like(value, self)
+        if values._signature & ZERO_DIM and values._storage is view._storage is not None:
+            # A number out of the memory that is written to: it is read first.
+            values = aten.clone(values)
         if values._signature & ZERO_DIM and _is_one_mask(indices):
             values = aten.to(values, self.dtype)
         aten.index_put_(view, indices, _without_leading_ones(values, None))
@@ -112,7 +112,9 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
         if value.__class__ is not float or dtype_of_signature(self._signature).category != FLOAT:
             check_number(value, dtype_of_signature(self._signature))
         aten.fill__Scalar(view, value)
-    elif value is not view:
+    elif value._signature & ZERO_DIM and value._backend is view._backend:
+        aten.fill__Tensor(view, value)  # type: ignore[arg-type]
+    else:
         shape = view.array.shape
         if value.array.shape != shape:
             value = _without_leading_ones(value, shape)
@@ -170,7 +172,7 @@ def _apply_basic(self: Any, items: tuple[Any, ...]) -> tuple[Any, list[Any]]:
             dim += 1
             added += 1
         elif isinstance(item, slice):
-            view = _slice(view, dim, item)
+            view = _part(view, dim, item)
             dim += 1
         elif isinstance(item, bool):
             view = aten.unsqueeze(view, dim)
@@ -291,6 +293,18 @@ def _check_mask(mask: Any, view: Any, dim: int) -> None:
 
 
 def _slice(view: Any, dim: int, item: slice) -> Any:
+    return aten.slice(view, dim, *_bounds(dim, item))
+
+
+def _part(view: Any, dim: int, item: slice) -> Any:
+    """Return what a slice takes of a dimension: `view` itself if it takes all."""
+    start, stop, step = _bounds(dim, item)
+    if step == 1 and not start and (stop is None or stop >= view.array.shape[dim]):
+        return view
+    return aten.slice(view, dim, start, stop, step)
+
+
+def _bounds(dim: int, item: slice) -> tuple[int | None, int | None, int]:
     start, stop, step = item.start, item.stop, item.step
     try:
         start = start if start is None else as_int(start)
@@ -302,7 +316,7 @@ def _slice(view: Any, dim: int, item: slice) -> Any:
         raise ValueError("slice step cannot be zero")
     if step < 0:
         raise ValueError(f"step must be greater than zero, but got {step}. Reverse a dimension with flip(x, [{dim}]).")
-    return aten.slice(view, dim, start, stop, step)
+    return start, stop, step
 
 
 def _without_leading_ones(value: Any, shape: tuple[int, ...] | None) -> Any:
