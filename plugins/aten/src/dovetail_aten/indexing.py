@@ -70,7 +70,7 @@ def _of_integers_and_slices(self: Any, items: tuple[Any, ...]) -> Any:
             view = aten.select(view, dim, item)
         else:
             if item != _WHOLE:
-                view = _part(view, dim, item)
+                view = _slice(view, dim, item, keep=True)
             dim += 1
     return aten.alias(self) if view is self else view
 
@@ -172,7 +172,7 @@ def _apply_basic(self: Any, items: tuple[Any, ...]) -> tuple[Any, list[Any]]:
             dim += 1
             added += 1
         elif isinstance(item, slice):
-            view = _part(view, dim, item)
+            view = _slice(view, dim, item, keep=True)
             dim += 1
         elif isinstance(item, bool):
             view = aten.unsqueeze(view, dim)
@@ -292,19 +292,8 @@ def _check_mask(mask: Any, view: Any, dim: int) -> None:
             )
 
 
-def _slice(view: Any, dim: int, item: slice) -> Any:
-    return aten.slice(view, dim, *_bounds(dim, item))
-
-
-def _part(view: Any, dim: int, item: slice) -> Any:
-    """Return what a slice takes of a dimension: `view` itself if it takes all."""
-    start, stop, step = _bounds(dim, item)
-    if step == 1 and not start and (stop is None or stop >= view.array.shape[dim]):
-        return view
-    return aten.slice(view, dim, start, stop, step)
-
-
-def _bounds(dim: int, item: slice) -> tuple[int | None, int | None, int]:
+def _slice(view: Any, dim: int, item: slice, keep: bool = False) -> Any:
+    """Return what a slice takes of a dimension; with `keep`, `view` itself if that is all of it."""
     start, stop, step = item.start, item.stop, item.step
     try:
         start = start if start is None else as_int(start)
@@ -316,7 +305,9 @@ def _bounds(dim: int, item: slice) -> tuple[int | None, int | None, int]:
         raise ValueError("slice step cannot be zero")
     if step < 0:
         raise ValueError(f"step must be greater than zero, but got {step}. Reverse a dimension with flip(x, [{dim}]).")
-    return start, stop, step
+    if keep and step == 1 and not start and (stop is None or stop >= view.array.shape[dim]):
+        return view
+    return aten.slice(view, dim, start, stop, step)
 
 
 def _without_leading_ones(value: Any, shape: tuple[int, ...] | None) -> Any:
