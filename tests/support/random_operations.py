@@ -58,13 +58,13 @@ def write(tensor: Any, index: Any, value: Any) -> None:
 
 
 unary("relu sigmoid tanh exp log sqrt abs neg sin cos square log1p expm1 logical_not")
-unary("isnan clone t contiguous flatten squeeze sum mean prod amax amin max min argmax all any var std norm")
+unary("isnan clone t contiguous flatten squeeze sum mean amax amin max min argmax all any var std norm")
 unary("relu_ exp_ sqrt_ neg_ zero_ sigmoid_ tanh_ unbind double half float tril triu atan")
 binary("add sub mul div pow maximum minimum mm dot outer eq lt gt ge ne")
 binary("add_ sub_ mul_ div_ pow_ view_as __rsub__ __rtruediv__ bmm")
 with_scalar("add sub mul div pow eq lt gt ge ne add_ sub_ mul_ div_ pow_ fill_ __rsub__ __rtruediv__")
 with_scalar("__rpow__ clamp clamp_ __radd__ __rmul__ __add__ __iadd__ __imul__")
-with_dim_and_keepdim("sum mean prod amax amin max min argmax all any var std logsumexp")
+with_dim_and_keepdim("sum mean amax amin max min argmax all any var std logsumexp")
 with_dim("softmax log_softmax unsqueeze squeeze unbind")
 
 
@@ -79,20 +79,27 @@ OPERATIONS |= {
     "erf": lambda lib, a, b, c, n: a.erf(),
     "flip(dim)": lambda lib, a, b, c, n: a.contiguous().flip(dim(n)),
     "sort(dim)": lambda lib, a, b, c, n: a.contiguous().sort(dim(n)),
+    # Copies, since PyTorch's derivative of a product looks at the result, and Dovetail's at the factors again.
+    "prod": lambda lib, a, b, c, n: a.clone().prod(),
+    "prod(dim)": lambda lib, a, b, c, n: a.clone().prod(dim(n), keepdim=n % 2 == 1),
     "cumsum": lambda lib, a, b, c, n: a.cumsum(dim(n)),
-    "cumprod": lambda lib, a, b, c, n: a.cumprod(dim(n)),
+    "cumprod": lambda lib, a, b, c, n: a.clone().cumprod(dim(n)),
     "remainder": lambda lib, a, b, c, n: a.remainder(b) + 0.0,
     "fmod": lambda lib, a, b, c, n: a.fmod(scalar(n)) + 0.0,
     "add(alpha)": lambda lib, a, b, c, n: lib.add(a, b, alpha=scalar(n)),
     "sub(alpha)": lambda lib, a, b, c, n: a.sub(b, alpha=scalar(n)),
     "clamp(min)": lambda lib, a, b, c, n: a.clamp(min=scalar(n)),
-    "where": lambda lib, a, b, c, n: lib.where(a > scalar(n), b.contiguous(), c.contiguous()),
+    "where": lambda lib, a, b, c, n: (
+        lib.where(a > scalar(n), b.contiguous(), c.contiguous()) if b.is_complex() == c.is_complex() else None
+    ),
     "where(scalar)": lambda lib, a, b, c, n: lib.where(a < b, c, scalar(n)),
     "lerp": lambda lib, a, b, c, n: lib.lerp(a, b.to(a.dtype), c.to(a.dtype)),
     "lerp(scalar)": lambda lib, a, b, c, n: lib.lerp(a, b.to(a.dtype), 0.5),
     "addmm": lambda lib, a, b, c, n: lib.addmm(a, b, c, beta=scalar(n)),
     "addcmul": lambda lib, a, b, c, n: lib.addcmul(a, b, c, value=scalar(n)),
-    "addcdiv": lambda lib, a, b, c, n: lib.addcdiv(a, b, c, value=scalar(n)),
+    "addcdiv": lambda lib, a, b, c, n: (
+        lib.addcdiv(a, b, c, value=scalar(n)) if c.is_floating_point() or c.is_complex() else None
+    ),
     "cat": lambda lib, a, b, c, n: (
         lib.cat([a, b, c], dim(n)) if a.ndim == b.ndim == c.ndim > 0 and min(a.numel(), b.numel(), c.numel()) else None
     ),
@@ -203,7 +210,16 @@ def functions(lib: Any) -> dict[str, Any]:
         def backward(ctx: Any, grad: Any) -> Any:
             return grad
 
-    return {"square": Square, "double_": Double_, "both": Both, "same": Same}
+    class Second(lib.autograd.Function):  # type: ignore[misc]
+        @staticmethod
+        def forward(ctx: Any, x: Any, y: Any) -> Any:
+            return y * 2
+
+        @staticmethod
+        def backward(ctx: Any, grad: Any) -> Any:
+            return None, grad * 2
+
+    return {"square": Square, "double_": Double_, "both": Both, "same": Same, "second": Second}
 
 
 def quietly(call: Callable[[], Any]) -> None:
@@ -240,7 +256,7 @@ OPERATIONS |= {
     "a[i][j] = b": lambda lib, a, b, c, n: write(a[n % 2], n % 2, b.clone()),
     "a[:, 0].add_": lambda lib, a, b, c, n: a[:, 0].add_(b.clone()),
     "a.t()[0].mul_": lambda lib, a, b, c, n: a.t()[0].mul_(scalar(n)),
-    "a[0].view.exp_": lambda lib, a, b, c, n: a[0].view(-1).exp_(),
+    "a[0].view.exp_": lambda lib, a, b, c, n: a[0].view(-1).exp_() if a.is_leaf else None,
     "a[1:].sqrt_": lambda lib, a, b, c, n: a[1:].sqrt_(),
     "a[1:].sigmoid_": lambda lib, a, b, c, n: a[1:].sigmoid_(),
     "unbind[0].mul_": lambda lib, a, b, c, n: a.unbind()[0].mul_(2),
@@ -272,7 +288,7 @@ OPERATIONS |= {
     "repeat_interleave by expand": lambda lib, a, b, c, n: (
         a.unsqueeze(-1).expand(*a.shape, 2).reshape(*a.shape[:-1], -1) if a.ndim else None
     ),
-    "as_strided": lambda lib, a, b, c, n: a.as_strided((2,), (1,)) if a.is_contiguous() else None,
+    "as_strided": lambda lib, a, b, c, n: a.as_strided((2,), (1,)) if a.is_contiguous() and a.numel() > 1 else None,
     "flatten.mul_": lambda lib, a, b, c, n: a.flatten().mul_(2) if a.is_contiguous() else None,
     "unflatten": lambda lib, a, b, c, n: a.unflatten(-1, (-1, 1)) if a.ndim else None,
     "tensor_split views": lambda lib, a, b, c, n: a.split([1, 2], dim(n)),
@@ -282,10 +298,65 @@ OPERATIONS |= {
 }
 
 
+OPERATIONS |= {
+    "view_as_real.mul_": lambda lib, a, b, c, n: lib.view_as_real(a).mul_(scalar(n)) if a.is_complex() else None,
+    "view_as_complex.mul_": lambda lib, a, b, c, n: (
+        lib.view_as_complex(a).mul_(2j) if a.dtype in (lib.float32, lib.float64) else None
+    ),
+    "imag.mul_": lambda lib, a, b, c, n: a.imag.mul_(scalar(n)) if a.is_complex() else None,
+    "real = b": lambda lib, a, b, c, n: write(a.real, ..., b.clone()) if a.is_complex() else None,
+    "a[:] = a[0]": lambda lib, a, b, c, n: write(a, slice(None), a[0]) if a.ndim == 1 else None,
+    "fill_(a[0])": lambda lib, a, b, c, n: a.fill_(a[0]) if a.ndim == 1 else None,
+    "a[:, 0] = c": lambda lib, a, b, c, n: write(a, (slice(None), 0), c.sum().to(a.dtype)) if a.ndim > 1 else None,
+    "a[i, j lists]": lambda lib, a, b, c, n: a[[0, 1], [n % 2, 0]] if a.ndim > 1 else None,
+    "a[row mask]": lambda lib, a, b, c, n: a[a.sum(-1) > 0] if a.ndim > 1 else None,
+    "a[:, None, i]": lambda lib, a, b, c, n: a[:, None, n % 3] if a.ndim > 1 else None,
+    "copy_ expanded": lambda lib, a, b, c, n: a.copy_(a[:1].clone().expand(a.shape)) if a.ndim else None,
+    "mul_(bool)": lambda lib, a, b, c, n: a.mul_(b > 0),
+    "tril_": lambda lib, a, b, c, n: a.tril_(),
+    "mT": lambda lib, a, b, c, n: a.mT if a.ndim > 1 else None,
+    "no_grad write": lambda lib, a, b, c, n: unrecorded_write(lib, a, n),
+    "node pre-hook": lambda lib, a, b, c, n: a.grad_fn and quietly(lambda: a.grad_fn.register_prehook(halved)),
+    "Function of second": lambda lib, a, b, c, n: functions(lib)["second"].apply(a, b),
+    "zeros_like": lambda lib, a, b, c, n: lib.zeros_like(a),
+    "nan_to_num": lambda lib, a, b, c, n: a.nan_to_num(1.0) if not a.is_complex() else None,
+    "cat views": lambda lib, a, b, c, n: lib.cat([a[:1], a]) if a.ndim else None,
+    "norm(p)": lambda lib, a, b, c, n: a.norm([1, 2, 3][n % 3], dim=-1) if a.ndim and a.is_floating_point() else None,
+    "addmv": lambda lib, a, b, c, n: lib.addmv(c, a, b) if a.ndim == 2 and b.ndim == 1 else None,
+    "baddbmm": lambda lib, a, b, c, n: lib.baddbmm(c, a, b) if a.ndim == b.ndim == 3 else None,
+    "cross_entropy": lambda lib, a, b, c, n: (
+        lib.nn.functional.cross_entropy(a, lib.zeros(a.shape[0], dtype=lib.int64))
+        if a.ndim == 2 and a.numel()
+        else None
+    ),
+    "logaddexp": lambda lib, a, b, c, n: lib.logaddexp(a, b) if not a.is_complex() and not b.is_complex() else None,
+    "hypot": lambda lib, a, b, c, n: lib.hypot(a, b),
+    "xlogy": lambda lib, a, b, c, n: lib.xlogy(a, b),
+    "clamp(min=b)": lambda lib, a, b, c, n: a.clamp(min=b),
+    "masked_fill(c)": lambda lib, a, b, c, n: a.masked_fill(b > 0, c.sum().to(a.dtype)),
+    "scatter_add": lambda lib, a, b, c, n: (
+        a.scatter_add(dim(n), lib.zeros_like(a, dtype=lib.int64), a.clone()) if a.numel() else None
+    ),
+}
+
+
+def halved(grads: Any) -> Any:
+    """Return gradients that came to a node halved."""
+    return tuple([grad if grad is None else grad / 2 for grad in grads])
+
+
+def unrecorded_write(lib: Any, a: Any, number: int) -> None:
+    with lib.no_grad():
+        a.mul_(scalar(number))
+
+
 def unrecorded_view(lib: Any, a: Any) -> Any:
     with lib.no_grad():
         return a.detach()[...]
 
 
-IN_PLACE = ("_", "_(scalar)", "= s", "= b", "= c", "(alpha)", "_ from ints", "_(tensor)", "(out=)")
+IN_PLACE = (
+    *("_", "_(scalar)", "= s", "= b", "= c", "(alpha)", "_ from ints", "_(tensor)", "(out=)", "= a[0]", "_(a[0])"),
+    *("_ expanded", "_(bool)", "write"),
+)
 """How the names of operations end that may write to their first operand (or, for ``out=``, to another)."""
