@@ -278,6 +278,11 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
     "where as a method": lambda lib: lib.arange(3.0).where(lib.tensor([True, False, True]), 0.5),
     "where of a number without dimensions": lambda lib: lib.where(lib.tensor(True))[0],
     "full of no dimensions": lambda lib: lib.full((), 2),
+    "bools that are close": lambda lib: lib.isclose(
+        lib.tensor([True, False]), lib.tensor([False, True]), rtol=1.0, atol=0.0
+    ),
+    "the variance of nothing": lambda lib: lib.zeros(2, 0).var(1, correction=-1),
+    "the deviation of nothing": lambda lib: lib.zeros(0).std(correction=-2.5),
     "bytes that are close": lambda lib: lib.isclose(
         lib.tensor([1, 5], dtype=lib.uint8), lib.tensor([2, 2], dtype=lib.uint8), atol=2.0
     ),

@@ -206,7 +206,7 @@ def _define_statistics(xp: Any, kernel: KernelTable, capabilities: Capabilities)
             raise RuntimeError("std and var only support floating point and complex dtypes. Convert the tensor first.")
         dims = wrap_dims(dim, self.ndim)
         size = count(self.shape, dims)
-        freedom = max(0, size - (1 if correction is None else correction))
+        freedom = max(0, size - (1 if correction is None else correction)) if size else 0
         mean = xp.sum(self, dims, None, None, True) / (size or math.nan)
         away = self - mean.astype(self.dtype, copy=False)
         square = away.real * away.real + away.imag * away.imag if self.dtype in precision.complex else away * away

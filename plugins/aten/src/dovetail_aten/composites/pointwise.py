@@ -114,8 +114,6 @@ def isclose(self: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equ
         close = F.logical_or(close, F.logical_and(F.ne(self, self), F.ne(other, other)))
     if rtol == 0 and atol == 0:
         return close
-    if not is_float and str(self.dtype).endswith("bool"):
-        return close
     if not self.dtype.is_signed:
         self, other = F.to(self, dtype=_int64()), F.to(other, dtype=_int64())
     error = F.abs(F.sub(self, other))
