@@ -324,6 +324,13 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
         0, lib.zeros(1, 2, dtype=lib.int64), lib.tensor(1.0)
     ),
     "arange by less than one": lambda lib: lib.arange(0, 3, 1j),
+    "arange of bytes in fractional steps": lambda lib: lib.arange(-1, 3, 1.5, dtype=lib.int8),
+    "arange of bytes by less than one": lambda lib: lib.arange(0, 3, 0.5, dtype=lib.int8),
+    "arange of long integers in fractional steps": lambda lib: lib.arange(0, 3, 1.5, dtype=lib.int64),
+    "arange of long integers by less than one": lambda lib: lib.arange(0, 3, 0.5, dtype=lib.int64),
+    "arange of integers on the meta device": lambda lib: lib.tensor(
+        [len(lib.arange(0, 2.5, dtype=each, device="meta")) for each in (lib.int32, lib.int64, lib.float32)]
+    ),
     "arange of bools": lambda lib: lib.arange(3, dtype=lib.bool),
     # promotion
     "an integer tensor and a float number": lambda lib: lib.arange(2) < 0.5,

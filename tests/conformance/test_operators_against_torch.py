@@ -112,7 +112,6 @@ DIFFERENT = {
     "view": "as another dtype: PyTorch looks at strides that do not matter",
     "view_as_complex": "PyTorch has complex numbers of half precision",
     "sgn": "the gradient of PyTorch has no memory",
-    "arange": "of integers with a fractional step",
     "repeat": "PyTorch takes negative counts where another is zero",
     "tile": "PyTorch takes negative counts where another is zero",
     "masked_fill": "PyTorch refuses the gradient of a real number put among complex ones",

@@ -12,6 +12,7 @@ from dovetail_kernel.dtype import COMPLEX, FLOAT
 
 from ..capabilities import Capabilities
 from .operands import Numbers, check_representable
+from .ranges import range_length
 from .table import KernelTable
 
 
@@ -168,14 +169,7 @@ def _define_ranges(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> 
             raise RuntimeError("upper bound and lower bound inconsistent with step sign")
         if dtype is None:
             dtype = native_dtypes[scalar_dtype(max(1, *map(scalar_category, (start, end, step))))]
-        if dtypes[dtype].category < FLOAT:
-            start, end, step = int(start), int(end), int(step)
-            if step == 0 and start != end:
-                raise RuntimeError("step must be nonzero, but is less than 1 for an integer dtype")
-            length = -((start - end) // (step or 1))
-        else:
-            length = math.ceil((end - start) / step)
-        return progression(start, step, length, dtype)
+        return progression(start, step, range_length(start, end, step, dtypes[dtype]), dtype)
 
     @kernel.named("arange")
     def arange_end(end: Any, *, dtype: Any = None, **options: Any) -> Any:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import ceil
 from typing import Any
 
 from dovetail_kernel import bool as bool_
 from dovetail_kernel import contiguous_format, int64, preserve_format
 
+from ..array_kernels.ranges import range_length
 from ..memory_layout import order_of, strides_in_order
 from ..meta_array import MetaArray
 from .table import Rules, dense_like, like
@@ -43,19 +43,17 @@ def _empty_strided(size: Sequence[int], stride: Sequence[int], *, dtype: Any = N
 
 @rule("arange")
 def _arange(end: Any, *, dtype: Any = None, **_options: Any) -> MetaArray:
-    return MetaArray((max(ceil(end), 0),), dtype)
+    return MetaArray((range_length(0, end, 1, dtype),), dtype)
 
 
 @rule("arange.start")
 def _arange_start(start: Any, end: Any, *, dtype: Any = None, **_options: Any) -> MetaArray:
-    return MetaArray((max(ceil(end - start), 0),), dtype)
+    return MetaArray((range_length(start, end, 1, dtype),), dtype)
 
 
 @rule("arange.start_step")
 def _arange_step(start: Any, end: Any, step: Any = 1, *, dtype: Any = None, **_options: Any) -> MetaArray:
-    if all(isinstance(number, int) for number in (start, end, step)):
-        return MetaArray((len(range(start, end, step)),), dtype)
-    return MetaArray((max(ceil((end - start) / step), 0),), dtype)
+    return MetaArray((range_length(start, end, step, dtype),), dtype)
 
 
 @rule("linspace")
