@@ -324,6 +324,8 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
         0, lib.zeros(1, 2, dtype=lib.int64), lib.tensor(1.0)
     ),
     "arange by less than one": lambda lib: lib.arange(0, 3, 1j),
+    "linspace of integers between complex bounds": lambda lib: lib.linspace(3, 1 + 1j, 2, dtype=lib.int64),
+    "linspace of floats between complex bounds": lambda lib: lib.linspace(3, 1 + 1j, 2, dtype=lib.float32),
     "arange of bytes in fractional steps": lambda lib: lib.arange(-1, 3, 1.5, dtype=lib.int8),
     "arange of bytes by less than one": lambda lib: lib.arange(0, 3, 0.5, dtype=lib.int8),
     "arange of long integers in fractional steps": lambda lib: lib.arange(0, 3, 1.5, dtype=lib.int64),

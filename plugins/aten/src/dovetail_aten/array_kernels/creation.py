@@ -12,7 +12,7 @@ from dovetail_kernel.dtype import COMPLEX, FLOAT
 
 from ..capabilities import Capabilities
 from .operands import Numbers, check_representable
-from .ranges import range_length
+from .ranges import check_bounds, range_length
 from .table import KernelTable
 
 
@@ -189,6 +189,7 @@ def _define_ranges(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> 
             raise RuntimeError(f"number of steps must be non-negative, but is {steps}")
         if dtype is None:
             dtype = native_dtypes[scalar_dtype(max(2, scalar_category(start), scalar_category(end)))]
+        check_bounds("linspace", start, end, dtypes[dtype])
         wide = xp.complex128 if dtypes[dtype].category == COMPLEX else xp.float64
         if steps < 2:
             return xp.full((steps,), start, wide).astype(dtype)

@@ -8,7 +8,7 @@ from typing import Any
 from dovetail_kernel import bool as bool_
 from dovetail_kernel import contiguous_format, int64, preserve_format
 
-from ..array_kernels.ranges import range_length
+from ..array_kernels.ranges import check_bounds, range_length
 from ..memory_layout import order_of, strides_in_order
 from ..meta_array import MetaArray
 from .table import Rules, dense_like, like
@@ -58,6 +58,7 @@ def _arange_step(start: Any, end: Any, step: Any = 1, *, dtype: Any = None, **_o
 
 @rule("linspace")
 def _linspace(start: Any, end: Any, steps: int, *, dtype: Any = None, **_options: Any) -> MetaArray:
+    check_bounds("linspace", start, end, dtype)
     return MetaArray((steps,), dtype)
 
 
