@@ -53,6 +53,11 @@ def with_dim_and_keepdim(names: str) -> None:
         OPERATIONS[f"{name}(dim)"] = lambda lib, a, b, c, n, name=name: getattr(a, name)(dim(n), keepdim=n % 2 == 1)
 
 
+def cross_entropy(lib: Any, a: Any, number: int) -> Any:
+    classes = lib.arange(a.shape[0]) % max(a.shape[-1], 1)
+    return lib.nn.functional.cross_entropy(a, classes, reduction=["mean", "sum", "none"][number % 3])
+
+
 def write(tensor: Any, index: Any, value: Any) -> None:
     tensor[index] = value
 
@@ -96,6 +101,8 @@ OPERATIONS |= {
     "lerp": lambda lib, a, b, c, n: lib.lerp(a, b.to(a.dtype), c.to(a.dtype)),
     "lerp(scalar)": lambda lib, a, b, c, n: lib.lerp(a, b.to(a.dtype), 0.5),
     "addmm": lambda lib, a, b, c, n: lib.addmm(a, b, c, beta=scalar(n)),
+    "linear": lambda lib, a, b, c, n: lib.nn.functional.linear(a, b, c),
+    "cross_entropy": lambda lib, a, b, c, n: cross_entropy(lib, a, n),
     "addcmul": lambda lib, a, b, c, n: lib.addcmul(a, b, c, value=scalar(n)),
     "addcdiv": lambda lib, a, b, c, n: (
         lib.addcdiv(a, b, c, value=scalar(n)) if c.is_floating_point() or c.is_complex() else None
