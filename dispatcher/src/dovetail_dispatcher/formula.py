@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 SavedKind: TypeAlias = Literal["input", "result", "list", "value"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Saved:
     """One value that a formula keeps from forward for backward, in the slot ``_<name>`` of the node.
 
@@ -38,7 +38,7 @@ class Saved:
     output: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Forward:
     """How the tangent of one result follows from those of the inputs.
 
@@ -61,7 +61,7 @@ class Forward:
     parameters: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Formula:
     """The derivative of one operator overload.
 
@@ -107,7 +107,7 @@ class Formula:
     refused: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class PythonFormula:
     """A derivative written by a user, as `register_autograd` takes it.
 
