@@ -165,6 +165,7 @@ _MODULES = (
     "optim",
     "overrides",
     "random",
+    "return_types",
     "utils",
 )
 _TYPED = ("BFloat16", "Bool", "Byte", "Char", "Double", "Float", "Half", "Int", "Long", "Short")

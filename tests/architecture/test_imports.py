@@ -51,6 +51,7 @@ PUBLIC_MODULES = {
     "dovetail_aten.backends",
     "dovetail_aten.codegen",
     "dovetail_aten.legacy_constructors",
+    "dovetail_aten.return_types",
     "dovetail_autograd.forward_ad",
     "dovetail_autograd.functional",
     "dovetail_autograd.graph",

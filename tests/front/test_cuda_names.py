@@ -27,3 +27,9 @@ def test_what_asks_answers():
 def test_another_device_is_no_cuda_device():
     with pytest.raises(ValueError, match="Expected a cuda device, but got: cpu"):
         cuda.set_device(dovetail.device("cpu"))
+
+
+def test_a_seed_for_cuda_does_not_disturb_what_saves_generators():
+    cuda.manual_seed_all(4)
+    same = dovetail.func.vmap(lambda x: x + dovetail.rand(()), randomness="same")(dovetail.zeros(3))
+    assert same[0] == same[1] == same[2]

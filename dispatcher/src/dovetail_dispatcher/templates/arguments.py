@@ -50,7 +50,7 @@ ROUTE_NAMES: Final = frozenset(
 )
 """What routes call their own things."""
 
-_ENTRY_FORMS = re.compile(r"\w+_(default|op|routes)")
+_ENTRY_FORMS = re.compile(r"\w+_(default|named|op|routes)")
 _ROUTE_FORMS = re.compile(r"(array|result)\d+|\w+_(array|edge|overwritten)")
 """Names made with numbers, and of other names."""
 

@@ -72,7 +72,13 @@ def entry_source(schema: FunctionSchema, promote: Collection[str] = ()) -> str:
 
 
 def name_source(
-    schema: FunctionSchema, name: str, promote: Collection[str] = (), *, out: str | None = None, public: str = ""
+    schema: FunctionSchema,
+    name: str,
+    promote: Collection[str] = (),
+    *,
+    out: str | None = None,
+    public: str = "",
+    named: str = "",
 ) -> str:
     """Return the text of the function that users call by `name`: the same entry with a Python signature of its own.
 
@@ -82,6 +88,8 @@ def name_source(
         Symbol of the entry to go to when ``out=`` is given; None where the operator has no such variant.
     public
         Name of the function that users see, which overriding classes and modes get; default: the `OpOverload`.
+    named
+        Name of the function that gives the results names; default: they are a plain tuple.
     """
     positional = [a for a in schema.arguments if not a.kwarg_only]
     keyword = [a for a in schema.arguments if a.kwarg_only]
@@ -101,7 +109,7 @@ def name_source(
     if out:
         given = [parameter(a) for a in positional] + [f"{parameter(a)}={parameter(a)}" for a in keyword]
         lines = ["if out is not None:", f"{INDENT}return {out}({', '.join([*given, 'out=out'])})"]
-    return _source(schema, name, parameters, [], promote, first=lines, public=public)
+    return _source(schema, name, parameters, [], promote, first=lines, public=public, named=named)
 
 
 def _source(
@@ -113,6 +121,7 @@ def _source(
     *,
     first: list[str] | None = None,
     public: str = "",
+    named: str = "",
 ) -> str:
     own = symbol(schema)
     arguments = schema.arguments
@@ -123,7 +132,11 @@ def _source(
     kwargs = f"{{{', '.join([*keywords, '**unknown'] if surplus else keywords)}}}"
     if any(public == parameter(a) for a in arguments):
         public = f'globals()["{public}"]'
-    refusal = f"return miss({own}_op, {args}, {kwargs}{f', {public}' if public else ''})"
+    missed = f"miss({own}_op, {args}, {kwargs}{f', {public}' if public else ''})"
+    found = f"route({', '.join(map(parameter, arguments))})"
+    if named:
+        missed, found = f"{named}({missed})", f"{named}({found})"
+    refusal = f"return {missed}"
 
     lines = list(first or [])
     for argument in arguments:
@@ -143,7 +156,7 @@ def _source(
         lines += [f"if {' or '.join(tests)}:", INDENT + refusal]
     lines += ["try:", *(INDENT + line for line in _route_lines(schema, own, promote))]
     lines += ["except (KeyError, AttributeError, TypeError):", f"{INDENT}pass"]
-    lines += ["else:", f"{INDENT}return route({', '.join(map(parameter, arguments))})", refusal]
+    lines += ["else:", f"{INDENT}return {found}", refusal]
     body = "\n".join(INDENT + line for line in lines)
     return f"def {name}({', '.join(parameters)}):\n{body}\n"
 

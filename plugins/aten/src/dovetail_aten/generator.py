@@ -168,11 +168,12 @@ def seed() -> int:
 def save_default_generators() -> Callable[[], None]:
     """Return a function that brings the generators of all devices back to where they are now."""
     default_generator()
-    saved = {name: copy.deepcopy(generator.native) for name, generator in _default.items()}
+    # One that nobody has drawn from yet, of a device that may not be there, is no more than its seed.
+    saved = {name: (generator._seed, copy.deepcopy(generator._native)) for name, generator in _default.items()}
 
     def restore() -> None:
-        for name, native in saved.items():
-            _default[name]._native = copy.deepcopy(native)
+        for name, (seed, native) in saved.items():
+            _default[name]._seed, _default[name]._native = seed, copy.deepcopy(native)
 
     return restore
 

@@ -12,7 +12,9 @@ from dovetail_dispatcher import registry
 from dovetail_dispatcher.entry_support import MISSING, SCALAR_BITS, DType, are_ints, miss, state
 from dovetail_dispatcher.schema import default_of
 from dovetail_kernel import TensorBase
+from dovetail_aten import return_types
 from dovetail_aten.overloads import NUMBERS, Overload, choose
+from dovetail_aten.return_types import named
 
 
 def _operator(name: str, overload: str) -> Any:
@@ -889,20 +891,24 @@ max_op = _operator("aten::max", "")
 max_routes = max_op.routes
 max_dim_op = _operator("aten::max", "dim")
 max_dim_routes = max_dim_op.routes
+max_dim_named = named(return_types.max)
 max_unary_out_op = _operator("aten::max", "unary_out")
 max_unary_out_routes = max_unary_out_op.routes
 max_dim_max_op = _operator("aten::max", "dim_max")
 max_dim_max_routes = max_dim_max_op.routes
+max_dim_max_named = named(return_types.max_out)
 min_other_op = _operator("aten::min", "other")
 min_other_routes = min_other_op.routes
 min_op = _operator("aten::min", "")
 min_routes = min_op.routes
 min_dim_op = _operator("aten::min", "dim")
 min_dim_routes = min_dim_op.routes
+min_dim_named = named(return_types.min)
 min_unary_out_op = _operator("aten::min", "unary_out")
 min_unary_out_routes = min_unary_out_op.routes
 min_dim_min_op = _operator("aten::min", "dim_min")
 min_dim_min_routes = min_dim_min_op.routes
+min_dim_min_named = named(return_types.min_out)
 argmax_op = _operator("aten::argmax", "")
 argmax_routes = argmax_op.routes
 argmax_out_op = _operator("aten::argmax", "out")
@@ -973,14 +979,18 @@ cumprod__op = _operator("aten::cumprod_", "")
 cumprod__routes = cumprod__op.routes
 sort_op = _operator("aten::sort", "")
 sort_routes = sort_op.routes
+sort_named = named(return_types.sort)
 sort_values_op = _operator("aten::sort", "values")
 sort_values_routes = sort_values_op.routes
+sort_values_named = named(return_types.sort_out)
 argsort_op = _operator("aten::argsort", "")
 argsort_routes = argsort_op.routes
 topk_op = _operator("aten::topk", "")
 topk_routes = topk_op.routes
+topk_named = named(return_types.topk)
 topk_values_op = _operator("aten::topk", "values")
 topk_values_routes = topk_values_op.routes
+topk_values_named = named(return_types.topk_out)
 nonzero_op = _operator("aten::nonzero", "")
 nonzero_routes = nonzero_op.routes
 nonzero_out_op = _operator("aten::nonzero", "out")
@@ -7280,14 +7290,14 @@ def max_unary_out(input, *, out):
 
 def max_dim_max(input, dim, keepdim=False, *, max, max_values):
     if dim.__class__ is not int or keepdim.__class__ is not bool:
-        return miss(max_dim_max_op, (input, dim, keepdim,), {"max": max, "max_values": max_values}, globals()["max"])
+        return max_dim_max_named(miss(max_dim_max_op, (input, dim, keepdim,), {"max": max, "max_values": max_values}, globals()["max"]))
     try:
         route = max_dim_max_routes[input._signature | max._signature | max_values._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, dim, keepdim, max, max_values)
-    return miss(max_dim_max_op, (input, dim, keepdim,), {"max": max, "max_values": max_values}, globals()["max"])
+        return max_dim_max_named(route(input, dim, keepdim, max, max_values))
+    return max_dim_max_named(miss(max_dim_max_op, (input, dim, keepdim,), {"max": max, "max_values": max_values}, globals()["max"]))
 
 
 def max_other(input, other):
@@ -7312,14 +7322,14 @@ def max_default(input):
 
 def max_dim(input, dim, keepdim=False):
     if dim.__class__ is not int or keepdim.__class__ is not bool:
-        return miss(max_dim_op, (input, dim, keepdim,), {}, max)
+        return max_dim_named(miss(max_dim_op, (input, dim, keepdim,), {}, max))
     try:
         route = max_dim_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, dim, keepdim)
-    return miss(max_dim_op, (input, dim, keepdim,), {}, max)
+        return max_dim_named(route(input, dim, keepdim))
+    return max_dim_named(miss(max_dim_op, (input, dim, keepdim,), {}, max))
 
 
 _max_overloads = (
@@ -7356,14 +7366,14 @@ def min_unary_out(input, *, out):
 
 def min_dim_min(input, dim, keepdim=False, *, min, min_indices):
     if dim.__class__ is not int or keepdim.__class__ is not bool:
-        return miss(min_dim_min_op, (input, dim, keepdim,), {"min": min, "min_indices": min_indices}, globals()["min"])
+        return min_dim_min_named(miss(min_dim_min_op, (input, dim, keepdim,), {"min": min, "min_indices": min_indices}, globals()["min"]))
     try:
         route = min_dim_min_routes[input._signature | min._signature | min_indices._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, dim, keepdim, min, min_indices)
-    return miss(min_dim_min_op, (input, dim, keepdim,), {"min": min, "min_indices": min_indices}, globals()["min"])
+        return min_dim_min_named(route(input, dim, keepdim, min, min_indices))
+    return min_dim_min_named(miss(min_dim_min_op, (input, dim, keepdim,), {"min": min, "min_indices": min_indices}, globals()["min"]))
 
 
 def min_other(input, other):
@@ -7388,14 +7398,14 @@ def min_default(input):
 
 def min_dim(input, dim, keepdim=False):
     if dim.__class__ is not int or keepdim.__class__ is not bool:
-        return miss(min_dim_op, (input, dim, keepdim,), {}, min)
+        return min_dim_named(miss(min_dim_op, (input, dim, keepdim,), {}, min))
     try:
         route = min_dim_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, dim, keepdim)
-    return miss(min_dim_op, (input, dim, keepdim,), {}, min)
+        return min_dim_named(route(input, dim, keepdim))
+    return min_dim_named(miss(min_dim_op, (input, dim, keepdim,), {}, min))
 
 
 _min_overloads = (
@@ -7982,26 +7992,26 @@ def cumprod_(input, dim, *, dtype=None):
 
 def sort_values(input, dim=-1, descending=False, *, values, indices):
     if dim.__class__ is not int or descending.__class__ is not bool:
-        return miss(sort_values_op, (input, dim, descending,), {"values": values, "indices": indices}, sort)
+        return sort_values_named(miss(sort_values_op, (input, dim, descending,), {"values": values, "indices": indices}, sort))
     try:
         route = sort_values_routes[input._signature | values._signature | indices._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, dim, descending, values, indices)
-    return miss(sort_values_op, (input, dim, descending,), {"values": values, "indices": indices}, sort)
+        return sort_values_named(route(input, dim, descending, values, indices))
+    return sort_values_named(miss(sort_values_op, (input, dim, descending,), {"values": values, "indices": indices}, sort))
 
 
 def sort(input, dim=-1, descending=False):
     if dim.__class__ is not int or descending.__class__ is not bool:
-        return miss(sort_op, (input, dim, descending,), {}, sort)
+        return sort_named(miss(sort_op, (input, dim, descending,), {}, sort))
     try:
         route = sort_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, dim, descending)
-    return miss(sort_op, (input, dim, descending,), {}, sort)
+        return sort_named(route(input, dim, descending))
+    return sort_named(miss(sort_op, (input, dim, descending,), {}, sort))
 
 
 def argsort(input, dim=-1, descending=False):
@@ -8018,26 +8028,26 @@ def argsort(input, dim=-1, descending=False):
 
 def topk_values(input, k, dim=-1, largest=True, sorted=True, *, values, indices):
     if k.__class__ is not int or dim.__class__ is not int or largest.__class__ is not bool or sorted.__class__ is not bool:
-        return miss(topk_values_op, (input, k, dim, largest, sorted,), {"values": values, "indices": indices}, topk)
+        return topk_values_named(miss(topk_values_op, (input, k, dim, largest, sorted,), {"values": values, "indices": indices}, topk))
     try:
         route = topk_values_routes[input._signature | values._signature | indices._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, k, dim, largest, sorted, values, indices)
-    return miss(topk_values_op, (input, k, dim, largest, sorted,), {"values": values, "indices": indices}, topk)
+        return topk_values_named(route(input, k, dim, largest, sorted, values, indices))
+    return topk_values_named(miss(topk_values_op, (input, k, dim, largest, sorted,), {"values": values, "indices": indices}, topk))
 
 
 def topk(input, k, dim=-1, largest=True, sorted=True):
     if k.__class__ is not int or dim.__class__ is not int or largest.__class__ is not bool or sorted.__class__ is not bool:
-        return miss(topk_op, (input, k, dim, largest, sorted,), {}, topk)
+        return topk_named(miss(topk_op, (input, k, dim, largest, sorted,), {}, topk))
     try:
         route = topk_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, k, dim, largest, sorted)
-    return miss(topk_op, (input, k, dim, largest, sorted,), {}, topk)
+        return topk_named(route(input, k, dim, largest, sorted))
+    return topk_named(miss(topk_op, (input, k, dim, largest, sorted,), {}, topk))
 
 
 def nonzero_out(input, *, out):

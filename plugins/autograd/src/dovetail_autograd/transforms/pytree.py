@@ -98,7 +98,8 @@ def _unflatten(structure: Structure, leaves: Any) -> Any:
         return defaultdict(structure.factory, zip(structure.keys, items, strict=True))
     if issubclass(kind, dict):
         return kind(zip(structure.keys, items, strict=True))
-    return kind(*items)
+    make: Callable[[list[Any]], Any] = kind._make  # type: ignore[attr-defined]  # of a named tuple
+    return make(items)
 
 
 def map_leaves(function: Callable[[Any], Any], tree: Any) -> Any:

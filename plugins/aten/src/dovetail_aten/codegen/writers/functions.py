@@ -23,7 +23,9 @@ from dovetail_kernel import TensorBase
 """
 
 _CHOICE_IMPORTS = """
+from dovetail_aten import return_types
 from dovetail_aten.overloads import NUMBERS, Overload, choose
+from dovetail_aten.return_types import named
 """
 
 _OPERATOR = '''
@@ -44,6 +46,8 @@ def write_functions(functions: Sequence[NativeFunction]) -> str:
     for overloads in sets:
         for function in [*overloads.overloads, *overloads.outs.values()]:
             lines.add(*_bindings(function))
+            if kind := result_type(function):
+                lines.add(f"{function.identifier}_named = named(return_types.{kind})")
     for overloads in sets:
         lines.add("", "", *_set(overloads))
     lines.add("", "", *public_names(sets))
@@ -112,11 +116,20 @@ def _function(function: NativeFunction, name: str, public: str, out: NativeFunct
     renamed = schema is not function.schema
     promote = ["input" if renamed and argument == "self" else argument for argument in function.promote]
     out_name = function_name(out) if out is not None and single else None
-    text = name_source(schema, name, promote, out=out_name, public=public)
+    named = f"{function.identifier}_named" if result_type(function) else ""
+    text = name_source(schema, name, promote, out=out_name, public=public, named=named)
     variadic = variadic_argument(schema)
     if variadic is not None:
         text = _with_varargs(text, parameter(variadic))
     return text.rstrip("\n").split("\n")
+
+
+def result_type(function: NativeFunction) -> str:
+    """Return the name in `dovetail_aten.return_types` of what a function returns; empty for a plain result."""
+    schema = function.schema
+    if [item.name for item in schema.returns] != ["values", "indices"]:
+        return ""
+    return function.base_name + ("_out" if any([argument.is_out for argument in schema.arguments]) else "")
 
 
 def _with_varargs(text: str, name: str) -> str:

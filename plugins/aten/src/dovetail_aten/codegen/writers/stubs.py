@@ -9,7 +9,7 @@ from dovetail_dispatcher.schema import Argument
 
 from ..native_functions import NativeFunction
 from ..overload_sets import OverloadSet, overload_sets, python_schema, variadic_argument
-from .functions import function_name, public_names
+from .functions import function_name, public_names, result_type
 from .tensor_methods import OPERATORS, PROPERTIES, REFLECTED
 from .text import HEADER, INDENT, Lines
 
@@ -23,6 +23,7 @@ _PREAMBLE = """
 from collections.abc import Sequence
 from typing import Any, TypeAlias, overload
 
+from dovetail_aten.return_types import ValuesAndIndices
 from dovetail_aten.tensor import Tensor
 from dovetail_kernel import Device, Layout, MemoryFormat, TensorBase, dtype
 
@@ -120,6 +121,8 @@ def _type(spelling: str) -> str:
 
 
 def _returned(function: NativeFunction) -> str:
+    if result_type(function):
+        return "ValuesAndIndices"
     returns = [_returned_type(a.real_type.schema_str) for a in function.schema.returns]
     if not returns:
         return "None"
