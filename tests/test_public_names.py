@@ -79,7 +79,7 @@ register_kernel register_torch_dispatch register_vmap
     "dovetail.nn": """
 BCEWithLogitsLoss Buffer CrossEntropyLoss Dropout ELU Embedding Flatten GELU Identity L1Loss
 LayerNorm LeakyReLU Linear LogSigmoid LogSoftmax MSELoss Module ModuleDict ModuleList NLLLoss PReLU
-Parameter ParameterDict ParameterList ReLU RemovableHandle Sequential SiLU Sigmoid Softmax Softplus
+Parameter ParameterDict ParameterList ReLU RemovableHandle Sequential SiLU Sigmoid SmoothL1Loss Softmax Softplus
 Tanh Unflatten functional init register_module_buffer_registration_hook register_module_forward_hook
 register_module_forward_pre_hook register_module_full_backward_hook
 register_module_full_backward_pre_hook register_module_module_registration_hook
@@ -87,7 +87,8 @@ register_module_parameter_registration_hook utils
 """.split(),
     "dovetail.nn.functional": """
 binary_cross_entropy_with_logits cross_entropy dropout elu embedding gelu hardtanh l1_loss
-layer_norm leaky_relu linear log_softmax logsigmoid mse_loss nll_loss prelu relu relu_ sigmoid silu
+layer_norm leaky_relu linear log_softmax logsigmoid mse_loss nll_loss one_hot pad prelu relu relu_
+sigmoid silu smooth_l1_loss
 softmax softplus tanh
 """.split(),
     "dovetail.nn.init": """

@@ -138,8 +138,25 @@ LOSSES = {
     "nll": (lambda t: t.nn.NLLLoss(weight=t.tensor([0.5, 1.0, 2.0])), "classes"),
     "mse": (lambda t: t.nn.MSELoss(), "probabilities"),
     "l1": (lambda t: t.nn.L1Loss(reduction="sum"), "probabilities"),
+    "smooth l1": (lambda t: t.nn.SmoothL1Loss(beta=0.3), "probabilities"),
     "bce with logits": (lambda t: t.nn.BCEWithLogitsLoss(pos_weight=t.tensor([0.5, 1.0, 2.0])), "probabilities"),
 }
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda t, x: t.nn.functional.pad(x, (1, 2)),
+        lambda t, x: t.nn.functional.pad(x, (0, 0, 1, 0), value=3.0),
+        lambda t, x: t.nn.functional.pad(x, (1, -1)),
+        lambda t, x: t.nn.functional.pad(x[None], (1, 1), mode="reflect"),
+        lambda t, x: t.nn.functional.one_hot(x.long()),
+        lambda t, x: t.nn.functional.one_hot(x.long(), 12),
+    ],
+)
+def test_padding_and_one_hot_agree(call):
+    theirs, ours = (call(t, t.arange(6.0).reshape(2, 3)) for t in BOTH)
+    assert_close(theirs, ours)
 
 
 @pytest.mark.parametrize("name", LOSSES)

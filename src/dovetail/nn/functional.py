@@ -25,11 +25,14 @@ __all__ = [
     "logsigmoid",
     "mse_loss",
     "nll_loss",
+    "one_hot",
+    "pad",
     "prelu",
     "relu",
     "relu_",
     "sigmoid",
     "silu",
+    "smooth_l1_loss",
     "softmax",
     "softplus",
     "tanh",
@@ -42,6 +45,8 @@ linear = _nn.linear
 gelu = _nn.gelu
 softplus = _nn.softplus
 logsigmoid = _nn.log_sigmoid
+one_hot = _nn.one_hot
+pad = _nn.pad
 prelu = dovetail.prelu
 sigmoid = dovetail.sigmoid
 tanh = dovetail.tanh
@@ -302,6 +307,32 @@ def l1_loss(
     code = _reduction(reduction, size_average, reduce)
     _warn_if_broadcast(input, target)
     result: Tensor = _nn.l1_loss(input, target, code)
+    return result
+
+
+@overridable
+def smooth_l1_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    beta: float = 1.0,
+) -> Tensor:
+    """Return the mean (or sum, or each) of a loss that is quadratic up to ``beta`` and linear beyond.
+
+    Parameters
+    ----------
+    input, target : Tensor
+        Of one shape; warns if they broadcast.
+    reduction : {'mean', 'sum', 'none'}
+        How to combine the elements.
+    beta : float, default 1.0
+        Where ``0.5 * (input - target) ** 2 / beta`` goes over into ``|input - target| - 0.5 * beta``. 0: `l1_loss`.
+    """
+    code = _reduction(reduction, size_average, reduce)
+    _warn_if_broadcast(input, target)
+    result: Tensor = _nn.smooth_l1_loss(input, target, code, beta)
     return result
 
 
