@@ -210,8 +210,11 @@ class OpOverloadPacket:
 
     @property
     def _operators(self) -> list[Operator]:
-        found = registry.operators.get(self._qualified_op_name, {})
-        return [op for op in found.values() if op.is_defined]
+        found = _defined(self._qualified_op_name)
+        if not found:
+            with registry.lock:  # as in `_OpNamespace`: there may be none for a moment
+                found = _defined(self._qualified_op_name)
+        return found
 
     @property
     def op(self) -> Callable[..., Any]:
@@ -243,8 +246,12 @@ class OpOverloadPacket:
                 f"'{printed}' can't have an overload name beginning with '__' and the underlying op has no attribute "
                 f"{name}."
             )
-        op = registry.find(self._qualified_op_name, "" if name == "default" else name)
-        if op is None or not op.is_defined:
+        wanted = "" if name == "default" else name
+        op = next((each for each in self._operators if each.overload == wanted), None)
+        if op is None:
+            with registry.lock:
+                op = next((each for each in self._operators if each.overload == wanted), None)
+        if op is None:
             raise AttributeError(
                 f"The underlying op of '{printed}' has no overload name '{name}'."
                 f"{did_you_mean(name, self.overloads())} It has: {', '.join(self.overloads()) or 'none'}."
@@ -316,13 +323,11 @@ class _OpNamespace(ModuleType):
             raise AttributeError(name)  # the interpreter asks for all sorts of names, which should load no library
         if not registry.is_defined(qualified):
             _load_library(self._name)
-        if not registry.is_defined(qualified):
-            raise AttributeError(f"'_OpNamespace' '{self._name}' object has no attribute '{name}'.{self._hint(name)}")
-        packet = packet_of(qualified)
-        with registry.lock:
+        with registry.lock:  # while another definition is put over one, or taken off it, there is none for a moment
             if registry.is_defined(qualified):
-                self.__dict__[name] = packet  # found there from now on, until `_forget_packet`
-        return packet
+                packet = self.__dict__[name] = packet_of(qualified)  # found there from now on, until `_forget_packet`
+                return packet
+        raise AttributeError(f"'_OpNamespace' '{self._name}' object has no attribute '{name}'.{self._hint(name)}")
 
     def _hint(self, name: str) -> str:
         """Return what may have been meant: another operator, or where there is none at all, another namespace."""
@@ -356,6 +361,10 @@ def packet_of(qualified: str) -> OpOverloadPacket:
     if packet is None:
         packet = _packets.setdefault(qualified, OpOverloadPacket(qualified))
     return packet
+
+
+def _defined(qualified: str) -> list[Operator]:
+    return [op for op in list(registry.operators.get(qualified, {}).values()) if op.is_defined]
 
 
 def _forget_packet(qualified: str) -> None:

@@ -37,8 +37,10 @@ def check_registration(kernel: Kernel, op: Operator | None, qualified: str, *, a
         _check_meta(op, qualified)
     if op is None:
         return
-    if op.is_defined and not _is_our_own(kernel.plugin):
-        check_kernel(kernel, op.schema, qualified)
+    with registry.lock:  # another thread may be taking the definition back
+        schema = op.schema if op.is_defined else None
+    if schema is not None and not _is_our_own(kernel.plugin):
+        check_kernel(kernel, schema, qualified)
     if not allow_override:
         _check_first(op, kernel)
 
