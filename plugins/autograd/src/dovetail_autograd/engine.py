@@ -251,9 +251,10 @@ def _run_arrays(
     ready: list[tuple[int, Node]] = []
     second: Node | None = None
     waiting: Any = None
+    arrived: Any = None
     while True:
         following: Node | None = None
-        arrived = None
+        given, arrived = arrived, None
         index = -1
         for edge in edges:
             index += 1
@@ -265,8 +266,11 @@ def _run_arrays(
                 if target._is_leaf_node:
                     if grad is None:
                         continue
-                    shape, dtype = target.input_metadata
-                    if grad.shape != shape or grad.dtype is not dtype:
+                    metadata = target.input_metadata
+                    if grad is given:  # passed on, as by a sum: it fits the node, and mostly what the node leads to
+                        if metadata != node.input_metadata:
+                            grad = _conformed(node, index, grad, target, backend, kernels)
+                    elif grad.shape != metadata[0] or grad.dtype is not metadata[1]:
                         grad = _conformed(node, index, grad, target, backend, kernels)
                     held = leaves.get(target)
                     if held is not None:
@@ -289,8 +293,10 @@ def _run_arrays(
                 if held is not None:
                     continue
             elif grad is not None:
-                shape, dtype = metadata
-                if grad.shape != shape or grad.dtype is not dtype:
+                if grad is given:
+                    if metadata != node.input_metadata:
+                        grad = _conformed(node, index, grad, target, backend, kernels)
+                elif grad.shape != metadata[0] or grad.dtype is not metadata[1]:
                     grad = _conformed(node, index, grad, target, backend, kernels)
                 if target is following:
                     arrived = grad if arrived is None else arrived + grad
