@@ -107,7 +107,7 @@ class Function(metaclass=FunctionMeta):
         edges: list[Any] = []
         edge: Any
         recording = False
-        inputs = args if not kwargs else (*args, *kwargs.values())
+        inputs = (*args, *kwargs.values()) if kwargs else args
         for value in inputs:
             edge = None
             if isinstance(value, TensorBase):
@@ -142,6 +142,8 @@ class Function(metaclass=FunctionMeta):
                 cls.setup_context(node, inputs, output)
             elif kwargs:
                 output = cls.forward(node, *args, **kwargs)
+            elif len(args) == 1:  # to spread arguments costs as much as to pass them
+                output = cls.forward(node, args[0])
             else:
                 output = cls.forward(node, *args)
         finally:

@@ -180,11 +180,6 @@ class FunctionNode(Node):
 
     def apply_tensors(self, *grads: TensorBase | None) -> Sequence[TensorBase | None]:
         """Call the user's backward, and check what it returns."""
-        if self._materialize:
-            for grad in grads:
-                if grad is None:
-                    grads = tuple([self._zeros(index) if each is None else each for index, each in enumerate(grads)])
-                    break
         function = self._function
         backward = function.backward
         if function._has_vjp:
@@ -194,7 +189,13 @@ class FunctionNode(Node):
                     "implement one of them."
                 )
             backward = function.vjp
-        result: Any = backward(self, *grads)
+        result: Any
+        if len(grads) == 1 and grads[0] is not None:
+            result = backward(self, grads[0])
+        else:
+            if self._materialize:
+                grads = tuple([self._zeros(index) if each is None else each for index, each in enumerate(grads)])
+            result = backward(self, *grads)
         returned: tuple[Any, ...] = result if type(result) is tuple else (result,)
         if len(returned) != len(self.next_edges):
             returned = self._of_right_length(returned)
