@@ -202,6 +202,23 @@ def test_a_gradient_that_nobody_holds_becomes_grad_as_it_is(monkeypatch):
     assert id(x.grad.array) == made[0]
 
 
+def test_so_does_one_that_was_passed_on_by_a_sum(monkeypatch):
+    made = []
+    x = tensor(np.ones((4, 4)), True)
+    y = mul(add(x, tensor(np.ones((4, 4)))), tensor(np.ones((4, 4))))
+    node_class = type(y.grad_fn)
+    body = node_class.apply_arrays
+
+    def remember(node, kernels, edges, grad):
+        grads = body(node, kernels, edges, grad)
+        made.append(id(grads[0]))
+        return grads
+
+    monkeypatch.setattr(node_class, "apply_arrays", remember)
+    total(y).backward()
+    assert id(x.grad.array) == made[0]
+
+
 def test_two_leaves_that_get_the_same_array_do_not_share_it():
     x, y = tensor([1.0], True), tensor([1.0], True)
     total(add(x, y)).backward()

@@ -327,7 +327,7 @@ def _run_arrays(
                         _aloud(task, run_leaf, task, target, None)
                     continue
                 if target._array_backend is backend and captures is None:
-                    held = None  # the leaf may take over an array that nobody else holds
+                    held = given = None  # the leaf may take over an array that nobody else holds
                     target.accumulate_array(grad)
                     if target.meta.post_accumulate:
                         _aloud(task, run_post_accumulate_hooks, target.variable, target.meta.post_accumulate)
@@ -416,6 +416,7 @@ def _run_arrays(
                 return
             grads = found
             tensors = ()
+    given = None  # as above
     while leaves:
         target, grad = leaves.popitem()
         if target._array_backend is backend:

@@ -1,31 +1,36 @@
-"""Arrays of one number, made once: a product with ones is BLAS's way to sum; NumPy's loops want two full operands."""
+"""Arrays that are the same for every call, made once: a product with ones is BLAS's way to sum; NumPy's loops want two
+full operands. They must not be written to.
+"""
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, Final
 
 import numpy
 
 _KEPT: Final = 64
-_ones: dict[tuple[int, Any], Any] = {}
-_zeros: dict[tuple[tuple[int, ...], Any], Any] = {}
 
 
+@lru_cache(_KEPT)
 def ones_of(length: int, dtype: Any) -> Any:
-    """Return a vector of `length` ones, which must not be written to."""
-    found = _ones.get((length, dtype))
-    if found is None:
-        if len(_ones) >= _KEPT:
-            _ones.clear()
-        found = _ones[length, dtype] = numpy.ones(length, dtype)
-    return found
+    """Return a vector of `length` ones."""
+    return numpy.ones(length, dtype)
 
 
+@lru_cache(_KEPT)
 def zeros_of(shape: tuple[int, ...], dtype: Any) -> Any:
-    """Return zeros of `shape`, which is small, in C order; they must not be written to."""
-    found = _zeros.get((shape, dtype))
-    if found is None:
-        if len(_zeros) >= _KEPT:
-            _zeros.clear()
-        found = _zeros[shape, dtype] = numpy.zeros(shape, dtype)
-    return found
+    """Return zeros of `shape`, which is small, in C order."""
+    return numpy.zeros(shape, dtype)
+
+
+@lru_cache(_KEPT)
+def numbers_below(count: int) -> Any:
+    """Return the numbers below `count`."""
+    return numpy.arange(count)
+
+
+@lru_cache(_KEPT)
+def starts_of_rows(rows: int, columns: int) -> Any:
+    """Return where the rows of a matrix begin."""
+    return numpy.arange(rows) * columns

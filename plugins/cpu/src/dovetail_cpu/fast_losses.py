@@ -12,15 +12,14 @@ import numpy
 from dovetail_aten.array_kernels import KernelTable
 from dovetail_aten.capabilities import Capabilities
 
-from .constants import ones_of
-from .fast_softmax import is_small
+from .constants import numbers_below, ones_of, starts_of_rows
+from .fast_softmax import is_small, small_log_softmax
 
 NONE, MEAN = 0, 1
 _SINGLE: Final = numpy.dtype(numpy.float32)
 _DOUBLE: Final = numpy.dtype(numpy.float64)
 _LONG: Final = numpy.dtype(numpy.int64)
 _UNSIGNED: Final = numpy.dtype(numpy.uint64)
-_CACHED_ROWS: Final = 64
 _LONGEST: Final = 1 << 12
 """Longest sum left to BLAS, which does not add pairwise."""
 
@@ -32,16 +31,6 @@ def define(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
     highest: Any = numpy.maximum.reduce
     add: Any = numpy.add.reduce
     array, zeros = numpy.array, numpy.zeros
-    rows: dict[int, Any] = {}
-
-    def rows_of(samples: int) -> Any:
-        """Return the numbers below `samples`."""
-        found = rows.get(samples)
-        if found is None:
-            if len(rows) >= _CACHED_ROWS:
-                rows.clear()
-            found = rows[samples] = numpy.arange(samples)
-        return found
 
     def all_count(self: Any, target: Any, weight: Any, ignore_index: int) -> bool:
         """Return whether every sample has a class of its own in range, and none is weighted or ignored."""
@@ -62,7 +51,7 @@ def define(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
             return general
         samples = len(target)
         dtype = self.dtype
-        chosen = self[rows_of(samples), target]
+        chosen = self[numbers_below(samples), target]
         # Python's arithmetic costs a fifth of that of 0-d arrays; being in double precision it rounds to the same.
         # Taken from zero, as a sum of zeros is no negative one.
         total = 0.0 - (chosen.dot(ones_of(samples, dtype)) if samples <= _LONGEST else add(chosen)).item()
@@ -77,34 +66,20 @@ def define(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
             return generic_backward(grad_output, self, target, weight, reduction, ignore_index, total_weight)
         slope = -grad_output.item()
         result = zeros(self.shape, self.dtype)
-        result[rows_of(len(target)), target] = slope / count if reduction == MEAN else slope
+        result[numbers_below(len(target)), target] = slope / count if reduction == MEAN else slope
         return result
 
     generic_cross_entropy = kernel.helpers["cross_entropy"]
     generic_cross_entropy_backward = kernel.helpers["cross_entropy_backward"]
-    exp, log, multiply, subtract = numpy.exp, numpy.log, numpy.multiply, numpy.subtract
-    contiguous = numpy.ascontiguousarray
-    starts: dict[tuple[int, int], Any] = {}
-
-    def starts_of(shape: tuple[int, int]) -> Any:
-        """Return where the rows of a matrix of `shape` begin."""
-        found = starts.get(shape)
-        if found is None:
-            if len(starts) >= _CACHED_ROWS:
-                starts.clear()
-            found = starts[shape] = numpy.arange(shape[0]) * shape[1]
-        return found
+    exp, multiply = numpy.exp, numpy.multiply
 
     @kernel.helper("cross_entropy")
     def cross_entropy(self: Any, target: Any, reduction: int, ignore_index: int) -> tuple[Any, Any, Any]:
         if reduction == NONE or not is_small(self, 1) or not all_count(self, target, None, ignore_index):
             return generic_cross_entropy(self, target, reduction, ignore_index)  # type: ignore[no-any-return]
-        shape, dtype = self.shape, self.dtype
-        samples, classes = shape
-        output = subtract(self, highest(contiguous(self.T), 0).repeat(classes).reshape(shape))
-        sums = exp(output).dot(ones_of(classes, dtype))
-        subtract(output, log(sums, out=sums).repeat(classes).reshape(shape), out=output)
-        chosen = output.reshape(-1).take(starts_of(shape) + target)
+        output = small_log_softmax(self)
+        samples, dtype = len(target), self.dtype
+        chosen = output.reshape(-1).take(starts_of_rows(*self.shape) + target)
         loss = 0.0 - chosen.dot(ones_of(samples, dtype)).item()
         return array(loss / samples if reduction == MEAN else loss, dtype), output, array(samples, dtype)
 
@@ -124,5 +99,5 @@ def define(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
         # No target is ignored, and forward found them in range.
         slope = grad_output.item()
         result = exp(output)
-        result.reshape(-1)[starts_of(output.shape) + target] -= 1
+        result.reshape(-1)[starts_of_rows(*output.shape) + target] -= 1
         return multiply(result, array(slope / samples if reduction == MEAN else slope, dtype), out=result)

@@ -16,6 +16,8 @@ from .constants import ones_of
 
 _SINGLE = numpy.dtype(numpy.float32)
 _FLOATS = (_SINGLE, numpy.dtype(numpy.float64))
+_highest: Any = numpy.maximum.reduce
+_contiguous, _exp, _log, _subtract = numpy.ascontiguousarray, numpy.exp, numpy.log, numpy.subtract
 _FEW_CLASSES = 256
 """Length of the rows up to which a product with ones sums them."""
 _SMALL = 4096
@@ -36,6 +38,16 @@ def is_small(array: Any, dim: int) -> bool:
         and array.shape[1] <= _FEW_CLASSES
         and (array.dtype is _SINGLE or array.dtype in _FLOATS)
     )
+
+
+def small_log_softmax(rows: Any) -> Any:
+    """Return the logarithm of the softmax of every row of an array that `is_small`."""
+    shape = rows.shape
+    classes = shape[1]
+    # `across`, without a frame of its own. The maximum down the columns of a copy, as in `softmax`.
+    result = _subtract(rows, _highest(_contiguous(rows.T), 0).repeat(classes).reshape(shape))
+    total = _exp(result).dot(ones_of(classes, rows.dtype))
+    return _subtract(result, _log(total, out=total).repeat(classes).reshape(shape), out=result)
 
 
 def define(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
@@ -75,12 +87,7 @@ def _define_forward(kernel: KernelTable) -> None:
         if half_to_float:
             return generic["_log_softmax"](self, dim, half_to_float)
         if is_small(self, dim):
-            shape = self.shape
-            classes = shape[1]
-            # `across`, without a frame of its own.
-            result = subtract(self, reduce_max(contiguous(self.T), 0).repeat(classes).reshape(shape))
-            total = exp(result).dot(ones_of(classes, self.dtype))
-            return subtract(result, log(total, out=total).repeat(classes).reshape(shape), out=result)
+            return small_log_softmax(self)
         if self.dtype not in _FLOATS or not self.size or not self.ndim:
             return generic["_log_softmax"](self, dim, half_to_float)
         axis = wrap_dim(dim, self.ndim)

@@ -13,8 +13,9 @@ from dovetail_dispatcher.batching import BatchingRule, random_state_savers
 
 from .._generated import functions as F
 from ..generator import save_default_generators
+from ..rules import Rules
 from . import creation, data_dependent, indexing, joining, matmul, nn, pointwise, randomness, reductions, views
-from .table import Rule, Rules, logical_shape
+from .table import Rule, logical_shape
 
 __all__ = ["register", "rule_of", "rules"]
 

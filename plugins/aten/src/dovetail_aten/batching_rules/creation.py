@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .._generated import functions as F
-from .table import Rules
+from ..rules import Rules
 
 rule = Rules()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 from ..batch_errors import ItemOfBatchError
-from .table import Rules
+from ..rules import Rules
 
 rule = Rules()
 

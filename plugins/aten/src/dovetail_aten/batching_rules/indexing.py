@@ -11,7 +11,8 @@ from dovetail_kernel import uint8
 
 from .._generated import functions as F
 from ..broadcasting import broadcast_shapes
-from .table import Rules, batched, call_one, flat, front, logical_ndim, logical_shape, padded
+from ..rules import Rules
+from .table import batched, call_one, flat, front, logical_ndim, logical_shape, padded
 
 rule = Rules()
 

@@ -8,7 +8,8 @@ from typing import Any
 from dovetail_kernel import contiguous_format, preserve_format
 
 from .._generated import functions as F
-from .table import Rules, batched, front, logical_ndim, logical_shape
+from ..rules import Rules
+from .table import batched, front, logical_ndim, logical_shape
 
 rule = Rules()
 

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from .._generated import functions as F
-from .table import Rules, call_one, logical_ndim, logical_shape, padded
+from ..rules import Rules
+from .table import call_one, logical_ndim, logical_shape, padded
 
 rule = Rules()
 

@@ -9,7 +9,8 @@ from typing import Any
 from .._generated import functions as F
 from ..array_kernels.normalization import check_layer_norm
 from ..composites.losses import MEAN, NONE, SUM
-from .table import Rules, batched, call_one, front, logical_ndim, logical_shape, lower, padded
+from ..rules import Rules
+from .table import batched, call_one, front, logical_ndim, logical_shape, lower, padded
 
 rule = Rules()
 

@@ -8,8 +8,9 @@ from dovetail_dispatcher import Operator
 from dovetail_kernel import result_dtype, scalar_category
 
 from .._generated import functions as F
+from ..rules import Rules
 from ..tensor import Tensor
-from .table import Rule, Rules, batched, call_one, logical_ndim, logical_shape, padded
+from .table import Rule, batched, call_one, logical_ndim, logical_shape, padded
 
 rule = Rules()
 

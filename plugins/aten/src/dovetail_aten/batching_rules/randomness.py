@@ -12,7 +12,8 @@ from typing import Any
 from dovetail_dispatcher import Operator
 
 from .._generated import functions as F
-from .table import Rule, Rules, batched, logical_ndim, logical_shape
+from ..rules import Rules
+from .table import Rule, batched, logical_ndim, logical_shape
 
 rule = Rules()
 

@@ -9,7 +9,8 @@ from dovetail_dispatcher import Operator
 
 from .._generated import functions as F
 from ..array_kernels.dims import wrap_dim
-from .table import Rule, Rules, flat, front, logical_ndim
+from ..rules import Rules
+from .table import Rule, flat, front, logical_ndim
 
 rule = Rules()
 

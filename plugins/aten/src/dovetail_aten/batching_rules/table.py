@@ -14,25 +14,9 @@ from typing import Any
 from .._generated import functions as F
 from ..array_kernels.dims import wrap_dim
 
-__all__ = ["Rule", "Rules", "batched", "call_one", "flat", "front", "logical_ndim", "logical_shape", "lower", "padded"]
+__all__ = ["Rule", "batched", "call_one", "flat", "front", "logical_ndim", "logical_shape", "lower", "padded"]
 
 Rule = Callable[..., tuple[Any, Any]]
-
-
-class Rules:
-    """Rules by operator name; calling it with names gives the decorator that adds a rule."""
-
-    def __init__(self) -> None:
-        self.rules: dict[str, Rule] = {}
-
-    def __call__(self, *names: str) -> Callable[[Rule], Rule]:
-        """Return a decorator that makes its function the rule of the operators `names`."""
-
-        def add(fn: Rule) -> Rule:
-            self.rules.update(dict.fromkeys(names, fn))
-            return fn
-
-        return add
 
 
 def logical_ndim(tensor: Any, in_dim: int | None) -> int:

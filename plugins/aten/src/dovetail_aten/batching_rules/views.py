@@ -9,7 +9,8 @@ from typing import Any
 from .._generated import functions as F
 from ..array_kernels.dims import wrap_dim
 from ..composites.views import infer_size
-from .table import Rules, front, logical_ndim, logical_shape, padded
+from ..rules import Rules
+from .table import front, logical_ndim, logical_shape, padded
 
 rule = Rules()
 

@@ -13,7 +13,8 @@ from ..array_kernels.dims import wrap_dim, wrap_dims
 from ..broadcasting import broadcast_shapes
 from ..memory_layout import order_of, strides_in_order
 from ..meta_array import MetaArray
-from .table import Rules, dense_like, like
+from ..rules import Rules
+from .table import dense_like, like
 from .views import inferred_shape
 
 rule = Rules()

@@ -11,7 +11,8 @@ from dovetail_kernel import contiguous_format, int64, preserve_format
 from ..array_kernels.ranges import check_bounds, range_length
 from ..memory_layout import order_of, strides_in_order
 from ..meta_array import MetaArray
-from .table import Rules, dense_like, like
+from ..rules import Rules
+from .table import dense_like, like
 
 rule = Rules()
 

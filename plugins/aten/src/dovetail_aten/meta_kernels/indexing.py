@@ -12,7 +12,8 @@ from ..array_kernels.dims import wrap_dim
 from ..broadcasting import broadcast_shapes
 from ..memory_layout import strides_in_order
 from ..meta_array import MetaArray
-from .table import Rules, like
+from ..rules import Rules
+from .table import like
 
 rule = Rules()
 

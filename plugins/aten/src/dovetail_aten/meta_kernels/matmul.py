@@ -6,7 +6,7 @@ from typing import Any
 
 from ..broadcasting import broadcast_shapes
 from ..meta_array import MetaArray
-from .table import Rules
+from ..rules import Rules
 
 rule = Rules()
 

@@ -9,7 +9,8 @@ from dovetail_kernel import float32
 
 from ..array_kernels.dims import wrap_dim
 from ..meta_array import MetaArray
-from .table import Rules, dense_like, elementwise, like
+from ..rules import Rules
+from .table import dense_like, elementwise, like
 
 rule = Rules()
 

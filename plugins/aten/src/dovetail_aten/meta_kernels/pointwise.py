@@ -9,7 +9,8 @@ from dovetail_kernel import bool as bool_
 from dovetail_kernel import get_default_dtype
 
 from ..meta_array import MetaArray
-from .table import Rule, Rules, elementwise, float_of
+from ..rules import Rules
+from .table import Rule, elementwise, float_of
 
 EXPLICIT = Rules()
 """Rules of pointwise operators that do not follow from their promotion."""

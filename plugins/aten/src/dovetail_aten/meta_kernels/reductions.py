@@ -11,7 +11,8 @@ from dovetail_kernel import int64, uint8
 
 from ..array_kernels.dims import wrap_dim, wrap_dims
 from ..meta_array import MetaArray
-from .table import Rules, dense_like, float_of, like
+from ..rules import Rules
+from .table import dense_like, float_of, like
 
 rule = Rules()
 

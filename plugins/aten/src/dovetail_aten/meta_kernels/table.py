@@ -14,22 +14,6 @@ from ..meta_array import MetaArray
 Rule = Callable[..., Any]
 
 
-class Rules:
-    """Rules by operator name; calling it with names gives the decorator that adds a rule."""
-
-    def __init__(self) -> None:
-        self.rules: dict[str, Rule] = {}
-
-    def __call__(self, *names: str) -> Callable[[Rule], Rule]:
-        """Return a decorator that makes its function the rule of the operators `names`."""
-
-        def add(fn: Rule) -> Rule:
-            self.rules.update(dict.fromkeys(names, fn))
-            return fn
-
-        return add
-
-
 def like(array: MetaArray, shape: Sequence[int] | None = None, dtype: dtype | None = None) -> MetaArray:
     """Return a new contiguous array: of the shape and dtype of `array` unless told otherwise."""
     return MetaArray(array.shape if shape is None else shape, dtype or array.dtype)

@@ -9,7 +9,7 @@ from dovetail_kernel import dtype as DType
 
 from ..array_kernels.dims import wrap_dim
 from ..meta_array import MetaArray, reshaped_strides
-from .table import Rules
+from ..rules import Rules
 
 rule = Rules()
 

@@ -16,11 +16,11 @@ from dovetail_dispatcher.templates.arguments import is_tensor_like, spelling
 from dovetail_kernel.signature import WRAPPED_BIT
 from dovetail_kernel.tensor_base import TensorBase
 
-from ..calls import filled_like, operator
+from ..calls import operator
 from ..function_node import DIFFERENTIABLE
 from .arrays import wrapped
 from .duals import DualArray
-from .tangents import conformed
+from .tangents import conformed, or_zeros
 from .wrapped_calls import numbers_as_tensors
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ class Plan:
         if forward.kind == "linear":
             values = list(primals)
             for index in self.inputs:
-                values[index] = _or_zeros(primals[index], tangents[index])
+                values[index] = or_zeros(tangents[index], primals[index])
             found = self.op(*values, **kwargs)
             return found
         assert forward.function is not None
@@ -105,10 +105,6 @@ class Plan:
         else:
             found = forward.function(*arguments)
         return found
-
-
-def _or_zeros(primal: Any, tangent: Any) -> Any:
-    return filled_like(primal, 0) if tangent is None and isinstance(primal, TensorBase) else tangent
 
 
 def _reader(name: str, names: Sequence[str], schema: Any) -> Reader:
@@ -128,7 +124,7 @@ def _primal(index: int) -> Reader:
 
 
 def _tangent(index: int) -> Reader:
-    return lambda primals, tangents, kwargs, result: _or_zeros(primals[index], tangents[index])
+    return lambda primals, tangents, kwargs, result: or_zeros(tangents[index], primals[index])
 
 
 _plans: Final[dict[Operator, tuple[int, Plan | None]]] = {}
@@ -148,12 +144,9 @@ def _made(op: Any) -> Plan | None:
         return None
     if [spelling(item) for item in schema.returns] != ["Tensor"] or schema.returns[0].alias_info is not None:
         return None
-    if any([argument.is_write or "Tensor[" in spelling(argument) for argument in schema.arguments]):
-        return None
-    if any([argument.kwarg_only and is_tensor_like(argument) for argument in schema.arguments]):
-        return None
-    if any(["Tensor?[" in spelling(argument) for argument in schema.arguments]):
-        return None
+    for argument in schema.arguments:
+        if argument.is_write or (is_tensor_like(argument) and (argument.kwarg_only or "[" in spelling(argument))):
+            return None
     if len(formula.forward) != 1 or formula.forward[0].output != 0:
         return None
     if formula.output_differentiability is not None and not all(formula.output_differentiability):

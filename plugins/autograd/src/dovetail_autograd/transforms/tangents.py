@@ -142,8 +142,8 @@ class TangentCall:
         primal, tangent = self.primals[name], self.tangents[name]
         if isinstance(primal, (list, tuple)):
             tangents = tangent or [None] * len(primal)
-            return [_or_zeros(t, p) for p, t in zip(primal, tangents, strict=True)]
-        return _or_zeros(tangent, primal)
+            return [or_zeros(t, p) for p, t in zip(primal, tangents, strict=True)]
+        return or_zeros(tangent, primal)
 
     # -- results -------------------------------------------------------------------------------------------------
 
@@ -219,7 +219,8 @@ def _tangents(level: JvpLevel, value: Any) -> Any:
     return None
 
 
-def _or_zeros(tangent: TensorBase | None, primal: Any) -> Any:
+def or_zeros(tangent: TensorBase | None, primal: Any) -> Any:
+    """Return the tangent of `primal`: zeros where it has none, None for what can have none."""
     if tangent is not None or not isinstance(primal, TensorBase):
         return tangent
     return filled_like(primal, 0)
@@ -250,4 +251,4 @@ def unsupported(op: Any, reason: str) -> NoReturn:
     )
 
 
-__all__ = ["TangentCall", "conformed", "is_differentiable", "unsupported"]
+__all__ = ["TangentCall", "conformed", "is_differentiable", "or_zeros", "unsupported"]
