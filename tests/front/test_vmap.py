@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -206,3 +208,12 @@ def test_batched_gradients_reach_unused_inputs_as_none() -> None:
     found = dt.autograd.grad(x * 2, (x, unused), dt.eye(3, dtype=dt.float64), is_grads_batched=True, allow_unused=True)
     assert_equal(found[0], dt.eye(3, dtype=dt.float64) * 2)
     assert found[1] is None
+
+
+def test_the_first_map_of_a_process_repeats_random_numbers_in_every_chunk() -> None:
+    code = """
+import dovetail
+same = dovetail.vmap(lambda x: x + dovetail.rand(()), randomness="same", chunk_size=1)(dovetail.zeros(3))
+assert same[0] == same[1] == same[2], same
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)

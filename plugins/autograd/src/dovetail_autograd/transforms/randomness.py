@@ -13,7 +13,7 @@ from threading import Lock
 from typing import Any
 
 from dovetail_dispatcher import Kernel, registry
-from dovetail_dispatcher.batching import random_state_savers
+from dovetail_dispatcher.batching import load_batching_rules, random_state_savers
 from dovetail_dispatcher.kernels import TENSOR
 from dovetail_dispatcher.operator import Operator
 from dovetail_dispatcher.transactions import transaction
@@ -87,6 +87,7 @@ def _repeated(tensor: Any, size: int) -> Any:
 
 def repeated() -> Callable[[], None]:
     """Return what makes the random generators draw again what they draw from now on."""
+    load_batching_rules()  # with which the savers come
     restore = [save() for save in random_state_savers]
 
     def restart() -> None:
