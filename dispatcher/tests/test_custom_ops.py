@@ -30,7 +30,7 @@ from dovetail_dispatcher._C import (
 )
 from dovetail_dispatcher.formula import PythonFormula
 from dovetail_kernel import Device, TensorBase, backend, wrap
-from dovetail_kernel.signature import GRAD
+from dovetail_kernel.types.signature import GRAD
 
 Tensor = TensorBase
 Libraries = Callable[..., Library]

@@ -14,8 +14,8 @@ from dovetail_dispatcher import ops, registry, routes
 from dovetail_dispatcher._C import _dispatch_dump, _dispatch_get_all_op_names
 from dovetail_dispatcher.transactions import count_kernels, transaction
 from dovetail_kernel import PluginError, PluginManager, TensorBase
-from dovetail_kernel import plugins as kernel_plugins
-from dovetail_kernel.plugin_entries import BACKENDS, KERNELS, LIBRARIES, PluginEntry
+from dovetail_kernel.plugins import manager as kernel_plugins
+from dovetail_kernel.plugins.entries import BACKENDS, KERNELS, LIBRARIES, PluginEntry
 
 Tensors = Callable[..., TensorBase]
 Installer = Callable[..., PluginManager]

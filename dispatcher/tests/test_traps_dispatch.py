@@ -19,7 +19,7 @@ from dovetail_kernel import (
     state,
     wrap,
 )
-from dovetail_kernel.state import inference_mode_on
+from dovetail_kernel.keys.state import inference_mode_on
 
 Libraries = Callable[..., Library]
 Tensors = Callable[..., TensorBase]

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from dovetail_kernel import backends, dispatch_key
-from dovetail_kernel.array_backend import ArrayBackend
-from dovetail_kernel.backends import (
+from dovetail_kernel.devices import backends
+from dovetail_kernel.devices.array_backend import ArrayBackend
+from dovetail_kernel.devices.backends import (
     Backend,
     all_backends,
     backend,
@@ -20,23 +20,24 @@ from dovetail_kernel.backends import (
     known_device_types,
     wrapped_backend,
 )
-from dovetail_kernel.bits import allocate_bit
-from dovetail_kernel.device import Device
-from dovetail_kernel.dispatch_key import (
+from dovetail_kernel.devices.device import Device
+from dovetail_kernel.keys import dispatch_key
+from dovetail_kernel.keys.dispatch_key import (
     DispatchKey,
     backend_key,
     dispatch_key_for_device,
     is_included_in_alias,
     parse_dispatch_key,
 )
-from dovetail_kernel.dispatch_keyset import (
+from dovetail_kernel.keys.dispatch_keyset import (
     DispatchKeySet,
     after_autograd_keyset,
     full_after,
     full_keyset,
     runtime_keys,
 )
-from dovetail_kernel.signature import CPU_BIT, CUDA_BIT, GRAD, META_BIT
+from dovetail_kernel.types.bits import allocate_bit
+from dovetail_kernel.types.signature import CPU_BIT, CUDA_BIT, GRAD, META_BIT
 
 
 @pytest.fixture(autouse=True)

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from dovetail_kernel import backends
-from dovetail_kernel.device import Device, get_default_device, set_default_device
+from dovetail_kernel.devices import backends
+from dovetail_kernel.devices.device import Device, get_default_device, set_default_device
 
 
 @pytest.fixture(autouse=True)
@@ -77,7 +77,7 @@ def test_attributes_cannot_be_written() -> None:
 def test_what_is_no_device_is_an_error(
     arguments: tuple[Any, ...], kind: type[Exception], message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dovetail_kernel.device.accelerator", lambda: None)
+    monkeypatch.setattr("dovetail_kernel.devices.device.accelerator", lambda: None)
     with pytest.raises(kind, match=message):
         Device(*arguments)
 

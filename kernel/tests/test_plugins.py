@@ -11,16 +11,17 @@ from textwrap import dedent
 
 import pytest
 
-from dovetail_kernel import backends, plugins
-from dovetail_kernel.device import Device
-from dovetail_kernel.dispatch_key import parse_dispatch_key
+from dovetail_kernel.devices import backends
+from dovetail_kernel.devices.device import Device
 from dovetail_kernel.errors import PluginError, PluginNotFoundError
-from dovetail_kernel.plugins import PluginManager, PluginRecord
+from dovetail_kernel.keys.dispatch_key import parse_dispatch_key
+from dovetail_kernel.plugins import manager as plugins
+from dovetail_kernel.plugins.manager import PluginManager, PluginRecord
 
 Install = Callable[..., None]
 
 LIBRARY = """
-    from dovetail_kernel.hookspecs import hookimpl
+    from dovetail_kernel.plugins.hookspecs import hookimpl
     loads = []
 
     @hookimpl
@@ -29,7 +30,7 @@ LIBRARY = """
 """
 
 BACKEND = """
-    from dovetail_kernel.hookspecs import BackendSpec, hookimpl
+    from dovetail_kernel.plugins.hookspecs import BackendSpec, hookimpl
     loads = []
 
     @hookimpl
@@ -99,7 +100,7 @@ def test_a_library_is_loaded_when_asked_for_and_only_once(install: Install, mana
 
 def test_a_plugin_may_be_a_class(install: Install, manager: PluginManager) -> None:
     source = """
-        from dovetail_kernel.hookspecs import hookimpl
+        from dovetail_kernel.plugins.hookspecs import hookimpl
 
         class Plugin:
             names = []
@@ -210,7 +211,7 @@ def test_an_interrupt_passes_through_and_the_plugin_can_be_loaded_later(
     install: Install, manager: PluginManager
 ) -> None:
     source = """
-        from dovetail_kernel.hookspecs import hookimpl
+        from dovetail_kernel.plugins.hookspecs import hookimpl
         attempts = []
 
         @hookimpl
@@ -287,7 +288,7 @@ def test_blocking_one_of_two_claimants_settles_it(
 
 def test_an_unavailable_backend_says_why(install: Install, manager: PluginManager) -> None:
     source = """
-        from dovetail_kernel.hookspecs import BackendSpec, hookimpl
+        from dovetail_kernel.plugins.hookspecs import BackendSpec, hookimpl
         present = []
 
         @hookimpl
@@ -383,8 +384,8 @@ def test_a_plugin_may_load_another(install: Install, monkeypatch: pytest.MonkeyP
     manager = PluginManager()
     monkeypatch.setattr(plugins, "plugin_manager", manager)
     source = """
-        from dovetail_kernel import plugins
-        from dovetail_kernel.hookspecs import hookimpl
+        from dovetail_kernel.plugins import manager as plugins
+        from dovetail_kernel.plugins.hookspecs import hookimpl
 
         @hookimpl
         def dovetail_load(name):
@@ -411,7 +412,7 @@ def test_the_plugin_being_loaded_is_known_while_it_is(install: Install, monkeypa
     manager = PluginManager()
     monkeypatch.setattr(plugins, "plugin_manager", manager)
     source = LIBRARY.replace(
-        "(group, name))", "str(__import__('dovetail_kernel.plugins').plugins.plugin_manager.loading()))"
+        "(group, name))", "str(__import__('dovetail_kernel.plugins.manager').plugins.manager.plugin_manager.loading()))"
     )
     install("acme-vision", "acme_vision", source, {"libraries": {"vision": "acme_vision"}})
     assert manager.load_library("vision").loads == ["library for namespace 'vision' of acme-vision 1.2"]

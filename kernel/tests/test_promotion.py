@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from dovetail_kernel import promotion
-from dovetail_kernel.dtype import (
+from dovetail_kernel.types import promotion
+from dovetail_kernel.types.dtype import (
     bool_,
     complex64,
     complex128,
@@ -20,7 +20,7 @@ from dovetail_kernel.dtype import (
     uint8,
     uint16,
 )
-from dovetail_kernel.promotion import (
+from dovetail_kernel.types.promotion import (
     can_cast,
     get_default_dtype,
     on_default_dtype_change,

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from dovetail_kernel.layout import Layout, MemoryFormat, channels_last, sparse_coo, strided
-from dovetail_kernel.size import Size
+from dovetail_kernel.tensor.size import Size
+from dovetail_kernel.types.layout import Layout, MemoryFormat, channels_last, sparse_coo, strided
 
 
 def test_a_size_is_a_tuple_with_a_repr_of_its_own() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from dovetail_kernel.dispatch_key import (
+from dovetail_kernel.keys.dispatch_key import (
     FUNCTIONALITIES,
     PER_BACKEND,
     DispatchKey,
@@ -16,7 +16,7 @@ from dovetail_kernel.dispatch_key import (
     is_included_in_alias,
     parse_dispatch_key,
 )
-from dovetail_kernel.dispatch_keyset import (
+from dovetail_kernel.keys.dispatch_keyset import (
     DispatchKeySet,
     after_ADInplaceOrView_keyset,
     after_autograd_keyset,

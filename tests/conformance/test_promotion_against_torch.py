@@ -8,15 +8,9 @@ from typing import Any
 
 import pytest
 
-from dovetail_kernel.dtype import DTYPES, bfloat16, dtype, float16, float32, float64
-from dovetail_kernel.dtype_info import finfo, iinfo
-from dovetail_kernel.promotion import (
-    can_cast,
-    get_default_dtype,
-    promote_types,
-    result_dtype,
-    set_default_dtype,
-)
+from dovetail_kernel.types.dtype import DTYPES, bfloat16, dtype, float16, float32, float64
+from dovetail_kernel.types.dtype_info import finfo, iinfo
+from dovetail_kernel.types.promotion import can_cast, get_default_dtype, promote_types, result_dtype, set_default_dtype
 
 torch = pytest.importorskip("torch", reason="PyTorch is the oracle of these tests")
 

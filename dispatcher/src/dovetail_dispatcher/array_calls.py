@@ -16,10 +16,10 @@ from dovetail_kernel import (
     share_storage,
     tensor_class,
 )
-from dovetail_kernel.signature import INFERENCE, NORMAL, ZERO_DIM
-from dovetail_kernel.state import dispatch_state
-from dovetail_kernel.tensor_base import new_tensor
-from dovetail_kernel.version import WritableCounter
+from dovetail_kernel.keys.state import dispatch_state
+from dovetail_kernel.tensor.tensor_base import new_tensor
+from dovetail_kernel.tensor.version import WritableCounter
+from dovetail_kernel.types.signature import INFERENCE, NORMAL, ZERO_DIM
 
 from .array_errors import broadcast_shape, shape_of_output_error
 from .promotion_rules import check_writable_as

@@ -26,7 +26,7 @@ from dovetail_kernel import (
     set_state,
     state,
 )
-from dovetail_kernel.state import Transition
+from dovetail_kernel.keys.state import Transition
 
 from . import registry
 from .operator import Operator

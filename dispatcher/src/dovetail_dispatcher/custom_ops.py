@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, Final, NoReturn, Self, overload
 
 from dovetail_kernel import DispatchKey, DispatchKeySet, dispatch_key_for_device, dtype, get_default_device
-from dovetail_kernel.device import Device
+from dovetail_kernel.devices.device import Device
 from dovetail_kernel.errors import where
 
 from . import registry

@@ -8,7 +8,7 @@ from typing import Any
 
 from dovetail_kernel import DispatchKey, plugin_manager
 from dovetail_kernel.errors import did_you_mean
-from dovetail_kernel.plugin_entries import LIBRARIES
+from dovetail_kernel.plugins.entries import LIBRARIES
 
 from . import registry
 from .computed_table import compute, formula_kernel

@@ -7,8 +7,8 @@ from functools import partial
 from typing import Any, Final
 
 from dovetail_kernel import DispatchKeySet, TensorBase, state
-from dovetail_kernel.dtype import dtype as DType
-from dovetail_kernel.signature import SCALAR_BITS
+from dovetail_kernel.types.dtype import dtype as DType
+from dovetail_kernel.types.signature import SCALAR_BITS
 
 from . import registry
 from .numbers import tensor_of_number

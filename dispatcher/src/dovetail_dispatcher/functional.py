@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from dovetail_kernel import DispatchKey, dispatch_key_for_device, dtype, plugin_manager
 from dovetail_kernel.errors import did_you_mean, where
-from dovetail_kernel.plugin_entries import LIBRARIES
+from dovetail_kernel.plugins.entries import LIBRARIES
 
 from . import registry
 from .batching import checked_rule

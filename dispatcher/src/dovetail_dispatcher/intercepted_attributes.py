@@ -14,8 +14,8 @@ from types import FunctionType, MethodType
 from typing import Any, Final
 
 from dovetail_kernel import TensorBase, dispatch_state, tensor_class
-from dovetail_kernel.interception import on_overriding_class
-from dovetail_kernel.signature import OVERRIDES
+from dovetail_kernel.keys.interception import on_overriding_class
+from dovetail_kernel.types.signature import OVERRIDES
 
 from .mode_stacks import function_modes
 from .overrides import call_overrides, overriding

@@ -13,7 +13,7 @@ from threading import Lock
 from types import CodeType, FunctionType
 from typing import Any, Final, TypeVar, cast
 
-from dovetail_kernel.interception import on_overriding_class
+from dovetail_kernel.keys.interception import on_overriding_class
 
 from .overrides import call_overrides, overriding
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Final
 
 from dovetail_kernel import DispatchKey
 from dovetail_kernel.errors import distribution_of
-from dovetail_kernel.plugin_entries import PluginEntry
+from dovetail_kernel.plugins.entries import PluginEntry
 
 from .providers import Registrar, is_written_anew, provider_name
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from dovetail_kernel import DispatchKey, parse_dispatch_key, plugin_manager
 from dovetail_kernel.errors import calling_frame, did_you_mean
-from dovetail_kernel.plugin_entries import LIBRARIES
+from dovetail_kernel.plugins.entries import LIBRARIES
 
 from . import registry
 from .kernels import ARRAY, BOXED, FALLTHROUGH, TENSOR, Kernel, fallthrough_kernel, origin

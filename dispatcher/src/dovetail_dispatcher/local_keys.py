@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from dovetail_kernel import DispatchKey, DispatchKeySet, dispatch_state, parse_dispatch_key, set_state, state
-from dovetail_kernel.signature import NO_GRAD
-from dovetail_kernel.state import DispatchState, intern_state
+from dovetail_kernel.keys.state import DispatchState, intern_state
+from dovetail_kernel.types.signature import NO_GRAD
 
 Keys = DispatchKey | DispatchKeySet | str
 

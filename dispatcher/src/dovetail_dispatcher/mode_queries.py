@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from dovetail_kernel import TensorBase, dispatch_state
-from dovetail_kernel.interception import NOT_PLAIN
-from dovetail_kernel.state import StateGuard
+from dovetail_kernel.keys.interception import NOT_PLAIN
+from dovetail_kernel.keys.state import StateGuard
 
 from .mode_stacks import dispatch_modes, function_modes, without_python
 

@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from dovetail_kernel import DispatchKey, DispatchKeySet, full_after, full_keyset, set_state, state
-from dovetail_kernel.state import Transition
+from dovetail_kernel.keys.state import Transition
 
 PYTHON_KEYS: Final = DispatchKeySet.of(DispatchKey.Python, DispatchKey.PythonTLSSnapshot)
 

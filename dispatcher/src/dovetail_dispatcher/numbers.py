@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from dovetail_kernel import Backend, TensorBase, backend, dtype, scalar_dtype, tensor_class
-from dovetail_kernel.signature import (
+from dovetail_kernel.tensor.tensor_base import new_tensor
+from dovetail_kernel.types.signature import (
     NORMAL,
     PYTHON_BOOL,
     PYTHON_COMPLEX,
@@ -15,7 +16,6 @@ from dovetail_kernel.signature import (
     SCALAR_BITS,
     ZERO_DIM,
 )
-from dovetail_kernel.tensor_base import new_tensor
 
 _CACHED_NUMBERS = 256
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from dovetail_kernel import DispatchKey, DispatchKeySet, plugin_manager
 from dovetail_kernel.errors import did_you_mean
-from dovetail_kernel.plugin_entries import LIBRARIES
+from dovetail_kernel.plugins.entries import LIBRARIES
 
 from . import operator as operator_module
 from . import registry

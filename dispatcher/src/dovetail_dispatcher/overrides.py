@@ -11,7 +11,7 @@ from functools import wraps
 from typing import Any
 
 from dovetail_kernel import TensorBase, disabled_torch_function_impl, dispatch_state, tensor_class
-from dovetail_kernel.signature import OVERRIDES
+from dovetail_kernel.types.signature import OVERRIDES
 
 from .mode_stacks import function_modes
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from dovetail_kernel import Backend, DispatchKey, dispatch_key_for_device, on_new_backend
-from dovetail_kernel.backends import is_device_type
+from dovetail_kernel.devices.backends import is_device_type
 
 from . import registry
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from dovetail_kernel import Backend, TensorBase, dtype, dtype_of_signature, get_default_dtype, result_dtype
 from dovetail_kernel import bool as bool_
-from dovetail_kernel.signature import DTYPE_MASK, PYTHON_SCALAR, ZERO_DIM
+from dovetail_kernel.types.signature import DTYPE_MASK, PYTHON_SCALAR, ZERO_DIM
 
 from .array_errors import any_bool_error, unsupported_error
 from .numbers import category_of_number

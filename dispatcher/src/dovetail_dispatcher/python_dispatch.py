@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from dovetail_kernel import TensorBase, bump_version, set_state, share_version, state
-from dovetail_kernel.interception import PYTHON_DISPATCH
-from dovetail_kernel.signature import NORMAL, SCALAR_BITS
+from dovetail_kernel.keys.interception import PYTHON_DISPATCH
+from dovetail_kernel.types.signature import NORMAL, SCALAR_BITS
 
 from . import registry
 from .mode_stacks import Mode, below_python, dispatch_modes

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dovetail_kernel import DispatchKey, DispatchKeySet, TensorBase
-from dovetail_kernel.dispatch_key import parse_dispatch_key
+from dovetail_kernel.keys.dispatch_key import parse_dispatch_key
 
 from . import registry
 from .computed_table import backends_of_autograd_other, compute, formula_kernel

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dovetail_kernel import DispatchKey
 from dovetail_kernel.errors import did_you_mean
-from dovetail_kernel.plugin_entries import KNOWN, PluginEntry
+from dovetail_kernel.plugins.entries import KNOWN, PluginEntry
 
 from . import registry
 from .kernel_signatures import check_kernel

@@ -25,9 +25,9 @@ from dovetail_kernel import (
     plugin_manager,
     state,
 )
-from dovetail_kernel.interception import PYTHON_DISPATCH
-from dovetail_kernel.plugin_entries import KERNELS
-from dovetail_kernel.signature import GRAD, NO_GRAD, NORMAL, OVERRIDES
+from dovetail_kernel.keys.interception import PYTHON_DISPATCH
+from dovetail_kernel.plugins.entries import KERNELS
+from dovetail_kernel.types.signature import GRAD, NO_GRAD, NORMAL, OVERRIDES
 
 from . import registry
 from .computed_table import compute, highest, without_fallthrough

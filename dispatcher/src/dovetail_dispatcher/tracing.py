@@ -13,7 +13,7 @@ from typing import Any, Final, Self
 
 from dovetail_kernel import DispatchKeySet, DispatchState, TensorBase, dispatch_state, set_state, state
 from dovetail_kernel.errors import INTERNAL_PACKAGES, where
-from dovetail_kernel.state import tracing_off, tracing_on
+from dovetail_kernel.keys.state import tracing_off, tracing_on
 
 from .explanation import decide, describe_arguments, describe_value
 from .operator import Operator

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from dovetail_kernel import plugin_manager
-from dovetail_kernel.plugin_entries import PluginEntry
+from dovetail_kernel.plugins.entries import PluginEntry
 
 from . import registry
 

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from dovetail_kernel import DispatchKeySet, bump_version, set_state, state, tensor_class
-from dovetail_kernel.state import below_autograd
+from dovetail_kernel.keys.state import below_autograd
 
 from ..fake_context import FakeImplCtx, enter_fake, leave_fake
 from ..kernels import Kernel

@@ -10,7 +10,7 @@ from dovetail_dispatcher.array_kernels import add_helpers
 from dovetail_dispatcher.transactions import transaction
 from dovetail_kernel import Backend, backend, has_backend, plugin_manager
 from dovetail_kernel.errors import did_you_mean
-from dovetail_kernel.plugin_entries import BACKENDS
+from dovetail_kernel.plugins.entries import BACKENDS
 
 from .array_kernels import Define, KernelTable, array_kernel_table, register_array_kernels
 from .complete_namespace import complete

@@ -10,7 +10,7 @@ from math import prod
 from typing import Any
 
 from dovetail_kernel import Device, Storage, TensorBase, dtype, set_state, share_storage, state, uint8, wrap
-from dovetail_kernel.signature import NO_GRAD
+from dovetail_kernel.types.signature import NO_GRAD
 
 from ._generated import functions as aten
 from .devices import as_device, backend_for, ready_backend

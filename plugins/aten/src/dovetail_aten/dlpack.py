@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from dovetail_kernel import Backend, Device, DLDeviceType, TensorBase, all_backends, wrap
-from dovetail_kernel.dlpack import DlpackSource
+from dovetail_kernel.tensor.dlpack import DlpackSource
 
 from .devices import as_device, ready_backend
 

@@ -24,7 +24,7 @@ from dovetail_kernel import (
     strided,
 )
 from dovetail_kernel import dtype as DType
-from dovetail_kernel.signature import NO_GRAD
+from dovetail_kernel.types.signature import NO_GRAD
 
 from ._generated import functions as aten
 from .backend_select import is_selected_here, route_below

@@ -27,7 +27,7 @@ from dovetail_kernel import (
     wrap,
 )
 from dovetail_kernel import bool as bool_
-from dovetail_kernel.signature import NO_GRAD
+from dovetail_kernel.types.signature import NO_GRAD
 
 from .devices import as_device, backend_for, ready_backend
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from dovetail_kernel import TensorBase, backend_of_array, dtype_of_signature, int32, int64, uint8
 from dovetail_kernel import bool as bool_
-from dovetail_kernel.dtype import FLOAT
-from dovetail_kernel.signature import ZERO_DIM
+from dovetail_kernel.types.dtype import FLOAT
+from dovetail_kernel.types.signature import ZERO_DIM
 
 from ._generated import functions as aten
 from .from_data import check_number, from_host, number_like, tensor

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 from dovetail_kernel import ArrayBackend, BackendSpec, backend, dtype, hookimpl
-from dovetail_kernel.dtype import BY_NAME, DTYPES
+from dovetail_kernel.types.dtype import BY_NAME, DTYPES
 
 from .meta_array import MetaArray
 

@@ -14,7 +14,7 @@ from typing import Any, Final, NoReturn
 
 from dovetail_kernel import DTYPES, ArrayBackend, backend, bfloat16, dtype, finfo, float16, float32
 from dovetail_kernel import bool as bool_
-from dovetail_kernel.dtype import COMPLEX
+from dovetail_kernel.types.dtype import COMPLEX
 
 from .devices import ready_backend
 from .generator import default_generator

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn
 
 from dovetail_kernel import TensorBase
-from dovetail_kernel.dtype import dtype
+from dovetail_kernel.types.dtype import dtype
 
 NUMBERS = frozenset({int, float, bool, complex})
 ALIASES = {"self": "input", "x": "input", "axis": "dim", "keepdims": "keepdim", "x1": "input", "x2": "other"}

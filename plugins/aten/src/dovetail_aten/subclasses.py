@@ -17,8 +17,8 @@ from dovetail_kernel import (
     tensor_class,
     wrap,
 )
-from dovetail_kernel.interception import NOT_PLAIN, PYTHON_DISPATCH
-from dovetail_kernel.signature import OVERRIDES
+from dovetail_kernel.keys.interception import NOT_PLAIN, PYTHON_DISPATCH
+from dovetail_kernel.types.signature import OVERRIDES
 
 from ._generated import functions as aten
 from ._generated.tensor_methods import TensorMethods

@@ -35,10 +35,10 @@ from dovetail_kernel import (
     wrap,
 )
 from dovetail_kernel import bool as bool_
-from dovetail_kernel.dtype import DTYPES
-from dovetail_kernel.interception import PYTHON_DISPATCH
-from dovetail_kernel.signature import GRAD, INFERENCE, NO_GRAD, NORMAL, ZERO_DIM
-from dovetail_kernel.version import WritableCounter
+from dovetail_kernel.keys.interception import PYTHON_DISPATCH
+from dovetail_kernel.tensor.version import WritableCounter
+from dovetail_kernel.types.dtype import DTYPES
+from dovetail_kernel.types.signature import GRAD, INFERENCE, NO_GRAD, NORMAL, ZERO_DIM
 
 from . import indexing, printing
 from ._generated import functions as aten

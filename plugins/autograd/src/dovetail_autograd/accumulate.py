@@ -8,18 +8,18 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
 from weakref import ref
 
-from dovetail_kernel.interception import NOT_PLAIN
-from dovetail_kernel.signature import DTYPE_MASK, GRAD, INFERENCE, NORMAL, VIEW
-from dovetail_kernel.state import is_grad_enabled
-from dovetail_kernel.tensor_base import TensorBase, bare_tensor_maker, wrap
-from dovetail_kernel.version import VersionCounter
+from dovetail_kernel.keys.interception import NOT_PLAIN
+from dovetail_kernel.keys.state import is_grad_enabled
+from dovetail_kernel.tensor.tensor_base import TensorBase, bare_tensor_maker, wrap
+from dovetail_kernel.tensor.version import VersionCounter
+from dovetail_kernel.types.signature import DTYPE_MASK, GRAD, INFERENCE, NORMAL, VIEW
 
 from . import calls
 from .node import Node
 
 if TYPE_CHECKING:
-    from dovetail_kernel.backends import Backend
-    from dovetail_kernel.dtype import dtype
+    from dovetail_kernel.devices.backends import Backend
+    from dovetail_kernel.types.dtype import dtype
 
     from .autograd_meta import AutogradMeta
     from .hooks import NodeHooks

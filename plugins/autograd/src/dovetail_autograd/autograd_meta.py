@@ -6,8 +6,8 @@ import weakref
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
 
-from dovetail_kernel.signature import GRAD, VIEW
-from dovetail_kernel.tensor_base import TensorBase
+from dovetail_kernel.tensor.tensor_base import TensorBase
+from dovetail_kernel.types.signature import GRAD, VIEW
 
 from .accumulate import AccumulateGrad
 

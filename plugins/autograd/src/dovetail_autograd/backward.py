@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any, Final, TypeAlias
 
-from dovetail_kernel.backends import backend_of_signature
-from dovetail_kernel.dtype import DTYPES
-from dovetail_kernel.interception import NOT_PLAIN, PYTHON_DISPATCH
-from dovetail_kernel.signature import DTYPE_MASK, GRAD, INFERENCE, NO_GRAD, NORMAL, VIEW, WRAPPED_BIT, ZERO_DIM
-from dovetail_kernel.state import AutoDispatchBelowAutograd, DisableTorchFunction, state
-from dovetail_kernel.tensor_base import TensorBase, new_tensor, tensor_class
+from dovetail_kernel.devices.backends import backend_of_signature
+from dovetail_kernel.keys.interception import NOT_PLAIN, PYTHON_DISPATCH
+from dovetail_kernel.keys.state import AutoDispatchBelowAutograd, DisableTorchFunction, state
+from dovetail_kernel.tensor.tensor_base import TensorBase, new_tensor, tensor_class
+from dovetail_kernel.types.dtype import DTYPES
+from dovetail_kernel.types.signature import DTYPE_MASK, GRAD, INFERENCE, NO_GRAD, NORMAL, VIEW, WRAPPED_BIT, ZERO_DIM
 
 from . import calls
 from .active_levels import active_levels, is_in_transform

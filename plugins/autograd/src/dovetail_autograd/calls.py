@@ -5,14 +5,14 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from dovetail_kernel.interception import NOT_PLAIN, PYTHON_DISPATCH
-from dovetail_kernel.signature import GRAD, NO_GRAD, WRAPPED_BIT
-from dovetail_kernel.state import state
-from dovetail_kernel.tensor_base import TensorBase, wrap
-from dovetail_kernel.version import share_version
+from dovetail_kernel.keys.interception import NOT_PLAIN, PYTHON_DISPATCH
+from dovetail_kernel.keys.state import state
+from dovetail_kernel.tensor.tensor_base import TensorBase, wrap
+from dovetail_kernel.tensor.version import share_version
+from dovetail_kernel.types.signature import GRAD, NO_GRAD, WRAPPED_BIT
 
 if TYPE_CHECKING:
-    from dovetail_kernel.dtype import dtype as Dtype
+    from dovetail_kernel.types.dtype import dtype as Dtype
 
 
 @cache

@@ -6,8 +6,8 @@ from dovetail_dispatcher.schema import Argument
 from dovetail_dispatcher.templates import RouteText
 from dovetail_dispatcher.templates.arguments import route_parameter as parameter
 from dovetail_dispatcher.templates.arguments import spelling
-from dovetail_kernel.signature import PYTHON_SCALAR, VIEW
-from dovetail_kernel.state import below_ad_inplace_or_view, set_state, state
+from dovetail_kernel.keys.state import below_ad_inplace_or_view, set_state, state
+from dovetail_kernel.types.signature import PYTHON_SCALAR, VIEW
 
 
 def edge_lines(argument: Argument, key: int, *, is_only: bool, is_given: bool = False) -> list[str]:

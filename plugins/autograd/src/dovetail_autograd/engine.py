@@ -18,11 +18,11 @@ from typing import Any, Final, TypeAlias, cast
 from dovetail_dispatcher import NoArrayKernelError, array_kernels
 from dovetail_dispatcher.array_calls import array_wrapper
 from dovetail_dispatcher.array_kernels import ArrayKernels
-from dovetail_kernel.backends import Backend, backend_of_signature
-from dovetail_kernel.interception import NOT_PLAIN
-from dovetail_kernel.signature import NO_GRAD, NORMAL, WRAPPED_BIT
-from dovetail_kernel.state import DisableTorchFunction, dispatch_state, set_state, state
-from dovetail_kernel.tensor_base import TensorBase
+from dovetail_kernel.devices.backends import Backend, backend_of_signature
+from dovetail_kernel.keys.interception import NOT_PLAIN
+from dovetail_kernel.keys.state import DisableTorchFunction, dispatch_state, set_state, state
+from dovetail_kernel.tensor.tensor_base import TensorBase
+from dovetail_kernel.types.signature import NO_GRAD, NORMAL, WRAPPED_BIT
 
 from . import calls
 from .accumulate import AccumulateGrad, run_post_accumulate_hooks, watch

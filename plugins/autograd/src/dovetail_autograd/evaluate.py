@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from dovetail_kernel import interception
-from dovetail_kernel.state import DisableTorchFunction
-from dovetail_kernel.tensor_base import TensorBase
+from dovetail_kernel.keys import interception
+from dovetail_kernel.keys.state import DisableTorchFunction
+from dovetail_kernel.tensor.tensor_base import TensorBase
 
 from . import anomaly, calls
 from .accumulate import AccumulateGrad, run_post_accumulate_hooks

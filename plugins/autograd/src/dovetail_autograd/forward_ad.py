@@ -10,7 +10,7 @@ from contextvars import ContextVar
 from types import TracebackType
 from typing import Any, Final, NamedTuple
 
-from dovetail_kernel.tensor_base import TensorBase
+from dovetail_kernel.tensor.tensor_base import TensorBase
 
 from .transforms.arrays import is_wrapped
 from .transforms.duals import DualArray

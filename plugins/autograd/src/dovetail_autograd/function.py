@@ -6,10 +6,10 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, NoReturn
 
-from dovetail_kernel.signature import GRAD, NO_GRAD, NORMAL, VIEW, WRAPPED_BIT
-from dovetail_kernel.state import set_state, state
-from dovetail_kernel.tensor_base import TensorBase
-from dovetail_kernel.version import bump_version, share_version
+from dovetail_kernel.keys.state import set_state, state
+from dovetail_kernel.tensor.tensor_base import TensorBase
+from dovetail_kernel.tensor.version import bump_version, share_version
+from dovetail_kernel.types.signature import GRAD, NO_GRAD, NORMAL, VIEW, WRAPPED_BIT
 
 from . import calls
 from .autograd_meta import gradient_edge, leaf_edge

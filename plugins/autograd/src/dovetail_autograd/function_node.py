@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from dovetail_kernel import DTYPES
-from dovetail_kernel.backends import backend_of_signature
-from dovetail_kernel.signature import GRAD, NORMAL
-from dovetail_kernel.tensor_base import TensorBase
-from dovetail_kernel.version import share_version
+from dovetail_kernel.devices.backends import backend_of_signature
+from dovetail_kernel.tensor.tensor_base import TensorBase
+from dovetail_kernel.tensor.version import share_version
+from dovetail_kernel.types.signature import GRAD, NORMAL
 
 from . import calls
 from .node import Node

@@ -27,10 +27,10 @@ from dovetail_dispatcher.templates.arguments import is_tensor_like
 from dovetail_dispatcher.templates.arguments import route_parameter as parameter
 from dovetail_dispatcher.templates.entry import symbol
 from dovetail_kernel import Backend, backend_key, backends_of_signature
-from dovetail_kernel.signature import DTYPE_MASK, GRAD, NORMAL, ZERO_DIM
-from dovetail_kernel.storage import share_storage
-from dovetail_kernel.tensor_base import TensorBase, bare_tensor_maker, new_tensor, tensor_class
-from dovetail_kernel.version import VersionCounter, share_version
+from dovetail_kernel.tensor.storage import share_storage
+from dovetail_kernel.tensor.tensor_base import TensorBase, bare_tensor_maker, new_tensor, tensor_class
+from dovetail_kernel.tensor.version import VersionCounter, share_version
+from dovetail_kernel.types.signature import DTYPE_MASK, GRAD, NORMAL, ZERO_DIM
 
 from .autograd_meta import gradient_edge, leaf_edge
 from .edge_text import edge_lines

@@ -9,8 +9,7 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any, TypeVar, cast
 
-from dovetail_kernel.signature import NO_GRAD
-from dovetail_kernel.state import (
+from dovetail_kernel.keys.state import (
     dispatch_state,
     inference_mode_off,
     inference_mode_on,
@@ -18,6 +17,7 @@ from dovetail_kernel.state import (
     set_state,
     state,
 )
+from dovetail_kernel.types.signature import NO_GRAD
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from itertools import product
 from typing import Any, TypeAlias
 
-from dovetail_kernel.signature import GRAD
-from dovetail_kernel.tensor_base import TensorBase, wrap
+from dovetail_kernel.tensor.tensor_base import TensorBase, wrap
+from dovetail_kernel.types.signature import GRAD
 
 from . import calls
 from .backward import grad

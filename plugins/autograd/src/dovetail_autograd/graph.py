@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from threading import Lock
 from typing import Literal, NamedTuple
 
-from dovetail_kernel.tensor_base import TensorBase
-from dovetail_kernel.version import bump_version
+from dovetail_kernel.tensor.tensor_base import TensorBase
+from dovetail_kernel.tensor.version import bump_version
 
 from .autograd_meta import gradient_edge, requires_grad
 from .graph_task import current_task

@@ -7,12 +7,12 @@ from collections.abc import Callable, Container, Iterable, Sequence
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final
 
-from dovetail_kernel.tensor_base import TensorBase
+from dovetail_kernel.tensor.tensor_base import TensorBase
 
 from .fusion import split
 
 if TYPE_CHECKING:
-    from dovetail_kernel.backends import Backend
+    from dovetail_kernel.devices.backends import Backend
 
     from .node import EdgeTuple, Node
 

@@ -6,13 +6,13 @@ import itertools
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, NoReturn, TypeAlias
 
-from dovetail_kernel.dtype import dtype, dtype_of_signature
+from dovetail_kernel.types.dtype import dtype, dtype_of_signature
 
 from .hooks import Hooks, NodeHooks, RemovableHandle
 
 if TYPE_CHECKING:
-    from dovetail_kernel.backends import Backend
-    from dovetail_kernel.tensor_base import TensorBase
+    from dovetail_kernel.devices.backends import Backend
+    from dovetail_kernel.tensor.tensor_base import TensorBase
 
 next_sequence_nr: Callable[[], int] = itertools.count().__next__
 """Return the next sequence number. Edges always lead to smaller ones (AccumulateGrad apart)."""

@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 
 from dovetail_dispatcher.formula import Formula, Saved
-from dovetail_kernel.tensor_base import tensor_class
+from dovetail_kernel.tensor.tensor_base import tensor_class
 
 from . import saved as saved_values
 from .flatten import flatten

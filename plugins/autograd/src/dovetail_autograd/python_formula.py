@@ -12,9 +12,9 @@ from dovetail_dispatcher.schema import Argument, FunctionSchema
 from dovetail_dispatcher.templates import RouteText
 from dovetail_dispatcher.templates.arguments import is_tensor_like, spelling
 from dovetail_dispatcher.templates.arguments import route_parameter as parameter
-from dovetail_kernel.signature import DTYPE_MASK, GRAD, NO_GRAD, VIEW
-from dovetail_kernel.state import set_state, state
-from dovetail_kernel.tensor_base import TensorBase
+from dovetail_kernel.keys.state import set_state, state
+from dovetail_kernel.tensor.tensor_base import TensorBase
+from dovetail_kernel.types.signature import DTYPE_MASK, GRAD, NO_GRAD, VIEW
 
 from .autograd_meta import gradient_edge, leaf_edge
 from .edge_text import edge_lines, run_below_autograd

@@ -6,9 +6,9 @@ import warnings
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from dovetail_kernel.interception import PYTHON_DISPATCH
-from dovetail_kernel.signature import DTYPE_MASK, GRAD
-from dovetail_kernel.tensor_base import TensorBase, wrap
+from dovetail_kernel.keys.interception import PYTHON_DISPATCH
+from dovetail_kernel.tensor.tensor_base import TensorBase, wrap
+from dovetail_kernel.types.signature import DTYPE_MASK, GRAD
 
 from . import calls
 from .autograd_meta import gradient_edge

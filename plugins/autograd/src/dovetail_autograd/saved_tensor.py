@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from dovetail_dispatcher.formula import Saved
-from dovetail_kernel.tensor_base import TensorBase, wrap
+from dovetail_kernel.tensor.tensor_base import TensorBase, wrap
 
 from .autograd_meta import gradient_edge
 from .grad_mode import no_grad

@@ -7,7 +7,7 @@ from contextvars import ContextVar
 from typing import Any
 from weakref import WeakSet
 
-from dovetail_kernel.tensor_base import TensorBase
+from dovetail_kernel.tensor.tensor_base import TensorBase
 
 from . import calls
 from .recording import Extras, Pack, Unpack, change_extras, recording_extras, restore_extras

@@ -6,11 +6,11 @@ import warnings
 from typing import Any
 
 from dovetail_kernel import dtype, set_autograd_interface
-from dovetail_kernel.autograd_interface import AutogradInterface
-from dovetail_kernel.signature import GRAD, NORMAL, VIEW
-from dovetail_kernel.state import dispatch_state
-from dovetail_kernel.tensor_base import TensorBase
-from dovetail_kernel.version import DetachedCounter, share_version
+from dovetail_kernel.keys.state import dispatch_state
+from dovetail_kernel.tensor.autograd_interface import AutogradInterface
+from dovetail_kernel.tensor.tensor_base import TensorBase
+from dovetail_kernel.tensor.version import DetachedCounter, share_version
+from dovetail_kernel.types.signature import GRAD, NORMAL, VIEW
 
 from .accumulate import watch_leaves
 from .active_levels import is_in_transform

@@ -27,9 +27,9 @@ from dovetail_dispatcher.templates.arguments import is_tensor_like, spelling
 from dovetail_dispatcher.templates.arguments import route_parameter as parameter
 from dovetail_dispatcher.templates.entry import numbers_allowed
 from dovetail_kernel import DTYPES, after_autograd_keyset, backends_of_signature
-from dovetail_kernel.signature import DTYPE_MASK, GRAD, INFERENCE, PYTHON_COMPLEX, PYTHON_SCALAR, VIEW
-from dovetail_kernel.tensor_base import TensorBase
-from dovetail_kernel.version import VersionCounter
+from dovetail_kernel.tensor.tensor_base import TensorBase
+from dovetail_kernel.tensor.version import VersionCounter
+from dovetail_kernel.types.signature import DTYPE_MASK, GRAD, INFERENCE, PYTHON_COMPLEX, PYTHON_SCALAR, VIEW
 
 from .autograd_meta import gradient_edge, leaf_edge
 from .edge_text import edge_lines, run_below_autograd

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from dovetail_dispatcher.array_kernels import ArrayKernels
-from dovetail_kernel.backends import Backend
-from dovetail_kernel.dtype import dtype, dtype_of_signature
-from dovetail_kernel.tensor_base import TensorBase
+from dovetail_kernel.devices.backends import Backend
+from dovetail_kernel.tensor.tensor_base import TensorBase
+from dovetail_kernel.types.dtype import dtype, dtype_of_signature
 
 from . import calls
 from .node import Node

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from dovetail_kernel.signature import DTYPE_MASK
-from dovetail_kernel.tensor_base import TensorBase
+from dovetail_kernel.tensor.tensor_base import TensorBase
+from dovetail_kernel.types.signature import DTYPE_MASK
 
 from . import calls
 

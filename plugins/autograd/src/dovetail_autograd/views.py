@@ -5,10 +5,10 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
-from dovetail_kernel.signature import GRAD, NO_GRAD, NORMAL, VIEW
-from dovetail_kernel.state import dispatch_state, inference_mode_off, set_state, state
-from dovetail_kernel.tensor_base import TensorBase
-from dovetail_kernel.version import VersionCounter
+from dovetail_kernel.keys.state import dispatch_state, inference_mode_off, set_state, state
+from dovetail_kernel.tensor.tensor_base import TensorBase
+from dovetail_kernel.tensor.version import VersionCounter
+from dovetail_kernel.types.signature import GRAD, NO_GRAD, NORMAL, VIEW
 
 from . import calls
 from .autograd_meta import AutogradMeta, gradient_edge, requires_grad, retain_on_node

@@ -172,7 +172,7 @@ class CpuArrays(NamespaceArrays):
         """Return a DLPack capsule of `array`; of bfloat16 too, which NumPy does not exchange itself."""
         if array.dtype != _BFLOAT16:
             return array.__dlpack__(max_version=max_version)
-        from dovetail_kernel.dlpack import BFLOAT, UINT, change_dtype_code
+        from dovetail_kernel.tensor.dlpack import BFLOAT, UINT, change_dtype_code
 
         capsule = array.view(np.uint16).__dlpack__(max_version=max_version)
         change_dtype_code(capsule, UINT, BFLOAT)
@@ -293,7 +293,7 @@ class _Bfloat16AsIntegers:
         self.is_bfloat16 = False
 
     def __dlpack__(self, **options: Any) -> Any:
-        from dovetail_kernel.dlpack import BFLOAT, UINT, change_dtype_code
+        from dovetail_kernel.tensor.dlpack import BFLOAT, UINT, change_dtype_code
 
         capsule = self._source.__dlpack__(**options)
         self.is_bfloat16 = change_dtype_code(capsule, BFLOAT, UINT)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dovetail_kernel import int8, int16, int32, int64
-from dovetail_kernel.dtype import COMPLEX, FLOAT
+from dovetail_kernel.types.dtype import COMPLEX, FLOAT
 
 from ..capabilities import Capabilities
 from .dims import wrap_dim

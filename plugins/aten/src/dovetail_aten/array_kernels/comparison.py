@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dovetail_kernel.dtype import FLOAT
+from dovetail_kernel.types.dtype import FLOAT
 
 from ..capabilities import Capabilities
 from .operands import Numbers

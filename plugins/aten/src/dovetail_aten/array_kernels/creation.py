@@ -8,7 +8,7 @@ from typing import Any
 
 from dovetail_kernel import bool as bool_
 from dovetail_kernel import channels_last, get_default_dtype, preserve_format, scalar_category, scalar_dtype
-from dovetail_kernel.dtype import COMPLEX, FLOAT
+from dovetail_kernel.types.dtype import COMPLEX, FLOAT
 
 from ..capabilities import Capabilities
 from .operands import Numbers, check_representable

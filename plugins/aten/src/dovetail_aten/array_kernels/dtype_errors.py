@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from dovetail_kernel.dtype import FLOAT
+from dovetail_kernel.types.dtype import FLOAT
 
 from ..capabilities import Capabilities
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dovetail_kernel import int64, result_dtype, uint8
-from dovetail_kernel.dtype import FLOAT
+from dovetail_kernel.types.dtype import FLOAT
 
 from ..capabilities import Capabilities
 from .dtype_errors import float_only

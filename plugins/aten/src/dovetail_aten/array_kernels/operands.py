@@ -9,7 +9,7 @@ from typing import Any
 
 from dovetail_kernel import bfloat16, float16, float32, get_default_dtype, int64, result_dtype
 from dovetail_kernel import bool as bool_
-from dovetail_kernel.dtype import COMPLEX, FLOAT, dtype
+from dovetail_kernel.types.dtype import COMPLEX, FLOAT, dtype
 
 from ..capabilities import Capabilities
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from dovetail_kernel.dtype import COMPLEX, FLOAT
+from dovetail_kernel.types.dtype import COMPLEX, FLOAT
 
 from ..capabilities import Capabilities
 from .dims import wrap_dim, wrap_dims

@@ -6,10 +6,10 @@ from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from dovetail_kernel import ArrayBackend, dtype
-from dovetail_kernel.dtype import DTYPES
-from dovetail_kernel.signature import DTYPE_MASK, NORMAL, WRAPPED_BIT, ZERO_DIM
-from dovetail_kernel.state import dispatch_state
-from dovetail_kernel.tensor_base import TensorBase, new_tensor, tensor_class
+from dovetail_kernel.keys.state import dispatch_state
+from dovetail_kernel.tensor.tensor_base import TensorBase, new_tensor, tensor_class
+from dovetail_kernel.types.dtype import DTYPES
+from dovetail_kernel.types.signature import DTYPE_MASK, NORMAL, WRAPPED_BIT, ZERO_DIM
 
 if TYPE_CHECKING:
     from .levels import Level

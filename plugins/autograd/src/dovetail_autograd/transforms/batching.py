@@ -12,9 +12,9 @@ from dovetail_dispatcher.batching import BatchingRule, load_batching_rules
 from dovetail_dispatcher.templates.tensor_route import strip_defaults
 from dovetail_dispatcher.user_warning import warn_user
 from dovetail_kernel import DispatchKey, DispatchKeySet, share_storage, share_version
-from dovetail_kernel.signature import WRAPPED_BIT
-from dovetail_kernel.state import Transition, set_state, state
-from dovetail_kernel.tensor_base import TensorBase
+from dovetail_kernel.keys.state import Transition, set_state, state
+from dovetail_kernel.tensor.tensor_base import TensorBase
+from dovetail_kernel.types.signature import WRAPPED_BIT
 
 from ..calls import operator
 from .arrays import BatchedArray, SharedArray, wrapped

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from dovetail_kernel import share_storage, share_version
-from dovetail_kernel.signature import GRAD, WRAPPED_BIT
-from dovetail_kernel.tensor_base import TensorBase, wrap
+from dovetail_kernel.tensor.tensor_base import TensorBase, wrap
+from dovetail_kernel.types.signature import GRAD, WRAPPED_BIT
 
 from ..autograd_meta import gradient_edge
 from ..calls import operator, with_strides

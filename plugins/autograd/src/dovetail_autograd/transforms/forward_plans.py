@@ -13,8 +13,8 @@ from dovetail_dispatcher import registry
 from dovetail_dispatcher.formula import Formula, Forward
 from dovetail_dispatcher.operator import Operator
 from dovetail_dispatcher.templates.arguments import is_tensor_like, spelling
-from dovetail_kernel.signature import WRAPPED_BIT
-from dovetail_kernel.tensor_base import TensorBase
+from dovetail_kernel.tensor.tensor_base import TensorBase
+from dovetail_kernel.types.signature import WRAPPED_BIT
 
 from ..calls import operator
 from ..function_node import DIFFERENTIABLE

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from dovetail_kernel.signature import GRAD, NO_GRAD, WRAPPED_BIT
-from dovetail_kernel.state import set_state, state
-from dovetail_kernel.tensor_base import TensorBase
+from dovetail_kernel.keys.state import set_state, state
+from dovetail_kernel.tensor.tensor_base import TensorBase
+from dovetail_kernel.types.signature import GRAD, NO_GRAD, WRAPPED_BIT
 
 from ..autograd_meta import gradient_edge
 from ..function import Function, wrap_outputs

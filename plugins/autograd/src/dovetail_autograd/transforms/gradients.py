@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any, NamedTuple
 
-from dovetail_kernel.signature import GRAD, NO_GRAD
-from dovetail_kernel.state import set_state, state
-from dovetail_kernel.tensor_base import TensorBase
+from dovetail_kernel.keys.state import set_state, state
+from dovetail_kernel.tensor.tensor_base import TensorBase
+from dovetail_kernel.types.signature import GRAD, NO_GRAD
 
 from ..backward import grad as gradients
 from ..calls import filled_like, operator

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from dovetail_kernel.state import DispatchState, Transition, dispatch_state, set_state, state
+from dovetail_kernel.keys.state import DispatchState, Transition, dispatch_state, set_state, state
 
 from ..active_levels import active_levels, set_active_levels
 from .backend import install

@@ -18,8 +18,8 @@ from dovetail_dispatcher.kernels import TENSOR
 from dovetail_dispatcher.operator import Operator
 from dovetail_dispatcher.transactions import transaction
 from dovetail_kernel import DispatchKey
-from dovetail_kernel.signature import WRAPPED_BIT
-from dovetail_kernel.state import ExcludeDispatchKeyGuard
+from dovetail_kernel.keys.state import ExcludeDispatchKeyGuard
+from dovetail_kernel.types.signature import WRAPPED_BIT
 
 from .batching import VmapLevel
 from .levels import active_levels

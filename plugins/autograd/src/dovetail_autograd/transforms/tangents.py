@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from dovetail_dispatcher import registry
 from dovetail_dispatcher.formula import Formula, Forward, PythonFormula
-from dovetail_kernel.tensor_base import TensorBase
+from dovetail_kernel.tensor.tensor_base import TensorBase
 
 from ..calls import cast, filled_like, operator, real
 from ..function_node import DIFFERENTIABLE

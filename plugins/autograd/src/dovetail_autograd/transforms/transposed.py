@@ -7,9 +7,9 @@ from typing import Any
 
 from dovetail_dispatcher.formula import Formula, PythonFormula
 from dovetail_dispatcher.templates.arguments import is_tensor_like
-from dovetail_kernel.signature import GRAD, NO_GRAD
-from dovetail_kernel.state import AUTOGRAD_KEYS, dispatch_state, set_state, state
-from dovetail_kernel.tensor_base import TensorBase
+from dovetail_kernel.keys.state import AUTOGRAD_KEYS, dispatch_state, set_state, state
+from dovetail_kernel.tensor.tensor_base import TensorBase
+from dovetail_kernel.types.signature import GRAD, NO_GRAD
 
 from ..backward import grad
 from ..calls import filled_like

@@ -9,9 +9,9 @@ from dovetail_dispatcher.numbers import tensor_of_number
 from dovetail_dispatcher.schema import FunctionSchema, default_of
 from dovetail_dispatcher.templates.arguments import spelling
 from dovetail_kernel import DispatchKey, bump_version, share_storage, share_version
-from dovetail_kernel.signature import WRAPPED_BIT
-from dovetail_kernel.state import below_ad_inplace_or_view, set_state, state
-from dovetail_kernel.tensor_base import TensorBase
+from dovetail_kernel.keys.state import below_ad_inplace_or_view, set_state, state
+from dovetail_kernel.tensor.tensor_base import TensorBase
+from dovetail_kernel.types.signature import WRAPPED_BIT
 
 from .arrays import WrappedArray, wrapped
 from .levels import Level

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..devices.device import Device
 from .dataless import DatalessArray
-from .device import Device
 
 if TYPE_CHECKING:
-    from .backends import Backend
+    from ..devices.backends import Backend
     from .tensor_base import TensorBase
 
 

@@ -5,21 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from ..devices.backends import Backend, backend_of_signature
+from ..devices.device import Device
+from ..keys.interception import (
+    class_bits,
+    disabled_torch_dispatch_impl,
+    disabled_torch_function_impl,
+    on_overriding_class,
+)
+from ..keys.state import dispatch_state
+from ..types.dtype import dtype, dtype_of_signature
+from ..types.layout import Layout, strided
+from ..types.signature import DTYPE_MASK, GRAD, INFERENCE, NORMAL, OVERRIDES, VIEW, ZERO_DIM
 from . import autograd_interface
-from .backends import Backend, backend_of_signature
 from .dataless import DatalessArray
-from .device import Device
-from .dtype import dtype, dtype_of_signature
-from .interception import class_bits, disabled_torch_dispatch_impl, disabled_torch_function_impl, on_overriding_class
-from .layout import Layout, strided
-from .signature import DTYPE_MASK, GRAD, INFERENCE, NORMAL, OVERRIDES, VIEW, ZERO_DIM
 from .size import Size
-from .state import dispatch_state
 from .storage import Storage, share_storage
 from .version import DETACHED, WritableCounter
 
 if TYPE_CHECKING:
-    from .dtype import dtype as Dtype
+    from ..types.dtype import dtype as Dtype
     from .version import VersionCounter
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
-from .dtype import dtype
+from ..types.dtype import dtype
 
 
 class ArrayBackend:

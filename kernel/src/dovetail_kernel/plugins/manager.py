@@ -14,11 +14,10 @@ from warnings import warn
 
 import pluggy
 
+from ..devices.backends import add_device_type_source
+from ..errors import PluginError, PluginNotFoundError, did_you_mean, forget_distributions
 from . import hookspecs
-from .backends import add_device_type_source
-from .errors import PluginError, PluginNotFoundError, did_you_mean, forget_distributions
-from .hookspecs import BackendSpec
-from .plugin_entries import (
+from .entries import (
     BACKENDS,
     GROUPS,
     KERNELS,
@@ -32,6 +31,7 @@ from .plugin_entries import (
     requested_overlays,
     scan_entry_points,
 )
+from .hookspecs import BackendSpec
 
 _loading: ContextVar[PluginEntry | None] = ContextVar("dovetail_loading_plugin", default=None)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NoReturn
 
-from .bits import allocate_bit
-from .signature import OVERRIDES
+from ..types.bits import allocate_bit
+from ..types.signature import OVERRIDES
 from .state import DisableTorchFunctionSubclass
 
 PYTHON_DISPATCH: Final = allocate_bit()

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from .backends import all_backends, backend
+from ..devices.backends import all_backends, backend
+from ..types.immutable import Immutable
 from .dispatch_key import ALL_BACKENDS_MASK, FUNCTIONALITY_MASK, DispatchKey, backend_key, functionality_keys
-from .immutable import Immutable
 
 
 class DispatchKeySet(Immutable):

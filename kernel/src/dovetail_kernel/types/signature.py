@@ -8,7 +8,7 @@ touches lie below bit 30, where CPython's ints have one digit.
 from __future__ import annotations
 
 DTYPE_MASK = (1 << 15) - 1
-"""Bits 0-14: the dtype, one-hot in the order of `dovetail_kernel.dtype.DTYPES`."""
+"""Bits 0-14: the dtype, one-hot in the order of `dovetail_kernel.types.dtype.DTYPES`."""
 
 ZERO_DIM = 1 << 15
 """The array has no dimensions. A call key without this bit knows that no result of a pointwise operator is a scalar."""
@@ -47,4 +47,4 @@ INFERENCE = 1 << 28
 """An inference tensor: what `NORMAL` cannot tell of a call, that there is one among the arguments."""
 
 FIRST_FREE_BIT = 30
-"""Other backends and combinations of dispatch state get one-hot bits from here on, by `dovetail_kernel.bits`."""
+"""Other backends and combinations of dispatch state get one-hot bits from here on, by `dovetail_kernel.types.bits`."""

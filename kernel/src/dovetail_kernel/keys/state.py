@@ -15,10 +15,10 @@ from threading import Lock
 from types import TracebackType
 from typing import Any, Final
 
-from .bits import allocate_bit
+from ..types.bits import allocate_bit
+from ..types.signature import NO_GRAD
 from .dispatch_key import DispatchKey
 from .dispatch_keyset import DispatchKeySet
-from .signature import NO_GRAD
 
 _state: ContextVar[int] = ContextVar("dovetail_dispatch_state", default=0)
 

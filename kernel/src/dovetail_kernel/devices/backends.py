@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Final
 
-from .bits import allocate_bit
-from .errors import did_you_mean
-from .signature import CPU_BIT, CUDA_BIT, META_BIT, WRAPPED_BIT
+from ..errors import did_you_mean
+from ..types.bits import allocate_bit
+from ..types.signature import CPU_BIT, CUDA_BIT, META_BIT, WRAPPED_BIT
 
 if TYPE_CHECKING:
     from .array_backend import ArrayBackend

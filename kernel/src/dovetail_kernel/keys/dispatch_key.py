@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
-from .backends import KEYED_DEVICE_TYPES, Backend, backend, installed_device_types, on_new_backend
-from .device import Device
-from .errors import did_you_mean
-from .immutable import Immutable
+from ..devices.backends import KEYED_DEVICE_TYPES, Backend, backend, installed_device_types, on_new_backend
+from ..devices.device import Device
+from ..errors import did_you_mean
+from ..types.immutable import Immutable
 
 FUNCTIONALITIES: Final[tuple[str, ...]] = (
     *("Dense", "FPGA", "Vulkan", "Metal", "Quantized", "CustomRNGKeyId", "MkldnnCPU", "Sparse", "SparseCsr"),

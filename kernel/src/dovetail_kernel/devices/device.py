@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
+from ..errors import did_you_mean
+from ..types.immutable import Immutable
 from . import default_device
 from .backends import accelerator, is_device_type, known_device_types
-from .errors import did_you_mean
-from .immutable import Immutable
 
 _interned: dict[tuple[str, int | None], Device] = {}
 _parsed: dict[str, Device] = {}

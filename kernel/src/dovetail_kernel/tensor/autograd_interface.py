@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
-    from .dtype import dtype
+    from ..types.dtype import dtype
     from .tensor_base import TensorBase
 
 
