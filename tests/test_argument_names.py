@@ -12,8 +12,8 @@ import pytest
 import dovetail
 from dovetail import Tensor
 from dovetail.library import Library, custom_op, register_autograd
-from dovetail_dispatcher import registry
-from dovetail_dispatcher.templates.arguments import ENTRY_NAMES, ROUTE_NAMES
+from dovetail_dispatcher.calls.templates.arguments import ENTRY_NAMES, ROUTE_NAMES
+from dovetail_dispatcher.table import registry
 
 OTHERS = (
     "self",

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import dovetail
 from dovetail.autograd import gradcheck, gradgradcheck
-from dovetail_dispatcher import registry
+from dovetail_dispatcher.table import registry
 
 EXAMPLES = int(os.environ.get("DOVETAIL_FORMULA_EXAMPLES", "6"))
 ELSEWHERE = {

@@ -9,7 +9,7 @@ from differentiable_calls import STEPS, differentiable_calls, differentiable_ope
 
 import dovetail
 from dovetail.autograd import forward_ad
-from dovetail_dispatcher.formula import Formula
+from dovetail_dispatcher.table.derivative_formula import Formula
 
 
 def direction(tensor: Any, seed: int) -> Any:

@@ -9,8 +9,8 @@ from operator_samples import operators, samples
 
 import dovetail
 from dovetail_aten._generated import derivatives
-from dovetail_dispatcher import registry
-from dovetail_dispatcher.formula import Formula
+from dovetail_dispatcher.table import registry
+from dovetail_dispatcher.table.derivative_formula import Formula
 
 STEPS = {
     "ceil", "floor", "round", "sign", "trunc", "div.Tensor_mode", "div.Scalar_mode", "sgn", "angle",

@@ -11,10 +11,10 @@ import pytest
 from operator_samples import SAMPLES, operators, samples
 
 import dovetail as dt
-from dovetail_dispatcher import registry
-from dovetail_dispatcher.batching import load_batching_rules
-from dovetail_dispatcher.operator import Operator
 from dovetail_dispatcher.schema import default_of
+from dovetail_dispatcher.table import registry
+from dovetail_dispatcher.table.batching import load_batching_rules
+from dovetail_dispatcher.table.operator import Operator
 from dovetail_kernel import DispatchKey
 
 BATCH = 3

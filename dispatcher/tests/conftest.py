@@ -9,7 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from dovetail_dispatcher import Library, registry
+from dovetail_dispatcher import Library
+from dovetail_dispatcher.table import registry
 from dovetail_kernel import DTYPES, ArrayBackend, PluginError, TensorBase, backend, plugin_manager, wrap
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dovetail_aten.array_kernels import wrap_dim, wrap_dims
-from dovetail_dispatcher.array_errors import broadcast_error, unsupported_error
+from dovetail_dispatcher.calls.array_errors import broadcast_error, unsupported_error
 
 
 def test_the_first_differing_dimension_is_named():

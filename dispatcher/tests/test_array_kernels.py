@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dovetail_dispatcher import Library, ops, registry
+from dovetail_dispatcher import Library, ops
+from dovetail_dispatcher.table import registry
 from dovetail_kernel import TensorBase
 
 Libraries = Callable[..., Library]

@@ -192,7 +192,7 @@ def test_a_wrong_return_is_refused(
 
 
 def test_the_cache_of_routes_is_bounded(lib: Library, tensor: Tensors, monkeypatch: pytest.MonkeyPatch) -> None:
-    from dovetail_dispatcher import routes
+    from dovetail_dispatcher.calls import routes
 
     monkeypatch.setattr(routes, "MAX_ROUTES", 4)
     op = define(lib, "f(Tensor x) -> Tensor", lambda x: x)

@@ -21,14 +21,14 @@ from dovetail_dispatcher import (
     register_autograd,
     register_fake,
     register_kernel,
-    registry,
 )
 from dovetail_dispatcher._C import (
     _dispatch_dump,
     _dispatch_get_all_op_names,
     _dispatch_tls_is_dispatch_key_excluded,
 )
-from dovetail_dispatcher.formula import PythonFormula
+from dovetail_dispatcher.table import registry
+from dovetail_dispatcher.table.derivative_formula import PythonFormula
 from dovetail_kernel import Device, TensorBase, backend, wrap
 from dovetail_kernel.types.signature import GRAD
 

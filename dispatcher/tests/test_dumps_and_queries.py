@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from dovetail_dispatcher import _C as C
-from dovetail_dispatcher import Library, dispatch_table, ops, registry
+from dovetail_dispatcher import Library, dispatch_table, ops
+from dovetail_dispatcher.table import registry
 from dovetail_kernel import DispatchKey, DispatchKeySet, TensorBase, set_state, state
 
 Libraries = Callable[..., Library]

@@ -10,9 +10,10 @@ from importlib.util import find_spec
 
 import pytest
 
-from dovetail_dispatcher import Library, ops, parse_schema, registry
-from dovetail_dispatcher.templates import entry_source, name_source
-from dovetail_dispatcher.templates.entry import symbol
+from dovetail_dispatcher import Library, ops, parse_schema
+from dovetail_dispatcher.calls.templates import entry_source, name_source
+from dovetail_dispatcher.calls.templates.entry import symbol
+from dovetail_dispatcher.table import registry
 from dovetail_kernel import PluginError, TensorBase, plugin_manager
 
 Libraries = Callable[..., Library]

@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
-from dovetail_dispatcher import Library, Tag, _scoped_library, fallthrough_kernel, ops, registry
+from dovetail_dispatcher import Library, Tag, _scoped_library, fallthrough_kernel, ops
 from dovetail_dispatcher._C import _dispatch_dump
+from dovetail_dispatcher.table import registry
 from dovetail_kernel import DispatchKey, TensorBase, backend
 
 Libraries = Callable[..., Library]

@@ -9,10 +9,12 @@ from typing import Any
 
 import pytest
 
-from dovetail_dispatcher import library as library_module
-from dovetail_dispatcher import ops, registry, routes
+from dovetail_dispatcher import ops
 from dovetail_dispatcher._C import _dispatch_dump, _dispatch_get_all_op_names
-from dovetail_dispatcher.transactions import count_kernels, transaction
+from dovetail_dispatcher.calls import routes
+from dovetail_dispatcher.registration import library as library_module
+from dovetail_dispatcher.table import registry
+from dovetail_dispatcher.table.transactions import count_kernels, transaction
 from dovetail_kernel import PluginError, PluginManager, TensorBase
 from dovetail_kernel.plugins import manager as kernel_plugins
 from dovetail_kernel.plugins.entries import BACKENDS, KERNELS, LIBRARIES, PluginEntry

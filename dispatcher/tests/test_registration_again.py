@@ -11,18 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dovetail_dispatcher import (
-    Library,
-    check_pending,
-    custom_op,
-    define,
-    impl,
-    ops,
-    register_autograd,
-    register_fake,
-    registry,
-)
+from dovetail_dispatcher import Library, check_pending, custom_op, define, impl, ops, register_autograd, register_fake
 from dovetail_dispatcher._C import _dispatch_check_all_invariants, _dispatch_get_all_op_names
+from dovetail_dispatcher.table import registry
 from dovetail_kernel import TensorBase, backend
 
 Tensors = Callable[..., TensorBase]

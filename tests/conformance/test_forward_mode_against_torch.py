@@ -15,7 +15,7 @@ import torch.autograd.forward_ad as torch_forward_ad  # noqa: E402
 
 import dovetail  # noqa: E402
 from dovetail.autograd import forward_ad  # noqa: E402
-from dovetail_dispatcher import registry  # noqa: E402
+from dovetail_dispatcher.table import registry  # noqa: E402
 
 SAMPLES = run_path(str(Path(__file__).with_name("test_derivative_formulas_against_torch.py")))["samples"](torch)
 

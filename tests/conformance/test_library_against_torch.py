@@ -14,7 +14,7 @@ import pytest
 
 import dovetail_dispatcher
 from dovetail_dispatcher import _C as dovetail_C
-from dovetail_dispatcher import registry
+from dovetail_dispatcher.table import registry
 from dovetail_kernel import PluginError, TensorBase, backend, parse_dispatch_key, plugin_manager, wrap
 
 torch = pytest.importorskip("torch", reason="PyTorch is the oracle of these tests")

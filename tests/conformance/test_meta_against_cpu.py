@@ -9,7 +9,7 @@ from operator_samples import operators, samples
 
 import dovetail as dt
 from dovetail_aten.meta_kernels import DATA_DEPENDENT
-from dovetail_dispatcher import registry
+from dovetail_dispatcher.table import registry
 from dovetail_kernel import DispatchKey
 
 OTHER_STRIDES = ("erf", "erfc", "index.Tensor")

@@ -17,7 +17,7 @@ import pytest
 from operator_calls import Caller, TensorSpec, made
 
 import dovetail
-from dovetail_dispatcher import registry
+from dovetail_dispatcher.table import registry
 
 torch = pytest.importorskip("torch", reason="PyTorch is the oracle of these tests")
 

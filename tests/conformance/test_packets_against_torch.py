@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import dovetail
-from dovetail_dispatcher.overload_resolution import resolve_overload
+from dovetail_dispatcher.calls.overload_resolution import resolve_overload
 
 torch = pytest.importorskip("torch", reason="PyTorch is the oracle of these tests")
 

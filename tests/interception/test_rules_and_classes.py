@@ -18,7 +18,7 @@ from dovetail.utils._python_dispatch import (
     return_and_correct_aliasing,
     transform_subclass,
 )
-from dovetail_dispatcher import registry
+from dovetail_dispatcher.table import registry
 
 
 class Box(Tensor):

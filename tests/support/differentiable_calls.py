@@ -8,7 +8,7 @@ from typing import Any
 from operator_samples import operators, samples
 
 import dovetail
-from dovetail_dispatcher import registry
+from dovetail_dispatcher.table import registry
 
 _RANDOM = ("bernoulli", "rand", "normal", "uniform", "dropout", "native_dropout", "multinomial")
 _FACTORS = {"asin": 0.3, "acos": 0.3, "atanh": 0.3, "acosh": 4.0}

@@ -10,7 +10,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 import dovetail as dt
-from dovetail_dispatcher import registry
+from dovetail_dispatcher.table import registry
 
 LAYOUTS = ("plain", "plain", "transposed", "strided", "expanded")
 SIZES = (0, 1, 2, 2, 3, 3)

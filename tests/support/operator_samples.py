@@ -7,7 +7,7 @@ from typing import Any
 
 import dovetail as dt
 from dovetail_aten.meta_kernels import DATA_DEPENDENT
-from dovetail_dispatcher import registry
+from dovetail_dispatcher.table import registry
 from dovetail_kernel import DispatchKey
 
 X = dt.arange(24, dtype=dt.float32).reshape(2, 3, 4) / 7 - 1

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from dovetail_dispatcher import Library, ops, registry
-from dovetail_dispatcher.formula import Formula, Saved
+from dovetail_dispatcher import Library, ops
+from dovetail_dispatcher.table import registry
+from dovetail_dispatcher.table.derivative_formula import Formula, Saved
 from dovetail_kernel import DTYPES, ArrayBackend, TensorBase, backend, wrap
 
 _NAMES = ("float32", "float64", "complex64", "complex128", "int32", "int64", "bool")

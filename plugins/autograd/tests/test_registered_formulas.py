@@ -7,7 +7,7 @@ import pytest
 from small_library import tensor
 
 from dovetail_dispatcher import Library, ops
-from dovetail_dispatcher.functional import register_autograd
+from dovetail_dispatcher.registration.register import register_autograd
 
 total = ops.aten.sum.default
 

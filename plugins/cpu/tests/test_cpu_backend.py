@@ -14,7 +14,8 @@ import pytest
 import dovetail_aten as aten
 import dovetail_cpu
 import dovetail_kernel as kernel
-from dovetail_dispatcher import ops, registry
+from dovetail_dispatcher import ops
+from dovetail_dispatcher.table import registry
 from dovetail_kernel import DispatchKey, plugin_manager
 
 VIEWS = {

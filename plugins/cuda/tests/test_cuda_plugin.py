@@ -14,7 +14,7 @@ import dovetail_aten as aten
 import dovetail_cuda
 import dovetail_kernel as kernel
 from dovetail_aten.array_kernels import array_kernel_table
-from dovetail_dispatcher import registry
+from dovetail_dispatcher.table import registry
 from dovetail_kernel import BackendSpec, DispatchKey
 
 OWN_MODULES = ("arrays",)

@@ -100,7 +100,7 @@ LEAK = """
         KEPT.append(library)
 
     def test_after_it():
-        from dovetail_dispatcher import registry
+        from dovetail_dispatcher.table import registry
         assert registry.find("leaks::f", "") is None
 """
 
@@ -110,7 +110,7 @@ def test_a_scoped_library_is_gone_after_the_test(pytester):
         pytester,
         """
         import dovetail
-        from dovetail_dispatcher import registry
+        from dovetail_dispatcher.table import registry
 
         def test_inside(scoped_library):
             library = scoped_library("scoped")
@@ -159,7 +159,8 @@ def test_what_a_fixture_of_the_module_registers_stays_for_the_module(pytester):
         pytester,
         """
         import pytest
-        from dovetail_dispatcher import Library, registry
+        from dovetail_dispatcher import Library
+        from dovetail_dispatcher.table import registry
 
         @pytest.fixture(scope="module")
         def library():
@@ -188,7 +189,8 @@ def test_a_destroyed_library_frees_its_operators_during_the_test(pytester):
         pytester,
         """
         import gc, weakref
-        from dovetail_dispatcher import Library, registry
+        from dovetail_dispatcher import Library
+        from dovetail_dispatcher.table import registry
 
         def test_memory():
             library = Library("freed", "FRAGMENT")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from dovetail_dispatcher import Library, registry, transaction
-from dovetail_dispatcher.autocast import (
+from dovetail_dispatcher import Library, transaction
+from dovetail_dispatcher.registration.autocast import (
     autocast,
     autocast_key,
     casting_kernel,
@@ -17,7 +17,8 @@ from dovetail_dispatcher.autocast import (
     set_autocast_enabled,
     without_autocast,
 )
-from dovetail_dispatcher.operator import Operator
+from dovetail_dispatcher.table import registry
+from dovetail_dispatcher.table.operator import Operator
 from dovetail_kernel import float32, promote_types
 
 __all__ = [

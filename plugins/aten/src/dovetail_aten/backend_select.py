@@ -6,9 +6,10 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from dovetail_dispatcher import Kernel, Operator, registry
-from dovetail_dispatcher.kernels import TENSOR
-from dovetail_dispatcher.routes import redispatch_route
+from dovetail_dispatcher import Kernel, Operator
+from dovetail_dispatcher.calls.routes import redispatch_route
+from dovetail_dispatcher.table import registry
+from dovetail_dispatcher.table.kernels import TENSOR
 from dovetail_kernel import (
     Backend,
     DispatchKey,

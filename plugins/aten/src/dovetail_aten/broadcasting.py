@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dovetail_dispatcher.array_errors import broadcast_error, broadcast_shape
+from dovetail_dispatcher.calls.array_errors import broadcast_error, broadcast_shape
 
 from .memory_layout import contiguous_strides
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from operator import index
 from typing import Any
 
-from dovetail_dispatcher import registry
-from dovetail_dispatcher.overrides import call_overrides
+from dovetail_dispatcher.interception.overrides import call_overrides
+from dovetail_dispatcher.table import registry
 from dovetail_kernel import (
     Layout,
     bump_version,

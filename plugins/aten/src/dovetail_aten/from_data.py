@@ -8,7 +8,7 @@ from functools import reduce
 from math import isfinite
 from typing import TYPE_CHECKING, Any, cast
 
-from dovetail_dispatcher.overrides import call_overrides, overriding
+from dovetail_dispatcher.interception.overrides import call_overrides, overriding
 from dovetail_kernel import (
     BY_NAME,
     TensorBase,

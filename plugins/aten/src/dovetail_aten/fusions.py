@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from dovetail_dispatcher.fusion import Fusion
+from dovetail_dispatcher.table.fusion import Fusion
 from dovetail_kernel import DTYPES, int64
 
 _REAL: Final = tuple([each.bit for each in DTYPES if each.is_floating_point])

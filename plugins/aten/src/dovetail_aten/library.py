@@ -6,9 +6,10 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-from dovetail_dispatcher import Kernel, registry
-from dovetail_dispatcher.batching import on_first_vmap
-from dovetail_dispatcher.kernels import TENSOR
+from dovetail_dispatcher import Kernel
+from dovetail_dispatcher.table import registry
+from dovetail_dispatcher.table.batching import on_first_vmap
+from dovetail_dispatcher.table.kernels import TENSOR
 from dovetail_kernel import DispatchKey, plugin_manager
 
 from ._generated.registrations import COMPOSITES, OPERATORS

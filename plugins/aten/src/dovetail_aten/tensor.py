@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from math import prod
 from typing import Any, ClassVar
 
-from dovetail_dispatcher.intercepted_attributes import operator_modules
-from dovetail_dispatcher.mode_stacks import dispatch_modes
+from dovetail_dispatcher.interception.intercepted_attributes import operator_modules
+from dovetail_dispatcher.interception.mode_stacks import dispatch_modes
 from dovetail_kernel import (
     Device,
     MemoryFormat,

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from dovetail_dispatcher.calls.templates import RouteText
+from dovetail_dispatcher.calls.templates.arguments import route_parameter as parameter
+from dovetail_dispatcher.calls.templates.arguments import spelling
 from dovetail_dispatcher.schema import Argument
-from dovetail_dispatcher.templates import RouteText
-from dovetail_dispatcher.templates.arguments import route_parameter as parameter
-from dovetail_dispatcher.templates.arguments import spelling
 from dovetail_kernel.keys.state import below_ad_inplace_or_view, set_state, state
 from dovetail_kernel.types.signature import PYTHON_SCALAR, VIEW
 

@@ -16,8 +16,8 @@ from threading import Thread
 from typing import Any, Final, TypeAlias, cast
 
 from dovetail_dispatcher import NoArrayKernelError, array_kernels
-from dovetail_dispatcher.array_calls import array_wrapper
-from dovetail_dispatcher.array_kernels import ArrayKernels
+from dovetail_dispatcher.calls.array_route_support import array_wrapper
+from dovetail_dispatcher.table.kernel_namespace import ArrayKernels
 from dovetail_kernel.devices.backends import Backend, backend_of_signature
 from dovetail_kernel.keys.interception import NOT_PLAIN
 from dovetail_kernel.keys.state import DisableTorchFunction, dispatch_state, set_state, state

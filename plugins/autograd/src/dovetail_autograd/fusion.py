@@ -16,16 +16,17 @@ from functools import cache
 from threading import Lock
 from typing import Any, ClassVar, Final
 
-from dovetail_dispatcher import NoArrayKernelError, array_kernels, registry
-from dovetail_dispatcher.formula import Formula
-from dovetail_dispatcher.fusion import Fusion
-from dovetail_dispatcher.kernels import Kernel
-from dovetail_dispatcher.operator import Operator
-from dovetail_dispatcher.routes import Composition
-from dovetail_dispatcher.templates import RouteText, quiet_lines
-from dovetail_dispatcher.templates.arguments import is_tensor_like
-from dovetail_dispatcher.templates.arguments import route_parameter as parameter
-from dovetail_dispatcher.templates.entry import symbol
+from dovetail_dispatcher import NoArrayKernelError, array_kernels
+from dovetail_dispatcher.calls.routes import Composition
+from dovetail_dispatcher.calls.templates import RouteText, quiet_lines
+from dovetail_dispatcher.calls.templates.arguments import is_tensor_like
+from dovetail_dispatcher.calls.templates.arguments import route_parameter as parameter
+from dovetail_dispatcher.calls.templates.entry import symbol
+from dovetail_dispatcher.table import registry
+from dovetail_dispatcher.table.derivative_formula import Formula
+from dovetail_dispatcher.table.fusion import Fusion
+from dovetail_dispatcher.table.kernels import Kernel
+from dovetail_dispatcher.table.operator import Operator
 from dovetail_kernel import Backend, backend_key, backends_of_signature
 from dovetail_kernel.tensor.storage import share_storage
 from dovetail_kernel.tensor.tensor_base import TensorBase, bare_tensor_maker, new_tensor, tensor_class

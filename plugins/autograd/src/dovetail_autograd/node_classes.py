@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
-from dovetail_dispatcher.formula import Formula, Saved
+from dovetail_dispatcher.table.derivative_formula import Formula, Saved
 from dovetail_kernel.tensor.tensor_base import tensor_class
 
 from . import saved as saved_values

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from functools import cache, partial
 from typing import Any, ClassVar, Final, cast
 
-from dovetail_dispatcher.formula import PythonFormula
-from dovetail_dispatcher.routes import Composition
+from dovetail_dispatcher.calls.routes import Composition
+from dovetail_dispatcher.calls.templates import RouteText
+from dovetail_dispatcher.calls.templates.arguments import is_tensor_like, spelling
+from dovetail_dispatcher.calls.templates.arguments import route_parameter as parameter
 from dovetail_dispatcher.schema import Argument, FunctionSchema
-from dovetail_dispatcher.templates import RouteText
-from dovetail_dispatcher.templates.arguments import is_tensor_like, spelling
-from dovetail_dispatcher.templates.arguments import route_parameter as parameter
+from dovetail_dispatcher.table.derivative_formula import PythonFormula
 from dovetail_kernel.keys.state import set_state, state
 from dovetail_kernel.tensor.tensor_base import TensorBase
 from dovetail_kernel.types.signature import DTYPE_MASK, GRAD, NO_GRAD, VIEW

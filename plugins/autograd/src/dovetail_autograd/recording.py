@@ -10,7 +10,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from dovetail_dispatcher import registry
+from dovetail_dispatcher.table import registry
 from dovetail_kernel.tensor.tensor_base import TensorBase
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from dovetail_dispatcher.formula import Saved
+from dovetail_dispatcher.table.derivative_formula import Saved
 from dovetail_kernel.tensor.tensor_base import TensorBase, wrap
 
 from .autograd_meta import gradient_edge

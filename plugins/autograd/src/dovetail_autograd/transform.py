@@ -16,16 +16,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from dovetail_dispatcher.formula import Formula, PythonFormula, Saved
-from dovetail_dispatcher.kernels import FORMULA, Kernel
-from dovetail_dispatcher.numbers import tensor_of_number
-from dovetail_dispatcher.operator import Operator
-from dovetail_dispatcher.routes import Composition, compose, set_autograd_layer
+from dovetail_dispatcher.calls.number_operands import tensor_of_number
+from dovetail_dispatcher.calls.routes import Composition, compose, set_autograd_layer
+from dovetail_dispatcher.calls.templates import RouteText
+from dovetail_dispatcher.calls.templates.arguments import is_tensor_like, spelling
+from dovetail_dispatcher.calls.templates.arguments import route_parameter as parameter
+from dovetail_dispatcher.calls.templates.entry import numbers_allowed
 from dovetail_dispatcher.schema import Argument
-from dovetail_dispatcher.templates import RouteText
-from dovetail_dispatcher.templates.arguments import is_tensor_like, spelling
-from dovetail_dispatcher.templates.arguments import route_parameter as parameter
-from dovetail_dispatcher.templates.entry import numbers_allowed
+from dovetail_dispatcher.table.derivative_formula import Formula, PythonFormula, Saved
+from dovetail_dispatcher.table.kernels import FORMULA, Kernel
+from dovetail_dispatcher.table.operator import Operator
 from dovetail_kernel import DTYPES, after_autograd_keyset, backends_of_signature
 from dovetail_kernel.tensor.tensor_base import TensorBase
 from dovetail_kernel.tensor.version import VersionCounter

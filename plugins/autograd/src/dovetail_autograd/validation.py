@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from dovetail_dispatcher.array_kernels import ArrayKernels
+from dovetail_dispatcher.table.kernel_namespace import ArrayKernels
 from dovetail_kernel.devices.backends import Backend
 from dovetail_kernel.tensor.tensor_base import TensorBase
 from dovetail_kernel.types.dtype import dtype, dtype_of_signature

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from dovetail_dispatcher import registry
+    from dovetail_dispatcher.table import registry
 
 _UNDOS: pytest.StashKey[list[registry.Undo]] = pytest.StashKey()
 _FAILED: pytest.StashKey[bool] = pytest.StashKey()
@@ -26,7 +26,7 @@ class LeakedRegistrationWarning(UserWarning):
 
 def _registry() -> Any:
     """Return the operator table if anybody has imported it: nothing can be registered before."""
-    return sys.modules.get("dovetail_dispatcher.registry")
+    return sys.modules.get("dovetail_dispatcher.table.registry")
 
 
 @pytest.hookimpl(wrapper=True)
@@ -69,7 +69,7 @@ def pytest_runtest_teardown(item: pytest.Item) -> Iterator[None]:
 
 def take_back(undos: list[registry.Undo]) -> list[str]:
     """Take back those registrations that are still there, and return what they are."""
-    from dovetail_dispatcher import registry
+    from dovetail_dispatcher.table import registry
 
     gc.collect()  # a library that nobody holds is not left behind, whatever cycle it is part of
     present = set(_registrations(registry))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dovetail_dispatcher.formula import Formula, Forward, Saved
+from dovetail_dispatcher.table.derivative_formula import Formula, Forward, Saved
 
 from dovetail_aten._generated import functions as k
 from dovetail_aten.formula_functions.activations import (

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from dovetail_dispatcher.array_errors import broadcast_error
+from dovetail_dispatcher.calls.array_errors import broadcast_error
 from dovetail_kernel import bool as bool_
 from dovetail_kernel import int32, int64, uint8
 

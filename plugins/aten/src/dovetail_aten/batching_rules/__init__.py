@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from dovetail_dispatcher import Operator, registry
-from dovetail_dispatcher.batching import BatchingRule, random_state_savers
+from dovetail_dispatcher import Operator
+from dovetail_dispatcher.table import registry
+from dovetail_dispatcher.table.batching import BatchingRule, random_state_savers
 
 from .._generated import functions as F
 from ..generator import save_default_generators

@@ -22,7 +22,7 @@ _KEYS = ("name", "output_differentiability", "node")
 
 @dataclass(frozen=True)
 class SavedValue:
-    """One value that a node keeps; the fields are those of `dovetail_dispatcher.formula.Saved`."""
+    """One value that a node keeps; the fields are those of `dovetail_dispatcher.table.derivative_formula.Saved`."""
 
     name: str
     kind: str

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from dovetail_dispatcher.calls.templates.entry import numbers_allowed
 from dovetail_dispatcher.schema import Argument, FunctionSchema
-from dovetail_dispatcher.templates.entry import numbers_allowed
 
 from .native_functions import NativeFunction
 

@@ -5,8 +5,9 @@ Pointwise operators follow from their kind and promotion in the operator table; 
 
 from __future__ import annotations
 
-from dovetail_dispatcher import Kernel, Operator, registry
-from dovetail_dispatcher.kernels import ARRAY
+from dovetail_dispatcher import Kernel, Operator
+from dovetail_dispatcher.table import registry
+from dovetail_dispatcher.table.kernels import ARRAY
 from dovetail_kernel import DispatchKey
 
 from . import copies, creation, indexing, matmul, nn, reductions, views

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from dovetail_dispatcher import Kernel, registry
-from dovetail_dispatcher.kernels import TENSOR
+from dovetail_dispatcher import Kernel
+from dovetail_dispatcher.table import registry
+from dovetail_dispatcher.table.kernels import TENSOR
 from dovetail_kernel import DispatchKey, TensorBase, bump_version, preserve_format, promote_types
 
 from ..array_kernels.dims import wrap_dim, wrap_dims

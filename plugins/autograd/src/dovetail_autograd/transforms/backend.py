@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from threading import Lock
 
-from dovetail_dispatcher import Kernel, registry
-from dovetail_dispatcher.kernels import WRAPPED
+from dovetail_dispatcher import Kernel
+from dovetail_dispatcher.table import registry
+from dovetail_dispatcher.table.kernels import WRAPPED
 from dovetail_kernel import backend_key, wrapped_backend
 
 _lock = Lock()

@@ -12,11 +12,12 @@ from functools import partial
 from threading import Lock
 from typing import Any
 
-from dovetail_dispatcher import Kernel, registry
-from dovetail_dispatcher.batching import load_batching_rules, random_state_savers
-from dovetail_dispatcher.kernels import TENSOR
-from dovetail_dispatcher.operator import Operator
-from dovetail_dispatcher.transactions import transaction
+from dovetail_dispatcher import Kernel
+from dovetail_dispatcher.table import registry
+from dovetail_dispatcher.table.batching import load_batching_rules, random_state_savers
+from dovetail_dispatcher.table.kernels import TENSOR
+from dovetail_dispatcher.table.operator import Operator
+from dovetail_dispatcher.table.transactions import transaction
 from dovetail_kernel import DispatchKey
 from dovetail_kernel.keys.state import ExcludeDispatchKeyGuard
 from dovetail_kernel.types.signature import WRAPPED_BIT

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from dovetail_dispatcher import registry
-from dovetail_dispatcher.formula import Formula, Forward, PythonFormula
+from dovetail_dispatcher.table import registry
+from dovetail_dispatcher.table.derivative_formula import Formula, Forward, PythonFormula
 from dovetail_kernel.tensor.tensor_base import TensorBase
 
 from ..calls import cast, filled_like, operator, real

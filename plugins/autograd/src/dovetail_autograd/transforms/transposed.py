@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from dovetail_dispatcher.formula import Formula, PythonFormula
-from dovetail_dispatcher.templates.arguments import is_tensor_like
+from dovetail_dispatcher.calls.templates.arguments import is_tensor_like
+from dovetail_dispatcher.table.derivative_formula import Formula, PythonFormula
 from dovetail_kernel.keys.state import AUTOGRAD_KEYS, dispatch_state, set_state, state
 from dovetail_kernel.tensor.tensor_base import TensorBase
 from dovetail_kernel.types.signature import GRAD, NO_GRAD

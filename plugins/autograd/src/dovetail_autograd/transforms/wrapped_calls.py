@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from dovetail_dispatcher.numbers import tensor_of_number
+from dovetail_dispatcher.calls.number_operands import tensor_of_number
+from dovetail_dispatcher.calls.templates.arguments import spelling
 from dovetail_dispatcher.schema import FunctionSchema, default_of
-from dovetail_dispatcher.templates.arguments import spelling
 from dovetail_kernel import DispatchKey, bump_version, share_storage, share_version
 from dovetail_kernel.keys.state import below_ad_inplace_or_view, set_state, state
 from dovetail_kernel.tensor.tensor_base import TensorBase

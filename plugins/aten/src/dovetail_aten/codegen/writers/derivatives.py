@@ -47,7 +47,7 @@ def write_derivatives(
     lines.add(HEADER, BODIES_DOC, "", "from __future__ import annotations", "")
     lines.add(*(["from types import SimpleNamespace"] if base_module is not None else []), "from typing import Any", "")
     names = ["Formula", *(["Forward"] if any([d.forward for d in own]) else []), "Saved"]
-    lines.add(f"from dovetail_dispatcher.formula import {', '.join(names)}", "")
+    lines.add(f"from dovetail_dispatcher.table.derivative_formula import {', '.join(names)}", "")
     package, _, module = functions_module.rpartition(".")
     lines.add(f"from {package} import {module} as {'k' if base_module is None else 'own'}")
     if base_module is not None:

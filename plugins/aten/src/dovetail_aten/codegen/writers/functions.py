@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from dovetail_dispatcher.calls.templates import name_source
+from dovetail_dispatcher.calls.templates.arguments import default_text, parameter
 from dovetail_dispatcher.schema import Argument
-from dovetail_dispatcher.templates import name_source
-from dovetail_dispatcher.templates.arguments import default_text, parameter
 
 from ..native_functions import NativeFunction
 from ..overload_sets import OverloadSet, overload_sets, python_schema, variadic_argument
@@ -16,8 +16,8 @@ from .text import HEADER, INDENT, Lines
 _IMPORTS = """
 from typing import Any
 
-from dovetail_dispatcher import registry
-from dovetail_dispatcher.entry_support import MISSING, SCALAR_BITS, DType, are_ints, miss, state
+from dovetail_dispatcher.table import registry
+from dovetail_dispatcher.calls.entry_support import MISSING, SCALAR_BITS, DType, are_ints, miss, state
 from dovetail_dispatcher.schema import default_of
 from dovetail_kernel import TensorBase
 """
