@@ -52,9 +52,9 @@ PUBLIC_MODULES = {
     "dovetail_aten.codegen",
     "dovetail_aten.legacy_constructors",
     "dovetail_aten.return_types",
-    "dovetail_autograd.forward_ad",
-    "dovetail_autograd.functional",
-    "dovetail_autograd.graph",
+    "dovetail_autograd.transforms.forward_ad",
+    "dovetail_autograd.checking.functional",
+    "dovetail_autograd.engine.graph_hooks",
     "dovetail_autograd.transforms",
     "dovetail_dispatcher._C",
 }

@@ -6,7 +6,7 @@ import pytest
 from small_library import tensor
 
 import dovetail_autograd as autograd
-from dovetail_autograd import graph
+from dovetail_autograd.engine import graph_hooks as graph
 from dovetail_dispatcher import ops
 
 mul, add = ops.aten.mul.Tensor, ops.aten.add.Tensor

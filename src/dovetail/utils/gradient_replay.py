@@ -8,8 +8,9 @@ from math import inf
 from typing import Any
 
 import dovetail
+import dovetail_autograd.engine.graph_hooks as graph
 from dovetail import Tensor
-from dovetail_autograd import Node, graph
+from dovetail_autograd import Node
 
 from .graph_reading import walk
 

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import dovetail_autograd.engine.graph_hooks as graph_of
 from dovetail import Tensor
 from dovetail_autograd import AccumulateGrad, Node, saved_values
-from dovetail_autograd import graph as graph_of
 
 Parameters = Mapping[str, Tensor] | Iterable[tuple[str, Tensor]]
 

@@ -117,7 +117,7 @@ class BatchedArray(WrappedArray):
 
     def copy(self) -> BatchedArray:
         """Return a wrapper of a copy."""
-        from ..calls import operator
+        from ..graph.engine_ops import operator
 
         return BatchedArray(operator("clone", "default")(self.physical), self.level)
 
@@ -148,7 +148,7 @@ class SharedArray(WrappedArray):
 
     def copy(self) -> SharedArray:
         """Return a wrapper of a copy."""
-        from ..calls import operator
+        from ..graph.engine_ops import operator
 
         return SharedArray(operator("clone", "default")(self.physical), self.level)
 

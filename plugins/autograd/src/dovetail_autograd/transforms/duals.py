@@ -9,8 +9,8 @@ from dovetail_kernel import share_storage, share_version
 from dovetail_kernel.tensor.tensor_base import TensorBase, wrap
 from dovetail_kernel.types.signature import GRAD, WRAPPED_BIT
 
-from ..autograd_meta import gradient_edge
-from ..calls import operator, with_strides
+from ..graph.autograd_meta import gradient_edge
+from ..graph.engine_ops import operator, with_strides
 from .arrays import WrappedArray
 
 if TYPE_CHECKING:

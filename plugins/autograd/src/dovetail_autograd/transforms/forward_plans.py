@@ -16,15 +16,15 @@ from dovetail_dispatcher.table.operator import Operator
 from dovetail_kernel.tensor.tensor_base import TensorBase
 from dovetail_kernel.types.signature import WRAPPED_BIT
 
-from ..calls import operator
-from ..function_node import DIFFERENTIABLE
+from ..graph.engine_ops import operator
+from ..graph.function_node import DIFFERENTIABLE
 from .arrays import wrapped
 from .duals import DualArray
 from .tangents import conformed, or_zeros
 from .wrapped_calls import numbers_as_tensors
 
 if TYPE_CHECKING:
-    from .jvp import JvpLevel
+    from .dual_interpreter import JvpLevel
 
 Reader = Callable[[Sequence[Any], Sequence[Any], dict[str, Any], Any], Any]
 """Takes the primals, the tangents (None where there is none), the keyword arguments and the result of a call."""

@@ -8,9 +8,9 @@ from typing import Any, NoReturn
 
 from dovetail_kernel.tensor.tensor_base import TensorBase
 
-from ..calls import operator
-from ..function import Function
-from .batching import VmapLevel
+from ..graph.engine_ops import operator
+from ..recording.function import Function
+from .batch_interpreter import VmapLevel
 from .batching_errors import check_outputs
 from .mapping import spread
 from .pytree import flatten, flatten_prefix, map_leaves, unflatten

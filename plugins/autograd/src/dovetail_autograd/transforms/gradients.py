@@ -15,10 +15,10 @@ from dovetail_kernel.keys.state import set_state, state
 from dovetail_kernel.tensor.tensor_base import TensorBase
 from dovetail_kernel.types.signature import GRAD, NO_GRAD
 
-from ..backward import grad as gradients
-from ..calls import filled_like, operator
-from ..function_node import DIFFERENTIABLE
-from ..views import CreationMeta, view_info
+from ..engine.backward import grad as gradients
+from ..graph.engine_ops import filled_like, operator
+from ..graph.function_node import DIFFERENTIABLE
+from ..graph.views import CreationMeta, view_info
 from .duals import cut, is_tracked, is_tracked_inside, leads_elsewhere
 from .levels import Level
 from .pytree import Structure, flatten, map_leaves, unflatten

@@ -9,8 +9,8 @@ from dovetail_kernel import wrapped_backend
 from dovetail_kernel.tensor.tensor_base import TensorBase, new_tensor, tensor_class
 from dovetail_kernel.types.signature import DTYPE_MASK, GRAD, NORMAL, VIEW, ZERO_DIM
 
-from ..calls import operator
-from ..views import fills_its_memory, view_info
+from ..graph.engine_ops import operator
+from ..graph.views import fills_its_memory, view_info
 from .arrays import is_wrapped
 from .duals import DualArray
 

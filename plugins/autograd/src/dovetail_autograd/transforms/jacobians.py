@@ -8,7 +8,7 @@ from typing import Any
 
 from dovetail_kernel.tensor.tensor_base import TensorBase
 
-from ..calls import operator
+from ..graph.engine_ops import operator
 from .gradients import pull_back
 from .mapping import vmap
 from .pushforward import push_forward

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from dovetail_kernel.keys.state import DispatchState, Transition, dispatch_state, set_state, state
 
-from ..active_levels import active_levels, set_active_levels
-from .backend import install
+from ..engine.active_levels import active_levels, set_active_levels
+from .wrapped_backend import install
 
 if TYPE_CHECKING:
     from dovetail_kernel import DispatchKeySet, TensorBase

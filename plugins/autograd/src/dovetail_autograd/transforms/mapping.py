@@ -8,9 +8,9 @@ from typing import Any
 
 from dovetail_kernel.tensor.tensor_base import TensorBase
 
-from ..calls import operator
+from ..graph.engine_ops import operator
 from . import randomness as random_operators
-from .batching import VmapLevel
+from .batch_interpreter import VmapLevel
 from .pytree import Structure, flatten, flatten_prefix, unflatten
 
 __all__ = ["spread", "vmap"]

@@ -8,9 +8,9 @@ from typing import Any
 from dovetail_kernel.tensor.tensor_base import TensorBase
 from dovetail_kernel.types.signature import GRAD
 
-from ..calls import filled_like
+from ..graph.engine_ops import filled_like
+from .dual_interpreter import JvpLevel, dual
 from .gradients import GradLevel, differentiate, pull_back
-from .jvp import JvpLevel, dual
 from .pytree import Structure, flatten, map_leaves, unflatten
 from .selected import checked_outputs, split_aux
 

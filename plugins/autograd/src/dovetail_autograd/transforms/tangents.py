@@ -9,14 +9,14 @@ from dovetail_dispatcher.table import registry
 from dovetail_dispatcher.table.derivative_formula import Formula, Forward, PythonFormula
 from dovetail_kernel.tensor.tensor_base import TensorBase
 
-from ..calls import cast, filled_like, operator, real
-from ..function_node import DIFFERENTIABLE
+from ..graph.engine_ops import cast, filled_like, operator, real
+from ..graph.function_node import DIFFERENTIABLE
 from .inplace_duals import write_dual
 from .transposed import tangents_by_transposing
 from .wrapped_calls import map_tensors
 
 if TYPE_CHECKING:
-    from .jvp import JvpLevel
+    from .dual_interpreter import JvpLevel
 
 
 class TangentCall:

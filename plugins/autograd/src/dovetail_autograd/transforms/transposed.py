@@ -11,11 +11,11 @@ from dovetail_kernel.keys.state import AUTOGRAD_KEYS, dispatch_state, set_state,
 from dovetail_kernel.tensor.tensor_base import TensorBase
 from dovetail_kernel.types.signature import GRAD, NO_GRAD
 
-from ..backward import grad
-from ..calls import filled_like
-from ..flatten import flatten
-from ..function_node import DIFFERENTIABLE
-from ..validation import conform_tensor
+from ..engine.backward import grad
+from ..engine.validation import conform_tensor
+from ..graph.engine_ops import filled_like
+from ..graph.flatten import flatten
+from ..graph.function_node import DIFFERENTIABLE
 from .duals import cut, is_tracked
 from .wrapped_calls import map_tensors
 
