@@ -70,7 +70,7 @@ if _typing.TYPE_CHECKING:
         set_autocast_dtype,
         set_autocast_enabled,
     )
-    from dovetail_aten.legacy_constructors import (
+    from dovetail_aten.tensor.legacy_constructors import (
         BFloat16Tensor,
         BoolTensor,
         ByteTensor,
@@ -170,7 +170,7 @@ _MODULES = (
 )
 _TYPED = ("BFloat16", "Bool", "Byte", "Char", "Double", "Float", "Half", "Int", "Long", "Short")
 _ELSEWHERE = {
-    **{f"{kind}Tensor": "dovetail_aten.legacy_constructors" for kind in _TYPED},
+    **{f"{kind}Tensor": "dovetail_aten.tensor.legacy_constructors" for kind in _TYPED},
     "autocast": "dovetail_aten.autocast",
     "devices": "dovetail.backends",
     "explain": "dovetail_dispatcher",

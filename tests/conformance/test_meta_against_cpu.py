@@ -8,7 +8,7 @@ import pytest
 from operator_samples import operators, samples
 
 import dovetail as dt
-from dovetail_aten.meta_kernels import DATA_DEPENDENT
+from dovetail_aten.meta.registration import DATA_DEPENDENT
 from dovetail_dispatcher.table import registry
 from dovetail_kernel import DispatchKey
 

@@ -60,7 +60,7 @@ ENTRY_POINTS = {
     "dovetail-autograd": {"dovetail.transforms": {"autograd": "dovetail_autograd"}},
     "dovetail-aten": {
         "dovetail.libraries": {"aten": "dovetail_aten"},
-        "dovetail.backends": {"meta": "dovetail_aten.meta_backend"},
+        "dovetail.backends": {"meta": "dovetail_aten.meta.meta_backend"},
     },
     "dovetail-cpu": {"dovetail.backends": {"cpu": "dovetail_cpu"}},
     "dovetail-cuda": {"dovetail.backends": {"cuda": "dovetail_cuda"}},

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 import dovetail as dt
-from dovetail_aten.meta_kernels import DATA_DEPENDENT
+from dovetail_aten.meta.registration import DATA_DEPENDENT
 from dovetail_dispatcher.table import registry
 from dovetail_kernel import DispatchKey
 

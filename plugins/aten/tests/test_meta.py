@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from dovetail_aten import empty, empty_like, functions, ones, randn, tensor, zeros
-from dovetail_aten.meta_array import MetaArray
+from dovetail_aten.meta.meta_array import MetaArray
 from dovetail_kernel import float64, int64, plugin_manager
 
 plugin_manager.load_transform("autograd")

@@ -6,7 +6,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from dovetail_aten.generator import Generator
+from dovetail_aten.backend.generator import Generator
 
 FLOATS = (np.dtype("float16"), np.dtype(ml_dtypes.bfloat16), np.dtype("float32"), np.dtype("float64"))
 ZEROS = np.zeros((200, 100), np.float32)

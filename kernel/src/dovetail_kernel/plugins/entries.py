@@ -46,7 +46,7 @@ KNOWN: Final[Mapping[tuple[str, str], PluginEntry]] = MappingProxyType(
         for entry in (
             PluginEntry(BACKENDS, "cpu", "dovetail_cpu", "dovetail-cpu"),
             PluginEntry(BACKENDS, "cuda", "dovetail_cuda", "dovetail-cuda"),
-            PluginEntry(BACKENDS, "meta", "dovetail_aten.meta_backend", "dovetail-aten"),
+            PluginEntry(BACKENDS, "meta", "dovetail_aten.meta.meta_backend", "dovetail-aten"),
             PluginEntry(LIBRARIES, "aten", "dovetail_aten", "dovetail-aten"),
             PluginEntry(TRANSFORMS, "autograd", "dovetail_autograd", "dovetail-autograd"),
         )

@@ -27,7 +27,7 @@ def load() -> None:
     global _loaded
     if _loaded:
         return
-    from . import backend_select
+    from .backend import backend_select
 
     undos: list[registry.Undo] = []
     for qualified, key, module, name in COMPOSITES:
@@ -66,9 +66,9 @@ class Composite(Kernel):
 
 
 def _load_batching_rules() -> None:
-    from . import batching_rules
+    from .batching import registration
 
-    batching_rules.register()
+    registration.register()
 
 
 def _set_formulas() -> None:

@@ -164,7 +164,7 @@ def table(namespace: Strict) -> KernelTable:
 def drawing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Random numbers without a backend that has to be loaded."""
     source = SimpleNamespace(native=np.random.default_rng(0))
-    monkeypatch.setattr("dovetail_aten.namespace_arrays.default_generator", lambda backend: source)
+    monkeypatch.setattr("dovetail_aten.backend.namespace_arrays.default_generator", lambda backend: source)
 
 
 @pytest.mark.parametrize("name", sorted(CALLS))

@@ -10,7 +10,7 @@ from typing import Any, Final
 import ml_dtypes
 import numpy as np
 
-from dovetail_aten.namespace_arrays import NamespaceArrays
+from dovetail_aten.backend.namespace_arrays import NamespaceArrays
 from dovetail_kernel import bfloat16, dtype
 
 from . import erf as error_functions

@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 
 from dovetail_aten.array_kernels import KernelTable, Numbers
-from dovetail_aten.capabilities import Capabilities
+from dovetail_aten.array_kernels.capabilities import Capabilities
 
 _FACTORS = 256
 

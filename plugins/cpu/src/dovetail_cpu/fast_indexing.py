@@ -8,7 +8,7 @@ from typing import Any
 import numpy
 
 from dovetail_aten.array_kernels import KernelTable, Numbers, wrap_dim
-from dovetail_aten.capabilities import Capabilities
+from dovetail_aten.array_kernels.capabilities import Capabilities
 
 from .sums_of_rows import add_rows
 from .top import top_of_rows

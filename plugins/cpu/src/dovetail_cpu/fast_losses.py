@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy
 
 from dovetail_aten.array_kernels import KernelTable
-from dovetail_aten.capabilities import Capabilities
+from dovetail_aten.array_kernels.capabilities import Capabilities
 
 from .constants import numbers_below, ones_of, starts_of_rows
 from .fast_softmax import is_small, small_log_softmax

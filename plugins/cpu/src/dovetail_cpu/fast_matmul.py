@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 
 from dovetail_aten.array_kernels import KernelTable, Numbers
-from dovetail_aten.capabilities import Capabilities
+from dovetail_aten.array_kernels.capabilities import Capabilities
 
 _SINGLE = numpy.dtype(numpy.float32)
 _BLAS = frozenset(map(numpy.dtype, (numpy.float32, numpy.float64, numpy.complex64, numpy.complex128)))

@@ -10,8 +10,8 @@ from typing import Any
 import numpy
 
 from dovetail_aten.array_kernels import KernelTable
+from dovetail_aten.array_kernels.capabilities import Capabilities
 from dovetail_aten.array_kernels.normalization import check_layer_norm
-from dovetail_aten.capabilities import Capabilities
 
 _FLOATS = tuple(map(numpy.dtype, (numpy.float32, numpy.float64)))
 _BLOCK = 1 << 15

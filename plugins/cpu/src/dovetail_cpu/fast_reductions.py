@@ -9,7 +9,7 @@ from typing import Any
 import numpy
 
 from dovetail_aten.array_kernels import KernelTable, Precision, wrap_dim, wrap_dims
-from dovetail_aten.capabilities import Capabilities
+from dovetail_aten.array_kernels.capabilities import Capabilities
 
 from .constants import ones_of
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy
 
 from dovetail_aten.array_kernels import KernelTable, wrap_dim
-from dovetail_aten.capabilities import Capabilities
+from dovetail_aten.array_kernels.capabilities import Capabilities
 
 from .constants import ones_of
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy
 
 from dovetail_aten.array_kernels import KernelTable
-from dovetail_aten.capabilities import Capabilities
+from dovetail_aten.array_kernels.capabilities import Capabilities
 
 
 def define(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:

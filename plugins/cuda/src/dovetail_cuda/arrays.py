@@ -11,8 +11,8 @@ import cupyx
 import cupyx.scipy.special
 import numpy as np
 
-from dovetail_aten.namespace_arrays import NamespaceArrays
-from dovetail_aten.wrapped_numbers import number_as
+from dovetail_aten.backend.namespace_arrays import NamespaceArrays
+from dovetail_aten.backend.wrapped_numbers import number_as
 
 from .availability import device_count
 

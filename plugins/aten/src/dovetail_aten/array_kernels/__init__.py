@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any, Protocol
 
-from ..capabilities import Capabilities
 from . import (
     activations,
     comparison,
@@ -25,6 +24,7 @@ from . import (
     shapes,
     views,
 )
+from .capabilities import Capabilities
 from .dims import wrap_dim, wrap_dims
 from .operands import Numbers, Precision
 from .table import ArrayKernel, KernelTable

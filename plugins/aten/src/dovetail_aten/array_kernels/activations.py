@@ -9,7 +9,7 @@ from typing import Any
 from dovetail_kernel import int8, int16, int32, int64
 from dovetail_kernel.types.dtype import COMPLEX, FLOAT
 
-from ..capabilities import Capabilities
+from .capabilities import Capabilities
 from .dims import wrap_dim
 from .dtype_errors import float_only
 from .memory_order import in_c_order

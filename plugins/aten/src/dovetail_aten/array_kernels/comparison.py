@@ -6,7 +6,7 @@ from typing import Any
 
 from dovetail_kernel.types.dtype import FLOAT
 
-from ..capabilities import Capabilities
+from .capabilities import Capabilities
 from .operands import Numbers
 from .table import Function, KernelTable
 

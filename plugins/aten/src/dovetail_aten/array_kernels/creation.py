@@ -10,7 +10,7 @@ from dovetail_kernel import bool as bool_
 from dovetail_kernel import channels_last, get_default_dtype, preserve_format, scalar_category, scalar_dtype
 from dovetail_kernel.types.dtype import COMPLEX, FLOAT
 
-from ..capabilities import Capabilities
+from .capabilities import Capabilities
 from .operands import Numbers, check_representable
 from .ranges import check_bounds, range_length
 from .table import KernelTable

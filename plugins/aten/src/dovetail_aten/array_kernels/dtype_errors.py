@@ -7,7 +7,7 @@ from typing import Any
 
 from dovetail_kernel.types.dtype import FLOAT
 
-from ..capabilities import Capabilities
+from .capabilities import Capabilities
 
 
 def float_only(capabilities: Capabilities) -> Callable[[str, Any], None]:

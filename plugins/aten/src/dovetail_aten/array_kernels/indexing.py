@@ -10,7 +10,7 @@ from dovetail_dispatcher.calls.array_errors import broadcast_error
 from dovetail_kernel import bool as bool_
 from dovetail_kernel import int32, int64, uint8
 
-from ..capabilities import Capabilities
+from .capabilities import Capabilities
 from .dims import wrap_dim
 from .operands import Numbers
 from .table import KernelTable

@@ -9,7 +9,7 @@ from typing import Any
 from dovetail_kernel import int64, result_dtype, uint8
 from dovetail_kernel.types.dtype import FLOAT
 
-from ..capabilities import Capabilities
+from .capabilities import Capabilities
 from .dtype_errors import float_only
 from .operands import Numbers, Precision
 from .table import KernelTable

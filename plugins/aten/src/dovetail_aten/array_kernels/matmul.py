@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..capabilities import Capabilities
+from .capabilities import Capabilities
 from .operands import Numbers, Precision
 from .table import KernelTable
 

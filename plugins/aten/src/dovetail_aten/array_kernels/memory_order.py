@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..capabilities import Capabilities
+from .capabilities import Capabilities
 
 
 def in_c_order(capabilities: Capabilities) -> Callable[[Any], Any]:

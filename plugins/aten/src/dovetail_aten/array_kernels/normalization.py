@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from ..capabilities import Capabilities
+from .capabilities import Capabilities
 from .dtype_errors import float_only
 from .operands import Numbers, Precision
 from .table import KernelTable

@@ -11,7 +11,7 @@ from dovetail_kernel import bfloat16, float16, float32, get_default_dtype, int64
 from dovetail_kernel import bool as bool_
 from dovetail_kernel.types.dtype import COMPLEX, FLOAT, dtype
 
-from ..capabilities import Capabilities
+from .capabilities import Capabilities
 
 _CACHED_NUMBERS = 1024
 _CATEGORIES: dict[type, int] = {bool: 0, int: 1, float: 2, complex: 3}

@@ -9,7 +9,7 @@ from dovetail_kernel import bool as bool_
 from dovetail_kernel import result_dtype, uint8
 from dovetail_kernel.types.dtype import COMPLEX
 
-from ..capabilities import Capabilities
+from .capabilities import Capabilities
 from .operands import Numbers, Precision
 from .table import KernelTable
 

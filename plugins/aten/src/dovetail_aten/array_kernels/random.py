@@ -9,7 +9,7 @@ from typing import Any
 from dovetail_kernel import float32
 from dovetail_kernel.types.dtype import COMPLEX, FLOAT
 
-from ..capabilities import Capabilities
+from .capabilities import Capabilities
 from .creation import check_size, default_float
 from .dtype_errors import float_only
 from .operands import Numbers

@@ -8,7 +8,7 @@ from typing import Any
 
 from dovetail_kernel.types.dtype import COMPLEX, FLOAT
 
-from ..capabilities import Capabilities
+from .capabilities import Capabilities
 from .dims import wrap_dim, wrap_dims
 from .memory_order import in_c_order
 from .operands import Numbers, Precision

@@ -9,7 +9,7 @@ from typing import Any
 from dovetail_kernel import bool as bool_
 from dovetail_kernel import channels_last, contiguous_format, result_dtype
 
-from ..capabilities import Capabilities
+from .capabilities import Capabilities
 from .dims import wrap_dim, wrap_dims
 from .operands import Numbers
 from .table import KernelTable

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..complete_namespace import Missing
+from .complete_namespace import Missing
 
 Function = Callable[..., Any]
 

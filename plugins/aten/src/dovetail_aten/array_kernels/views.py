@@ -8,7 +8,7 @@ from typing import Any
 
 from dovetail_kernel import complex64, complex128, float32, float64
 
-from ..capabilities import Capabilities
+from .capabilities import Capabilities
 from .dims import wrap_dim, wrap_dims
 from .table import KernelTable
 

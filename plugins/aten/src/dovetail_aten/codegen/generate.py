@@ -32,7 +32,7 @@ class Library:
         Import name of the library, ``dovetail_aten``.
     folder
         Folder of that package, with ``native_functions.yaml`` and, if anything is differentiable, ``derivatives.yaml``.
-    formula_functions
+    derivative_helpers
         Module file, or package folder, with the helper functions of formulas; None if there are none.
     composites
         Package folder with the composite kernels; None if there are none.
@@ -42,7 +42,7 @@ class Library:
 
     package: str
     folder: Path
-    formula_functions: Path | None = None
+    derivative_helpers: Path | None = None
     composites: Path | None = None
     tensor_methods: bool = False
 
@@ -61,12 +61,12 @@ class Library:
             raise DeclarationError(
                 Location(str(declarations), 1), "there is no such file.", "Give the folder of a package that has it."
             )
-        places = [folder / "formula_functions.py", folder / "formula_functions"]
+        places = [folder / "derivative_helpers.py", folder / "derivative_helpers"]
         composites = folder / "composites"
         return cls(
             package=folder.name,
             folder=folder,
-            formula_functions=next((place for place in places if place.exists()), None),
+            derivative_helpers=next((place for place in places if place.exists()), None),
             composites=composites if composites.is_dir() else None,
             tensor_methods=folder.name == BASE,
         )
@@ -175,10 +175,10 @@ def _base_operators() -> set[str]:
 
 def _helpers(library: Library) -> tuple[dict[str, str], frozenset[str]]:
     """Return the functions that take `k` first, with their modules, and their `TENSORS_ONLY`, without importing any."""
-    place = library.formula_functions
+    place = library.derivative_helpers
     if place is None:
         return {}, frozenset()
-    module = f"{library.package}.formula_functions"
+    module = f"{library.package}.derivative_helpers"
     files = {place: module}
     if place.is_dir():
         files = {path: f"{module}.{path.stem}" for path in sorted(place.glob("*.py"))}

@@ -23,9 +23,9 @@ from dovetail_kernel import TensorBase
 """
 
 _CHOICE_IMPORTS = """
-from dovetail_aten import return_types
-from dovetail_aten.overloads import NUMBERS, Overload, choose
-from dovetail_aten.return_types import named
+from dovetail_aten.tensor import return_types
+from dovetail_aten.tensor.overloads import NUMBERS, Overload, choose
+from dovetail_aten.tensor.return_types import named
 """
 
 _OPERATOR = '''
@@ -125,7 +125,7 @@ def _function(function: NativeFunction, name: str, public: str, out: NativeFunct
 
 
 def result_type(function: NativeFunction) -> str:
-    """Return the name in `dovetail_aten.return_types` of what a function returns; empty for a plain result."""
+    """Return the name in `dovetail_aten.tensor.return_types` of what a function returns; empty for a plain result."""
     schema = function.schema
     if [item.name for item in schema.returns] != ["values", "indices"]:
         return ""
