@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import dovetail  # noqa: F401  (defines the operators)
-from dovetail.library_checks import check_operator
+from dovetail.inspection.library_checks import check_operator
 from dovetail_dispatcher.table import registry
 
 OPERATORS = sorted(op.qualified_name for op in registry.all_operators() if op.namespace == "aten")

@@ -58,7 +58,7 @@ from dovetail_kernel import MemoryFormat as memory_format
 from dovetail_kernel import bool as bool
 from dovetail_kernel import plugin_manager as _plugin_manager
 
-from .questions import broadcast_shapes, is_inference, is_tensor, numel, result_type
+from .tensor_queries import broadcast_shapes, is_inference, is_tensor, numel, result_type
 
 if _typing.TYPE_CHECKING:
     from dovetail_aten import Generator
@@ -88,8 +88,8 @@ if _typing.TYPE_CHECKING:
     from . import _C as _C
     from . import amp, autograd, backends, cuda, func, library, nn, optim, overrides, random, utils
     from .backends import devices
-    from .serialization import load, save
-    from .tracing import trace
+    from .inspection.tracing import trace
+    from .serialization.files import load, save
 
     default_generator: Generator
 
@@ -180,7 +180,7 @@ _ELSEWHERE = {
     "save": "dovetail.serialization",
     "set_autocast_dtype": "dovetail_aten.autocast",
     "set_autocast_enabled": "dovetail_aten.autocast",
-    "trace": "dovetail.tracing",
+    "trace": "dovetail.inspection.tracing",
     "vmap": "dovetail_autograd.transforms",
 }
 """Modules, and names and their modules, that are imported when first asked for."""

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from dovetail.scaffold import write_package
+from dovetail.command.scaffold import write_package
 
 
 class Environment:

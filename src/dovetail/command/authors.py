@@ -21,7 +21,7 @@ def new(
     It has an operator with schema, CPU kernel, shape rule and derivative, the entry point that makes Dovetail find it,
     and tests: pip install -e NAME && pytest NAME.
     """
-    from ..scaffold import write_package
+    from .scaffold import write_package
 
     with failures():
         written = write_package(name, folder, namespace or None)
@@ -39,7 +39,7 @@ def stubs(
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Write here; default: print.")] = None,
 ) -> None:
     """Write a .pyi stub of dovetail.ops.NAMESPACE: every operator with the types of its arguments."""
-    from ..stub_text import stub_of
+    from ..inspection.stub_text import stub_of
 
     with failures():
         text = stub_of(namespace)

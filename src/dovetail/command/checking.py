@@ -15,8 +15,8 @@ import typer
 
 from dovetail_kernel import plugin_manager
 
-from ..generated_inputs import Inputs
-from ..library_checks import EXPLANATIONS, CheckResult, check_library
+from ..inspection.generated_inputs import Inputs
+from ..inspection.library_checks import EXPLANATIONS, CheckResult, check_library
 from .common import AsJson, failures, print_json
 
 MARKS = {"passed": ("✓", "green"), "failed": ("✗", "red"), "skipped": ("–", "yellow")}

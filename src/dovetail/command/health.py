@@ -7,7 +7,7 @@ from textwrap import wrap
 
 import typer
 
-from ..installation_checks import Finding, examine
+from ..inspection.installation_checks import Finding, examine
 from .common import AsJson, print_json
 
 MARKS = {"fine": ("✓", "green"), "note": ("•", "cyan"), "problem": ("✗", "red")}

@@ -44,7 +44,7 @@ class NativeDtypes(dict[dtype, Any]):
 
 
 class NamespaceArrays(ArrayBackend):
-    """The array side of a backend, and the `dovetail_aten.array_kernels.capabilities.Capabilities` of its array kernels.
+    """The array side of a backend, and the `Capabilities` of its array kernels.
 
     Parameters
     ----------

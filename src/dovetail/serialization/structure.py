@@ -10,7 +10,7 @@ from typing import Any
 import dovetail
 from dovetail import Size, Tensor, device, dtype
 
-from .nn.parameter import Parameter
+from ..nn.parameter import Parameter
 
 __all__ = ["Decoder", "Encoder"]
 

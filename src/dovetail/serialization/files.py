@@ -20,7 +20,7 @@ import numpy as np
 import dovetail
 from dovetail import Tensor, device, dtype
 
-from .nn.parameter import Parameter
+from ..nn.parameter import Parameter
 from .safetensors_file import Entry, FormatError, is_storable, pack, unpack
 from .structure import Decoder, Encoder
 
