@@ -20,7 +20,9 @@ def test_dimensions_count_from_the_front_of_the_longer_shape():
 
 
 def test_a_third_operand_is_compared_with_what_the_first_two_make():
-    assert "tensor a (4) must match the size of tensor b (3)" in str(broadcast_error([(1,), (4,), (3,)]))
+    assert "tensor a (4) must match the size of tensor b (3)" in str(
+        broadcast_error([(1,), (4,), (3,)])
+    )
 
 
 @pytest.mark.parametrize("shapes", ([(2, 1), (3,)], [(), (3,)], [(0,), (1,)], []))

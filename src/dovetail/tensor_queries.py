@@ -36,9 +36,10 @@ def broadcast_shapes(*shapes: Any) -> Size:
             if result[-back] == 1:
                 result[-back] = size
             elif size not in (1, result[-back]):
+                given = [(s,) if isinstance(s, int) else tuple(s) for s in shapes]
                 raise RuntimeError(
                     "Shape mismatch: objects cannot be broadcast to a single shape: "
-                    f"{' and '.join(str(tuple(s) if not isinstance(s, int) else (s,)) for s in shapes)}. Reshape one."
+                    f"{' and '.join(map(str, given))}. Reshape one."
                 )
     return Size(result)
 
@@ -62,8 +63,8 @@ def numel(input: TensorBase) -> int:
 def result_type(tensor1: Any, tensor2: Any) -> dtype:
     """Return the dtype of an arithmetic operation on two tensors or Python numbers.
 
-    Tensors with dimensions count most, then 0-d tensors, then numbers; a weaker one only counts where its category
-    (bool < int < float < complex) is higher.
+    Tensors with dimensions count most, then 0-d tensors, then numbers; a weaker one only counts
+    where its category (bool < int < float < complex) is higher.
     """
     operands = (tensor1, tensor2)
     tensors = [operand for operand in operands if isinstance(operand, TensorBase)]

@@ -1,4 +1,6 @@
-"""The names of ``torch._C`` that concern the dispatcher, for programs and tests written against them."""
+"""The names of ``torch._C`` that concern the dispatcher, for programs and tests written against
+them.
+"""
 
 # ruff: noqa: N816, N999 - the names are PyTorch's
 

@@ -1,4 +1,6 @@
-"""The dispatcher of Dovetail: operators declared by schemas, kernels registered per key, and the calls between."""
+"""The dispatcher of Dovetail: operators declared by schemas, kernels registered per key, and the
+calls between.
+"""
 
 from typing import TYPE_CHECKING, Any
 

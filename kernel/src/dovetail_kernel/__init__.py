@@ -1,4 +1,6 @@
-"""The microkernel of Dovetail: tensors without operators, dispatch keys and state, and the plugin manager."""
+"""The microkernel of Dovetail: tensors without operators, dispatch keys and state, and the plugin
+manager.
+"""
 
 from .devices.array_backend import ArrayBackend
 from .devices.backends import (
@@ -54,7 +56,14 @@ from .tensor.dataless import DatalessArray
 from .tensor.dlpack_device import DLDeviceType
 from .tensor.size import Size
 from .tensor.storage import Storage, share_storage
-from .tensor.tensor_base import TensorBase, replace_array, set_tensor_class, signature_of, tensor_class, wrap
+from .tensor.tensor_base import (
+    TensorBase,
+    replace_array,
+    set_tensor_class,
+    signature_of,
+    tensor_class,
+    wrap,
+)
 from .tensor.version import VersionCounter, bump_version, share_version
 from .types.dtype import (
     ALIASES,

@@ -26,14 +26,19 @@ def table(op: Operator, as_json: AsJson = False) -> None:
 def explain(
     op: Operator,
     args: Annotated[
-        str, typer.Option(help="The arguments, as Python with `dovetail` in scope: 'dovetail.ones(2), alpha=3'.")
+        str,
+        typer.Option(
+            help="The arguments, as Python with `dovetail` in scope: 'dovetail.ones(2), alpha=3'."
+        ),
     ] = "",
     as_json: AsJson = False,
 ) -> None:
     """Say which kernels a call would run, and why, without running it."""
     with failures():
         load_library_of(op)
-        positional, named = eval(f"__call({args})", {"dovetail": dovetail, "__call": lambda *a, **k: (a, k)})
+        positional, named = eval(
+            f"__call({args})", {"dovetail": dovetail, "__call": lambda *a, **k: (a, k)}
+        )
         explanation = dovetail.explain(op if "." in op else packet(op), *positional, **named)
     typer.echo(explanation.as_json() if as_json else str(explanation))
 

@@ -54,24 +54,28 @@ class GraphDrawing:
 def draw_graph(
     tensor: Tensor | Sequence[Tensor], params: Parameters | Any | None = None, *, limit: int = 500
 ) -> GraphDrawing:
-    """Draw the autograd graph that leads to a tensor: names, shapes, dtypes, saved values, leaves by their names.
+    """Draw the autograd graph that leads to a tensor: names, shapes, dtypes, saved values, leaves
+    by their names.
 
-    Nothing runs and nothing is freed: saved-tensor hooks are not called, and the graph may be run backward afterwards.
+    Nothing runs and nothing is freed: saved-tensor hooks are not called, and the graph may be run
+    backward afterwards.
 
     Parameters
     ----------
     tensor
         What the graph leads to, such as a loss; or several tensors.
     params
-        Names for leaves: a module, ``module.named_parameters()``, or a dict from names to tensors. Default: leaves are
-        called "leaf".
+        Names for leaves: a module, ``module.named_parameters()``, or a dict from names to tensors.
+        Default: leaves are called "leaf".
     limit
-        Draw at most so many nodes, those recorded last; the others are counted in one box. Default: 500.
+        Draw at most so many nodes, those recorded last; the others are counted in one box. Default:
+        500.
 
     Returns
     -------
     GraphDrawing
-        ``print(drawing)`` shows a tree, ``drawing.save("graph.svg")`` writes a file, a notebook shows the picture.
+        ``print(drawing)`` shows a tree, ``drawing.save("graph.svg")`` writes a file, a notebook
+        shows the picture.
 
     Raises
     ------
@@ -84,15 +88,20 @@ def draw_graph(
     for number, output in enumerate(outputs):
         if not output.requires_grad:
             raise RuntimeError(
-                f"draw_graph(): tensor {number} does not require grad and has no graph. Compute it, in grad mode, from "
+                f"draw_graph(): tensor {number} does not require grad and has no graph. Compute "
+                "it, in grad mode, from "
                 "a tensor that requires grad; dovetail.utils.explain_grad(tensor) says more."
             )
     made_by = outputs[0].grad_fn
-    return GraphDrawing(read_graph(outputs, params, limit), f"graph of {made_by.name() if made_by else 'a leaf'}")
+    return GraphDrawing(
+        read_graph(outputs, params, limit), f"graph of {made_by.name() if made_by else 'a leaf'}"
+    )
 
 
 def _tree(graph: Graph) -> list[str]:
-    """Return a line for every vertex, inputs under what is made of them; what was shown already is only named."""
+    """Return a line for every vertex, inputs under what is made of them; what was shown already is
+    only named.
+    """
     lines: list[str] = []
     shown: dict[int, int] = {}
     roots = [number for number, vertex in enumerate(graph.vertices) if vertex.kind == "output"]
@@ -107,11 +116,15 @@ def _tree(graph: Graph) -> list[str]:
         lines.append(f"{indent}{branch}{_line(vertex, shown[number])}")
         inputs = vertex.inputs
         for position, (child, _) in reversed(list(enumerate(inputs))):
-            if len(inputs) == 1:  # a chain goes straight down: long graphs must not run out of the page
+            if (
+                len(inputs) == 1
+            ):  # a chain goes straight down: long graphs must not run out of the page
                 pending.append((child, indent + further, "", ""))
             else:
                 last = position == len(inputs) - 1
-                pending.append((child, indent + further, "└─ " if last else "├─ ", "   " if last else "│  "))
+                pending.append(
+                    (child, indent + further, "└─ " if last else "├─ ", "   " if last else "│  ")
+                )
     return lines
 
 

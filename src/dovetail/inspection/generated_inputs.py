@@ -1,4 +1,6 @@
-"""Example arguments for any operator, made from its schema: for checks that go through a whole library."""
+"""Example arguments for any operator, made from its schema: for checks that go through a whole
+library.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,9 @@ class Inputs:
     def fresh(self) -> Inputs:
         """Return the same arguments with tensors of their own: copies that are leaves."""
         args = tuple(_copied(value) for value in self.args)
-        return Inputs(args, {name: _copied(value) for name, value in self.kwargs.items()}, self.about)
+        return Inputs(
+            args, {name: _copied(value) for name, value in self.kwargs.items()}, self.about
+        )
 
 
 @dataclass(frozen=True)
@@ -69,23 +73,26 @@ _CASES: Final = (
 
 
 def generated_inputs(op: OpOverload, *, requires_grad: bool = True) -> Iterator[Inputs]:
-    """Yield arguments that may fit an operator; not all of them will, since a schema does not say what sizes match.
+    """Yield arguments that may fit an operator; not all of them will, since a schema does not say
+    what sizes match.
 
-    Values of floating point tensors lie between 0.1 and 0.9, or between 1.1 and 1.9, where most functions are smooth.
-    The same operator always gets the same arguments.
+    Values of floating point tensors lie between 0.1 and 0.9, or between 1.1 and 1.9, where most
+    functions are smooth. The same operator always gets the same arguments.
 
     Parameters
     ----------
     op
         The operator.
     requires_grad
-        Whether floating point tensors that are not written to require grad, apart from those that must not, and unless
-        the operator writes its results into ``out=`` arguments, which cannot be differentiated. Default: True.
+        Whether floating point tensors that are not written to require grad, apart from those that
+        must not, and unless the operator writes its results into ``out=`` arguments, which cannot
+        be differentiated. Default: True.
 
     Yields
     ------
     Inputs
-        Different shapes, dtypes and layouts; arguments that are no tensors have their default, or a plain value.
+        Different shapes, dtypes and layouts; arguments that are no tensors have their default, or a
+        plain value.
     """
     schema = op._schema
     kinds = [argument.real_type.schema_str for argument in schema.arguments]
@@ -93,7 +100,9 @@ def generated_inputs(op: OpOverload, *, requires_grad: bool = True) -> Iterator[
     has_optional = any(kind.startswith("Tensor?") for kind in kinds)
     refused = getattr(op._operator.derivative, "refused", ())
     writes_results = any(argument.is_out for argument in schema.arguments)
-    differentiable = {a.name for a in schema.arguments if requires_grad and not writes_results} - set(refused)
+    differentiable = {
+        a.name for a in schema.arguments if requires_grad and not writes_results
+    } - set(refused)
     for case in _CASES if has_tensors else _CASES[:1]:
         if not case.optional and not has_optional:
             continue
@@ -102,7 +111,9 @@ def generated_inputs(op: OpOverload, *, requires_grad: bool = True) -> Iterator[
             yield made
 
 
-def fitting_inputs(op: OpOverload, *, most: int = 9, requires_grad: bool = True) -> tuple[list[Inputs], list[str]]:
+def fitting_inputs(
+    op: OpOverload, *, most: int = 9, requires_grad: bool = True
+) -> tuple[list[Inputs], list[str]]:
     """Return generated arguments that the operator takes, and for the others what it said.
 
     Parameters
@@ -125,7 +136,8 @@ def fitting_inputs(op: OpOverload, *, most: int = 9, requires_grad: bool = True)
                 op(*trial.args, **trial.kwargs)
         except Exception as refusal:
             refusals.append(
-                f"{inputs.about}: {type(refusal).__name__}: {str(refusal).splitlines()[0] if str(refusal) else ''}"
+                f"{inputs.about}: {type(refusal).__name__}: "
+                f"{str(refusal).splitlines()[0] if str(refusal) else ''}"
             )
         else:
             fitting.append(inputs)
@@ -138,11 +150,19 @@ def as_source(value: Any) -> str:
         grad = ", requires_grad=True" if value.requires_grad else ""
         if value.numel() == 0:
             return f"dovetail.empty({tuple(value.shape)}, dtype={value.dtype}{grad})"
-        text = repr(value.detach().tolist()).replace("nan", "dovetail.nan").replace("inf", "dovetail.inf")
+        text = (
+            repr(value.detach().tolist())
+            .replace("nan", "dovetail.nan")
+            .replace("inf", "dovetail.inf")
+        )
         return f"dovetail.tensor({text}, dtype={value.dtype}{grad})"
     if isinstance(value, list | tuple):
         inner = ", ".join(map(as_source, value))
-        return f"[{inner}]" if isinstance(value, list) else f"({inner}{',' if len(value) == 1 else ''})"
+        return (
+            f"[{inner}]"
+            if isinstance(value, list)
+            else f"({inner}{',' if len(value) == 1 else ''})"
+        )
     return f"'{value}'" if isinstance(value, dovetail.device) else repr(value)
 
 
@@ -159,7 +179,9 @@ def _inputs(schema: FunctionSchema, case: _Case, differentiable: set[str]) -> In
         nonlocal count
         shape = case.shapes[min(count, len(case.shapes) - 1)]
         count += 1
-        return _tensor(shape, case, count, argument.name in differentiable and not argument.is_write)
+        return _tensor(
+            shape, case, count, argument.name in differentiable and not argument.is_write
+        )
 
     for argument in schema.arguments:
         kind = argument.real_type.schema_str
@@ -176,7 +198,9 @@ def _inputs(schema: FunctionSchema, case: _Case, differentiable: set[str]) -> In
                 return None
         if argument.kwarg_only:
             kwargs[argument.name] = value
-        elif len(args) == len([a for a in schema.arguments if not a.kwarg_only][: schema.arguments.index(argument)]):
+        elif len(args) == len(
+            [a for a in schema.arguments if not a.kwarg_only][: schema.arguments.index(argument)]
+        ):
             args.append(value)
         else:  # one before it was left to its default
             kwargs[argument.name] = value
@@ -189,7 +213,8 @@ def _tensor(shape: tuple[int, ...], case: _Case, seed: int, requires_grad: bool)
     for length in shape:
         size *= length
     spread = [
-        round(case.least + 0.8 * ((0.6180339887 * (index + 1) + 0.2360679775 * seed) % 1), 3) for index in range(size)
+        round(case.least + 0.8 * ((0.6180339887 * (index + 1) + 0.2360679775 * seed) % 1), 3)
+        for index in range(size)
     ]
     if case.dtype.is_floating_point:
         made = dovetail.tensor(spread, dtype=case.dtype).reshape(shape)

@@ -24,7 +24,8 @@ class ReplayStep:
     node
         The node.
     made
-        "nan", "infinite" or "zero" if what it returned towards the tensor is so and what it was given is not; else "".
+        "nan", "infinite" or "zero" if what it returned towards the tensor is so and what it was
+        given is not; else "".
     """
 
     node: Node
@@ -51,7 +52,8 @@ class Replay:
 
 
 def replay(tensor: Tensor, output: Tensor) -> Replay:
-    """Run the backward from `output`, with a gradient of ones, to `tensor`. The graph and every ``.grad`` stay.
+    """Run the backward from `output`, with a gradient of ones, to `tensor`. The graph and every
+    ``.grad`` stay.
 
     Raises
     ------
@@ -65,7 +67,9 @@ def replay(tensor: Tensor, output: Tensor) -> Replay:
     try:
         start = dovetail.ones_like(output.detach())
         with dovetail.no_grad():
-            (gradient,) = dovetail.autograd.grad(output, tensor, start, retain_graph=True, allow_unused=True)
+            (gradient,) = dovetail.autograd.grad(
+                output, tensor, start, retain_graph=True, allow_unused=True
+            )
     finally:
         for handle in handles:
             handle.remove()
@@ -73,7 +77,9 @@ def replay(tensor: Tensor, output: Tensor) -> Replay:
 
 
 def state_of(gradients: Sequence[Any]) -> str:
-    """Return "nan" or "infinite" if one of `gradients` has such an element, "zero" if all are zero, else "ordinary"."""
+    """Return "nan" or "infinite" if one of `gradients` has such an element, "zero" if all are zero,
+    else "ordinary".
+    """
     largest = [size_of(gradient) for gradient in gradients if gradient is not None]
     if any([size != size for size in largest]):
         return "nan"
@@ -100,7 +106,9 @@ def _watcher(node: Node, leading: set[Node], steps: list[ReplayStep]) -> Callabl
 
 
 def _leading_to(tensor: Tensor, nodes: Sequence[Node]) -> list[Node]:
-    """Return those of `nodes`, every one after all that lead to it, from which a path leads to `tensor`."""
+    """Return those of `nodes`, every one after all that lead to it, from which a path leads to
+    `tensor`.
+    """
     target = graph.get_gradient_edge(tensor).node
     leading = {target}
     readers: dict[Node, list[Node]] = {}

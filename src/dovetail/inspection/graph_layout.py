@@ -1,7 +1,7 @@
 """A layered layout: vertices in rows, edges between neighbouring rows, few crossings, short edges.
 
-The method is that of Sugiyama, Tagawa and Toda (1981): rows by longest path, an invisible vertex in every row that an
-edge crosses, order within rows by barycenters, positions by isotonic regression.
+The method is that of Sugiyama, Tagawa and Toda (1981): rows by longest path, an invisible vertex in
+every row that an edge crosses, order within rows by barycenters, positions by isotonic regression.
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ SWEEPS = 12
 """How often rows are ordered, and then moved, by their neighbours."""
 
 LONGEST_BEND = 12
-"""Edges over more rows than this are drawn straight: bends in every row would cost more than they show."""
+"""Edges over more rows than this are drawn straight: bends in every row would cost more than they
+show.
+"""
 
 
 @dataclass
@@ -97,31 +99,46 @@ def _order(rows: list[list[int]], above: list[list[int]], below: list[list[int]]
         up = sweep % 2 == 0
         neighbours = below if up else above
         for row in rows if up else reversed(rows):
-            row.sort(key=lambda vertex: _mean([place[n] for n in neighbours[vertex]], place[vertex]))
+            row.sort(
+                key=lambda vertex: _mean([place[n] for n in neighbours[vertex]], place[vertex])
+            )
             for index, vertex in enumerate(row):
                 place[vertex] = index - len(row) / 2
 
 
 def _positions(
-    rows: list[list[int]], above: list[list[int]], below: list[list[int]], sizes: list[float], gap: float
+    rows: list[list[int]],
+    above: list[list[int]],
+    below: list[list[int]],
+    sizes: list[float],
+    gap: float,
 ) -> list[float]:
-    """Return the center of each vertex: as near to its neighbours as the order of its row and `gap` allow."""
+    """Return the center of each vertex: as near to its neighbours as the order of its row and `gap`
+    allow.
+    """
     x = [0.0] * len(sizes)
     for sweep in range(SWEEPS):
         up = sweep % 2 == 0
         for row in rows if up else reversed(rows):
             first, second = (below, above) if up else (above, below)
             wanted = [
-                _mean([x[n] for n in (first[vertex] if first[vertex] else second[vertex])], x[vertex]) for vertex in row
+                _mean(
+                    [x[n] for n in (first[vertex] if first[vertex] else second[vertex])], x[vertex]
+                )
+                for vertex in row
             ]
-            for vertex, center in zip(row, _apart(wanted, [sizes[v] for v in row], gap), strict=True):
+            for vertex, center in zip(
+                row, _apart(wanted, [sizes[v] for v in row], gap), strict=True
+            ):
                 x[vertex] = center
     left = min([x[v] - sizes[v] / 2 for v in range(len(x))], default=0.0)
     return [center - left for center in x]
 
 
 def _apart(wanted: list[float], sizes: list[float], gap: float) -> list[float]:
-    """Return the centers nearest to `wanted`, in least squares, that are in order and do not overlap."""
+    """Return the centers nearest to `wanted`, in least squares, that are in order and do not
+    overlap.
+    """
     offsets = [0.0]
     for left, right in itertools.pairwise(sizes):
         offsets.append(offsets[-1] + (left + right) / 2 + gap)

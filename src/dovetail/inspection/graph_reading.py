@@ -1,4 +1,6 @@
-"""Reading an autograd graph into plain vertices and edges, without recursion and without changing it."""
+"""Reading an autograd graph into plain vertices and edges, without recursion and without changing
+it.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,8 @@ class Vertex:
 
 @dataclass
 class Graph:
-    """The vertices, outputs first; every edge leads from a vertex to one of a higher number, or to a leaf.
+    """The vertices, outputs first; every edge leads from a vertex to one of a higher number, or to
+    a leaf.
 
     Attributes
     ----------
@@ -55,7 +58,9 @@ class Graph:
 
 
 def walk(roots: Iterable[Node | None]) -> list[Node]:
-    """Return every node that `roots` lead to, each once, leaves last and else those recorded last first."""
+    """Return every node that `roots` lead to, each once, leaves last and else those recorded last
+    first.
+    """
     seen: set[Node] = set()
     pending = [node for node in roots if node is not None]
     while pending:
@@ -79,7 +84,9 @@ def read_graph(outputs: Sequence[Tensor], params: Parameters | None, limit: int)
         At most so many nodes, those recorded last.
     """
     names = names_of(params)
-    nodes = walk([output.grad_fn if output.grad_fn is not None else _leaf_node(output) for output in outputs])
+    nodes = walk(
+        [output.grad_fn if output.grad_fn is not None else _leaf_node(output) for output in outputs]
+    )
     kept = nodes[:limit] if len(nodes) > limit else nodes
     graph = Graph([], len(nodes) - len(kept))
     position: dict[Node, int] = {}
@@ -88,10 +95,14 @@ def read_graph(outputs: Sequence[Tensor], params: Parameters | None, limit: int)
         graph.vertices.append(Vertex("output", named, [describe(output)]))
     for node in kept:
         position[node] = len(graph.vertices)
-        graph.vertices.append(_leaf(node, names) if isinstance(node, AccumulateGrad) else _node(node))
+        graph.vertices.append(
+            _leaf(node, names) if isinstance(node, AccumulateGrad) else _node(node)
+        )
     rest = len(graph.vertices)
     if graph.left_out:
-        graph.vertices.append(Vertex("rest", f"{graph.left_out} more nodes", ["raise limit= to see them"]))
+        graph.vertices.append(
+            Vertex("rest", f"{graph.left_out} more nodes", ["raise limit= to see them"])
+        )
     for number, output in enumerate(outputs):
         target = output.grad_fn if output.grad_fn is not None else _leaf_node(output)
         graph.vertices[number].inputs.append((position[target], output.output_nr))
@@ -104,7 +115,9 @@ def read_graph(outputs: Sequence[Tensor], params: Parameters | None, limit: int)
 
 
 def names_of(params: Parameters | Any | None) -> dict[int, str]:
-    """Return the names of tensors by their id: of a mapping, of pairs, or of the parameters of a module."""
+    """Return the names of tensors by their id: of a mapping, of pairs, or of the parameters of a
+    module.
+    """
     if params is None:
         return {}
     if hasattr(params, "named_parameters"):
@@ -132,10 +145,16 @@ def _node(node: Node) -> Vertex:
     vertex = Vertex("node", node.name())
     outputs = [f"{_dtype_name(each.dtype)}{list(each.shape)}" for each in node._input_metadata]
     vertex.lines += (
-        outputs if len(outputs) <= _MOST_LINES else [*outputs[: _MOST_LINES - 1], f"… {len(outputs)} outputs"]
+        outputs
+        if len(outputs) <= _MOST_LINES
+        else [*outputs[: _MOST_LINES - 1], f"… {len(outputs)} outputs"]
     )
     saved = list(_saved_lines(node))
-    vertex.lines += saved if len(saved) <= _MOST_LINES else [*saved[: _MOST_LINES - 1], f"… {len(saved)} saved values"]
+    vertex.lines += (
+        saved
+        if len(saved) <= _MOST_LINES
+        else [*saved[: _MOST_LINES - 1], f"… {len(saved)} saved values"]
+    )
     vertex.warning = any(line.endswith((" freed", " changed in place")) for line in saved)
     return vertex
 
@@ -148,8 +167,12 @@ def _saved_lines(node: Node) -> Iterator[str]:
     for name, value, state in saved_values(node):
         if value is None and state == "kept":
             continue
-        text = describe(value) if isinstance(value, Tensor) else "" if value is None else repr(value)
-        yield " ".join(part for part in (f"saved {name}:", text[:40], _WORDS.get(state, "")) if part)
+        text = (
+            describe(value) if isinstance(value, Tensor) else "" if value is None else repr(value)
+        )
+        yield " ".join(
+            part for part in (f"saved {name}:", text[:40], _WORDS.get(state, "")) if part
+        )
 
 
 def _dtype_name(dtype: Any) -> str:

@@ -21,13 +21,15 @@ _COLOURS = {
 _WARNING = "#b3261e"
 
 _STYLE = (
-    "text{font-family:ui-monospace,'DejaVu Sans Mono',Menlo,Consolas,monospace;font-size:11px;fill:#222}"
+    "text{font-family:ui-monospace,'DejaVu Sans "
+    "Mono',Menlo,Consolas,monospace;font-size:11px;fill:#222}"
     ".name{font-weight:bold}.warning{fill:#b3261e}.saved{fill:#666}.edge{fill:none;stroke:#77776f;stroke-width:1.2}"
 )
 
 
 def svg_of(graph: Graph, title: str) -> str:
-    """Return `graph` as an SVG document: inputs at the top, outputs at the bottom, arrows the way of the forward run.
+    """Return `graph` as an SVG document: inputs at the top, outputs at the bottom, arrows the way
+    of the forward run.
 
     Parameters
     ----------
@@ -46,11 +48,13 @@ def svg_of(graph: Graph, title: str) -> str:
     width = rightmost + 2 * _MARGIN
     parts = [
         '<?xml version="1.0" encoding="UTF-8"?>',
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" '
+        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 '
+        f'{width:.0f} {height:.0f}" width="{width:.0f}" '
         f'height="{height:.0f}" role="img" aria-label="{escape(title)}">',
         f"<title>{escape(title)}</title>",
         f"<style>{_STYLE}</style>",
-        '<defs><marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">'
+        '<defs><marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" '
+        'markerWidth="7" markerHeight="7" orient="auto">'
         '<path d="M0 0 8 4 0 8z" fill="#77776f"/></marker></defs>',
         f'<rect width="{width:.0f}" height="{height:.0f}" fill="white"/>',
     ]
@@ -61,7 +65,10 @@ def svg_of(graph: Graph, title: str) -> str:
 
 
 def _lines(vertex: Vertex) -> list[str]:
-    return [line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…" for line in (vertex.name, *vertex.lines)]
+    return [
+        line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"
+        for line in (vertex.name, *vertex.lines)
+    ]
 
 
 def _width(vertex: Vertex) -> float:
@@ -90,9 +97,15 @@ def _tops(vertices: list[Vertex], layout: Layout) -> tuple[dict[int, tuple[float
 
 
 def _edge(
-    path: list[int], number: int, vertices: list[Vertex], layout: Layout, tops: dict[int, tuple[float, float]]
+    path: list[int],
+    number: int,
+    vertices: list[Vertex],
+    layout: Layout,
+    tops: dict[int, tuple[float, float]],
 ) -> str:
-    """Return the arrow of an edge: from the bottom of its input, at the end of `path`, to the top of its reader."""
+    """Return the arrow of an edge: from the bottom of its input, at the end of `path`, to the top
+    of its reader.
+    """
     points: list[tuple[float, float]] = []
     for v in reversed(path):
         x = layout.x[v] + _MARGIN
@@ -121,9 +134,12 @@ def _box(vertex: Vertex, x: float, top: float, tall: float) -> str:
     wide = _width(vertex)
     fill, stroke = _COLOURS[vertex.kind]
     dashed = ' stroke-dasharray="4 3"' if vertex.kind == "rest" else ""
+    described = "\n".join([vertex.name, *vertex.lines])
     text = [
-        f'<g class="{vertex.kind}"><title>{escape(chr(10).join([vertex.name, *vertex.lines]))}</title>',
-        f'<rect x="{x - wide / 2:.1f}" y="{top:.1f}" width="{wide:.1f}" height="{tall:.1f}" rx="5" fill="{fill}" '
+        f'<g class="{vertex.kind}"><title>{escape(described)}</title>',
+        f'<rect x="{x - wide / 2:.1f}" y="{top:.1f}" '
+        f'width="{wide:.1f}" height="{tall:.1f}" rx="5" '
+        f'fill="{fill}" '
         f'stroke="{_WARNING if vertex.warning else stroke}"{dashed}/>',
     ]
     for index, line in enumerate(_lines(vertex)):
@@ -131,5 +147,8 @@ def _box(vertex: Vertex, x: float, top: float, tall: float) -> str:
         if line.endswith((" freed", " changed in place")):
             kind = "warning"
         y = top + _PADDING + (index + 1) * _LINE - 6
-        text.append(f'<text class="{kind}" x="{x:.1f}" y="{y:.1f}" text-anchor="middle">{escape(line)}</text>')
+        text.append(
+            f'<text class="{kind}" x="{x:.1f}" y="{y:.1f}" '
+            f'text-anchor="middle">{escape(line)}</text>'
+        )
     return "".join([*text, "</g>"])

@@ -1,4 +1,6 @@
-"""Examining an installation: versions, plugins, devices, environment, NumPy's BLAS, bytecode, registrations."""
+"""Examining an installation: versions, plugins, devices, environment, NumPy's BLAS, bytecode,
+registrations.
+"""
 
 from __future__ import annotations
 
@@ -71,12 +73,19 @@ def _versions() -> Iterator[Finding]:
     text = ", ".join(f"{name} {version}" for name, version in used.items())
     if len(set(used.values())) > 1:
         newest = max(used.values())
-        yield Finding("dovetail", "problem", text, f"Install one version of all: pip install -U dovetail=={newest}")
+        yield Finding(
+            "dovetail",
+            "problem",
+            text,
+            f"Install one version of all: pip install -U dovetail=={newest}",
+        )
     else:
         yield Finding("dovetail", "fine", text)
     several = {name: each for name, each in sorted(found.items()) if len(each) > 1}
     for places in {tuple(place for _, place in each) for each in several.values()}:
-        names = ", ".join(name for name, each in several.items() if tuple(place for _, place in each) == places)
+        names = ", ".join(
+            name for name, each in several.items() if tuple(place for _, place in each) == places
+        )
         yield Finding(
             "installations",
             "note",
@@ -86,7 +95,8 @@ def _versions() -> Iterator[Finding]:
 
 
 _OURS: Final = (
-    "dovetail-aten", "dovetail-autograd", "dovetail-cpu", "dovetail-cuda", "dovetail-dispatcher", "dovetail-kernel",
+    "dovetail-aten", "dovetail-autograd", "dovetail-cpu", "dovetail-cuda", "dovetail-dispatcher",
+    "dovetail-kernel",
 )  # fmt: skip
 
 
@@ -96,11 +106,15 @@ def _plugins() -> Iterator[Finding]:
         subject = f"plugin {record.name} of {record.distribution}"
         if record.state.startswith("failed"):
             yield Finding(
-                subject, "problem", f"{record.state} (group {record.group})", "Repair it, or keep it out: "
-                f"DOVETAIL_BLOCK={record.distribution}. The traceback: dovetail.library.load({record.name!r})."
+                subject, "problem", f"{record.state} (group {record.group})",
+                "Repair it, or keep it out: "
+                f"DOVETAIL_BLOCK={record.distribution}. The traceback: "
+                f"dovetail.library.load({record.name!r})."
             )  # fmt: skip
         elif record.state == "blocked":
-            yield Finding(subject, "note", "is kept out by DOVETAIL_BLOCK.", "Unset DOVETAIL_BLOCK to use it.")
+            yield Finding(
+                subject, "note", "is kept out by DOVETAIL_BLOCK.", "Unset DOVETAIL_BLOCK to use it."
+            )
     names = sorted({record.name for record in records if record.group == "dovetail.libraries"})
     for name in names:
         try:
@@ -108,7 +122,10 @@ def _plugins() -> Iterator[Finding]:
         except PluginError as error:
             if "is blocked by" not in str(error):
                 yield Finding(
-                    f"library {name}", "problem", _first_line(error.__cause__ or error), "Repair it, or uninstall it."
+                    f"library {name}",
+                    "problem",
+                    _first_line(error.__cause__ or error),
+                    "Repair it, or uninstall it.",
                 )
     yield Finding("plugins", "fine", f"{len(records)} are installed; libraries: {', '.join(names)}")
 
@@ -118,10 +135,14 @@ def _devices() -> Iterator[Finding]:
         try:
             spec = plugin_manager.load_backend(name)
         except PluginError as error:
-            yield Finding(f"device {name}", "note", _first_line(error), "Nothing, unless you want to use it.")
+            yield Finding(
+                f"device {name}", "note", _first_line(error), "Nothing, unless you want to use it."
+            )
         else:
             count = spec.device_count()
-            yield Finding(f"device {name}", "fine", f"is available: {count} device{'s' if count != 1 else ''}")
+            yield Finding(
+                f"device {name}", "fine", f"is available: {count} device{'s' if count != 1 else ''}"
+            )
 
 
 def _environment() -> Iterator[Finding]:
@@ -136,7 +157,10 @@ def _environment() -> Iterator[Finding]:
             yield Finding(name, "note", f"is set to {os.environ[name]!r}.")
     if sys.flags.optimize:
         yield Finding(
-            "python -O", "note", "assertions are off.", "Leave out -O to see internal errors where they arise."
+            "python -O",
+            "note",
+            "assertions are off.",
+            "Leave out -O to see internal errors where they arise.",
         )
 
 
@@ -164,19 +188,26 @@ def _numpy() -> Iterator[Finding]:
             )
         elif int(value) < cores:
             yield Finding(
-                name, "note", f"is {value}: matrix products use {value} of {cores} cores.", "Unset it to use all."
+                name,
+                "note",
+                f"is {value}: matrix products use {value} of {cores} cores.",
+                "Unset it to use all.",
             )
     if cores < (os.cpu_count() or cores) and not any(name in os.environ for name in _THREADS):
         yield Finding(
             "BLAS threads",
             "note",
-            f"this process may use {cores} of {os.cpu_count()} cores, but the BLAS may start a thread for each.",
+            f"this process may use {cores} of {os.cpu_count()} cores, but the BLAS may start a "
+            "thread for each.",
             f"If matrix products are slow, set OPENBLAS_NUM_THREADS={cores}.",
         )
     for name in ("OPENBLAS_CORETYPE", "NPY_DISABLE_CPU_FEATURES"):
         if os.environ.get(name):
             yield Finding(
-                name, "note", f"is set to {os.environ[name]!r}: NumPy may not use all this processor can.", "Unset it."
+                name,
+                "note",
+                f"is set to {os.environ[name]!r}: NumPy may not use all this processor can.",
+                "Unset it.",
             )
 
 
@@ -200,7 +231,11 @@ def _bytecode() -> Iterator[Finding]:
             "Unset it.",
         )
     stale, missing = [], 0
-    files = {n: getattr(m, "__file__", None) for n, m in list(sys.modules.items()) if n.startswith("dovetail")}
+    files = {
+        n: getattr(m, "__file__", None)
+        for n, m in list(sys.modules.items())
+        if n.startswith("dovetail")
+    }
     sources = [Path(file) for file in files.values() if file is not None and file.endswith(".py")]
     for source in sources:
         cached = Path(cache_from_source(str(source)))
@@ -212,7 +247,8 @@ def _bytecode() -> Iterator[Finding]:
         yield Finding(
             "bytecode",
             "problem",
-            f"of {len(stale)} modules is older than their source and was not replaced: {', '.join(stale[:5])}",
+            f"of {len(stale)} modules is older than their source and was not replaced: "
+            f"{', '.join(stale[:5])}",
             "The folders __pycache__ cannot be written: run python -m compileall as their owner.",
         )
     elif missing and not sys.dont_write_bytecode:
@@ -227,7 +263,9 @@ def _bytecode() -> Iterator[Finding]:
 
 
 def _is_stale(source: Path, cached: Path) -> bool:
-    """Return whether the time and size noted in `cached` are not those of `source`: the header that PEP 552 fixes."""
+    """Return whether the time and size noted in `cached` are not those of `source`: the header that
+    PEP 552 fixes.
+    """
     head = cached.read_bytes()[:16]
     if int.from_bytes(head[4:8], "little") & 1:
         return False  # checked by hash
@@ -253,7 +291,11 @@ def _registrations() -> Iterator[Finding]:
     except RuntimeError as error:
         yield Finding("operator table", "problem", str(error))
     else:
-        yield Finding("operator table", "fine", f"{len(_C._dispatch_get_all_op_names())} operators are in order.")
+        yield Finding(
+            "operator table",
+            "fine",
+            f"{len(_C._dispatch_get_all_op_names())} operators are in order.",
+        )
 
 
 def _works() -> Iterator[Finding]:

@@ -1,4 +1,6 @@
-"""Checking all operators of a library: do schema, kernels, shape rules and derivatives fit together?"""
+"""Checking all operators of a library: do schema, kernels, shape rules and derivatives fit
+together?
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,8 @@ from .generated_inputs import Inputs, as_source, fitting_inputs
 EXPLANATIONS: Final[dict[str, str]] = {
     "arguments": "some generated arguments are taken, so that there is something to check",
     "test_schema": "what is written to, and what shares memory, is what the schema says",
-    "test_autograd_registration": "results that require grad do so because of a registered derivative",
+    "test_autograd_registration": "results that require grad do so because "
+    "of a registered derivative",
     "test_faketensor": "on meta tensors results have the shapes and dtypes of real results",
     "test_aot_dispatch_dynamic": "forward and backward run, on real and on meta tensors alike",
     "gradcheck": "derivatives agree with numeric differentiation",
@@ -47,7 +50,9 @@ class CheckResult:
     reproducer: str = ""
 
 
-def check_library(namespace: str, samples: dict[str, list[Inputs]] | None = None) -> Iterator[CheckResult]:
+def check_library(
+    namespace: str, samples: dict[str, list[Inputs]] | None = None
+) -> Iterator[CheckResult]:
     """Check every operator of a namespace, one result per operator and check.
 
     Parameters
@@ -70,7 +75,8 @@ def check_library(namespace: str, samples: dict[str, list[Inputs]] | None = None
     names = [name for name in _C._dispatch_get_all_op_names() if name.startswith(f"{namespace}::")]
     if not names:
         raise RuntimeError(
-            f"namespace {namespace!r} has no operators. Install the library that has them, or import the module that "
+            f"namespace {namespace!r} has no operators. Install the library that has them, or "
+            "import the module that "
             "registers them."
         )
     for name in sorted(names):
@@ -106,7 +112,9 @@ def check_operator(name: str, samples: list[Inputs] | None = None) -> Iterator[C
             + "; ".join(refusals or ["nothing"]),
         )
         return
-    yield CheckResult(name, "arguments", "passed", f"{len(samples)} sets: {', '.join(s.about for s in samples)}")
+    yield CheckResult(
+        name, "arguments", "passed", f"{len(samples)} sets: {', '.join(s.about for s in samples)}"
+    )
     for check in list(EXPLANATIONS)[1:]:
         run = _gradcheck if check == "gradcheck" else _opcheck(check)
         yield _outcome(op, check, run, samples)
@@ -122,8 +130,15 @@ def _outcome(op: OpOverload, check: str, run: Check, samples: list[Inputs]) -> C
         try:
             reason = run(op, inputs.fresh())
         except Exception as failure:
-            program = f"import dovetail\nop = dovetail.ops.{op}\n{_CALLS[check].format(inputs=_listed(inputs))}"
-            cause = failure.__cause__ if isinstance(failure, OpCheckError) and failure.__cause__ else failure
+            program = (
+                "import dovetail\nop = "
+                f"dovetail.ops.{op}\n{_CALLS[check].format(inputs=_listed(inputs))}"
+            )
+            cause = (
+                failure.__cause__
+                if isinstance(failure, OpCheckError) and failure.__cause__
+                else failure
+            )
             detail = f"{type(cause).__name__}: {str(cause).strip()}"
             return CheckResult(op.name(), check, "failed", f"on {inputs.about}: {detail}", program)
         if reason is not None:
@@ -154,7 +169,9 @@ def _opcheck(check: str) -> Check:
             opcheck(op, inputs.args, inputs.kwargs, test_utils=check)
         except OpCheckError as failure:
             reason = str(failure.__cause__)
-            if isinstance(failure.__cause__, NotImplementedError) and reason.startswith("the derivative for "):
+            if isinstance(failure.__cause__, NotImplementedError) and reason.startswith(
+                "the derivative for "
+            ):
                 return reason  # as the formula itself says: nothing is wrong silently
             raise
         return None
@@ -205,4 +222,6 @@ def _is_double(tensor: Tensor) -> bool:
 def _tensors(values: Any) -> list[Tensor]:
     if isinstance(values, Tensor):
         return [values]
-    return [t for value in values for t in _tensors(value)] if isinstance(values, list | tuple) else []
+    return (
+        [t for value in values for t in _tensors(value)] if isinstance(values, list | tuple) else []
+    )

@@ -1,4 +1,6 @@
-"""Stubs of ``dovetail.ops.<namespace>`` for editors and type checkers, written from the schemas that are registered."""
+"""Stubs of ``dovetail.ops.<namespace>`` for editors and type checkers, written from the schemas
+that are registered.
+"""
 
 from __future__ import annotations
 
@@ -8,22 +10,28 @@ from typing import Final
 from dovetail_dispatcher import FunctionSchema, OpOverloadPacket, ops
 
 _TYPES: Final = {
-    "Tensor": "_Tensor", "int": "_int", "SymInt": "_int", "float": "_float", "bool": "_bool", "SymBool": "_bool",
-    "str": "_str", "Scalar": "_Number", "ScalarType": "_dtype", "Device": "_device | _str", "Layout": "_layout",
+    "Tensor": "_Tensor", "int": "_int", "SymInt": "_int", "float": "_float", "bool": "_bool",
+    "SymBool": "_bool",
+    "str": "_str", "Scalar": "_Number", "ScalarType": "_dtype", "Device": "_device | _str",
+    "Layout": "_layout",
     "MemoryFormat": "_memory_format", "complex": "complex", "DeviceIndex": "_int",
 }  # fmt: skip
-"""Types of schemas in Python, under names that no overload can have: overloads are called Tensor, int, ..."""
+"""Types of schemas in Python, under names that no overload can have: overloads are called Tensor,
+int, ...
+"""
 
 _HEAD = '''"""Stub of dovetail.ops.{namespace}, written by `dovetail stubs {namespace}`."""
 # mypy: disable-error-code="override, overload-overlap, overload-cannot-match"
-# Overloads that differ in types which are one type in Python overlap; the first that fits is taken, as at run time.
+# Overloads that differ in types which are one type in Python overlap;
+# the first that fits is taken, as at run time.
 
 from builtins import bool as _bool, float as _float, int as _int, str as _str
 from collections.abc import Sequence as _Sequence
 from typing import Any as _Any, TypeAlias as _TypeAlias, overload
 
 from dovetail import (
-    Tensor as _Tensor, device as _device, dtype as _dtype, layout as _layout, memory_format as _memory_format,
+    Tensor as _Tensor, device as _device, dtype as _dtype, layout as _layout,
+    memory_format as _memory_format,
 )
 from dovetail_dispatcher import OpOverload as _OpOverload, OpOverloadPacket as _OpOverloadPacket
 
@@ -50,7 +58,8 @@ def stub_of(namespace: str) -> str:
     names = sorted({*dir(operators)})
     if not names:
         raise RuntimeError(
-            f"namespace {namespace!r} has no operators. Install the library that has them; 'dovetail plugins' lists "
+            f"namespace {namespace!r} has no operators. Install the library that has them; "
+            "'dovetail plugins' lists "
             "what is installed."
         )
     parts = [_HEAD.format(namespace=namespace)]
@@ -107,5 +116,9 @@ def _type(spelling: str, *, returned: bool = False) -> str:
         inner = _type(element, returned=returned)
         if returned:
             return f"list[{inner}]"
-        return f"{inner} | _Sequence[{inner}]" if size and element in ("int", "SymInt") else f"_Sequence[{inner}]"
+        return (
+            f"{inner} | _Sequence[{inner}]"
+            if size and element in ("int", "SymInt")
+            else f"_Sequence[{inner}]"
+        )
     return _TYPES.get(spelling, "_Any")

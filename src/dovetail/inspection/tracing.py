@@ -1,4 +1,6 @@
-"""``dovetail.trace``: every operator call of a block of code, with the kernels it ran, as a tree."""
+"""``dovetail.trace``: every operator call of a block of code, with the kernels it ran, as a
+tree.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +14,12 @@ if TYPE_CHECKING:
 
 
 class trace(Trace):
-    """Context manager that records every operator call of this thread and task, and which kernels it ran.
+    """Context manager that records every operator call of this thread and task, and which kernels
+    it ran.
 
-    It sees all that goes through the dispatcher: calls inside composite operators, views and in-place writes, custom
-    operators, and in backward the nodes of the graph with the calls of their formulas.
+    It sees all that goes through the dispatcher: calls inside composite operators, views and
+    in-place writes, custom operators, and in backward the nodes of the graph with the calls of
+    their formulas.
 
     Examples
     --------
@@ -30,10 +34,11 @@ class trace(Trace):
 
     Notes
     -----
-    While a trace is on, backward runs the bodies of formulas that are written with operators, never the faster ones
-    over arrays, and new routes are composed at the first call of each kind. The time of a span leaves out what the
-    trace itself costs, composing included; compare times with each other rather than with an untraced run. On a device
-    that works by itself, such as CUDA, it is the time of the launch.
+    While a trace is on, backward runs the bodies of formulas that are written with operators, never
+    the faster ones over arrays, and new routes are composed at the first call of each kind. The
+    time of a span leaves out what the trace itself costs, composing included; compare times with
+    each other rather than with an untraced run. On a device that works by itself, such as CUDA, it
+    is the time of the launch.
 
     Raises
     ------
@@ -44,7 +49,8 @@ class trace(Trace):
     def __init__(self, *arguments: Any) -> None:
         if arguments:
             raise TypeError(
-                "dovetail.trace() records operator calls and takes no arguments. For the sum of the diagonal of a "
+                "dovetail.trace() records operator calls and takes no arguments. For the sum of "
+                "the diagonal of a "
                 "matrix write x.diagonal().sum()."
             )
         super().__init__()
@@ -84,7 +90,8 @@ class trace(Trace):
         return self.as_tree()
 
     def export_json(self, path: str | Path) -> None:
-        """Write the whole trace to a file: per call its arguments' keys, masks, kernels, times and what it called.
+        """Write the whole trace to a file: per call its arguments' keys, masks, kernels, times and
+        what it called.
 
         Parameters
         ----------
@@ -109,7 +116,9 @@ class trace(Trace):
 def _label(span: Span, *, keys: bool) -> Any:
     from rich.text import Text
 
-    label = Text(span.headline(), style="bold red" if span.error else "bold" if span.kind == "node" else "")
+    label = Text(
+        span.headline(), style="bold red" if span.error else "bold" if span.kind == "node" else ""
+    )
     label.append(f"  {span.duration()}", style="cyan")
     for line in span.details(keys=keys):
         label.append(f"\n{line}", style="dim")

@@ -1,4 +1,6 @@
-"""`save` and `load`, as in ``torch.serialization``: tensors and containers in one safetensors file."""
+"""`save` and `load`, as in ``torch.serialization``: tensors and containers in one safetensors
+file.
+"""
 
 from .files import load, save
 

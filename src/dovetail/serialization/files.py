@@ -1,7 +1,9 @@
-"""`save` and `load`: tensors and the containers around them in one safetensors file; loading runs no code.
+"""`save` and `load`: tensors and the containers around them in one safetensors file; loading runs
+no code.
 
-Every storage is one array of the file, so that views and shared tensors stay so. The containers are JSON in the file's
-metadata. Other Python objects are pickled at save, and read only with ``weights_only=False``.
+Every storage is one array of the file, so that views and shared tensors stay so. The containers are
+JSON in the file's metadata. Other Python objects are pickled at save, and read only with
+``weights_only=False``.
 """
 
 from __future__ import annotations
@@ -49,16 +51,18 @@ _NUMPY_DTYPES = frozenset(
         "complex128",
     ]
 )
-# Integers that stand for elements NumPy itself has no type for (bfloat16, 8-bit floats): the bytes are the same.
+# Integers that stand for elements NumPy itself has no type for (bfloat16, 8-bit floats): the bytes
+# are the same.
 _CARRIERS = {1: "uint8", 2: "int16", 4: "int32", 8: "int64"}
 
 
 def save(obj: Any, f: FileLike) -> None:
     """Save an object to a file.
 
-    Tensors (with dtype, device, strides, ``requires_grad``, sharing of memory and of identity), parameters, dict,
-    list, tuple, set, OrderedDict, Counter, numbers, strings, bytes, None, dtypes, devices and sizes are stored as data.
-    Anything else in it is pickled. A tensor that is not a leaf is saved as a leaf.
+    Tensors (with dtype, device, strides, ``requires_grad``, sharing of memory and of identity),
+    parameters, dict, list, tuple, set, OrderedDict, Counter, numbers, strings, bytes, None, dtypes,
+    devices and sizes are stored as data. Anything else in it is pickled. A tensor that is not a
+    leaf is saved as a leaf.
 
     Parameters
     ----------
@@ -77,8 +81,16 @@ def save(obj: Any, f: FileLike) -> None:
     root = encoder.encode(obj)
     if encoder.others:
         tensors.entries[_PICKLE_ENTRY] = _pickled(encoder.others, tensors)
-    description = {"root": root, "tensors": tensors.tensors, "storages": tensors.storages, "types": encoder.other_types}
-    metadata = {"dovetail_format": _FORMAT, "dovetail": json.dumps(description, separators=(",", ":"), allow_nan=False)}
+    description = {
+        "root": root,
+        "tensors": tensors.tensors,
+        "storages": tensors.storages,
+        "types": encoder.other_types,
+    }
+    metadata = {
+        "dovetail_format": _FORMAT,
+        "dovetail": json.dumps(description, separators=(",", ":"), allow_nan=False),
+    }
     pieces = pack(tensors.entries, metadata)
     if not isinstance(f, (str, os.PathLike)):
         for piece in pieces:
@@ -109,10 +121,12 @@ def load(f: FileLike, map_location: MapLocation = None, *, weights_only: bool = 
     f : path or binary file object
         Where from.
     map_location : optional
-        Where to: None for the device a tensor was saved from; a device or its name for all; a mapping of saved to new
-        device names; or a function ``(storage, name)`` that returns a storage on the right device, or None.
+        Where to: None for the device a tensor was saved from; a device or its name for all; a
+        mapping of saved to new device names; or a function ``(storage, name)`` that returns a
+        storage on the right device, or None.
     weights_only : bool, default True
-        Refuse pickled objects. False runs the code they name: only for files from a source you trust.
+        Refuse pickled objects. False runs the code they name: only for files from a source you
+        trust.
 
     Returns
     -------
@@ -136,37 +150,56 @@ def load(f: FileLike, map_location: MapLocation = None, *, weights_only: bool = 
     try:
         entries, metadata = unpack(content)
         if "dovetail" not in metadata:
-            plain = ({"storage": entry, "shape": list(value.shape)} for entry, value in entries.items())
+            plain = (
+                {"storage": entry, "shape": list(value.shape)} for entry, value in entries.items()
+            )
             views = [{**view, "stride": None, "offset": 0} for view in plain]
             reader = _TensorReader(entries, {}, views, map_location)
             return {entry: reader.tensor(index) for index, entry in enumerate(entries)}
         if metadata.get("dovetail_format") != _FORMAT:
             raise FormatError(
-                f"it was written in format {metadata.get('dovetail_format')}, this version reads {_FORMAT}"
+                f"it was written in format {metadata.get('dovetail_format')}, this version reads "
+                f"{_FORMAT}"
             )
         description = json.loads(metadata["dovetail"])
         types = description["types"]
-        reader = _TensorReader(entries, description["storages"], description["tensors"], map_location)
+        reader = _TensorReader(
+            entries, description["storages"], description["tensors"], map_location
+        )
     except FormatError as error:
         raise _unreadable(name, str(error)) from error
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise _unreadable(name, f"its description is corrupt ({type(error).__name__}: {error})") from error
+        raise _unreadable(
+            name, f"its description is corrupt ({type(error).__name__}: {error})"
+        ) from error
     if types and weights_only:
         raise pickle.UnpicklingError(
-            f"Weights only load failed: {name} contains pickled objects of type {', '.join(map(str, types))}. "
+            f"Weights only load failed: {name} contains pickled objects of type "
+            f"{', '.join(map(str, types))}. "
             "Loading them can run any code. If you trust the file, pass weights_only=False; "
             "otherwise save only tensors and plain containers, such as model.state_dict()."
         )
     others = _Unpickler(io.BytesIO(entries[_PICKLE_ENTRY].data), reader).load() if types else []
     try:
         return Decoder(reader.tensor, others).decode(description["root"])
-    except (FormatError, ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError) as error:
-        raise _unreadable(name, f"its description is corrupt ({type(error).__name__}: {error})") from error
+    except (
+        FormatError,
+        ValueError,
+        KeyError,
+        IndexError,
+        TypeError,
+        AttributeError,
+        RecursionError,
+    ) as error:
+        raise _unreadable(
+            name, f"its description is corrupt ({type(error).__name__}: {error})"
+        ) from error
 
 
 def _unreadable(name: str, problem: str) -> RuntimeError:
     return RuntimeError(
-        f"can't load {name}: {problem}. Save it again by dovetail.save (another program's checkpoint: convert it to "
+        f"can't load {name}: {problem}. Save it again by dovetail.save (another program's "
+        "checkpoint: convert it to "
         "safetensors there), or copy the file again from its source."
     )
 
@@ -192,12 +225,17 @@ class _TensorWriter:
         self._alive: list[Tensor] = []
 
     def index(self, tensor: Tensor, path: str) -> int:
-        """Return the number of ``tensor``; a new one's storage is stored under a name made from ``path``."""
+        """Return the number of ``tensor``; a new one's storage is stored under a name made from
+        ``path``.
+        """
         number = self._numbers.get(id(tensor))
         if number is None:
             self._alive.append(tensor)
             plain = tensor.detach()
-            record: dict[str, Any] = {"storage": self._storage(plain, path), "shape": list(plain.shape)}
+            record: dict[str, Any] = {
+                "storage": self._storage(plain, path),
+                "shape": list(plain.shape),
+            }
             record["stride"] = list(plain.stride())
             record["offset"] = plain.storage_offset()
             record["dtype"] = _dtype_name(plain)
@@ -210,7 +248,8 @@ class _TensorWriter:
     def _storage(self, tensor: Tensor, path: str) -> str:
         if tensor.is_meta:
             raise pickle.PicklingError(
-                f"can't save {path or 'the tensor'}: a meta tensor has no data. Use to_empty(device='cpu') first."
+                f"can't save {path or 'the tensor'}: a meta tensor has no data. Use "
+                "to_empty(device='cpu') first."
             )
         storage = tensor.untyped_storage()
         key = (storage.data_ptr(), storage.nbytes(), str(tensor.device))
@@ -218,7 +257,8 @@ class _TensorWriter:
             return self._names[key]
         if storage.nbytes() % tensor.dtype.itemsize:
             raise pickle.PicklingError(
-                f"can't save {path or 'the tensor'}: the {storage.nbytes()} bytes of its storage are no whole number "
+                f"can't save {path or 'the tensor'}: the {storage.nbytes()} bytes of its storage "
+                "are no whole number "
                 f"of {_dtype_name(tensor)} elements. Save a copy of it: tensor.clone()."
             )
         name = path or "tensor"
@@ -230,7 +270,9 @@ class _TensorWriter:
         flat = tensor.reshape(-1) if whole else tensor.as_strided((count,), (1,), 0)
         shape = tuple(tensor.shape) if whole else (count,)
         stored, data = _to_bytes(flat.cpu())
-        self.entries[name] = Entry(stored, shape if stored == _dtype_name(tensor) else (len(data),), data)
+        self.entries[name] = Entry(
+            stored, shape if stored == _dtype_name(tensor) else (len(data),), data
+        )
         self.storages[name] = {"dtype": _dtype_name(tensor), "device": str(tensor.device)}
         return name
 
@@ -296,7 +338,9 @@ class _TensorReader:
 
 
 def _reinterpreted(flat: Tensor, dtype: dtype) -> Tensor:
-    """View a whole storage as elements of another dtype, leaving out bytes that make no whole element."""
+    """View a whole storage as elements of another dtype, leaving out bytes that make no whole
+    element.
+    """
     raw = flat.view(dovetail.uint8)
     whole: Tensor = raw[: raw.numel() // dtype.itemsize * dtype.itemsize]
     return whole.view(dtype)
@@ -307,7 +351,9 @@ def _check_bounds(count: int, shape: list[int], stride: list[int], offset: int) 
         type(number) is int and number >= 0 for number in (*shape, *stride, offset)
     )
     if not valid:
-        raise FormatError("a tensor's shape, strides or offset are not lists of non-negative integers")
+        raise FormatError(
+            "a tensor's shape, strides or offset are not lists of non-negative integers"
+        )
     last = offset + sum((length - 1) * step for length, step in zip(shape, stride, strict=True))
     if 0 not in shape and last >= count:
         raise FormatError(f"a tensor reaches to element {last} of a storage that has {count}")
@@ -320,7 +366,11 @@ def _dtype_name(tensor: Tensor) -> str:
 def _to_bytes(flat: Tensor) -> tuple[str, memoryview]:
     """Return the dtype under which a 1-dimensional CPU tensor is stored, and its bytes."""
     name = _dtype_name(flat)
-    carried = flat if name in _NUMPY_DTYPES else flat.view(getattr(dovetail, _CARRIERS[flat.dtype.itemsize]))
+    carried = (
+        flat
+        if name in _NUMPY_DTYPES
+        else flat.view(getattr(dovetail, _CARRIERS[flat.dtype.itemsize]))
+    )
     data = np.ascontiguousarray(carried.numpy()).view(np.uint8).data
     return (name if is_storable(name) else "uint8"), data
 

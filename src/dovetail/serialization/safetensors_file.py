@@ -1,4 +1,6 @@
-"""The safetensors file format: a JSON header, then the bytes of named arrays. Reading it runs no code."""
+"""The safetensors file format: a JSON header, then the bytes of named arrays. Reading it runs no
+code.
+"""
 
 from __future__ import annotations
 
@@ -51,13 +53,19 @@ def is_storable(dtype: str) -> bool:
 
 
 def pack(entries: Mapping[str, Entry], metadata: Mapping[str, str]) -> Iterator[memoryview | bytes]:
-    """Yield the pieces of a file: the header, then each array's bytes (largest elements first, so all are aligned)."""
+    """Yield the pieces of a file: the header, then each array's bytes (largest elements first, so
+    all are aligned).
+    """
     header: dict[str, Any] = {"__metadata__": dict(metadata)}
     ordered = sorted(entries.items(), key=lambda item: -_DTYPES[item[1].dtype][1])
     end = 0
     for name, entry in ordered:
         start, end = end, end + _size(entry.dtype, entry.shape)
-        header[name] = {"dtype": _DTYPES[entry.dtype][0], "shape": list(entry.shape), "data_offsets": [start, end]}
+        header[name] = {
+            "dtype": _DTYPES[entry.dtype][0],
+            "shape": list(entry.shape),
+            "data_offsets": [start, end],
+        }
     text = json.dumps(header, separators=(",", ":"), allow_nan=False).encode()
     text += b" " * (-len(text) % 8)
     yield len(text).to_bytes(_HEADER_LENGTH_BYTES, "little") + text
@@ -81,12 +89,16 @@ def unpack(content: bytes | memoryview) -> tuple[dict[str, Entry], dict[str, str
         raise FormatError(f"it does not begin with a safetensors header{_guess(bytes(view[:4]))}")
     body = view[_HEADER_LENGTH_BYTES + length :]
     if len(view) < _HEADER_LENGTH_BYTES + length:
-        raise FormatError(f"it is truncated: the header should have {length} bytes, the file ends before")
+        raise FormatError(
+            f"it is truncated: the header should have {length} bytes, the file ends before"
+        )
     try:
         header = json.loads(bytes(view[_HEADER_LENGTH_BYTES : _HEADER_LENGTH_BYTES + length]))
         metadata = {str(key): str(value) for key, value in header.pop("__metadata__", {}).items()}
         entries = {name: _entry(name, description, body) for name, description in header.items()}
-        expected = max((description["data_offsets"][1] for description in header.values()), default=0)
+        expected = max(
+            (description["data_offsets"][1] for description in header.values()), default=0
+        )
     except FormatError:
         raise
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
@@ -107,7 +119,9 @@ def _entry(name: str, description: dict[str, Any], body: memoryview) -> Entry:
     if end - start != _size(dtype, shape):
         raise FormatError(f"{name!r} has {end - start} bytes, which does not fit its shape {shape}")
     if end > len(body):
-        raise FormatError(f"it is truncated: {name!r} should end at byte {end} of the data, which has {len(body)}")
+        raise FormatError(
+            f"it is truncated: {name!r} should end at byte {end} of the data, which has {len(body)}"
+        )
     return Entry(dtype, shape, body[start:end])
 
 

@@ -20,9 +20,9 @@ _DICTS: dict[str, type[Any]] = {"dict": dict, "OrderedDict": OrderedDict, "Count
 class Encoder:
     """Turns an object into JSON values.
 
-    Numbers (but nan and infinities), strings, booleans, None and lists stand for themselves; anything else is an object
-    with one key that says what it is. A list, dict or set that occurs again is ``{"again": n}``, counted in order of
-    first occurrence.
+    Numbers (but nan and infinities), strings, booleans, None and lists stand for themselves;
+    anything else is an object with one key that says what it is. A list, dict or set that occurs
+    again is ``{"again": n}``, counted in order of first occurrence.
 
     Parameters
     ----------
@@ -80,11 +80,16 @@ class Encoder:
             return self._items(value, path)
         if kind is set:
             return {"set": self._items(value, path)}
-        pairs = [[self.encode(key), self.encode(item, _join(path, key))] for key, item in value.items()]
+        pairs = [
+            [self.encode(key), self.encode(item, _join(path, key))] for key, item in value.items()
+        ]
         attributes = getattr(value, "__dict__", None)
         if attributes:
             # A state dict keeps its modules' versions in an attribute.
-            return {kind.__name__: pairs, "attributes": [[key, self.encode(item)] for key, item in attributes.items()]}
+            return {
+                kind.__name__: pairs,
+                "attributes": [[key, self.encode(item)] for key, item in attributes.items()],
+            }
         return {kind.__name__: pairs}
 
     def _other(self, value: Any, kind: type[Any]) -> Any:
@@ -114,7 +119,9 @@ class Decoder:
         self._containers: list[Any] = []
 
     def decode(self, node: Any) -> Any:
-        """Return the object that ``node`` describes; raises ValueError or a lookup error if it describes none."""
+        """Return the object that ``node`` describes; raises ValueError or a lookup error if it
+        describes none.
+        """
         if isinstance(node, list):
             result: list[Any] = []
             self._containers.append(result)

@@ -1,4 +1,6 @@
-"""What does not belong to tensors or operators themselves, as ``torch.utils``; all of it loads when first asked for."""
+"""What does not belong to tensors or operators themselves, as ``torch.utils``; all of it loads when
+first asked for.
+"""
 
 import typing as _typing
 
@@ -15,7 +17,15 @@ _MODULE_OF = {
     "explain_grad": "dovetail.inspection.gradient_explanation",
 }
 
-__all__ = ["GradExplanation", "GraphDrawing", "checkpoint", "dlpack", "draw_graph", "explain_grad", "hooks"]
+__all__ = [
+    "GradExplanation",
+    "GraphDrawing",
+    "checkpoint",
+    "dlpack",
+    "draw_graph",
+    "explain_grad",
+    "hooks",
+]
 
 
 if not _typing.TYPE_CHECKING:  # a type checker would take any name for one of these

@@ -1,4 +1,6 @@
-"""PyTorch's words for errors that array libraries raise in theirs: shapes that do not broadcast, unsupported dtypes."""
+"""PyTorch's words for errors that array libraries raise in theirs: shapes that do not broadcast,
+unsupported dtypes.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,9 @@ from ..table.operator import Operator
 
 
 def call_error(op: Operator, error: Exception, *operands: TensorBase | None) -> Exception:
-    """Return what to raise for `error`, which came out of a pointwise array kernel: PyTorch's words if it is known."""
+    """Return what to raise for `error`, which came out of a pointwise array kernel: PyTorch's words
+    if it is known.
+    """
     tensors = [t for t in operands if isinstance(t, TensorBase)]
     mismatch = broadcast_error([tuple(t.array.shape) for t in tensors])
     if mismatch is not None:
@@ -20,7 +24,8 @@ def call_error(op: Operator, error: Exception, *operands: TensorBase | None) -> 
     text = str(error)
     if "read-only" in text:
         return RuntimeError(
-            "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
+            "unsupported operation: more than one element of the written-to tensor refers to a "
+            "single memory location. "
             "Please clone() the tensor before performing the operation."
         )
     if "broadcast" in text and tensors:
@@ -39,8 +44,10 @@ def broadcast_error(shapes: Sequence[Sequence[int]]) -> RuntimeError | None:
             if a != b and a != 1 and b != 1:
                 dim = max(len(sizes), len(shape)) - back
                 return RuntimeError(
-                    f"The size of tensor a ({a}) must match the size of tensor b ({b}) at non-singleton dimension "
-                    f"{dim}: shapes {list(sizes)} and {list(shape)} do not broadcast. Reshape one of them."
+                    f"The size of tensor a ({a}) must match the size of tensor b ({b}) at "
+                    "non-singleton dimension "
+                    f"{dim}: shapes {list(sizes)} and {list(shape)} do not broadcast. Reshape one "
+                    "of them."
                 )
         sizes = broadcast_shape([sizes, shape]) or ()
     return None
@@ -61,14 +68,16 @@ def broadcast_shape(shapes: Sequence[Sequence[int]]) -> tuple[int, ...] | None:
 def shape_of_output_error(own: tuple[int, ...], result: tuple[int, ...]) -> RuntimeError:
     """Return the error for an in-place result that does not have the shape of its destination."""
     return RuntimeError(
-        f"output with shape {list(own)} doesn't match the broadcast shape {list(result)}. An in-place operator cannot "
+        f"output with shape {list(own)} doesn't match the broadcast shape {list(result)}. An "
+        "in-place operator cannot "
         "change the shape of its destination: use the out-of-place operator."
     )
 
 
 _INVERT = "If you are trying to invert a mask, use the `~` or `logical_not()` operator instead."
 _TWO_BOOLS = (
-    "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator "
+    "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or "
+    "`logical_xor()` operator "
     "instead."
 )
 _REFUSED = {
@@ -95,11 +104,14 @@ _NO_ORDER = {
 
 def any_bool_error() -> RuntimeError:
     """Return the error for an operator none of whose operands may be bool."""
-    return RuntimeError(f"Subtraction, the `-` operator, with a bool tensor is not supported. {_INVERT}")
+    return RuntimeError(
+        f"Subtraction, the `-` operator, with a bool tensor is not supported. {_INVERT}"
+    )
 
 
 def unsupported_error(operator: str, dtypes: Sequence[str]) -> Exception:
-    """Return the error for an operator that an array library refuses (TypeError) for the dtype of its operands.
+    """Return the error for an operator that an array library refuses (TypeError) for the dtype of
+    its operands.
 
     Parameters
     ----------
@@ -111,13 +123,17 @@ def unsupported_error(operator: str, dtypes: Sequence[str]) -> Exception:
     Returns
     -------
     Exception
-        RuntimeError for what has no meaning (bool minus bool), NotImplementedError for what has no implementation.
+        RuntimeError for what has no meaning (bool minus bool), NotImplementedError for what has no
+        implementation.
     """
     named = dtypes[0] if dtypes else "?"
     if (operator, named) in _REFUSED:
         return RuntimeError(_REFUSED[operator, named])
     if operator in _NO_ORDER and named.startswith("Complex"):
-        return RuntimeError(f"{_NO_ORDER[operator]}: they have no order. Compare real parts or absolute values.")
+        return RuntimeError(
+            f"{_NO_ORDER[operator]}: they have no order. Compare real parts or absolute values."
+        )
     return NotImplementedError(
-        f"\"{operator}\" not implemented for '{named}'. Convert the operands to a dtype that it is defined for."
+        f"\"{operator}\" not implemented for '{named}'. Convert the operands to a dtype that it "
+        "is defined for."
     )

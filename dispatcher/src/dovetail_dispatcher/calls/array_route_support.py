@@ -1,4 +1,6 @@
-"""What routes through array kernels call off the common path: writing results, checking overlap, moving scalars."""
+"""What routes through array kernels call off the common path: writing results, checking overlap,
+moving scalars.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ from .promotion_rules import check_writable_as
 
 
 def array_wrapper(backend: Backend, base: int) -> Callable[[Any, TensorBase | None], TensorBase]:
-    """Return the function that makes a tensor of an array, sharing the memory of another tensor if one is given."""
+    """Return the function that makes a tensor of an array, sharing the memory of another tensor if
+    one is given.
+    """
     arrays = backend.arrays
     array_type = arrays.array_types[0]
     cls = tensor_class()
@@ -35,7 +39,9 @@ def array_wrapper(backend: Backend, base: int) -> Callable[[Any, TensorBase | No
     def wrap(array: Any, shared: TensorBase | None) -> TensorBase:
         if array.__class__ is not array_type:
             array = arrays.asarray(array)
-        tensor = new_tensor(array, base | arrays.dtype_bits[array.dtype] | (0 if array.ndim else ZERO_DIM), cls)
+        tensor = new_tensor(
+            array, base | arrays.dtype_bits[array.dtype] | (0 if array.ndim else ZERO_DIM), cls
+        )
         if shared is not None:
             tensor._storage = share_storage(shared)
             if shared._counter is None:
@@ -85,7 +91,8 @@ def write_into(destination: TensorBase, array: Any, computed: dtype | None = Non
         if "read-only" not in str(error):
             raise
         raise RuntimeError(
-            "unsupported operation: more than one element of the written-to tensor refers to a single memory location, "
+            "unsupported operation: more than one element of the written-to tensor refers to a "
+            "single memory location, "
             "or the memory is read-only. Please clone() the tensor before performing the operation."
         ) from error
 
@@ -96,7 +103,8 @@ def write_out(out: TensorBase, array: Any) -> None:
     Raises
     ------
     RuntimeError
-        If the result cannot be cast to the dtype of `out`, or `out` is an inference tensor outside inference mode.
+        If the result cannot be cast to the dtype of `out`, or `out` is an inference tensor outside
+        inference mode.
     """
     if not out._signature & NORMAL and not dispatch_state().inference:
         check_inference_write(out)
@@ -107,8 +115,10 @@ def write_out(out: TensorBase, array: Any) -> None:
     if tuple(array.shape) != tuple(out.array.shape):
         if out.numel():
             warn_user(
-                f"An output with one or more elements was resized since it had shape {list(out.shape)}, which does not "
-                f"match the required output shape {list(array.shape)}. Give out= an empty tensor, or one of that shape."
+                "An output with one or more elements was resized since it had shape "
+                f"{list(out.shape)}, which does not "
+                f"match the required output shape {list(array.shape)}. Give out= an empty tensor, "
+                "or one of that shape."
             )
         replace_array(out, arrays.empty(tuple(array.shape), out.array.dtype))
     if arrays.mutable_arrays:
@@ -128,19 +138,24 @@ def _replace(tensor: TensorBase, array: Any) -> None:
     storage = tensor._storage
     if storage is not None and getrefcount(storage) > _UNSHARED:
         raise RuntimeError(
-            f"a write in place to a view, or to a tensor that has views: arrays of backend {tensor._backend.name} "
-            "cannot be written, so the others would not see it. Use the out-of-place operator, or clone() the tensor "
+            "a write in place to a view, or to a tensor that has views: arrays of backend "
+            f"{tensor._backend.name} "
+            "cannot be written, so the others would not see it. Use the out-of-place operator, or "
+            "clone() the tensor "
             "first."
         )
     replace_array(tensor, array)
 
 
 _UNSHARED: Final = 3
-"""References to the storage of a tensor that shares it with no other: the tensor's, a local one, and the question's."""
+"""References to the storage of a tensor that shares it with no other: the tensor's, a local one,
+and the question's.
+"""
 
 
 def copy_between_backends(destination: TensorBase, source: TensorBase) -> None:
-    """Write what `source` holds into `destination`, which is on another backend, by way of host memory.
+    """Write what `source` holds into `destination`, which is on another backend, by way of host
+    memory.
 
     Raises
     ------
@@ -152,7 +167,10 @@ def copy_between_backends(destination: TensorBase, source: TensorBase) -> None:
         write_into(destination, own.asarray(source.array))
         return
     array, native = source.array, other.native_dtypes[destination.dtype]
-    write_into(destination, own.asarray(other.to_host(array if array.dtype == native else other.cast(array, native))))
+    write_into(
+        destination,
+        own.asarray(other.to_host(array if array.dtype == native else other.cast(array, native))),
+    )
 
 
 def on_backend(backend: Backend, value: Any) -> Any:
@@ -171,9 +189,12 @@ def on_backend(backend: Backend, value: Any) -> Any:
         moved = value.item() if backend.name != "meta" else 0  # type: ignore[attr-defined]
         arrays = backend.arrays
         array = arrays.scalar(moved, arrays.native_dtypes[value.dtype])
-        return array_wrapper(backend, backend.bit | value._signature & (NORMAL | INFERENCE))(array, None)
+        return array_wrapper(backend, backend.bit | value._signature & (NORMAL | INFERENCE))(
+            array, None
+        )
     raise RuntimeError(
-        f"Expected all tensors to be on the same device: Tensor on device {value.device} is not on the expected device "
+        f"Expected all tensors to be on the same device: Tensor on device {value.device} is not "
+        "on the expected device "
         f"{backend.name}! Move it: x.to({backend.name!r})."
     )
 
@@ -187,17 +208,23 @@ def check_overlap(written: TensorBase, read: TensorBase) -> None:
         If the two share some elements, but not all of them in the same order.
     """
     a, b = written.array, read.array
-    if a is b or (a.shape == b.shape and written.data_ptr() == read.data_ptr() and written.stride() == read.stride()):
+    if a is b or (
+        a.shape == b.shape
+        and written.data_ptr() == read.data_ptr()
+        and written.stride() == read.stride()
+    ):
         return
     if written._backend.arrays.may_overlap(a, b):
         raise RuntimeError(
-            "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
+            "unsupported operation: some elements of the input tensor and the written-to tensor "
+            "refer to a single "
             "memory location. Please clone() the tensor before performing the operation."
         )
 
 
 def check_inference_write(tensor: TensorBase) -> None:
-    """Refuse an in-place write to an inference tensor outside inference mode, unless it was detached there.
+    """Refuse an in-place write to an inference tensor outside inference mode, unless it was
+    detached there.
 
     Raises
     ------
@@ -207,6 +234,7 @@ def check_inference_write(tensor: TensorBase) -> None:
     if tensor._counter.__class__ is WritableCounter:
         return
     raise RuntimeError(
-        "Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone to get a normal "
+        "Inplace update to inference tensor outside InferenceMode is not allowed. You can make a "
+        "clone to get a normal "
         "tensor before doing inplace update."
     )

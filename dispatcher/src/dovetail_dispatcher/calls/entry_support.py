@@ -1,4 +1,6 @@
-"""What the text of every entry refers to, and how a third-party operator gets its entry at its first call."""
+"""What the text of every entry refers to, and how a third-party operator gets its entry at its
+first call.
+"""
 
 from __future__ import annotations
 
@@ -29,16 +31,21 @@ class _Missing:
 
 
 MISSING: Final = _Missing()
-"""Default of an entry's required parameters: it sends a call to `miss`, which says what is missing."""
+"""Default of an entry's required parameters: it sends a call to `miss`, which says what is missing.
+"""
 
 NUMBERS_ALLOWED: Final = ("aten",)
 """Namespaces in whose operators a Python number may stand for a Tensor."""
 
 
 def miss(
-    op: Operator, args: tuple[Any, ...], kwargs: dict[str, Any], function: Callable[..., Any] | None = None
+    op: Operator,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    function: Callable[..., Any] | None = None,
 ) -> Any:
-    """Run a call that left the fast path: bind with every check and cast, compose the route if there is none.
+    """Run a call that left the fast path: bind with every check and cast, compose the route if
+    there is none.
 
     If a mode or an argument overrides functions, it is asked instead.
 
@@ -60,7 +67,9 @@ def miss(
         if modes or overloaded:
             return call_overrides(function or op.handle, overloaded, args, kwargs)
         values = bound_call(op, args, kwargs)
-        if "bool_alpha" in op.refuses:  # entries send every call with an `alpha` that is neither int nor float here
+        if (
+            "bool_alpha" in op.refuses
+        ):  # entries send every call with an `alpha` that is neither int nor float here
             check_alpha(op, values)
         route = route_of(op, call_key(op, values))
     except RuntimeError as error:
@@ -70,15 +79,22 @@ def miss(
     return route(*values)
 
 
-def _as_given(op: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Return the arguments of a call without those that its entry filled in: they would count as given in messages.
+def _as_given(
+    op: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Return the arguments of a call without those that its entry filled in: they would count as
+    given in messages.
 
     Compares by identity wherever there may be a tensor, whose ``==`` is an operator.
     """
     positional = [a for a in op.schema.arguments if not a.kwarg_only]
     if len(args) <= len(positional):
         missing = next((i for i, value in enumerate(args) if value is MISSING), len(args))
-        named = {a.name: v for a, v in zip(positional[missing:], args[missing:], strict=False) if v is not MISSING}
+        named = {
+            a.name: v
+            for a, v in zip(positional[missing:], args[missing:], strict=False)
+            if v is not MISSING
+        }
         args, kwargs = args[:missing], {**named, **kwargs}
         while args and equals_default(positional[len(args) - 1], args[-1]):
             args = args[:-1]
@@ -86,7 +102,8 @@ def _as_given(op: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tu
     return args, {
         name: value
         for name, value in kwargs.items()
-        if value is not MISSING and not (name in arguments and equals_default(arguments[name], value))
+        if value is not MISSING
+        and not (name in arguments and equals_default(arguments[name], value))
     }
 
 
@@ -112,7 +129,11 @@ def call_key(op: Operator, values: list[Any]) -> int:
         match spelling(argument):
             case "Tensor" | "Tensor?":
                 if value is not None:
-                    key |= value._signature if isinstance(value, TensorBase) else SCALAR_BITS[value.__class__]
+                    key |= (
+                        value._signature
+                        if isinstance(value, TensorBase)
+                        else SCALAR_BITS[value.__class__]
+                    )
             case "Tensor[]" | "Tensor?[]":
                 for item in value:
                     if item is not None:
@@ -123,7 +144,9 @@ def call_key(op: Operator, values: list[Any]) -> int:
 
 
 def takes_numbers(op: Operator) -> bool:
-    """Return whether the entry of `op` lets a Python number stand for the second of its two tensors."""
+    """Return whether the entry of `op` lets a Python number stand for the second of its two
+    tensors.
+    """
     return numbers_allowed(op.schema, op.promote)
 
 
@@ -138,13 +161,17 @@ def entry_bindings(op: Operator) -> dict[str, Any]:
 
 
 def make_entry(op: Operator) -> Callable[..., Any]:
-    """Return the entry of `op`, compiled from the same template as the base library's generated entries."""
+    """Return the entry of `op`, compiled from the same template as the base library's generated
+    entries.
+    """
     text = entry_source(op.schema, op.promote)
     return compile_source(text, symbol(op.schema), entry_bindings(op))
 
 
 def redispatch_entry(op: Operator, keys: DispatchKeySet) -> Callable[..., Any]:
-    """Return the entry for calls of `op` that begin at exactly `keys`: the same text, over routes of its own."""
+    """Return the entry for calls of `op` that begin at exactly `keys`: the same text, over routes
+    of its own.
+    """
     entry = op.redispatch_entries.get(keys)
     if entry is None:
         with registry.lock:
@@ -157,7 +184,9 @@ def redispatch_entry(op: Operator, keys: DispatchKeySet) -> Callable[..., Any]:
     return entry
 
 
-def _redispatch_miss(keys: DispatchKeySet, op: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _redispatch_miss(
+    keys: DispatchKeySet, op: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
     values = bound_call(op, *_as_given(op, args, kwargs))
     return redispatch_route(op, keys, call_key(op, values))(*values)
 
@@ -191,7 +220,8 @@ COMMON: Final[dict[str, Any]] = {
 def _replace_numbers(op: Operator, values: list[Any]) -> None:
     """Put back the number where the route takes one, and a 0-d tensor where it does not.
 
-    A number counts as a tensor of the other operands' dtype if that holds its category, else of the category's default.
+    A number counts as a tensor of the other operands' dtype if that holds its category, else of the
+    category's default.
     """
     tensors = [v for v in values if isinstance(v, TensorBase) and not isinstance(v, NumberArgument)]
     for position, value in enumerate(values):

@@ -25,10 +25,14 @@ class FakeImplCtx:
             Always: fake kernels run for meta tensors here, whose sizes are numbers.
         """
         raise RuntimeError(
-            f"{self._op.qualified_name} ({self._kernel.source}): You're trying to run this operator with meta Tensors "
-            "(as opposed to FakeTensors), but this operator may return an output Tensor with data-dependent shape. "
-            "Meta Tensors don't support operators with outputs that have data-dependent shapes. If your operator does "
-            "not return an output with data-dependent shape, make sure the meta kernel does not call get_ctx(). "
+            f"{self._op.qualified_name} ({self._kernel.source}): You're trying to run this "
+            "operator with meta Tensors "
+            "(as opposed to FakeTensors), but this operator may return an output Tensor with "
+            "data-dependent shape. "
+            "Meta Tensors don't support operators with outputs that have data-dependent shapes. "
+            "If your operator does "
+            "not return an output with data-dependent shape, make sure the meta kernel does not "
+            "call get_ctx(). "
             "Otherwise call it with real tensors."
         )
 

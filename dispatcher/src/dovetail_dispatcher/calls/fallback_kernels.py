@@ -17,7 +17,14 @@ _FALLTHROUGH_KEYS = (
     *("AutocastCPU", "AutocastMTIA", "AutocastMAIA", "AutocastXPU", "AutocastMPS", "AutocastCUDA"),
 )
 _REFUSED_KEYS = (
-    *("Meta", "Functionalize", "Conjugate", "Negative", "ZeroTensor", "FuncTorchDynamicLayerBackMode"),
+    *(
+        "Meta",
+        "Functionalize",
+        "Conjugate",
+        "Negative",
+        "ZeroTensor",
+        "FuncTorchDynamicLayerBackMode",
+    ),
     *("FuncTorchBatched", "FuncTorchGradWrapper", "Tracer", "FuncTorchDynamicLayerFrontMode"),
     *("Batched", "BatchedNestedTensor", "PreDispatch", "PythonDispatcher"),
 )
@@ -50,7 +57,9 @@ def install() -> None:
 
 def _add_fallbacks_of(backend: Backend) -> None:
     if backend.key_name not in _WITHOUT_AUTOGRAD_FALLBACK:
-        registry.add_built_in_fallbacks([_autograd_fallback(backend_key("AutogradFunctionality", backend))])
+        registry.add_built_in_fallbacks(
+            [_autograd_fallback(backend_key("AutogradFunctionality", backend))]
+        )
     registry.extend_alias_fallbacks(backend)
 
 

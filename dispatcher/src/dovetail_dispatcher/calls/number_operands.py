@@ -1,4 +1,6 @@
-"""Python numbers where a schema has a Tensor: the tensors that stand for them, made once per value."""
+"""Python numbers where a schema has a Tensor: the tensors that stand for them, made once per
+value.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ _CACHED_NUMBERS = 256
 
 
 def category_of_number(bits: int) -> int:
-    """Return the promotion category of the Python scalar bits of a call key; -1 if there are none."""
+    """Return the promotion category of the Python scalar bits of a call key; -1 if there are
+    none.
+    """
     if bits & PYTHON_COMPLEX:
         return 3
     if bits & PYTHON_FLOAT:
@@ -48,11 +52,13 @@ def tensor_of_number(number: complex, tensors: Sequence[TensorBase]) -> TensorBa
     return number_tensor(number, tensors[0]._device_backend if tensors else backend("cpu"), wanted)
 
 
-def number_cache(backend: Backend, wanted: dtype) -> tuple[dict[Any, TensorBase], Callable[[Any], TensorBase]]:
+def number_cache(
+    backend: Backend, wanted: dtype
+) -> tuple[dict[Any, TensorBase], Callable[[Any], TensorBase]]:
     """Return a mapping of numbers to their 0-d tensors, and the function that fills it.
 
-    A route owns one mapping, and knows the Python type of its numbers from the call key; so equal keys mean equal
-    tensors, except for zeros (-0.0 == 0.0) and NaN, which are never kept.
+    A route owns one mapping, and knows the Python type of its numbers from the call key; so equal
+    keys mean equal tensors, except for zeros (-0.0 == 0.0) and NaN, which are never kept.
     """
     known: dict[Any, TensorBase] = {}
 

@@ -20,10 +20,11 @@ from .overload_resolution import decided_by_class, resolve_overload
 
 
 class OpOverload:
-    """One overload of an operator: ``ops.aten.add.Tensor``. Unique per operator, hashable, not picklable.
+    """One overload of an operator: ``ops.aten.add.Tensor``. Unique per operator, hashable, not
+    picklable.
 
-    The class of each is its own, with the operator's entry as ``__call__``: an instance that forwards ``*args`` would
-    cost twice as much per call.
+    The class of each is its own, with the operator's entry as ``__call__``: an instance that
+    forwards ``*args`` would cost twice as much per call.
     """
 
     __slots__ = ("__name__", "__weakref__", "_operator", "_packet")
@@ -158,7 +159,9 @@ class OpOverload:
         return any(self._operator.newest(key) for key in keys)
 
     def __repr__(self) -> str:
-        return f"<OpOverload(op='{self.namespace}.{self._opname}', overload='{self._overloadname}')>"
+        return (
+            f"<OpOverload(op='{self.namespace}.{self._opname}', overload='{self._overloadname}')>"
+        )
 
     def __str__(self) -> str:
         return f"{self.namespace}.{self._opname}.{self._overloadname}"
@@ -171,7 +174,8 @@ class OpOverload:
 
     def __reduce__(self) -> Any:
         raise RuntimeError(
-            f"{self!r} is not pickleable. Pickle its name {self.name()!r} and look it up in dovetail.ops."
+            f"{self!r} is not pickleable. Pickle its name {self.name()!r} and look it up in "
+            "dovetail.ops."
         )
 
 
@@ -195,7 +199,9 @@ operator_module.handle_factory = _make_overload
 
 
 class OpOverloadPacket:
-    """All overloads of one name: ``ops.aten.add``. A call takes the first overload that its arguments fit."""
+    """All overloads of one name: ``ops.aten.add``. A call takes the first overload that its
+    arguments fit.
+    """
 
     def __init__(self, qualified_name: str) -> None:
         self._qualified_op_name = qualified_name
@@ -243,7 +249,8 @@ class OpOverloadPacket:
         printed = self._qualified_op_name.replace("::", ".")
         if name.startswith("__"):
             raise AttributeError(
-                f"'{printed}' can't have an overload name beginning with '__' and the underlying op has no attribute "
+                f"'{printed}' can't have an overload name beginning with '__' and the underlying "
+                "op has no attribute "
                 f"{name}."
             )
         wanted = "" if name == "default" else name
@@ -254,7 +261,8 @@ class OpOverloadPacket:
         if op is None:
             raise AttributeError(
                 f"The underlying op of '{printed}' has no overload name '{name}'."
-                f"{did_you_mean(name, self.overloads())} It has: {', '.join(self.overloads()) or 'none'}."
+                f"{did_you_mean(name, self.overloads())} It has: "
+                f"{', '.join(self.overloads()) or 'none'}."
             )
         overload: OpOverload = op.handle
         return overload
@@ -271,7 +279,9 @@ class OpOverloadPacket:
             return overload(*args, **kwargs)
         except TypeError as error:
             if kwargs and error.__traceback__ is not None and error.__traceback__.tb_next is None:
-                bind(overload._schema, args, kwargs)  # an argument was given twice: says so in PyTorch's words
+                bind(
+                    overload._schema, args, kwargs
+                )  # an argument was given twice: says so in PyTorch's words
             raise
 
     def _forget(self) -> None:
@@ -284,7 +294,9 @@ class OpOverloadPacket:
         self._epoch = epoch
 
     def _resolve(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> OpOverload:
-        """Return the overload for a call, and remember it if the classes of the arguments alone decide."""
+        """Return the overload for a call, and remember it if the classes of the arguments alone
+        decide.
+        """
         operators = self._operators
         chosen = resolve_overload(self._qualified_op_name, operators, args, kwargs)
         overload: OpOverload = chosen.handle
@@ -306,7 +318,8 @@ class OpOverloadPacket:
 
     def __reduce__(self) -> Any:
         raise RuntimeError(
-            f"{self!r} is not pickleable. Pickle its name {self._qualified_op_name!r} and look it up in dovetail.ops."
+            f"{self!r} is not pickleable. Pickle its name {self._qualified_op_name!r} and look it "
+            "up in dovetail.ops."
         )
 
 
@@ -320,26 +333,46 @@ class _OpNamespace(ModuleType):
     def __getattr__(self, name: str) -> OpOverloadPacket:
         qualified = f"{self._name}::{name}"
         if name.startswith("__") and not registry.is_defined(qualified):
-            raise AttributeError(name)  # the interpreter asks for all sorts of names, which should load no library
+            raise AttributeError(
+                name
+            )  # the interpreter asks for all sorts of names, which should load no library
         if not registry.is_defined(qualified):
             _load_library(self._name)
-        with registry.lock:  # while another definition is put over one, or taken off it, there is none for a moment
+        with (
+            registry.lock
+        ):  # while another definition is put over one, or taken off it, there is none for a moment
             if registry.is_defined(qualified):
-                packet = self.__dict__[name] = packet_of(qualified)  # found there from now on, until `_forget_packet`
+                packet = self.__dict__[name] = packet_of(
+                    qualified
+                )  # found there from now on, until `_forget_packet`
                 return packet
-        raise AttributeError(f"'_OpNamespace' '{self._name}' object has no attribute '{name}'.{self._hint(name)}")
+        raise AttributeError(
+            f"'_OpNamespace' '{self._name}' object has no attribute '{name}'.{self._hint(name)}"
+        )
 
     def _hint(self, name: str) -> str:
-        """Return what may have been meant: another operator, or where there is none at all, another namespace."""
+        """Return what may have been meant: another operator, or where there is none at all, another
+        namespace.
+        """
         known = self._names()
         if known:
             return did_you_mean(name, known)
-        namespaces = {each.partition("::")[0] for each in list(registry.operators)} | {*plugin_manager.namespaces()}
+        namespaces = {each.partition("::")[0] for each in list(registry.operators)} | {
+            *plugin_manager.namespaces()
+        }
         others = did_you_mean(self._name, sorted(namespaces))
-        return f" Nothing is registered in the namespace {self._name!r}.{others} Import the library that defines it."
+        return (
+            " Nothing is registered in the namespace "
+            f"{self._name!r}.{others} Import the library that defines "
+            "it."
+        )
 
     def _names(self) -> list[str]:
-        return [n.partition("::")[2] for n in list(registry.operators) if n.startswith(f"{self._name}::")]
+        return [
+            n.partition("::")[2]
+            for n in list(registry.operators)
+            if n.startswith(f"{self._name}::")
+        ]
 
     def __dir__(self) -> list[str]:
         _load_library(self._name)
@@ -347,7 +380,9 @@ class _OpNamespace(ModuleType):
 
 
 def _load_library(namespace: str) -> None:
-    """Load the installed library of `namespace`, if there is one and it is not being loaded already."""
+    """Load the installed library of `namespace`, if there is one and it is not being loaded
+    already.
+    """
     if plugin_manager.provides(LIBRARIES, namespace):
         plugin_manager.load_library(namespace)
 
@@ -378,7 +413,9 @@ registry.undefined_observers.append(_forget_packet)
 
 
 class _Ops(ModuleType):
-    """``dovetail.ops``: any name is a namespace; a library of that name is loaded when it is first touched."""
+    """``dovetail.ops``: any name is a namespace; a library of that name is loaded when it is first
+    touched.
+    """
 
     def __init__(self) -> None:
         super().__init__("dovetail.ops")
@@ -392,7 +429,8 @@ class _Ops(ModuleType):
         return namespace
 
     def load_library(self, path: str) -> None:
-        """Load a shared library, whose initialisers may register operators through this Python interpreter.
+        """Load a shared library, whose initialisers may register operators through this Python
+        interpreter.
 
         Raises
         ------

@@ -1,8 +1,8 @@
 """Composing routes: from a call's key to the callable that the call runs.
 
-On a miss the resolver derives the public DispatchKeySet (PyTorch's: always with Autograd), asks the dispatch table for
-the kernel of the highest key, and composes a route through it and whatever lies below. Routes exist per call key and
-only while nothing that they were made from changes.
+On a miss the resolver derives the public DispatchKeySet (PyTorch's: always with Autograd), asks the
+dispatch table for the kernel of the highest key, and composes a route through it and whatever lies
+below. Routes exist per call key and only while nothing that they were made from changes.
 """
 
 from __future__ import annotations
@@ -49,10 +49,14 @@ from .templates import (
 )
 
 MAX_ROUTES: Final = 1024
-"""An operator with more routes than this starts anew: keys are few in practice, and memory must stay bounded."""
+"""An operator with more routes than this starts anew: keys are few in practice, and memory must
+stay bounded.
+"""
 
 AUTOGRAD_FALLBACK: Final = "autograd fallback"
-"""Convention of the fallback at the Autograd keys: nothing is known of how to differentiate the operator."""
+"""Convention of the fallback at the Autograd keys: nothing is known of how to differentiate the
+operator.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,15 +103,19 @@ _view_layer: ViewLayer | None = None
 _fusion_layer: FusionLayer | None = None
 
 
-def set_autograd_layer(layer: AutogradLayer, view_layer: ViewLayer, fusion_layer: FusionLayer | None = None) -> None:
-    """Install what composes the derived Autograd kernels and the Autograd fallback, where a graph is recorded.
+def set_autograd_layer(
+    layer: AutogradLayer, view_layer: ViewLayer, fusion_layer: FusionLayer | None = None
+) -> None:
+    """Install what composes the derived Autograd kernels and the Autograd fallback, where a graph
+    is recorded.
 
     Parameters
     ----------
     layer
         Composes the route of a call.
     view_layer
-        Lets a route of a call that autograd is excluded from, in inference mode, note whose views its results are.
+        Lets a route of a call that autograd is excluded from, in inference mode, note whose views
+        its results are.
     fusion_layer
         Composes the route of a composite that is recorded as one call, or returns None.
     """
@@ -120,7 +128,9 @@ def set_autograd_layer(layer: AutogradLayer, view_layer: ViewLayer, fusion_layer
 
 
 def route_of(op: Operator, key: int) -> Callable[..., Any]:
-    """Return the route of `op` for a call with `key` in the present state, composing it if there is none."""
+    """Return the route of `op` for a call with `key` in the present state, composing it if there is
+    none.
+    """
     route = op.routes.get(key)
     if route is not None:
         return route
@@ -143,9 +153,11 @@ def _new_route(op: Operator, key: int) -> Callable[..., Any]:
 
 
 def _load_kernels(op: Operator, key: int) -> bool:
-    """Load what plugins offer as kernels of the operator's namespace on the backends of a call without kernel.
+    """Load what plugins offer as kernels of the operator's namespace on the backends of a call
+    without kernel.
 
-    This must not hold the lock of the table: plugins that are being loaded by another thread wait for it.
+    This must not hold the lock of the table: plugins that are being loaded by another thread wait
+    for it.
     """
     loaded = [
         plugin_manager.load_kernels(op.namespace, each.name)
@@ -156,7 +168,9 @@ def _load_kernels(op: Operator, key: int) -> bool:
 
 
 def redispatch_route(op: Operator, keys: DispatchKeySet, key: int) -> Callable[..., Any]:
-    """Return the route of `op` that begins at exactly `keys`: no included or excluded keys, no fallthrough masking."""
+    """Return the route of `op` that begins at exactly `keys`: no included or excluded keys, no
+    fallthrough masking.
+    """
     routes = op.redispatch_routes.get(keys, {})
     cached = routes.get(key)
     if cached is not None:
@@ -164,7 +178,9 @@ def redispatch_route(op: Operator, keys: DispatchKeySet, key: int) -> Callable[.
     with registry.lock:
         routes = op.redispatch_routes.setdefault(keys, routes)
         now = dispatch_state()
-        route = _traced(op, key, now, keys) if now.traced else _compose_redispatch(keys, op, key, now)
+        route = (
+            _traced(op, key, now, keys) if now.traced else _compose_redispatch(keys, op, key, now)
+        )
         if len(routes) >= MAX_ROUTES:
             routes.clear()
         routes[key] = route
@@ -185,19 +201,27 @@ def _compose_call(op: Operator, key: int, now: DispatchState) -> Callable[..., A
     return compose(Composition(op, call_keys(key, now), key, now)).build()
 
 
-def _compose_redispatch(keys: DispatchKeySet, op: Operator, key: int, now: DispatchState) -> Callable[..., Any]:
+def _compose_redispatch(
+    keys: DispatchKeySet, op: Operator, key: int, now: DispatchState
+) -> Callable[..., Any]:
     chosen = keys.highestPriorityTypeId()
     entry = compute(op, chosen, registry.fallbacks)
     if entry.kernel is not None and entry.kernel.is_fallthrough:
         raise RuntimeError(
-            f"fallthrough_kernel was executed but it should have been short-circuited: {op.qualified_name} was "
-            f"redispatched to {keys}, whose highest key {chosen.name} falls through. Take that key out of the set."
+            "fallthrough_kernel was executed but it should have been short-circuited: "
+            f"{op.qualified_name} was "
+            f"redispatched to {keys}, whose highest key {chosen.name} falls through. Take that "
+            "key out of the set."
         )
     return compose(Composition(op, keys, key & ~OVERRIDES, now), chosen).build()
 
 
-def _traced(op: Operator, key: int, now: DispatchState, keys: DispatchKeySet | None = None) -> Callable[..., Any]:
-    """Return the route of a call, or of a redispatch to `keys`, that is recorded by the trace of this task."""
+def _traced(
+    op: Operator, key: int, now: DispatchState, keys: DispatchKeySet | None = None
+) -> Callable[..., Any]:
+    """Return the route of a call, or of a redispatch to `keys`, that is recorded by the trace of
+    this task.
+    """
     from ..inspection.tracing import traced_route
 
     compose_route = _compose_call if keys is None else partial(_compose_redispatch, keys)
@@ -221,13 +245,17 @@ def compose(composition: Composition, chosen: DispatchKey | None = None) -> Rout
 
 
 def compose_through(composition: Composition, chosen: DispatchKey, kernel: Kernel) -> RouteText:
-    """Return the text of the route for a composition through `kernel`, which stands at the key `chosen`."""
+    """Return the text of the route for a composition through `kernel`, which stands at the key
+    `chosen`.
+    """
     op = composition.op
     fallbacks = registry.fallbacks
     match kernel.convention:
         case "array":
             inference = composition.state.inference
-            text = array_route(op, kernel, _backend_of(composition, chosen), composition.key, inference=inference)
+            text = array_route(
+                op, kernel, _backend_of(composition, chosen), composition.key, inference=inference
+            )
             if inference and composition.views and _view_layer is not None:
                 _view_layer(text, op, composition.key)
             return text
@@ -246,7 +274,9 @@ def compose_through(composition: Composition, chosen: DispatchKey, kernel: Kerne
             return boxed_route(op, kernel, without_fallthrough(op, composition.keys, fallbacks))
         case "wrapped":
             return wrapped_route(op, kernel)
-        case "formula" if composition.records and isinstance(op.formula, PythonFormula) and not op.schema.returns:
+        case "formula" if (
+            composition.records and isinstance(op.formula, PythonFormula) and not op.schema.returns
+        ):
             return below_autograd_route(compose(composition.below(after_autograd_keyset)))
         case "formula" | "autograd fallback":
             if _autograd_layer is not None and (composition.records or composition.views):
@@ -256,7 +286,9 @@ def compose_through(composition: Composition, chosen: DispatchKey, kernel: Kerne
 
 
 def fused_route(composition: Composition, kernel: Kernel) -> RouteText | None:
-    """Return the route of a composite that is computed and recorded as one call; None if this call is not."""
+    """Return the route of a composite that is computed and recorded as one call; None if this call
+    is not.
+    """
     if composition.op.fusion is None or _fusion_layer is None or not composition.records:
         return None
     return _fusion_layer(composition, kernel)
@@ -280,12 +312,16 @@ def _keys_of_backend(backend: Backend, normal: bool) -> DispatchKeySet:
     if autocast := DispatchKey.__members__.get(f"Autocast{backend.key_name}"):
         keys = keys.add(autocast)
     if normal:
-        keys = keys.add(DispatchKey.ADInplaceOrView).add(backend_key("AutogradFunctionality", backend))
+        keys = keys.add(DispatchKey.ADInplaceOrView).add(
+            backend_key("AutogradFunctionality", backend)
+        )
     return keys
 
 
 def _backend_of(composition: Composition, chosen: DispatchKey) -> Backend:
-    """Return the backend whose arrays an array kernel gets: that of its key, or of the highest argument."""
+    """Return the backend whose arrays an array kernel gets: that of its key, or of the highest
+    argument.
+    """
     backend = chosen.backend or backends_of_signature(composition.key)[-1]
     assert isinstance(backend, Backend)
     return backend

@@ -14,8 +14,14 @@ _SHOWN: Final = 32
 
 def reproducer(op: Operator, values: list[Any], check: str) -> str:
     """Return a program that runs one check of `op` again with arguments like `values`."""
-    positional = [_text(v) for a, v in zip(op.schema.arguments, values, strict=True) if not a.kwarg_only]
-    keyword = [f"{a.name!r}: {_text(v)}" for a, v in zip(op.schema.arguments, values, strict=True) if a.kwarg_only]
+    positional = [
+        _text(v) for a, v in zip(op.schema.arguments, values, strict=True) if not a.kwarg_only
+    ]
+    keyword = [
+        f"{a.name!r}: {_text(v)}"
+        for a, v in zip(op.schema.arguments, values, strict=True)
+        if a.kwarg_only
+    ]
     given = f"[{', '.join(positional)}]" + (f", {{{', '.join(keyword)}}}" if keyword else "")
     return (
         "    import dovetail  # and the module that registers the operator\n"

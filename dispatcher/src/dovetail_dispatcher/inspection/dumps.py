@@ -1,4 +1,6 @@
-"""The operator table as text: what is registered, what that computes to, and whether it is in order."""
+"""The operator table as text: what is registered, what that computes to, and whether it is in
+order.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,8 @@ class TableRow:
     key
         A runtime key, or Undefined.
     tag
-        The rule that chose the kernel, as in PyTorch: "kernel", "math kernel", "backend fallback", ..., "missing".
+        The rule that chose the kernel, as in PyTorch: "kernel", "math kernel", "backend fallback",
+        ..., "missing".
     kernel
         The kernel in force; None where there is none, or where it is ambiguous.
     """
@@ -57,7 +60,8 @@ class TableRow:
 
 @dataclass(frozen=True, slots=True)
 class DispatchTable:
-    """The computed table of one operator: a row for every runtime key, lowest priority first; ``str`` prints it.
+    """The computed table of one operator: a row for every runtime key, lowest priority first;
+    ``str`` prints it.
 
     Attributes
     ----------
@@ -82,7 +86,9 @@ class DispatchTable:
         for row in self.rows:
             if row.key.name == name:
                 return row
-        raise KeyError(f"{name} is no runtime key.{did_you_mean(name, [row.key.name for row in self.rows])}")
+        raise KeyError(
+            f"{name} is no runtime key.{did_you_mean(name, [row.key.name for row in self.rows])}"
+        )
 
     def __iter__(self) -> Iterator[TableRow]:
         return iter(self.rows)
@@ -127,14 +133,21 @@ def table_of(op: Operator) -> DispatchTable:
 
 
 def existing_operator(op: object) -> Operator:
-    """Return the operator that `op` names, defined or not; the installed library of its namespace is loaded.
+    """Return the operator that `op` names, defined or not; the installed library of its namespace
+    is loaded.
 
     Raises
     ------
     RuntimeError
         If there is none in the table.
     """
-    name = op if isinstance(op, str) else op.name() if hasattr(op, "name") else str(op).replace(".", "::", 1)
+    name = (
+        op
+        if isinstance(op, str)
+        else op.name()
+        if hasattr(op, "name")
+        else str(op).replace(".", "::", 1)
+    )
     found = registry.find_qualified(name)
     namespace = name.partition("::")[0]
     if found is None and plugin_manager.provides(LIBRARIES, namespace):
@@ -143,13 +156,16 @@ def existing_operator(op: object) -> Operator:
     if found is None:
         names = [each.qualified_name for each in registry.all_operators()]
         raise RuntimeError(
-            f"operator {name} does not exist.{did_you_mean(name, names)} Define it, or load the library that does."
+            f"operator {name} does not exist.{did_you_mean(name, names)} Define it, or load the "
+            "library that does."
         )
     return found
 
 
 def _dispatch_dump(name: str) -> str:
-    """Return what is registered for an operator, one line per kernel; an empty string for an unknown one."""
+    """Return what is registered for an operator, one line per kernel; an empty string for an
+    unknown one.
+    """
     op = registry.find_qualified(name)
     return "" if op is None else dump_of(op)
 
@@ -158,7 +174,11 @@ def dump_of(op: Operator) -> str:
     """Return what is registered for `op`, one line per kernel."""
     lines = [f"name: {op.qualified_name}"]
     if op.is_defined:
-        lines += [f"schema: {op.schema}", f"debug: registered at {op.defined_at}", "alias analysis kind: FROM_SCHEMA"]
+        lines += [
+            f"schema: {op.schema}",
+            f"debug: registered at {op.defined_at}",
+            "alias analysis kind: FROM_SCHEMA",
+        ]
     else:
         lines.append("schema: (none)")
     stacks = {key: list(stack) for key, stack in op.kernels.items()}
@@ -168,12 +188,17 @@ def dump_of(op: Operator) -> str:
         alias = "[alias]" if key.is_alias else ""
         for position, kernel in enumerate(stacks[key]):
             inactive = " (inactive)" if position else ""
-            lines.append(f"{key.name}{alias}{inactive}: {_registered(kernel)} :: {kernel.name} [ {kernel.convention} ]")
+            lines.append(
+                f"{key.name}{alias}{inactive}: {_registered(kernel)} :: {kernel.name} [ "
+                f"{kernel.convention} ]"
+            )
     return "".join(f"{line}\n" for line in lines)
 
 
 def _dispatch_dump_table(name: str) -> str:
-    """Return the computed table of an operator, missing entries left out; an empty string for an unknown one."""
+    """Return the computed table of an operator, missing entries left out; an empty string for an
+    unknown one.
+    """
     op = registry.find_qualified(name)
     return "" if op is None else str(table_of(op))
 
@@ -193,7 +218,9 @@ def _dispatch_check_invariants(name: str) -> None:
 
 
 def _dispatch_check_all_invariants() -> None:
-    """Check that the table is in order for every operator; raises as `_dispatch_check_invariants` does."""
+    """Check that the table is in order for every operator; raises as `_dispatch_check_invariants`
+    does.
+    """
     with registry.lock:
         for op in registry.all_operators():
             _check(op)
@@ -210,7 +237,9 @@ def _dispatch_get_all_op_names() -> list[str]:
 
 
 def _dispatch_get_registrations_for_dispatch_key(dispatch_key: str = "") -> list[str]:
-    """Return the qualified names of the operators with a kernel at a key; of all operators without a key."""
+    """Return the qualified names of the operators with a kernel at a key; of all operators without
+    a key.
+    """
     if not dispatch_key:
         return _dispatch_get_all_op_names()
     key = DispatchKey(dispatch_key)
@@ -224,7 +253,10 @@ def _registered(kernel: Kernel) -> str:
 def _check(op: Operator) -> None:
     def expect(condition: bool, what: str) -> None:
         if not condition:
-            raise RuntimeError(f"INTERNAL ASSERT FAILED: operator {op.qualified_name}: {what}. Please report a bug.")
+            raise RuntimeError(
+                f"INTERNAL ASSERT FAILED: operator {op.qualified_name}: {what}. Please report a "
+                "bug."
+            )
 
     expect(registry.find(op.name, op.overload) is op, "it stands in the table under another name")
     expect(not op.is_empty, "it has neither a definition nor kernels, and should be gone")

@@ -21,7 +21,14 @@ from dovetail_kernel import (
 from ..calls.entry_support import bound_call, call_key
 from ..calls.ops import OpOverload, OpOverloadPacket
 from ..calls.overload_resolution import resolve_overload
-from ..calls.routes import AUTOGRAD_FALLBACK, Composition, argument_keys, call_keys, compose, fused_route
+from ..calls.routes import (
+    AUTOGRAD_FALLBACK,
+    Composition,
+    argument_keys,
+    call_keys,
+    compose,
+    fused_route,
+)
 from ..calls.templates.arguments import is_tensor_like
 from ..registration.custom_ops import CustomOpDef
 from ..table import registry
@@ -134,7 +141,8 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Explanation(Decision):
-    """Which kernels a call would run, and why. ``str`` prints a tree, `as_dict` and `as_json` give the same as data.
+    """Which kernels a call would run, and why. ``str`` prints a tree, `as_dict` and `as_json` give
+    the same as data.
 
     Attributes
     ----------
@@ -166,7 +174,8 @@ def explain(op: Any, /, *args: Any, **kwargs: Any) -> Explanation:
     Parameters
     ----------
     op
-        An operator: ``ops.aten.add``, ``ops.aten.add.Tensor``, a `CustomOpDef`, or a name, ``"aten::add.Tensor"``.
+        An operator: ``ops.aten.add``, ``ops.aten.add.Tensor``, a `CustomOpDef`, or a name,
+        ``"aten::add.Tensor"``.
     *args, **kwargs
         The arguments of the call.
 
@@ -197,7 +206,9 @@ def explain(op: Any, /, *args: Any, **kwargs: Any) -> Explanation:
     )
 
 
-def decide(op: Operator, key: int, now: DispatchState, keys: DispatchKeySet | None = None) -> Decision:
+def decide(
+    op: Operator, key: int, now: DispatchState, keys: DispatchKeySet | None = None
+) -> Decision:
     """Return which kernels a call of `op` goes through.
 
     Parameters
@@ -228,7 +239,9 @@ def decide(op: Operator, key: int, now: DispatchState, keys: DispatchKeySet | No
         chosen=left.highestPriorityTypeId().name,
         chain=chain,
         records_graph=composition.records
-        and any(s.convention in (FORMULA, AUTOGRAD_FALLBACK) or s.note.endswith(_FUSED) for s in chain),
+        and any(
+            s.convention in (FORMULA, AUTOGRAD_FALLBACK) or s.note.endswith(_FUSED) for s in chain
+        ),
     )
 
 
@@ -252,7 +265,9 @@ def describe_arguments(op: Operator, values: Sequence[Any]) -> tuple[ArgumentKey
         if not is_tensor_like(argument):
             continue
         for position, item in enumerate(value if isinstance(value, list | tuple) else [value]):
-            name = f"{argument.name}[{position}]" if isinstance(value, list | tuple) else argument.name
+            name = (
+                f"{argument.name}[{position}]" if isinstance(value, list | tuple) else argument.name
+            )
             keys = _key_names(item._signature) if isinstance(item, TensorBase) else ()
             described.append(ArgumentKeys(name, describe_value(item), keys))
     return tuple(described)
@@ -293,26 +308,44 @@ def _steps(composition: Composition, keys: DispatchKeySet) -> list[Step]:
         keys = keys & below
 
 
-def _below(key: DispatchKey, entry: Entry, composition: Composition) -> tuple[DispatchKeySet | None, str]:
-    """Return the keys that a kernel hands the call on to, None if it does not; and that in words."""
+def _below(
+    key: DispatchKey, entry: Entry, composition: Composition
+) -> tuple[DispatchKeySet | None, str]:
+    """Return the keys that a kernel hands the call on to, None if it does not; and that in
+    words.
+    """
     assert entry.kernel is not None
     match entry.kernel.convention:
         case "formula":
             what = "records a node" if composition.records else "nothing to record"
             return after_autograd_keyset, f"{what}; goes on below Autograd"
         case "autograd fallback":
-            what = "records that the derivative is unknown" if composition.records else "nothing to record"
+            what = (
+                "records that the derivative is unknown"
+                if composition.records
+                else "nothing to record"
+            )
             return after_autograd_keyset, f"{what}; goes on below Autograd"
         case "count writes":
-            return after_ADInplaceOrView_keyset, "counts up the versions of the written arguments; goes on below"
+            return (
+                after_ADInplaceOrView_keyset,
+                "counts up the versions of the written arguments; goes on below",
+            )
         case "array":
             return None, "gets the backend's arrays; the route unwraps and wraps"
         case "boxed":
             return None, "backend fallback: gets the operator and the arguments"
         case "wrapped":
-            return None, "the innermost function transform interprets the call, and makes calls on what is inside"
+            return (
+                None,
+                "the innermost function transform interprets the call, and makes calls on what is "
+                "inside",
+            )
     if key.functionality in _AUTOGRAD and entry.tag != "math kernel":
-        return after_autograd_keyset, "if it redispatches below Autograd, the call goes on as follows"
+        return (
+            after_autograd_keyset,
+            "if it redispatches below Autograd, the call goes on as follows",
+        )
     if fused_route(composition, entry.kernel) is not None:
         fusion = composition.op.fusion
         assert fusion is not None
@@ -347,7 +380,8 @@ def _tree(e: Explanation) -> list[str]:
     rest = f" ({others} more are excluded, but not among them)" if others else ""
     lines = [e.schema, f"├─ defined at {short_place(e.defined_at)}", "├─ arguments"]
     lines += _branches(
-        [f"{a.name}: {a.value}: {', '.join(a.keys) or 'no keys'}" for a in e.arguments] or ["no tensors"]
+        [f"{a.name}: {a.value}: {', '.join(a.keys) or 'no keys'}" for a in e.arguments]
+        or ["no tensors"]
     )
     lines += [
         "├─ keys",
@@ -360,7 +394,10 @@ def _tree(e: Explanation) -> list[str]:
         "├─ kernels",
     ]
     for step in e.chain:
-        lines += [f"│  ├─ {step.key} [{step.rule}]: {step.kernel}", *[f"│  │    {line}" for line in _of_step(step)]]
+        lines += [
+            f"│  ├─ {step.key} [{step.rule}]: {step.kernel}",
+            *[f"│  │    {line}" for line in _of_step(step)],
+        ]
     lines += ["│  └─ no further"] if e.chain else ["│  └─ none"]
     if e.error is not None:
         lines += ["└─ the call raises", *(f"     {line}" for line in e.error.splitlines())]
@@ -370,7 +407,10 @@ def _tree(e: Explanation) -> list[str]:
 
 
 def _branches(texts: list[str]) -> list[str]:
-    return [f"│  {'├─' if position < len(texts) else '└─'} {text}" for position, text in enumerate(texts, 1)]
+    return [
+        f"│  {'├─' if position < len(texts) else '└─'} {text}"
+        for position, text in enumerate(texts, 1)
+    ]
 
 
 def _of_step(step: Step) -> list[str]:
@@ -378,7 +418,9 @@ def _of_step(step: Step) -> list[str]:
     whose = "" if named else f" by {step.distribution}"
     alias = f" for {step.registered_for}" if step.registered_for != step.key else ""
     place, _, plugin = step.registered_at.partition(" (")
-    registered = f"registered{alias} at {short_place(place)}{f' ({plugin}' if plugin else ''}{whose}"
+    registered = (
+        f"registered{alias} at {short_place(place)}{f' ({plugin}' if plugin else ''}{whose}"
+    )
     return [f"at {short_place(step.source)}", registered, step.note]
 
 

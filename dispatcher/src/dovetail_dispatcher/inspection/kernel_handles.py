@@ -1,4 +1,6 @@
-"""`get_kernel`: the kernel that an operator has at a key now, to be called later whatever is registered by then."""
+"""`get_kernel`: the kernel that an operator has at a key now, to be called later whatever is
+registered by then.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ from .table_queries import runtime_key
 
 
 class SafeKernelFunction:
-    """A kernel as it was in the table when `get_kernel` returned it. It stays callable when another takes its place."""
+    """A kernel as it was in the table when `get_kernel` returned it. It stays callable when another
+    takes its place.
+    """
 
     def __init__(self, op: Operator, key: DispatchKey, kernel: Kernel) -> None:
         self._op = op
@@ -40,7 +44,8 @@ class SafeKernelFunction:
         Parameters
         ----------
         keys
-            What a kernel registered with ``with_keyset`` receives, and what the keys below are taken from.
+            What a kernel registered with ``with_keyset`` receives, and what the keys below are
+            taken from.
         args, kwargs
             The arguments of the operator, cast as in a call of it.
 
@@ -85,7 +90,8 @@ def get_kernel(op: str | OpOverload, dispatch_key: str | DispatchKey) -> SafeKer
     """
     if not isinstance(op, str | OpOverload):
         raise ValueError(
-            f"get_kernel({op}): got unexpected type for op: {type(op)}. Give a name like 'mylib::sin' or an OpOverload "
+            f"get_kernel({op}): got unexpected type for op: {type(op)}. Give a name like "
+            "'mylib::sin' or an OpOverload "
             "like ops.mylib.sin.default."
         )
     if isinstance(dispatch_key, str):
@@ -104,6 +110,7 @@ def get_kernel(op: str | OpOverload, dispatch_key: str | DispatchKey) -> SafeKer
     if kernel is None or kernel.is_fallthrough:
         raise RuntimeError(
             f"no kernel for {key.name} for {qualified}. It has kernels at: "
-            f"{', '.join(k.name for k in operator.kernels) or 'no key'}. Register one: Library.impl."
+            f"{', '.join(k.name for k in operator.kernels) or 'no key'}. Register one: "
+            "Library.impl."
         )
     return SafeKernelFunction(operator, key, kernel)

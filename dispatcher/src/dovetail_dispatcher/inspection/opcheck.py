@@ -1,11 +1,19 @@
-"""`opcheck`: whether what was registered for an operator fits together, tried out on example arguments."""
+"""`opcheck`: whether what was registered for an operator fits together, tried out on example
+arguments.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from dovetail_kernel import DispatchKey, TensorBase, after_ADInplaceOrView_keyset, all_backends, backend_key
+from dovetail_kernel import (
+    DispatchKey,
+    TensorBase,
+    after_ADInplaceOrView_keyset,
+    all_backends,
+    backend_key,
+)
 
 from ..calls.entry_support import bound_call, call_key
 from ..calls.ops import OpOverload, OpOverloadPacket
@@ -20,7 +28,9 @@ from ..table.tags import Tag
 from .check_reproducer import reproducer
 
 _SHARE_UNSAID: Final = ("aten::_unsafe_view",)
-"""Operators whose result shares memory with an argument that nobody may use any more: their schemas do not say so."""
+"""Operators whose result shares memory with an argument that nobody may use any more: their schemas
+do not say so.
+"""
 
 
 class OpCheckError(Exception):
@@ -37,23 +47,26 @@ def opcheck(
     rtol: float | None = None,
     atol: float | None = None,
 ) -> dict[str, Any]:
-    """Check an operator on example arguments; call it several times with arguments that differ in what matters.
+    """Check an operator on example arguments; call it several times with arguments that differ in
+    what matters.
 
     Parameters
     ----------
     op
         The operator; of a packet, its only overload.
     args, kwargs
-        Arguments of a call. They are copied first, and not changed. Derivatives are checked if one requires grad.
+        Arguments of a call. They are copied first, and not changed. Derivatives are checked if one
+        requires grad.
     test_utils
         The checks to make; default: all.
 
-        ``"test_schema"``: what the kernel writes to, and what its results share memory with, is what the schema says.
-        (What the results of a composite share is said by the operators that it calls.)
-        ``"test_autograd_registration"``: results that require grad do so because of a derivative at an Autograd key.
-        ``"test_faketensor"``: results for meta tensors have the shape, dtype and structure of real results.
-        ``"test_aot_dispatch_dynamic"``: forward and backward run, and on meta tensors give gradients of the same
-        shapes and dtypes. (PyTorch compiles the operator for this check; nothing is compiled here.)
+        ``"test_schema"``: what the kernel writes to, and what its results share memory with, is
+        what the schema says. (What the results of a composite share is said by the operators that
+        it calls.) ``"test_autograd_registration"``: results that require grad do so because of a
+        derivative at an Autograd key. ``"test_faketensor"``: results for meta tensors have the
+        shape, dtype and structure of real results. ``"test_aot_dispatch_dynamic"``: forward and
+        backward run, and on meta tensors give gradients of the same shapes and dtypes. (PyTorch
+        compiles the operator for this check; nothing is compiled here.)
     raise_exception
         Raise at the first check that fails; else go on, and return the failures.
     rtol, atol
@@ -76,11 +89,18 @@ def opcheck(
     This does not check that derivatives are right: use ``autograd.gradcheck``.
     """
     overload = _overload(op)
-    names = tuple(CHECKS) if test_utils is None else (test_utils,) if isinstance(test_utils, str) else tuple(test_utils)
+    names = (
+        tuple(CHECKS)
+        if test_utils is None
+        else (test_utils,)
+        if isinstance(test_utils, str)
+        else tuple(test_utils)
+    )
     known = (*CHECKS, "test_aot_dispatch_static")
     if not set(names) <= set(known):
         raise ValueError(
-            f"opcheck(op, ..., test_utils={names}), expected test_utils to be subset of {known} but it was not."
+            f"opcheck(op, ..., test_utils={names}), expected test_utils to be subset of {known} "
+            "but it was not."
         )
     operator = overload._operator
     values = bound_call(operator, tuple(args), dict(kwargs or {}))
@@ -91,8 +111,10 @@ def opcheck(
         except Exception as reason:
             if raise_exception:
                 raise OpCheckError(
-                    f"opcheck(op, ...): {name} failed with {reason}\n\nThe operator is {operator.schema}, defined at "
-                    f"{operator.defined_at}. To see it again:\n\n{reproducer(operator, values, name)}"
+                    f"opcheck(op, ...): {name} failed with {reason}\n\nThe operator is "
+                    f"{operator.schema}, defined at "
+                    f"{operator.defined_at}. To see it "
+                    f"again:\n\n{reproducer(operator, values, name)}"
                 ) from reason
             results[name] = reason
         else:
@@ -108,18 +130,20 @@ def _overload(op: Any) -> OpOverload:
         if len(overloads) == 1:
             return overloads[0]
         raise ValueError(
-            f"opcheck(op, ...): {op} has the overloads {', '.join(op.overloads())}. Give one of them: {op}."
+            f"opcheck(op, ...): {op} has the overloads {', '.join(op.overloads())}. Give one of "
+            f"them: {op}."
             f"{op.overloads()[0]}"
         )
     if not isinstance(op, OpOverload):
         raise ValueError(
-            "opcheck(op, ...): op must be instance of OpOverload, e.g. ops.aten.sin.default, or what custom_op "
+            "opcheck(op, ...): op must be instance of OpOverload, e.g. ops.aten.sin.default, or "
+            "what custom_op "
             f"returned, got {type(op)}. Look it up in dovetail.ops."
         )
     return op
 
 
-# -- the checks --------------------------------------------------------------------------------------------------
+# -- the checks ------------------------------------------------------------------------------------
 
 
 def _check_schema(op: Operator, values: list[Any]) -> None:
@@ -131,7 +155,8 @@ def _check_schema(op: Operator, values: list[Any]) -> None:
         written = [_content(t) for t in _tensors(value)] != contents
         if written and not argument.is_write:
             raise RuntimeError(
-                f"Argument {argument.name} is not defined as mutable but was mutated. Write to a copy, or declare it: "
+                f"Argument {argument.name} is not defined as mutable but was mutated. Write to a "
+                "copy, or declare it: "
                 f"mutates_args=({argument.name!r},), in a schema Tensor(a!) {argument.name}."
             )
     if op.handle not in reached or op.name in _SHARE_UNSAID:
@@ -143,17 +168,22 @@ def _check_schema(op: Operator, values: list[Any]) -> None:
                 declared = _may_alias(op.schema, argument.alias_info, number)
                 if not declared and any(_overlap(tensor, t) for t in _tensors(value)):
                     raise RuntimeError(
-                        f"Argument {argument.name} is not defined to alias output but was aliasing. Return a copy "
+                        f"Argument {argument.name} is not defined to alias output but was "
+                        "aliasing. Return a copy "
                         f"(clone), or declare it: Tensor(a) {argument.name} and a return Tensor(a)."
                     )
             for other, earlier in seen:
                 if other != number and _overlap(tensor, earlier):
-                    raise RuntimeError(f"Outputs {other} and {number} alias unexpectedly. Return copies (clone).")
+                    raise RuntimeError(
+                        f"Outputs {other} and {number} alias unexpectedly. Return copies (clone)."
+                    )
             seen.append((number, tensor))
 
 
 def _check_autograd_registration(op: Operator, values: list[Any]) -> None:
-    if not any(t.requires_grad for value in values for t in _tensors(value)) or _has_autograd_kernel(op, values):
+    if not any(
+        t.requires_grad for value in values for t in _tensors(value)
+    ) or _has_autograd_kernel(op, values):
         return
     given = [_copied(value) for value in values]
     keys = argument_keys(call_key(op, given)) & after_ADInplaceOrView_keyset
@@ -162,12 +192,18 @@ def _check_autograd_registration(op: Operator, values: list[Any]) -> None:
     outputs = [t for output in _outputs(op, result) for t in _tensors(output)]
     if any(t.requires_grad for t in outputs if id(t) not in inputs):
         raise RuntimeError(
-            f"{op.qualified_name}: at least one output of this operator has requires_grad=True but the operator does "
-            "not have an autograd kernel defined at an autograd key (e.g. DispatchKey::Autograd). This could mean that "
-            "you have incorrectly registered an autograd kernel to a non-Autograd DispatchKey, which may lead to "
-            "silently incorrect results. If your operator consists of regular operations, consider not using an "
-            "operator at all or registering it as CompositeImplicitAutograd. If you have an autograd.Function "
-            "registered to a backend (CPU/CUDA) key, the correct location for it is the Autograd key."
+            f"{op.qualified_name}: at least one output of this operator has requires_grad=True "
+            "but the operator does "
+            "not have an autograd kernel defined at an autograd key (e.g. DispatchKey::Autograd). "
+            "This could mean that "
+            "you have incorrectly registered an autograd kernel to a non-Autograd DispatchKey, "
+            "which may lead to "
+            "silently incorrect results. If your operator consists of regular operations, "
+            "consider not using an "
+            "operator at all or registering it as CompositeImplicitAutograd. If you have an "
+            "autograd.Function "
+            "registered to a backend (CPU/CUDA) key, the correct location for it is the Autograd "
+            "key."
         )
 
 
@@ -193,7 +229,7 @@ CHECKS: Final[dict[str, Callable[[Operator, list[Any]], None]]] = {
 }
 
 
-# -- parts -------------------------------------------------------------------------------------------------------
+# -- parts -----------------------------------------------------------------------------------------
 
 
 def _gradients(op: Operator, values: list[Any], *, meta: bool) -> list[Any]:
@@ -214,7 +250,11 @@ def _has_autograd_kernel(op: Operator, values: list[Any]) -> bool:
     for backend in all_backends():
         key = backend_key("AutogradFunctionality", backend)
         if key in keys:
-            return compute(op, key, registry.fallbacks).tag in ("kernel", "autograd kernel", "math kernel")
+            return compute(op, key, registry.fallbacks).tag in (
+                "kernel",
+                "autograd kernel",
+                "math kernel",
+            )
     return compute(op, DispatchKey.AutogradOther, registry.fallbacks).tag != "backend fallback"
 
 
@@ -283,7 +323,9 @@ def _call(name: str, *args: Any) -> Any:
 def _without_data(op: Operator, values: list[Any]) -> list[Any]:
     """Return the arguments on the meta device, which a device among them is replaced by."""
     return [
-        "meta" if value is not None and a.real_type.schema_str.startswith("Device") else _copied(value, meta=True)
+        "meta"
+        if value is not None and a.real_type.schema_str.startswith("Device")
+        else _copied(value, meta=True)
         for a, value in zip(op.schema.arguments, values, strict=True)
     ]
 
@@ -312,7 +354,9 @@ def _may_alias(schema: FunctionSchema, argument_alias: Any, number: int) -> bool
     if argument_alias is None or own is None:
         return False
     own = own.contained or own  # of a list: what its tensors are views of
-    return bool((argument_alias.before_set | argument_alias.after_set) & (own.before_set | own.after_set))
+    return bool(
+        (argument_alias.before_set | argument_alias.after_set) & (own.before_set | own.after_set)
+    )
 
 
 def _overlap(a: TensorBase, b: TensorBase) -> bool:
@@ -328,7 +372,8 @@ def _compare(op: Operator, real: Sequence[Any], fake: Sequence[Any], what: str) 
 
     def fail(problem: str) -> RuntimeError:
         return RuntimeError(
-            f"When comparing {what} of {op.handle} on meta tensors and real tensors, found mismatched tensor metadata: "
+            f"When comparing {what} of {op.handle} on meta tensors and real tensors, found "
+            "mismatched tensor metadata: "
             f"{problem} Correct the fake kernel (register_fake), or the kernel."
         )
 

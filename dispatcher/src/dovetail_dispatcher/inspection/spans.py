@@ -38,7 +38,8 @@ class Span:
     children
         What it called, in order.
     start_ns, end_ns
-        Times of a clock without meaning of its own. The difference includes the work of the trace itself.
+        Times of a clock without meaning of its own. The difference includes the work of the trace
+        itself.
     overhead_ns
         How much of that is the trace's.
     thread
@@ -76,8 +77,11 @@ class Span:
         return max(0, self.end_ns - self.start_ns - self.overhead_ns)
 
     def headline(self) -> str:
-        """Return one line for people: ``aten::mm(float32[2, 3], float32[3, 4]) → float32[2, 4]``."""
-        text = f"{self.name.removeprefix('dovetail::autograd::')}({', '.join(map(_brief, self._inside()))})"
+        """Return one line for people: ``aten::mm(float32[2, 3], float32[3, 4]) → float32[2,
+        4]``.
+        """
+        name = self.name.removeprefix("dovetail::autograd::")
+        text = f"{name}({', '.join(map(_brief, self._inside()))})"
         if self.results:
             text += f" → {', '.join(map(_brief, self.results))}"
         return f"redispatch {text}" if self.kind == REDISPATCH else text
@@ -143,9 +147,15 @@ class CallSpan(Span):
     __slots__ = ("arguments", "decision", "options")
 
     def __init__(
-        self, decision: Decision, kind: str, arguments: tuple[ArgumentKeys, ...], options: dict[str, str]
+        self,
+        decision: Decision,
+        kind: str,
+        arguments: tuple[ArgumentKeys, ...],
+        options: dict[str, str],
     ) -> None:
-        texts = [f"{a.name}: {a.value}" for a in arguments] + [f"{name}={text}" for name, text in options.items()]
+        texts = [f"{a.name}: {a.value}" for a in arguments] + [
+            f"{name}={text}" for name, text in options.items()
+        ]
         super().__init__(decision.operator, kind, texts)
         self.decision = decision
         self.arguments = arguments
@@ -153,7 +163,9 @@ class CallSpan(Span):
 
     def as_dict(self) -> dict[str, Any]:
         """Return the call, and what it called, as plain dicts, lists and strings."""
-        arguments = [{"name": a.name, "value": a.value, "keys": list(a.keys)} for a in self.arguments]
+        arguments = [
+            {"name": a.name, "value": a.value, "keys": list(a.keys)} for a in self.arguments
+        ]
         own = {"arguments": arguments, "options": self.options, "decision": self.decision.as_dict()}
         return {**super().as_dict(), **own}
 
@@ -165,20 +177,29 @@ class CallSpan(Span):
         decision = self.decision
         lines = []
         if keys:
-            lines += [f"{a.name}: {a.value}: {', '.join(a.keys) or 'no keys'}" for a in self.arguments]
-            excluded = [key for key in decision.excluded if key in decision.merged or key in decision.included]
+            lines += [
+                f"{a.name}: {a.value}: {', '.join(a.keys) or 'no keys'}" for a in self.arguments
+            ]
+            excluded = [
+                key
+                for key in decision.excluded
+                if key in decision.merged or key in decision.included
+            ]
             lines += [
                 f"keys of the arguments: {', '.join(decision.merged) or 'none'}",
                 f"+ included: {', '.join(decision.included) or 'none'}",
                 f"- excluded: {', '.join(excluded) or 'none'}",
                 f"- fallen through: {', '.join(decision.fallthrough) or 'none'}",
-                f"= {', '.join(decision.keys) or 'none'}, of which the highest is {decision.chosen}",
+                f"= {', '.join(decision.keys) or 'none'}, of which the highest is "
+                f"{decision.chosen}",
             ]
         for step in decision.chain:
             if step.convention == FORMULA and not (decision.records_graph or keys):
                 continue
             whose = f" ({step.distribution})" if step.distribution else ""
-            lines.append(f"{step.key}: {step.kernel.rpartition('.')[2]} at {short_place(step.source)}{whose}")
+            lines.append(
+                f"{step.key}: {step.kernel.rpartition('.')[2]} at {short_place(step.source)}{whose}"
+            )
         return lines
 
 

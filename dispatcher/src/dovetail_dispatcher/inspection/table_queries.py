@@ -34,7 +34,9 @@ def _dispatch_has_kernel_for_dispatch_key(name: str, dispatch_key: Key) -> bool:
 
 
 def _dispatch_has_kernel_for_any_dispatch_key(name: str, keys: DispatchKeySet) -> bool:
-    """Return whether a kernel is registered at one of these keys; raises for an unknown operator."""
+    """Return whether a kernel is registered at one of these keys; raises for an unknown
+    operator.
+    """
     op = existing_operator(name)
     return any(has_kernel(op, key) for key in keys)
 
@@ -52,7 +54,9 @@ def _dispatch_has_computed_kernel_for_dispatch_key(name: str, dispatch_key: Key)
 
 
 def _dispatch_kernel_for_dispatch_key_is_fallthrough(name: str, dispatch_key: Key) -> bool:
-    """Return whether calls pass over this key; raises as `_dispatch_has_computed_kernel_for_dispatch_key` does."""
+    """Return whether calls pass over this key; raises as
+    `_dispatch_has_computed_kernel_for_dispatch_key` does.
+    """
     kernel = compute(existing_operator(name), runtime_key(dispatch_key), registry.fallbacks).kernel
     return kernel is not None and kernel.is_fallthrough
 
@@ -63,7 +67,8 @@ def _dispatch_has_backend_fallback(dispatch_key: Key) -> bool:
 
 
 def _dispatch_find_schema_or_throw(name: str, overload_name: str = "") -> OpOverload:
-    """Return the handle of a defined operator: it has ``schema()``, ``debug()`` and ``redispatch_boxed``.
+    """Return the handle of a defined operator: it has ``schema()``, ``debug()`` and
+    ``redispatch_boxed``.
 
     Raises
     ------
@@ -91,7 +96,9 @@ def _dispatch_autogradother_backends() -> DispatchKeySet:
 
 def has_kernel(op: Operator, key: DispatchKey) -> bool:
     """Return whether a kernel, or a formula that stands for one, is registered at exactly `key`."""
-    return op.newest(key) is not None or (key is DispatchKey.Autograd and formula_kernel(op) is not None)
+    return op.newest(key) is not None or (
+        key is DispatchKey.Autograd and formula_kernel(op) is not None
+    )
 
 
 def _key(key: Key) -> DispatchKey:
@@ -102,7 +109,8 @@ def runtime_key(key: Key) -> DispatchKey:
     parsed = _key(key)
     if parsed.is_alias:
         raise RuntimeError(
-            f"Alias keys do not have runtime kernel registrations. {parsed.name} stands for several keys: ask for one "
+            f"Alias keys do not have runtime kernel registrations. {parsed.name} stands for "
+            "several keys: ask for one "
             "of them, or for the registration with _dispatch_has_kernel_for_dispatch_key."
         )
     return parsed

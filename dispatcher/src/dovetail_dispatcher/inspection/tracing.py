@@ -1,7 +1,8 @@
 """Trace: every operator call of this task while it is on, as a tree of spans.
 
-The routes of traced calls are composed like any others, under a bit of the dispatch state, with recording around them.
-So a trace sees what goes through the dispatcher, wherever it is called from, and costs nothing while it is off.
+The routes of traced calls are composed like any others, under a bit of the dispatch state, with
+recording around them. So a trace sees what goes through the dispatcher, wherever it is called from,
+and costs nothing while it is off.
 """
 
 from __future__ import annotations
@@ -11,7 +12,14 @@ from contextvars import ContextVar
 from time import perf_counter_ns
 from typing import Any, Final, Self
 
-from dovetail_kernel import DispatchKeySet, DispatchState, TensorBase, dispatch_state, set_state, state
+from dovetail_kernel import (
+    DispatchKeySet,
+    DispatchState,
+    TensorBase,
+    dispatch_state,
+    set_state,
+    state,
+)
 from dovetail_kernel.errors import INTERNAL_PACKAGES, where
 from dovetail_kernel.keys.state import tracing_off, tracing_on
 
@@ -22,23 +30,32 @@ from .explanation import decide, describe_arguments, describe_value
 from .spans import CALL, NODE, REDISPATCH, CallSpan, Span
 
 _LONGEST_VALUE: Final = 40
-_SKIPPED: Final = (*INTERNAL_PACKAGES, "dovetail_aten", "dovetail_autograd", "dovetail_cpu", "dovetail_cuda")
+_SKIPPED: Final = (
+    *INTERNAL_PACKAGES,
+    "dovetail_aten",
+    "dovetail_autograd",
+    "dovetail_cpu",
+    "dovetail_cuda",
+)
 
 _open: ContextVar[Span | None] = ContextVar("dovetail_open_span", default=None)
 
 
 class Trace:
-    """Context manager that records every operator call of this thread and task; a tree of spans afterwards.
+    """Context manager that records every operator call of this thread and task; a tree of spans
+    afterwards.
 
     Attributes
     ----------
     spans
-        The outermost spans, in order. Backward shows as nodes, with the calls of their formulas inside.
+        The outermost spans, in order. Backward shows as nodes, with the calls of their formulas
+        inside.
 
     Notes
     -----
-    Threads and tasks that are started inside with a copy of the context are recorded as well. While a trace is on,
-    backward runs the bodies of formulas that are written with operators, never those over arrays.
+    Threads and tasks that are started inside with a copy of the context are recorded as well. While
+    a trace is on, backward runs the bodies of formulas that are written with operators, never those
+    over arrays.
 
     Raises
     ------
@@ -62,7 +79,9 @@ class Trace:
 
     def __enter__(self) -> Self:
         if self._outer:
-            raise RuntimeError("this trace is recording already. Make another: 'with trace() as inner:'.")
+            raise RuntimeError(
+                "this trace is recording already. Make another: 'with trace() as inner:'."
+            )
         self._outer.append((_open.get(), dispatch_state().traced))
         self._root = Span("trace", "trace")
         _open.set(self._root)
@@ -94,10 +113,15 @@ class Trace:
         Parameters
         ----------
         name
-            Only those of this operator: ``"aten::add"`` for all overloads, ``"aten::add.Tensor"`` for one.
+            Only those of this operator: ``"aten::add"`` for all overloads, ``"aten::add.Tensor"``
+            for one.
         """
         found = [span for _, span in self.walk() if isinstance(span, CallSpan)]
-        return [span for span in found if name is None or name in (span.name, span.name.partition(".")[0])]
+        return [
+            span
+            for span in found
+            if name is None or name in (span.name, span.name.partition(".")[0])
+        ]
 
     def as_dict(self) -> dict[str, Any]:
         """Return the whole trace as plain dicts, lists and strings."""
@@ -112,13 +136,20 @@ class Trace:
     def as_chrome_trace(self) -> dict[str, Any]:
         """Return the trace in the Trace Event Format, for chrome://tracing, Perfetto or speedscope.
 
-        Times are those of the clock, so that inner spans lie in outer ones; ``args`` has the time without overhead.
+        Times are those of the clock, so that inner spans lie in outer ones; ``args`` has the time
+        without overhead.
         """
         from os import getpid
 
         process = getpid()
         events: list[dict[str, Any]] = [
-            {"ph": "M", "name": "process_name", "pid": process, "tid": 0, "args": {"name": "dovetail"}}
+            {
+                "ph": "M",
+                "name": "process_name",
+                "pid": process,
+                "tid": 0,
+                "args": {"name": "dovetail"},
+            }
         ]
         for _, span in self.walk():
             arguments: dict[str, Any] = {"given": list(span.given), "results": list(span.results)}
@@ -129,7 +160,9 @@ class Trace:
                 arguments["error"] = span.error
             if isinstance(span, CallSpan):
                 arguments["keys"] = list(span.decision.keys)
-                arguments["kernels"] = [f"{s.key}: {s.kernel} at {s.source}" for s in span.decision.chain]
+                arguments["kernels"] = [
+                    f"{s.key}: {s.kernel} at {s.source}" for s in span.decision.chain
+                ]
             events.append(
                 {
                     "ph": "X",
@@ -192,7 +225,9 @@ def record(span: Span, parent: Span, began: int, function: Callable[..., Any], *
 
 
 def record_node(name: str, grads: Sequence[Any], function: Callable[..., Any], *args: Any) -> Any:
-    """Call ``function(*args)``, which runs the node `name` of the graph on `grads`, as a span of the open trace."""
+    """Call ``function(*args)``, which runs the node `name` of the graph on `grads`, as a span of
+    the open trace.
+    """
     began = perf_counter_ns()
     parent = _open.get()
     if parent is None:
@@ -244,14 +279,21 @@ def traced_route(
 def _text_of(trace: Trace, keys: bool) -> str:
     lines = [f"trace: {len(trace)} spans"]
     last_at: list[bool] = []  # per depth whether the span there is the last of its parent
-    siblings = {id(span): position for position, span in enumerate(trace.spans, 1 - len(trace.spans))}
+    siblings = {
+        id(span): position for position, span in enumerate(trace.spans, 1 - len(trace.spans))
+    }
     for depth, span in trace.walk():
-        siblings.update((id(child), position) for position, child in enumerate(span.children, 1 - len(span.children)))
+        siblings.update(
+            (id(child), position)
+            for position, child in enumerate(span.children, 1 - len(span.children))
+        )
         del last_at[depth:]
         indent = "".join("   " if last else "│  " for last in last_at)
         last_at.append(siblings[id(span)] == 0)
         below = indent + ("   " if last_at[-1] else "│  ") + ("│ " if span.children else "  ")
-        lines.append(f"{indent}{'└─' if last_at[-1] else '├─'} {span.headline()}  {span.duration()}")
+        lines.append(
+            f"{indent}{'└─' if last_at[-1] else '├─'} {span.headline()}  {span.duration()}"
+        )
         lines += [f"{below}{line}" for line in span.details(keys=keys)]
     return "\n".join(lines)
 
@@ -269,7 +311,9 @@ def _described(result: Any) -> tuple[str, ...]:
     if result is None:
         return ()
     several = result if isinstance(result, list | tuple) else (result,)
-    return tuple([describe_value(v) if isinstance(v, TensorBase) else _shortened(repr(v)) for v in several])
+    return tuple(
+        [describe_value(v) if isinstance(v, TensorBase) else _shortened(repr(v)) for v in several]
+    )
 
 
 def _shortened(text: str) -> str:

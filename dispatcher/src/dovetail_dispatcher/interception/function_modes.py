@@ -1,4 +1,6 @@
-"""`TorchFunctionMode`: a context in which calls of functions, methods and properties go through a handler."""
+"""`TorchFunctionMode`: a context in which calls of functions, methods and properties go through a
+handler.
+"""
 
 from __future__ import annotations
 
@@ -15,16 +17,18 @@ __all__ = ["BaseTorchFunctionMode", "TorchFunctionMode"]
 class TorchFunctionMode(Mode):
     """Subclass it, override ``__torch_function__``, and enter an instance: ``with MyMode():``.
 
-    The innermost mode is asked first. While its handler runs it is not active, so calling ``func`` there goes to the
-    next mode out, then to the overriding arguments, then to the function itself. Modes belong to the task that entered
-    them.
+    The innermost mode is asked first. While its handler runs it is not active, so calling ``func``
+    there goes to the next mode out, then to the overriding arguments, then to the function itself.
+    Modes belong to the task that entered them.
 
     Notes
     -----
-    Seen are the operators' functions and methods, properties and other methods of tensors, factories, ``ops.*``, those
-    of ``nn.functional``, and functions that call `handle_torch_function`; not, for their own sake, other Python
-    functions made of these. A function and the method of the same name are one object here: ``Tensor.add is
-    dovetail.add``. A call of a packet of overloads, ``ops.aten.add``, is seen as that of the overload which it chooses.
+    Seen are the operators' functions and methods, properties and other methods of tensors,
+    factories, ``ops.*``, those of ``nn.functional``, and functions that call
+    `handle_torch_function`; not, for their own sake, other Python functions made of these. A
+    function and the method of the same name are one object here: ``Tensor.add is dovetail.add``. A
+    call of a packet of overloads, ``ops.aten.add``, is seen as that of the overload which it
+    chooses.
     """
 
     _stack = function_modes

@@ -1,8 +1,10 @@
-"""Attributes of tensors that are no operators (`shape`, `item`, `backward`), made overridable where somebody wants to.
+"""Attributes of tensors that are no operators (`shape`, `item`, `backward`), made overridable where
+somebody wants to.
 
-Operators find overriding classes and modes by their signature and state bits. Other methods and properties have no
-route to miss. So a class with a ``__torch_function__`` of its own gets descriptors over those that it inherits, and so
-does the class of plain tensors, but only while a `TorchFunctionMode` is entered somewhere in the process.
+Operators find overriding classes and modes by their signature and state bits. Other methods and
+properties have no route to miss. So a class with a ``__torch_function__`` of its own gets
+descriptors over those that it inherits, and so does the class of plain tensors, but only while a
+`TorchFunctionMode` is entered somewhere in the process.
 """
 
 from __future__ import annotations
@@ -26,8 +28,23 @@ operator_modules: Final[set[str]] = set()
 _PRIVATE: Final = frozenset({"_base", "_is_view", "_version"})
 _NOT_INTERCEPTED: Final = frozenset(
     {
-        *("__class__", "__new__", "__init__", "__init_subclass__", "__hash__", "__getattribute__", "__setattr__"),
-        *("__torch_function__", "__torch_dispatch__", "__reduce__", "__reduce_ex__", "__copy__", "__del__"),
+        *(
+            "__class__",
+            "__new__",
+            "__init__",
+            "__init_subclass__",
+            "__hash__",
+            "__getattribute__",
+            "__setattr__",
+        ),
+        *(
+            "__torch_function__",
+            "__torch_dispatch__",
+            "__reduce__",
+            "__reduce_ex__",
+            "__copy__",
+            "__del__",
+        ),
         *("as_subclass",),
     }
 )
@@ -39,7 +56,9 @@ def _is_heeded(tensor: TensorBase) -> bool:
 
 
 class InterceptedProperty:
-    """Stands over a property. On the class it is not seen: ``Tensor.shape`` is the property itself, as ever."""
+    """Stands over a property. On the class it is not seen: ``Tensor.shape`` is the property itself,
+    as ever.
+    """
 
     __slots__ = ("original",)
 
@@ -84,7 +103,8 @@ def _call(function: Callable[..., Any], instance: TensorBase, *args: Any, **kwar
 
 
 class _Reentrant:
-    """Stands for a method or getter in the hands of a handler behind which others are to be asked when it is called.
+    """Stands for a method or getter in the hands of a handler behind which others are to be asked
+    when it is called.
 
     It equals what it stands for, and hashes and is named alike.
     """
@@ -114,7 +134,9 @@ _interceptable: Final[dict[type, tuple[tuple[str, Any], ...]]] = {}
 
 
 def interceptable(cls: type) -> tuple[tuple[str, Any], ...]:
-    """Return the methods and properties of the plain tensor class `cls` that do not look for overrides themselves."""
+    """Return the methods and properties of the plain tensor class `cls` that do not look for
+    overrides themselves.
+    """
     known = _interceptable.get(cls)
     if known is None:
         known = _interceptable[cls] = tuple(_find_interceptable(cls))
@@ -130,7 +152,9 @@ def _find_interceptable(cls: type) -> Iterator[tuple[str, Any]]:
             if name in seen:
                 continue
             seen.add(name)
-            if name in _NOT_INTERCEPTED or (name[0] == "_" and not name.endswith("__") and name not in _PRIVATE):
+            if name in _NOT_INTERCEPTED or (
+                name[0] == "_" and not name.endswith("__") and name not in _PRIVATE
+            ):
                 continue
             is_method = isinstance(value, FunctionType) and value.__module__ not in operator_modules
             if is_method or isinstance(value, property):
@@ -142,8 +166,12 @@ def _over(value: Any) -> InterceptedProperty | InterceptedMethod:
 
 
 def intercept_on(cls: type) -> None:
-    """Put descriptors on the overriding class `cls` over what it has from the plain tensor class, and only that."""
-    plain = next(base for base in cls.__mro__ if base is TensorBase or base.__dict__.get("_is_plain", False))
+    """Put descriptors on the overriding class `cls` over what it has from the plain tensor class,
+    and only that.
+    """
+    plain = next(
+        base for base in cls.__mro__ if base is TensorBase or base.__dict__.get("_is_plain", False)
+    )
     own: set[str] = set()
     for base in cls.__mro__[: cls.__mro__.index(plain)]:
         own.update(base.__dict__)
@@ -161,7 +189,9 @@ _ABSENT: Final = object()
 
 
 def hold_plain_class() -> None:
-    """Have the attributes of plain tensors intercepted until `release_plain_class` was called as often as this."""
+    """Have the attributes of plain tensors intercepted until `release_plain_class` was called as
+    often as this.
+    """
     global _holders
     with _lock:
         _holders += 1

@@ -1,8 +1,10 @@
-"""Python functions made of operators (`nn.functional.mse_loss`), made overridable where somebody wants to.
+"""Python functions made of operators (`nn.functional.mse_loss`), made overridable where somebody
+wants to.
 
-They have no route to miss, and to ask on every call would cost as much as a small operator. So they are as they are
-written until a class overrides functions, or while a `TorchFunctionMode` is entered somewhere in the process: then
-their code is another, which asks first. The functions themselves stay, since everybody may hold them.
+They have no route to miss, and to ask on every call would cost as much as a small operator. So they
+are as they are written until a class overrides functions, or while a `TorchFunctionMode` is entered
+somewhere in the process: then their code is another, which asks first. The functions themselves
+stay, since everybody may hold them.
 """
 
 from __future__ import annotations
@@ -31,7 +33,8 @@ _codes: Final[dict[FunctionType, tuple[CodeType, CodeType | None]]] = {}
 
 
 def overridable(function: Function) -> Function:
-    """Make a Python function one that modes and overriding arguments have a say in; it costs plain calls nothing.
+    """Make a Python function one that modes and overriding arguments have a say in; it costs plain
+    calls nothing.
 
     Handlers get the parameters without default by position, the others by keyword.
 
@@ -65,7 +68,9 @@ def _asking_code(function: FunctionType) -> CodeType:
     """Return code for `function` that asks before it runs what the function is now."""
     import inspect  # takes long to import
 
-    own = FunctionType(function.__code__, function.__globals__, function.__name__, function.__defaults__)
+    own = FunctionType(
+        function.__code__, function.__globals__, function.__name__, function.__defaults__
+    )
     own.__kwdefaults__ = function.__kwdefaults__
 
     def ask(*args: Any, **kwargs: Any) -> Any:
@@ -78,7 +83,11 @@ def _asking_code(function: FunctionType) -> CodeType:
     # Annotations and defaults belong to the function, which keeps them, and not to its code.
     taken = inspect.Signature([p.replace(annotation=p.empty, default=p.empty) for p in parameters])
     given = [
-        f"*{p.name}" if p.kind is p.VAR_POSITIONAL else p.name if p.default is p.empty else f"{p.name}={p.name}"
+        f"*{p.name}"
+        if p.kind is p.VAR_POSITIONAL
+        else p.name
+        if p.default is p.empty
+        else f"{p.name}={p.name}"
         for p in parameters
     ]
     name = function.__name__

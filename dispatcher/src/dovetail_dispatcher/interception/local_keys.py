@@ -1,10 +1,19 @@
-"""The included and excluded keys of the running task, under PyTorch's names (``_dispatch_tls_...``)."""
+"""The included and excluded keys of the running task, under PyTorch's names
+(``_dispatch_tls_...``).
+"""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from dovetail_kernel import DispatchKey, DispatchKeySet, dispatch_state, parse_dispatch_key, set_state, state
+from dovetail_kernel import (
+    DispatchKey,
+    DispatchKeySet,
+    dispatch_state,
+    parse_dispatch_key,
+    set_state,
+    state,
+)
 from dovetail_kernel.keys.state import DispatchState, intern_state
 from dovetail_kernel.types.signature import NO_GRAD
 

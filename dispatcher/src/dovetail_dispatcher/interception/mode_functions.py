@@ -1,4 +1,6 @@
-"""The stacks of modes under PyTorch's names (``torch._C``), and whether functions may be overridden just now."""
+"""The stacks of modes under PyTorch's names (``torch._C``), and whether functions may be overridden
+just now.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,9 @@ def _get_function_stack_at(level: int) -> Any:
 
 
 def _push_on_torch_function_stack(mode: Any) -> None:
-    """Make a function mode the innermost, until it is popped; ``with mode:`` takes care of that by itself."""
+    """Make a function mode the innermost, until it is popped; ``with mode:`` takes care of that by
+    itself.
+    """
     function_modes.push(mode)
 
 
@@ -58,7 +62,9 @@ def _get_dispatch_stack_at(level: int) -> Any:
 
 
 def _push_on_torch_dispatch_stack(mode: Any) -> None:
-    """Make a dispatch mode the innermost, until it is popped; ``with mode:`` takes care of that by itself."""
+    """Make a dispatch mode the innermost, until it is popped; ``with mode:`` takes care of that by
+    itself.
+    """
     dispatch_modes.push(mode)
 
 

@@ -1,8 +1,10 @@
-"""The stacks of active modes of the running task, and the dispatch state that makes calls look at them.
+"""The stacks of active modes of the running task, and the dispatch state that makes calls look at
+them.
 
-The stacks hold the mode objects; the dispatch state says only whether there is any, so that entering a mode makes no
-new state, and routes are shared by all modes. Both are context variables: a thread begins without modes, an asyncio
-task with those of its maker, and neither changes what the others have.
+The stacks hold the mode objects; the dispatch state says only whether there is any, so that
+entering a mode makes no new state, and routes are shared by all modes. Both are context variables:
+a thread begins without modes, an asyncio task with those of its maker, and neither changes what the
+others have.
 """
 
 from __future__ import annotations
@@ -19,9 +21,13 @@ from dovetail_kernel.keys.state import Transition
 PYTHON_KEYS: Final = DispatchKeySet.of(DispatchKey.Python, DispatchKey.PythonTLSSnapshot)
 
 ABOVE_PYTHON: Final = (
-    full_keyset - full_after(DispatchKey.Python) - DispatchKeySet.of(DispatchKey.Python, DispatchKey.PythonDispatcher)
+    full_keyset
+    - full_after(DispatchKey.Python)
+    - DispatchKeySet.of(DispatchKey.Python, DispatchKey.PythonDispatcher)
 )
-"""What a `__torch_dispatch__` runs without: Autograd, ADInplaceOrView, the transforms, all of higher priority."""
+"""What a `__torch_dispatch__` runs without: Autograd, ADInplaceOrView, the transforms, all of
+higher priority.
+"""
 
 below_python: Final = Transition(lambda s: replace(s, excluded=s.excluded | ABOVE_PYTHON))
 
@@ -128,7 +134,8 @@ function_modes: Final = ModeStack(
 
 
 class Mode:
-    """A context manager that stands on a stack while it is entered; it may be entered again within itself.
+    """A context manager that stands on a stack while it is entered; it may be entered again within
+    itself.
 
     Leaving puts the stack back that entering found, whatever has been done to it meanwhile.
     """

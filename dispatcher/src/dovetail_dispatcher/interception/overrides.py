@@ -1,7 +1,8 @@
 """`__torch_function__`: arguments and modes that have a say in what a function does.
 
-A function finds out only when its route is not there: a tensor of an overriding class has a signature bit, and an
-active mode a state bit, for which no route is ever stored. So calls with plain tensors and no mode cost nothing.
+A function finds out only when its route is not there: a tensor of an overriding class has a
+signature bit, and an active mode a state bit, for which no route is ever stored. So calls with
+plain tensors and no mode cost nothing.
 """
 
 from __future__ import annotations
@@ -39,7 +40,8 @@ def has_override(value: Any) -> bool:
 
 
 def overloaded_args(candidates: Iterable[Any]) -> list[Any]:
-    """Return one of `candidates`, all of overriding classes, per class, in the order in which they are asked.
+    """Return one of `candidates`, all of overriding classes, per class, in the order in which they
+    are asked.
 
     From left to right, but an instance of a subclass before one of its base.
     """
@@ -56,23 +58,31 @@ def overloaded_args(candidates: Iterable[Any]) -> list[Any]:
 
 
 def overriding(args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[bool, list[Any]]:
-    """Return whether a mode is asked about a call, and which of its arguments are; lists are looked into."""
+    """Return whether a mode is asked about a call, and which of its arguments are; lists are looked
+    into.
+    """
     now = dispatch_state()
     candidates: list[Any] = []
     if now.torch_function:
         for value in (*args, *kwargs.values()) if kwargs else args:
             cls = type(value)
             if cls is list or cls is tuple:
-                candidates += [item for item in value if type(item) not in _PLAIN and has_override(item)]
+                candidates += [
+                    item for item in value if type(item) not in _PLAIN and has_override(item)
+                ]
             elif cls not in _PLAIN and has_override(value):
                 candidates.append(value)
     return now.function_modes, overloaded_args(candidates) if candidates else candidates
 
 
 def call_overrides(
-    function: Callable[..., Any], overloaded: Sequence[Any], args: Sequence[Any], kwargs: Mapping[str, Any]
+    function: Callable[..., Any],
+    overloaded: Sequence[Any],
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
 ) -> Any:
-    """Ask the innermost function mode, then the arguments in `overloaded`, what a call of `function` gives.
+    """Ask the innermost function mode, then the arguments in `overloaded`, what a call of
+    `function` gives.
 
     Raises
     ------
@@ -91,7 +101,11 @@ def call_overrides(
             return result
         asked.append(f"  - mode object {mode!r}")
     for value in overloaded:
-        result = type(value).__torch_function__ if isinstance(value, TensorBase) else value.__torch_function__
+        result = (
+            type(value).__torch_function__
+            if isinstance(value, TensorBase)
+            else value.__torch_function__
+        )
         result = result(function, types, tuple(args), dict(kwargs))
         if result is not NotImplemented:
             return result
@@ -104,13 +118,17 @@ def multiple_dispatch_failed(name: str, handler: str, asked: Sequence[str]) -> T
     """Return the error of a call that everybody who has a say in it declined."""
     listed = "\n".join(asked)
     return TypeError(
-        f"Multiple dispatch failed for '{name}'; all {handler} handlers returned NotImplemented:\n\n{listed}\n\n"
-        f"Treat it in one of them: return func(*args, **kwargs) from {handler} for what needs no special care."
+        f"Multiple dispatch failed for '{name}'; all {handler} handlers returned "
+        f"NotImplemented:\n\n{listed}\n\n"
+        f"Treat it in one of them: return func(*args, **kwargs) from {handler} for what needs no "
+        "special care."
     )
 
 
 def overridden_name(function: Any) -> str:
-    """Return the name of a function for messages: ``dovetail.add``, ``dovetail.Tensor.shape.__get__``."""
+    """Return the name of a function for messages: ``dovetail.add``,
+    ``dovetail.Tensor.shape.__get__``.
+    """
     if hasattr(function, "_qualified_op_name") or hasattr(function, "_operator"):
         return f"dovetail.ops.{function}"
     from .intercepted_attributes import interceptable, operator_modules
@@ -131,7 +149,9 @@ def overridden_name(function: Any) -> str:
 
 
 def has_torch_function(relevant_args: Iterable[Any]) -> bool:
-    """Return whether a call with these arguments is for `handle_torch_function`: one overrides, or a mode is active."""
+    """Return whether a call with these arguments is for `handle_torch_function`: one overrides, or
+    a mode is active.
+    """
     modes, overloaded = overriding(tuple(relevant_args), {})
     return modes or bool(overloaded)
 
@@ -178,7 +198,9 @@ def handle_torch_function(
     return call_overrides(public_api, overloaded, args, kwargs)
 
 
-def wrap_torch_function(dispatcher: Callable[..., Iterable[Any]]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def wrap_torch_function(
+    dispatcher: Callable[..., Iterable[Any]],
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Return a decorator that makes a Python function overridable.
 
     Parameters

@@ -1,4 +1,6 @@
-"""`__torch_dispatch__`: modes, and classes of arguments, that run operators at the key Python, below autograd."""
+"""`__torch_dispatch__`: modes, and classes of arguments, that run operators at the key Python,
+below autograd.
+"""
 
 from __future__ import annotations
 
@@ -20,10 +22,10 @@ __all__ = ["TorchDispatchMode", "dispatching_args", "python_fallback"]
 class TorchDispatchMode(Mode):
     """Subclass it, override ``__torch_dispatch__``, and enter an instance: ``with MyMode():``.
 
-    The handler sees every operator that reaches a backend, below autograd: composite operators are decomposed, and
-    backward is seen as well. The innermost mode is asked first; while its handler runs it is not active, so calling
-    ``func`` there goes to the next mode out, then to arguments with ``__torch_dispatch__``, then to the kernel. Modes
-    belong to the task that entered them.
+    The handler sees every operator that reaches a backend, below autograd: composite operators are
+    decomposed, and backward is seen as well. The innermost mode is asked first; while its handler
+    runs it is not active, so calling ``func`` there goes to the next mode out, then to arguments
+    with ``__torch_dispatch__``, then to the kernel. Modes belong to the task that entered them.
     """
 
     _stack = dispatch_modes
@@ -96,7 +98,17 @@ def python_fallback(func: Any, *args: Any, **kwargs: Any) -> Any:
 
 _NUMBERS_BY_TENSOR = frozenset(
     {
-        *("add", "sub", "mul", "div", "floor_divide", "subtract", "multiply", "divide", "true_divide"),
+        *(
+            "add",
+            "sub",
+            "mul",
+            "div",
+            "floor_divide",
+            "subtract",
+            "multiply",
+            "divide",
+            "true_divide",
+        ),
         *("maximum", "minimum", "atan2"),
     }
 )
@@ -104,7 +116,8 @@ _NUMBERS_BY_TENSOR = frozenset(
 
 
 def _as_called(func: Any, args: Sequence[Any]) -> Any:
-    """Return the overload that PyTorch chooses: ``gt.Scalar`` for a number beside a tensor, though ``gt.Tensor`` runs.
+    """Return the overload that PyTorch chooses: ``gt.Scalar`` for a number beside a tensor, though
+    ``gt.Tensor`` runs.
 
     Functions here let the overload for two tensors serve numbers too, which saves choosing.
     """
@@ -122,7 +135,9 @@ def _bound(rule: Callable[..., Any], first: Any) -> Callable[..., Any]:
 
 
 def dispatching_args(values: Sequence[Any]) -> list[TensorBase]:
-    """Return one argument per class with ``__torch_dispatch__``, an instance of a subclass before one of its base."""
+    """Return one argument per class with ``__torch_dispatch__``, an instance of a subclass before
+    one of its base.
+    """
     found: list[TensorBase] = []
     for value in values:
         for item in value if isinstance(value, list | tuple) else (value,):
@@ -130,7 +145,10 @@ def dispatching_args(values: Sequence[Any]) -> list[TensorBase]:
                 cls = type(item)
                 classes = [type(other) for other in found]
                 if cls not in classes:
-                    place = next((i for i, other in enumerate(classes) if issubclass(cls, other)), len(classes))
+                    place = next(
+                        (i for i, other in enumerate(classes) if issubclass(cls, other)),
+                        len(classes),
+                    )
                     found.insert(place, item)
     return found
 
@@ -143,7 +161,8 @@ def _argument(op: Operator, name: str, args: Sequence[Any], kwargs: Mapping[str,
 
 
 def _finished(op: Operator, result: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-    """Return `result` with the aliases that the schema promises: what is written is returned itself.
+    """Return `result` with the aliases that the schema promises: what is written is returned
+    itself.
 
     A view of a tensor with ``__torch_dispatch__`` counts the writes to its base.
     """
@@ -157,22 +176,39 @@ def _finished(op: Operator, result: Any, args: Sequence[Any], kwargs: Mapping[st
         if info is None:
             continue
         source = next(
-            (a for a in op.schema.arguments if a.alias_info and a.alias_info.before_set & info.after_set), None
+            (
+                a
+                for a in op.schema.arguments
+                if a.alias_info and a.alias_info.before_set & info.after_set
+            ),
+            None,
         )
         if source is None:
             continue
         value = _argument(op, source.name, args, kwargs)
         if info.is_write:
             results[position] = value
-        elif isinstance(value, TensorBase) and value._signature & PYTHON_DISPATCH and value._signature & NORMAL:
-            for view in results[position] if isinstance(results[position], list | tuple) else (results[position],):
+        elif (
+            isinstance(value, TensorBase)
+            and value._signature & PYTHON_DISPATCH
+            and value._signature & NORMAL
+        ):
+            for view in (
+                results[position]
+                if isinstance(results[position], list | tuple)
+                else (results[position],)
+            ):
                 if isinstance(view, TensorBase) and view is not value and view._counter is None:
                     view._counter = share_version(value)
     return tuple(results) if several else results[0]
 
 
-def _versions(op: Operator, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[tuple[TensorBase, int]]:
-    """Return the tensors with ``__torch_dispatch__`` that the operator writes, and their versions."""
+def _versions(
+    op: Operator, args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> list[tuple[TensorBase, int]]:
+    """Return the tensors with ``__torch_dispatch__`` that the operator writes, and their
+    versions.
+    """
     written = [_argument(op, a.name, args, kwargs) for a in op.schema.arguments if a.is_write]
     tensors = [t for each in written for t in (each if isinstance(each, list | tuple) else (each,))]
     return [
@@ -183,7 +219,9 @@ def _versions(op: Operator, args: Sequence[Any], kwargs: Mapping[str, Any]) -> l
 
 
 def _count_writes(versions: Sequence[tuple[TensorBase, int]]) -> None:
-    """Count a write to each tensor, unless the handler has written to that very tensor and it is counted already."""
+    """Count a write to each tensor, unless the handler has written to that very tensor and it is
+    counted already.
+    """
     for tensor, before in versions:
         if (0 if tensor._counter is None else tensor._counter.value) == before:
             bump_version(tensor)

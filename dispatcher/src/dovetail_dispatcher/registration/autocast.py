@@ -1,6 +1,7 @@
 """Autocast: calls whose tensors are cast to another dtype first, by kernels at the Autocast keys.
 
-The keys are excluded by default; ``with autocast("cpu")`` lets them in, so that a call outside costs nothing.
+The keys are excluded by default; ``with autocast("cpu")`` lets them in, so that a call outside
+costs nothing.
 """
 
 from __future__ import annotations
@@ -34,7 +35,9 @@ from ..table.user_warning import warn_user
 
 _DEFAULT_DTYPES: Final[dict[str, dtype]] = {"cpu": bfloat16, "cuda": float16}
 _LOWER: Final = (bfloat16, float16)
-_dtypes: ContextVar[dict[str, dtype]] = ContextVar("dovetail_autocast_dtypes", default=_DEFAULT_DTYPES)
+_dtypes: ContextVar[dict[str, dtype]] = ContextVar(
+    "dovetail_autocast_dtypes", default=_DEFAULT_DTYPES
+)
 
 
 def is_autocast_available(device_type: str) -> bool:
@@ -55,7 +58,8 @@ def is_autocast_enabled(device_type: str = "cuda") -> bool:
 
 
 def get_autocast_dtype(device_type: str) -> dtype:
-    """Return the dtype that base operators compute in under autocast; by default bfloat16 on cpu, float16 on cuda.
+    """Return the dtype that base operators compute in under autocast; by default bfloat16 on cpu,
+    float16 on cuda.
 
     Raises
     ------
@@ -67,7 +71,9 @@ def get_autocast_dtype(device_type: str) -> dtype:
 
 
 def set_autocast_enabled(device_type: str, enabled: bool) -> None:
-    """Turn autocast on or off for a device type in this task, until it is turned back; see `autocast` for a block."""
+    """Turn autocast on or off for a device type in this task, until it is turned back; see
+    `autocast` for a block.
+    """
     set_state(_switch(autocast_key(device_type), enabled)(state()))
 
 
@@ -78,7 +84,8 @@ def set_autocast_dtype(device_type: str, dtype: dtype) -> None:
 
 
 class autocast(ContextDecorator):
-    """Run a block, or a function, in mixed precision: operators cast their arguments as `register_autocast` says.
+    """Run a block, or a function, in mixed precision: operators cast their arguments as
+    `register_autocast` says.
 
     Parameters
     ----------
@@ -98,24 +105,33 @@ class autocast(ContextDecorator):
 
     Notes
     -----
-    In the base library, matrix products compute in `dtype`, and some losses and reductions in float32; the lists are
-    PyTorch's for the operators there are. Gradients have the dtypes of the original tensors. Tensors of float64 and of
-    integers are never cast.
+    In the base library, matrix products compute in `dtype`, and some losses and reductions in
+    float32; the lists are PyTorch's for the operators there are. Gradients have the dtypes of the
+    original tensors. Tensors of float64 and of integers are never cast.
     """
 
     def __init__(
-        self, device_type: str, dtype: dtype | None = None, enabled: bool = True, cache_enabled: bool | None = None
+        self,
+        device_type: str,
+        dtype: dtype | None = None,
+        enabled: bool = True,
+        cache_enabled: bool | None = None,
     ) -> None:
         if not isinstance(device_type, str):
-            raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`. Give 'cpu' or 'cuda'.")
+            raise ValueError(
+                f"Expected `device_type` of type `str`, got: `{type(device_type)}`. Give 'cpu' or "
+                "'cuda'."
+            )
         self._key = autocast_key(device_type)
         self.device = device_type
         self.fast_dtype = get_autocast_dtype(device_type) if dtype is None else dtype
         self._enabled = enabled
         if enabled and self.fast_dtype not in _LOWER:
             warn_user(
-                f"In {device_type.upper()} autocast, but the target dtype is not supported. Disabling autocast.\n"
-                f"{device_type.upper()} Autocast only supports dtypes of torch.bfloat16, torch.float16 currently, not "
+                f"In {device_type.upper()} autocast, but the target dtype is not supported. "
+                "Disabling autocast.\n"
+                f"{device_type.upper()} Autocast only supports dtypes of torch.bfloat16, "
+                "torch.float16 currently, not "
                 f"{self.fast_dtype}. Give one of these."
             )
             self._enabled = False
@@ -132,7 +148,10 @@ class autocast(ContextDecorator):
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
     ) -> None:
         before, dtypes = self._previous.pop()
         set_state(before)
@@ -150,7 +169,8 @@ def autocast_key(device_type: str) -> DispatchKey:
     key = _key_of(device_type)
     if key is None:
         raise RuntimeError(
-            f"User specified an unsupported autocast device_type '{device_type}': it has no Autocast key. Autocast "
+            f"User specified an unsupported autocast device_type '{device_type}': it has no "
+            "Autocast key. Autocast "
             f"works on: {', '.join(_device_types())}."
         )
     return key
@@ -162,22 +182,30 @@ def _key_of(device_type: str) -> DispatchKey | None:
 
 
 def _device_types() -> list[str]:
-    return sorted(name.removeprefix("Autocast").lower() for name in DispatchKey.__members__ if name[:8] == "Autocast")
+    return sorted(
+        name.removeprefix("Autocast").lower()
+        for name in DispatchKey.__members__
+        if name[:8] == "Autocast"
+    )
 
 
 @cache
 def _switch(key: DispatchKey, enabled: bool) -> Transition:
     only = DispatchKeySet(key)
-    return Transition(lambda s: replace(s, excluded=s.excluded - only if enabled else s.excluded | only))
+    return Transition(
+        lambda s: replace(s, excluded=s.excluded - only if enabled else s.excluded | only)
+    )
 
 
-# -- kernels -----------------------------------------------------------------------------------------------------
+# -- kernels ---------------------------------------------------------------------------------------
 
 
 def casting_kernel(op: Operator, device_type: str, wanted: dtype | None) -> Callable[..., Any]:
-    """Return a kernel for the Autocast key: it casts what is eligible, then calls `op` with that key excluded.
+    """Return a kernel for the Autocast key: it casts what is eligible, then calls `op` with that
+    key excluded.
 
-    Eligible are the floating-point tensors of the device type, those of float64 apart, also in lists.
+    Eligible are the floating-point tensors of the device type, those of float64 apart, also in
+    lists.
 
     Parameters
     ----------
@@ -188,7 +216,9 @@ def casting_kernel(op: Operator, device_type: str, wanted: dtype | None) -> Call
     def kernel(*args: Any, **kwargs: Any) -> Any:
         dtype = get_autocast_dtype(device_type) if wanted is None else wanted
         cast = partial(cast_value, device_type=device_type, wanted=dtype)
-        return without_autocast(op, device_type, *map(cast, args), **{k: cast(v) for k, v in kwargs.items()})
+        return without_autocast(
+            op, device_type, *map(cast, args), **{k: cast(v) for k, v in kwargs.items()}
+        )
 
     kernel.__qualname__ = f"autocast of {op.qualified_name}"
     return kernel
@@ -215,7 +245,9 @@ def is_eligible(value: Any, device_type: str) -> bool:
 
 
 def cast_value(value: Any, device_type: str, wanted: dtype) -> Any:
-    """Return an argument with every eligible tensor in it cast to `wanted`; the cast is differentiable."""
+    """Return an argument with every eligible tensor in it cast to `wanted`; the cast is
+    differentiable.
+    """
     if is_eligible(value, device_type) and value.dtype is not wanted:
         return registry.find_or_throw("aten::to", "dtype").handle(value, wanted)
     if isinstance(value, list | tuple):

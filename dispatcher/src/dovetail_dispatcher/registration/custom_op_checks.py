@@ -19,25 +19,31 @@ def check_differentiable(schema: FunctionSchema, printed: str, *, views: bool) -
     Raises
     ------
     RuntimeError
-        If the operator writes to its arguments, returns nothing, or (without `views`) returns views.
+        If the operator writes to its arguments, returns nothing, or (without `views`) returns
+        views.
     NotImplementedError
         If it has keyword-only tensors.
     """
     aliased = any(r.alias_info is not None for r in schema.returns)
     if schema.is_mutable or not schema.returns or (aliased and not views):
         raise RuntimeError(
-            f"Cannot register autograd formula for non-functional operator {printed} with schema {schema}. Please "
+            f"Cannot register autograd formula for non-functional operator {printed} with schema "
+            f"{schema}. Please "
             "create a functional operator and register an autograd formula for that."
         )
     if any(a.kwarg_only and is_tensor_like(a) for a in schema.arguments):
         raise NotImplementedError(
-            "register_autograd with kwarg-only Tensor args. In the original definition of the op, please make your "
+            "register_autograd with kwarg-only Tensor args. In the original definition of the op, "
+            "please make your "
             f"tensors not kwarg-only. Got: {schema}"
         )
 
 
 def check_formula(
-    schema: FunctionSchema, printed: str, backward: Callable[..., Any], setup_context: Callable[..., None] | None
+    schema: FunctionSchema,
+    printed: str,
+    backward: Callable[..., Any],
+    setup_context: Callable[..., None] | None,
 ) -> None:
     """Refuse a derivative whose functions cannot be called as they will be.
 
@@ -55,15 +61,19 @@ def check_formula(
 
 def check_callable(fn: object) -> None:
     if not callable(fn):
-        raise TypeError(f"Input function is required to be a callable but found type {type(fn).__name__}.")
+        raise TypeError(
+            f"Input function is required to be a callable but found type {type(fn).__name__}."
+        )
 
 
 def check_mutated(parsed: FunctionSchema, schema: str, mutates_args: MutatesArgs) -> None:
     written = {a.name for a in parsed.arguments if a.is_write}
     if mutates_args != "unknown" and written != set(mutates_args):
         raise ValueError(
-            f"Attempted to create a custom op with `mutates_args={mutates_args}` and `schema={schema}`. The schema "
-            f"suggests that the op mutates {written or '{}'} which is different from what was provided to us in "
+            f"Attempted to create a custom op with `mutates_args={mutates_args}` and "
+            f"`schema={schema}`. The schema "
+            f"suggests that the op mutates {written or '{}'} which is different from what was "
+            "provided to us in "
             "`mutates_args`. Please make these consistent."
         )
 
@@ -71,5 +81,6 @@ def check_mutated(parsed: FunctionSchema, schema: str, mutates_args: MutatesArgs
 def check_keyword_tensors(parsed: FunctionSchema, tags: Sequence[Tag]) -> None:
     if Tag.out not in tags and any(a.kwarg_only and is_tensor_like(a) for a in parsed.arguments):
         raise NotImplementedError(
-            f"custom_op with kwarg-only Tensor args. Please make your tensors not kwarg-only. Got: {parsed}"
+            "custom_op with kwarg-only Tensor args. Please make your tensors not kwarg-only. "
+            f"Got: {parsed}"
         )

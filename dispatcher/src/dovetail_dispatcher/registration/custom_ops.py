@@ -1,4 +1,6 @@
-"""`custom_op`: an operator made of one Python function, with its schema read off the annotations."""
+"""`custom_op`: an operator made of one Python function, with its schema read off the
+annotations.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,13 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any, Final, NoReturn, Self, overload
 
-from dovetail_kernel import DispatchKey, DispatchKeySet, dispatch_key_for_device, dtype, get_default_device
+from dovetail_kernel import (
+    DispatchKey,
+    DispatchKeySet,
+    dispatch_key_for_device,
+    dtype,
+    get_default_device,
+)
 from dovetail_kernel.devices.device import Device
 from dovetail_kernel.errors import where
 
@@ -39,9 +47,11 @@ _definitions: Final[dict[str, list[CustomOpDef]]] = {}
 
 
 class CustomOpDef:
-    """What `custom_op` makes: a callable operator, on which further kernels and its derivative are registered.
+    """What `custom_op` makes: a callable operator, on which further kernels and its derivative are
+    registered.
 
-    The class of each is its own, with the operator's entry as ``__call__``: nothing stands between call and route.
+    The class of each is its own, with the operator's entry as ``__call__``: nothing stands between
+    call and route.
     """
 
     _opoverload: OpOverload
@@ -93,9 +103,11 @@ class CustomOpDef:
     def __repr__(self) -> str:
         return f"<CustomOpDef({self._qualname})>"
 
-    # -- kernels -------------------------------------------------------------------------------------------------
+    # -- kernels -----------------------------------------------------------------------------------
 
-    def register_kernel(self, device_types: DeviceTypes, fn: Callable[..., Any] | None = None, /) -> Any:
+    def register_kernel(
+        self, device_types: DeviceTypes, fn: Callable[..., Any] | None = None, /
+    ) -> Any:
         """Register the implementation for some device types; usable as a decorator.
 
         Parameters
@@ -112,7 +124,11 @@ class CustomOpDef:
         ValueError
             If no argument tells the device: the operator takes neither a tensor nor ``device``.
         """
-        types = [device_types] if device_types is None or isinstance(device_types, str) else list(device_types)
+        types = (
+            [device_types]
+            if device_types is None or isinstance(device_types, str)
+            else list(device_types)
+        )
 
         def register(fn: Callable[..., Any]) -> Callable[..., Any]:
             check_callable(fn)
@@ -122,7 +138,9 @@ class CustomOpDef:
                 else:
                     key = dispatch_key_for_device(device_type).name
                     self._select_by_device()
-                    self._register(key, self._init_fn if device_type in self._disabled_kernel else fn, CUSTOM)
+                    self._register(
+                        key, self._init_fn if device_type in self._disabled_kernel else fn, CUSTOM
+                    )
                 self._backend_fns[device_type] = fn
             return fn
 
@@ -130,12 +148,16 @@ class CustomOpDef:
 
     @contextmanager
     def set_kernel_enabled(self, device_type: str, enabled: bool = True) -> Iterator[None]:
-        """Use, or do not use, the kernel of `device_type` inside the block; without it the decorated function runs."""
+        """Use, or do not use, the kernel of `device_type` inside the block; without it the
+        decorated function runs.
+        """
         before = device_type in self._disabled_kernel
         if device_type not in self._backend_fns:
             warn_user(
-                f"Attempted to {'enable' if enabled else 'disable'} kernel for {device_type} but no kernel was "
-                f"registered for this device type of {self._qualname}. Register one with register_kernel."
+                f"Attempted to {'enable' if enabled else 'disable'} kernel for {device_type} but "
+                "no kernel was "
+                f"registered for this device type of {self._qualname}. Register one with "
+                "register_kernel."
             )
             yield
             return
@@ -151,7 +173,9 @@ class CustomOpDef:
         self._register(dispatch_key_for_device(device_type).name, fn, CUSTOM)
 
     def register_fake(self, fn: Callable[..., Any], /) -> Callable[..., Any]:
-        """Register what gives results of the right shape and dtype without data: it runs for meta tensors."""
+        """Register what gives results of the right shape and dtype without data: it runs for meta
+        tensors.
+        """
         check_callable(fn)
         self._register("Meta", fn, FAKE)
         self._abstract_fn = fn
@@ -159,19 +183,23 @@ class CustomOpDef:
 
     def _missing_fake(self, *_args: Any, **_kwargs: Any) -> NoReturn:
         raise RuntimeError(
-            f"There was no fake impl registered for {self!r}. This is necessary for calls with meta tensors. Please "
+            f"There was no fake impl registered for {self!r}. This is necessary for calls with "
+            "meta tensors. Please "
             f"use `{self._name}.register_fake` to add an fake impl."
         )
 
     def _select_by_device(self) -> None:
-        """Give an operator without tensors a kernel that goes by its ``device``; None is the default device."""
+        """Give an operator without tensors a kernel that goes by its ``device``; None is the
+        default device.
+        """
         schema = self._operator.schema
         if any(is_tensor_like(a) for a in schema.arguments) or "BackendSelect" in self._undos:
             return
         position = next((i for i, a in enumerate(schema.arguments) if a.name == "device"), None)
         if position is None:
             raise ValueError(
-                f"Functions without tensor inputs are required to have a `device: torch.device` argument: {schema}. "
+                "Functions without tensor inputs are required to have a `device: torch.device` "
+                f"argument: {schema}. "
                 "Add one, or register the function for every device with device_types=None."
             )
 
@@ -180,15 +208,17 @@ class CustomOpDef:
             device_type = (get_default_device() if device is None else Device(device)).type
             if device_type not in self._backend_fns:
                 raise RuntimeError(
-                    f"{self._name} does not have a kernel registered for {device_type}. Please use register_kernel to "
-                    f"do so. It has kernels for: {', '.join(filter(None, self._backend_fns)) or 'no device'}."
+                    f"{self._name} does not have a kernel registered for {device_type}. Please "
+                    "use register_kernel to "
+                    "do so. It has kernels for: "
+                    f"{', '.join(filter(None, self._backend_fns)) or 'no device'}."
                 )
             keys = DispatchKeySet(dispatch_key_for_device(device_type))
             return self._opoverload.redispatch(keys, *args, **kwargs)
 
         self._register("BackendSelect", select, TENSOR, with_keyset=True)
 
-    # -- derivative ----------------------------------------------------------------------------------------------
+    # -- derivative --------------------------------------------------------------------------------
 
     def register_autograd(
         self, backward: Callable[..., Any], /, *, setup_context: Callable[..., None] | None = None
@@ -213,16 +243,22 @@ class CustomOpDef:
         check_formula(self._operator.schema, repr(self), backward, setup_context)
         self._set_formula(backward, setup_context)
 
-    def _set_formula(self, backward: Callable[..., Any], setup_context: Callable[..., None] | None) -> None:
+    def _set_formula(
+        self, backward: Callable[..., Any], setup_context: Callable[..., None] | None
+    ) -> None:
         op = self._operator
-        formula = PythonFormula(f"{op.name}.{op.overload or 'default'}", backward, setup_context, where())
+        formula = PythonFormula(
+            f"{op.name}.{op.overload or 'default'}", backward, setup_context, where()
+        )
         with registry.lock:
             undos = self._undos_of("formula")
             registry.take_back(undos)
             registry.set_formula(op.name, op.overload, formula, undos)
 
     def register_autocast(self, device_type: str, cast_inputs: dtype, /) -> None:
-        """Register what autocast does with the operator; see `dovetail.library.register_autocast`."""
+        """Register what autocast does with the operator; see
+        `dovetail.library.register_autocast`.
+        """
         from .register import register_autocast
 
         register_autocast(self, device_type, cast_inputs)
@@ -230,14 +266,16 @@ class CustomOpDef:
     def register_torch_dispatch(
         self, torch_dispatch_class: type, fn: Callable[..., Any] | None = None, /
     ) -> Callable[..., Any]:
-        """Register what a mode or Tensor subclass does with it; see `dovetail.library.register_torch_dispatch`."""
+        """Register what a mode or Tensor subclass does with it; see
+        `dovetail.library.register_torch_dispatch`.
+        """
         from .register import register_torch_dispatch
 
         register = register_torch_dispatch(self, torch_dispatch_class)
         registered: Callable[..., Any] = register if fn is None else register(fn)
         return registered
 
-    # -- batches -------------------------------------------------------------------------------------------------
+    # -- batches -----------------------------------------------------------------------------------
 
     def register_vmap(self, func: Callable[..., Any] | None = None, /) -> Any:
         """Register how `vmap` calls the operator on a whole batch; usable as a decorator.
@@ -245,8 +283,8 @@ class CustomOpDef:
         Parameters
         ----------
         func
-            ``func(info, in_dims, *args)`` returns ``(outputs, out_dims)``, as for `register_vmap` of the library. A
-            second time replaces the first.
+            ``func(info, in_dims, *args)`` returns ``(outputs, out_dims)``, as for `register_vmap`
+            of the library. A second time replaces the first.
         """
 
         def register(fn: Callable[..., Any]) -> Callable[..., Any]:
@@ -263,9 +301,11 @@ class CustomOpDef:
         register(func)
         return None
 
-    # -- registering ---------------------------------------------------------------------------------------------
+    # -- registering -------------------------------------------------------------------------------
 
-    def _register(self, key: str, fn: Callable[..., Any], convention: str, *, with_keyset: bool = False) -> None:
+    def _register(
+        self, key: str, fn: Callable[..., Any], convention: str, *, with_keyset: bool = False
+    ) -> None:
         """Put a kernel in the place of the one that this operator had at `key`."""
         self._lib._check_alive()
         op = self._operator
@@ -339,7 +379,8 @@ def custom_op(
     name
         ``"namespace::name"``.
     fn
-        The implementation. Its results must not share memory with its arguments; that is checked at every call.
+        The implementation. Its results must not share memory with its arguments; that is checked at
+        every call.
     mutates_args
         Names of the arguments that `fn` writes to, or "unknown" for all tensors.
     device_types
@@ -354,14 +395,14 @@ def custom_op(
     Returns
     -------
     CustomOpDef
-        The operator. An earlier one that was made of the same function (``module:qualname``) is destroyed: so a module
-        can be reloaded, and a notebook cell run again.
+        The operator. An earlier one that was made of the same function (``module:qualname``) is
+        destroyed: so a module can be reloaded, and a notebook cell run again.
 
     Raises
     ------
     ValueError
-        For a name without namespace, annotations that no schema can express, or a schema that contradicts
-        `mutates_args`.
+        For a name without namespace, annotations that no schema can express, or a schema that
+        contradicts `mutates_args`.
     NotImplementedError
         For keyword-only tensors (without ``Tag.out``).
     RuntimeError
@@ -370,7 +411,8 @@ def custom_op(
     namespace, separator, op_name = name.partition("::")
     if not separator or not namespace or not op_name:
         raise ValueError(
-            f"not enough values to unpack: custom_op({name!r}) needs a namespace. Call it {'mylib::' + op_name!r}, say."
+            f"not enough values to unpack: custom_op({name!r}) needs a namespace. Call it "
+            f"{'mylib::' + op_name!r}, say."
         )
 
     def make(fn: Callable[..., Any]) -> CustomOpDef:
@@ -386,7 +428,10 @@ def custom_op(
             if old is not None and provider_name(old._init_fn) == provider_name(fn):
                 old._lib._destroy()
             made = CustomOpDef(parsed, fn, (Tag.pt2_compliant_tag, *given), device_types, override)
-            _definitions[name] = [*(each for each in _definitions.get(name, ()) if not each._lib._destroyed), made]
+            _definitions[name] = [
+                *(each for each in _definitions.get(name, ()) if not each._lib._destroyed),
+                made,
+            ]
         return made
 
     return make if fn is None else make(fn)
@@ -394,12 +439,18 @@ def custom_op(
 
 def find_custom_op(qualified: str) -> CustomOpDef | None:
     """Return the live custom op called `qualified` (``ns::name``), or None."""
-    live = [each for each in _definitions.get(qualified.removesuffix(".default"), ()) if not each._lib._destroyed]
+    live = [
+        each
+        for each in _definitions.get(qualified.removesuffix(".default"), ())
+        if not each._lib._destroyed
+    ]
     return live[-1] if live and live[-1]._operator.definition is live[-1]._definition else None
 
 
 def _trivial_fake(schema: FunctionSchema) -> Callable[..., Any] | None:
-    """Return the fake that an operator needs no help for: nothing is returned, or the written arguments are."""
+    """Return the fake that an operator needs no help for: nothing is returned, or the written
+    arguments are.
+    """
     if schema.is_mutable and not schema.returns:
         return lambda *_args, **_kwargs: None
     written = [i for i, a in enumerate(schema.arguments) if a.is_write]
@@ -420,6 +471,7 @@ def _count_writes(*_args: Any) -> None:
 
 def _missing_formula(op: OpOverload, *_args: Any) -> NoReturn:
     raise RuntimeError(
-        f"Trying to backward through {op} but no autograd formula was registered. Please use register_autograd to add "
+        f"Trying to backward through {op} but no autograd formula was registered. Please use "
+        "register_autograd to add "
         "one."
     )

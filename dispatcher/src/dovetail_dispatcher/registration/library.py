@@ -32,8 +32,9 @@ _used_namespaces: set[str] = set()
 class Library:
     """A handle on registrations in one namespace.
 
-    What is registered stays when nobody holds the library any more; `_destroy` and `_scoped_library` take it back. Code
-    that is run again (a reloaded module, a notebook cell) replaces what it registered before.
+    What is registered stays when nobody holds the library any more; `_destroy` and
+    `_scoped_library` take it back. Code that is run again (a reloaded module, a notebook cell)
+    replaces what it registered before.
 
     Parameters
     ----------
@@ -49,8 +50,8 @@ class Library:
     ValueError
         For an unknown kind, or a reserved namespace.
     RuntimeError
-        For a second DEF of a namespace by other code, an unknown key, a key with DEF or FRAGMENT, or ``"_"`` without
-        IMPL.
+        For a second DEF of a namespace by other code, an unknown key, a key with DEF or FRAGMENT,
+        or ``"_"`` without IMPL.
     """
 
     def __init__(self, ns: str, kind: str, dispatch_key: str = "") -> None:
@@ -60,17 +61,22 @@ class Library:
         made_at = origin(location, plugin)
         if kind not in KINDS:
             raise ValueError(
-                f"Unsupported kind: {kind}.{did_you_mean(str(kind), KINDS)} Choose from {', '.join(KINDS)}."
+                f"Unsupported kind: {kind}.{did_you_mean(str(kind), KINDS)} Choose from "
+                f"{', '.join(KINDS)}."
             )
         if ns in RESERVED_NAMESPACES and kind != "IMPL":
-            raise ValueError(f"{ns} is a reserved namespace. Please try creating a library with another name.")
+            raise ValueError(
+                f"{ns} is a reserved namespace. Please try creating a library with another name."
+            )
         if ns == "_" and kind != "IMPL":
             raise RuntimeError(
-                f"cannot define TORCH_LIBRARY_{kind} with the wildcard namespace _ at {made_at}. Only IMPL may have it."
+                f"cannot define TORCH_LIBRARY_{kind} with the wildcard namespace _ at {made_at}. "
+                "Only IMPL may have it."
             )
         if dispatch_key and kind != "IMPL":
             raise RuntimeError(
-                f"!dispatch_key_.has_value(): a {kind} library cannot have a dispatch key ({dispatch_key}), at "
+                f"!dispatch_key_.has_value(): a {kind} library cannot have a dispatch key "
+                f"({dispatch_key}), at "
                 f'{made_at}. Give the key to impl, or make the library with kind "IMPL".'
             )
         self.ns = ns
@@ -90,10 +96,15 @@ class Library:
     def __repr__(self) -> str:
         return f"Library(kind={self.kind}, ns={self.ns}, dispatch_key={self.dispatch_key})>"
 
-    # -- definitions ---------------------------------------------------------------------------------------------
+    # -- definitions -------------------------------------------------------------------------------
 
     def define(
-        self, schema: str, alias_analysis: str = "", *, tags: Tag | Sequence[Tag] = (), override: bool = False
+        self,
+        schema: str,
+        alias_analysis: str = "",
+        *,
+        tags: Tag | Sequence[Tag] = (),
+        override: bool = False,
     ) -> str:
         """Define an operator and return its name as written, without overload.
 
@@ -106,24 +117,28 @@ class Library:
         tags
             Facts about the operator.
         override
-            Cover a definition by other code, and what is registered for it, until this library is destroyed.
+            Cover a definition by other code, and what is registered for it, until this library is
+            destroyed.
 
         Raises
         ------
         RuntimeError
-            For a malformed schema, a duplicate, another namespace, an IMPL library, or an unknown `alias_analysis`.
+            For a malformed schema, a duplicate, another namespace, an IMPL library, or an unknown
+            `alias_analysis`.
         TypeError
             For a tag that is no Tag, or if a kernel registered before cannot have this schema.
         """
         self._check_alive()
         if alias_analysis not in ("", "FROM_SCHEMA", "CONSERVATIVE"):
             raise RuntimeError(
-                f"Invalid alias_analysis type {alias_analysis}. Choose from '', FROM_SCHEMA, CONSERVATIVE."
+                f"Invalid alias_analysis type {alias_analysis}. Choose from '', FROM_SCHEMA, "
+                "CONSERVATIVE."
             )
         checked = checked_tags(tags)
         if self.kind == "IMPL":
             raise RuntimeError(
-                f'def("{schema.partition("(")[0]}"): Cannot define an operator inside of a TORCH_LIBRARY_IMPL block, '
+                f'def("{schema.partition("(")[0]}"): Cannot define an '
+                "operator inside of a TORCH_LIBRARY_IMPL block, "
                 f'made at {self._made_at}. Use a library of kind "DEF" or "FRAGMENT".'
             )
         head, paren, rest = schema.partition("(")
@@ -134,20 +149,24 @@ class Library:
             namespace = parsed.name.partition("::")[0]
             if namespace != self.ns:
                 raise RuntimeError(
-                    f"Explicitly provided namespace ({namespace}) in schema string does not match namespace of "
-                    f"enclosing library ({self.ns}), made at {self._made_at}. Leave the namespace out."
+                    f"Explicitly provided namespace ({namespace}) in schema string does not match "
+                    "namespace of "
+                    f"enclosing library ({self.ns}), made at {self._made_at}. Leave the namespace "
+                    "out."
                 )
         frame = calling_frame()
         registrar = self._definer
         if registrar.code is not frame.f_code:
             registrar = self._definer = Registrar(frame, self._weak)
-        registry.define(parsed, self._made_at, self._undo, tags=checked, registrar=registrar, override=override)
+        registry.define(
+            parsed, self._made_at, self._undo, tags=checked, registrar=registrar, override=override
+        )
         if self.ns not in _used_namespaces and self._plugin is None:
             _used_namespaces.add(self.ns)
             plugin_manager.mark_in_use(LIBRARIES, self.ns)
         return head.strip().partition(".")[0]
 
-    # -- kernels -------------------------------------------------------------------------------------------------
+    # -- kernels -----------------------------------------------------------------------------------
 
     def impl(
         self,
@@ -174,21 +193,21 @@ class Library:
         allow_override
             False: refuse if a library has registered a kernel at the same operator and key.
         backend
-            Instead of a key: a device type, which may come to be only later. Until then the kernel waits, and is
-            listed by `check_pending`.
+            Instead of a key: a device type, which may come to be only later. Until then the kernel
+            waits, and is listed by `check_pending`.
 
         Raises
         ------
         TypeError
             If `fn` is not callable, or its parameters cannot fit the schema.
         RuntimeError
-            For a wrong name, key or namespace, a Meta kernel beside a CompositeImplicitAutograd one, or an override
-            that is not allowed.
+            For a wrong name, key or namespace, a Meta kernel beside a CompositeImplicitAutograd
+            one, or an override that is not allowed.
 
         Notes
         -----
-        The same function run again (reloaded, or in a notebook cell) replaces the one before. Another one covers it,
-        with a warning once per process, until its library is destroyed.
+        The same function run again (reloaded, or in a notebook cell) replaces the one before.
+        Another one covers it, with a warning once per process, until its library is destroyed.
         """
         convention = FALLTHROUGH if fn is fallthrough_kernel else TENSOR
         self._impl(
@@ -215,18 +234,20 @@ class Library:
     ) -> None:
         """Register a kernel that takes and returns the backend's own arrays.
 
-        The route unwraps and wraps, and handles ``out=``, in-place, aliases and versions as the schema says.
+        The route unwraps and wraps, and handles ``out=``, in-place, aliases and versions as the
+        schema says.
 
         Parameters
         ----------
         op_name, fn, dispatch_key, allow_override, backend
-            As for `impl`; `fn` has the schema's parameters, keyword-only ones by keyword, with arrays for tensors. It
-            must not write to its arguments.
+            As for `impl`; `fn` has the schema's parameters, keyword-only ones by keyword, with
+            arrays for tensors. It must not write to its arguments.
         plain
-            A faster callable that takes the tensor arguments alone; used when all others have their defaults.
+            A faster callable that takes the tensor arguments alone; used when all others have their
+            defaults.
         into
-            A callable ``(*arrays, out=array)`` that writes its result into `out`, such as a NumPy ufunc; used by
-            in-place variants when all other arguments have their defaults.
+            A callable ``(*arrays, out=array)`` that writes its result into `out`, such as a NumPy
+            ufunc; used by in-place variants when all other arguments have their defaults.
         into_any
             The same with all parameters of `fn`, for other values of these.
 
@@ -265,7 +286,8 @@ class Library:
         for what in (fn, plain, into, into_any):
             if what is not None and not callable(what):
                 raise TypeError(
-                    f"Input function is required to be a callable but found type {type(what).__name__}. Give a "
+                    "Input function is required to be a callable but found type "
+                    f"{type(what).__name__}. Give a "
                     "function."
                 )
         name, overload = self._operator_name(op_name)
@@ -284,7 +306,9 @@ class Library:
                 plugin=self._plugin,
                 registrar=self._registrar,
             )
-            check_registration(kernel, registry.find(name, overload), qualified, allow_override=allow_override)
+            check_registration(
+                kernel, registry.find(name, overload), qualified, allow_override=allow_override
+            )
             registry.add_kernel(name, overload, kernel, undos)
 
         if backend is None:
@@ -292,21 +316,24 @@ class Library:
             return
         if dispatch_key or self._key is not None:
             raise RuntimeError(
-                f'impl("{name}", ...): give either a dispatch key ({dispatch_key or self.dispatch_key}) or '
+                f'impl("{name}", ...): give either a dispatch key '
+                f"({dispatch_key or self.dispatch_key}) or "
                 f"backend={backend!r}, not both."
             )
         from ..table.pending import register_when_there
 
         register_when_there(backend, qualified, self._made_at, register, self._undo)
 
-    def fallback(self, fn: Callable[..., Any], dispatch_key: str = "", *, with_keyset: bool = False) -> None:
+    def fallback(
+        self, fn: Callable[..., Any], dispatch_key: str = "", *, with_keyset: bool = False
+    ) -> None:
         """Register `fn` for every operator without a kernel at a key: ``fn(op, *args, **kwargs)``.
 
         Parameters
         ----------
         fn
-            The fallback; with `with_keyset` it gets the DispatchKeySet before the operator. `fallthrough_kernel` makes
-            calls pass over the key.
+            The fallback; with `with_keyset` it gets the DispatchKeySet before the operator.
+            `fallthrough_kernel` makes calls pass over the key.
         dispatch_key
             Default: the library's. An alias key stands for all its runtime keys.
 
@@ -320,25 +347,32 @@ class Library:
         self._check_alive()
         if self.ns != "_":
             raise RuntimeError(
-                'Fallback can only be registered using library fragment on the global namespace "_" but it is '
+                "Fallback can only be registered using library "
+                'fragment on the global namespace "_" but it is '
                 f'{self.ns}. Make one: Library("_", "IMPL").'
             )
         if not callable(fn):
-            raise TypeError(f"Input function is required to be a callable but found type {type(fn).__name__}.")
+            raise TypeError(
+                f"Input function is required to be a callable but found type {type(fn).__name__}."
+            )
         name = dispatch_key or self.dispatch_key
         assert name, "dispatch_key must not be empty: give one, or make the library with one."
         key = parse_dispatch_key(name)
         convention = FALLTHROUGH if fn is fallthrough_kernel else BOXED
         registry.add_fallback(
             key,
-            lambda k: Kernel(fn, k, convention, self.location, with_keyset=with_keyset, plugin=self._plugin),
+            lambda k: Kernel(
+                fn, k, convention, self.location, with_keyset=with_keyset, plugin=self._plugin
+            ),
             self._undo,
         )
 
-    # -- life ----------------------------------------------------------------------------------------------------
+    # -- life --------------------------------------------------------------------------------------
 
     def _destroy(self) -> None:
-        """Take back everything that was registered with this library; a second time does nothing."""
+        """Take back everything that was registered with this library; a second time does
+        nothing.
+        """
         self._destroyed = True
         registry.take_back(self._undo)
 
@@ -354,19 +388,23 @@ class Library:
             text = op_name
         else:
             raise RuntimeError(
-                f"impl should be passed either a name or an OpOverload object as the first argument, but got "
+                "impl should be passed either a name or an OpOverload object as the first "
+                "argument, but got "
                 f"{type(op_name).__name__}."
             )
         if self.ns == "_":
             raise RuntimeError(
-                f'impl("{text}", ...): a library of the wildcard namespace _ has no operators, made at '
+                f'impl("{text}", ...): a library of the wildcard '
+                "namespace _ has no operators, made at "
                 f"{self._made_at}. Use fallback, or a library of the operator's namespace."
             )
         namespace, separator, rest = text.rpartition("::")
         if separator and namespace != self.ns:
             raise RuntimeError(
-                f'impl("{text}", ...): Explicitly provided namespace ({namespace}) in operator name does not match '
-                f"namespace of enclosing library ({self.ns}), made at {self._made_at}. Leave the namespace out."
+                f'impl("{text}", ...): Explicitly provided namespace '
+                f"({namespace}) in operator name does not match "
+                f"namespace of enclosing library ({self.ns}), made at {self._made_at}. Leave the "
+                "namespace out."
             )
         base, _, overload = rest.partition(".")
         return f"{self.ns}::{base}", "" if overload == "default" else overload
@@ -379,8 +417,10 @@ class Library:
         key = parse_dispatch_key(dispatch_key)
         if self._key is not None and key is not self._key:
             raise RuntimeError(
-                f'impl("{name}", ...): Explicitly provided dispatch key ({dispatch_key}) is inconsistent with the '
-                f"dispatch key of the enclosing TORCH_LIBRARY_IMPL block ({self._key.name}), made at {self._made_at}. "
+                f'impl("{name}", ...): Explicitly provided dispatch key '
+                f"({dispatch_key}) is inconsistent with the "
+                f"dispatch key of the enclosing TORCH_LIBRARY_IMPL block ({self._key.name}), made "
+                f"at {self._made_at}. "
                 "Leave the key out."
             )
         return key
@@ -402,10 +442,14 @@ def _own(ns: str, made_at: str, registrar: Registrar, undos: list[registry.Undo]
     with registry.lock:
         if ns in _owners and not registrar.replaces(_owners[ns][0]):
             raise RuntimeError(
-                f"Only a single TORCH_LIBRARY can be used to register the namespace {ns}; please put all of your "
-                "definitions in a single TORCH_LIBRARY block. If you were trying to specify implementations, "
-                'consider using kind "IMPL", or "FRAGMENT" for more definitions. Previous registration of '
-                f"TORCH_LIBRARY was registered at {_owners[ns][1]}; latest registration was registered at {made_at}"
+                f"Only a single TORCH_LIBRARY can be used to register the namespace {ns}; please "
+                "put all of your "
+                "definitions in a single TORCH_LIBRARY block. If you were trying to specify "
+                "implementations, "
+                'consider using kind "IMPL", or "FRAGMENT" for more '
+                "definitions. Previous registration of "
+                f"TORCH_LIBRARY was registered at {_owners[ns][1]}; latest registration was "
+                f"registered at {made_at}"
             )
         registry.keep(undo, undos)
         _owners[ns] = (registrar, made_at)

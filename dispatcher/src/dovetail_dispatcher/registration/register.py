@@ -24,7 +24,9 @@ from .custom_ops import CustomOpDef, DeviceTypes, find_custom_op
 from .library import Library
 
 _keep_alive: Final[list[Library]] = []
-"""Libraries made here. While a library is held, the same code run again is a mistake, unless it was compiled anew."""
+"""Libraries made here. While a library is held, the same code run again is a mistake, unless it was
+compiled anew.
+"""
 
 OpName = str | OpOverload | CustomOpDef
 
@@ -62,21 +64,28 @@ def define(
 
     Notes
     -----
-    ``define(lib, schema)`` is a decorator: the function is the operator's CompositeImplicitAutograd kernel.
+    ``define(lib, schema)`` is a decorator: the function is the operator's CompositeImplicitAutograd
+    kernel.
     """
     if not isinstance(qualname, str):
-        raise ValueError(f"define(qualname, schema): expected qualname to be instance of str, got {type(qualname)}")
+        raise ValueError(
+            "define(qualname, schema): expected qualname to be instance of str, got "
+            f"{type(qualname)}"
+        )
     namespace, name = _split(qualname)
     if not re.match(r"\(.*\) -> .*", schema):
         raise ValueError(
-            'define(qualname, schema, ...): expected schema to look like e.g. "(Tensor x) -> Tensor" but got '
+            "define(qualname, schema, ...): expected schema to look "
+            'like e.g. "(Tensor x) -> Tensor" but got '
             f'"{schema}". Leave the name out of it.'
         )
     _library(namespace, lib).define(f"{name}{schema}", tags=tags, override=override)
 
 
 @define.register
-def _(lib: Library, schema: str, alias_analysis: str = "") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def _(
+    lib: Library, schema: str, alias_analysis: str = ""
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     def register(fn: Callable[..., Any]) -> Callable[..., Any]:
         lib.impl(lib.define(schema, alias_analysis), fn)
         return fn
@@ -86,9 +95,14 @@ def _(lib: Library, schema: str, alias_analysis: str = "") -> Callable[[Callable
 
 @singledispatch
 def impl(
-    qualname: Any, types: str | Sequence[str], func: Callable[..., Any] | None = None, *, lib: Library | None = None
+    qualname: Any,
+    types: str | Sequence[str],
+    func: Callable[..., Any] | None = None,
+    *,
+    lib: Library | None = None,
 ) -> Any:
-    """Register a kernel that takes and returns tensors; usable as a decorator (which returns None, as in PyTorch).
+    """Register a kernel that takes and returns tensors; usable as a decorator (which returns None,
+    as in PyTorch).
 
     Parameters
     ----------
@@ -113,9 +127,14 @@ def impl(
     ``impl(lib, name, dispatch_key="")`` is a decorator that returns the function.
     """
     if not isinstance(qualname, str):
-        raise AttributeError(f"impl(qualname, types): expected a str or a Library, but got {type(qualname).__name__}.")
+        raise AttributeError(
+            "impl(qualname, types): expected a str or a Library, but got "
+            f"{type(qualname).__name__}."
+        )
     namespace, name = _split(qualname)
-    keys = list(dict.fromkeys(_key_name(each) for each in ([types] if isinstance(types, str) else types)))
+    keys = list(
+        dict.fromkeys(_key_name(each) for each in ([types] if isinstance(types, str) else types))
+    )
 
     def register(fn: Callable[..., Any]) -> None:
         owner = _library(namespace, lib)
@@ -126,7 +145,9 @@ def impl(
 
 
 @impl.register
-def _(lib: Library, name: str, dispatch_key: str = "") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def _(
+    lib: Library, name: str, dispatch_key: str = ""
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     def register(fn: Callable[..., Any]) -> Callable[..., Any]:
         lib.impl(name, fn, dispatch_key)
         return fn
@@ -135,9 +156,15 @@ def _(lib: Library, name: str, dispatch_key: str = "") -> Callable[[Callable[...
 
 
 def register_kernel(
-    op: OpName, device_types: DeviceTypes, func: Callable[..., Any] | None = None, /, *, lib: Library | None = None
+    op: OpName,
+    device_types: DeviceTypes,
+    func: Callable[..., Any] | None = None,
+    /,
+    *,
+    lib: Library | None = None,
 ) -> Any:
-    """Register the implementation of `op` for some device types (None: every device); usable as a decorator.
+    """Register the implementation of `op` for some device types (None: every device); usable as a
+    decorator.
 
     Raises
     ------
@@ -148,7 +175,11 @@ def register_kernel(
     """
     target = _target(op, "register_kernel")
     if isinstance(target, CustomOpDef):
-        return target.register_kernel(device_types) if func is None else target.register_kernel(device_types, func)
+        return (
+            target.register_kernel(device_types)
+            if func is None
+            else target.register_kernel(device_types, func)
+        )
     types = ["default"] if device_types is None else device_types
     return impl(target.qualified_name, types, func, lib=lib)
 
@@ -161,7 +192,8 @@ def register_fake(
     lib: Library | None = None,
     allow_override: bool = True,
 ) -> Any:
-    """Register what gives results of the right shape and dtype without data: the Meta kernel; usable as a decorator.
+    """Register what gives results of the right shape and dtype without data: the Meta kernel;
+    usable as a decorator.
 
     Parameters
     ----------
@@ -179,7 +211,8 @@ def register_fake(
     ValueError
         If `op` is of another type.
     RuntimeError
-        If the operator does not exist, has a CompositeImplicitAutograd kernel, or one that may not be overridden.
+        If the operator does not exist, has a CompositeImplicitAutograd kernel, or one that may not
+        be overridden.
     """
     target = _target(op, "register_fake")
 
@@ -196,14 +229,23 @@ def register_fake(
 
 
 def impl_abstract(
-    qualname: str, func: Callable[..., Any] | None = None, *, lib: Library | None = None, _stacklevel: int = 1
+    qualname: str,
+    func: Callable[..., Any] | None = None,
+    *,
+    lib: Library | None = None,
+    _stacklevel: int = 1,
 ) -> Any:
-    """Register a fake kernel: the name that `register_fake` had in PyTorch before 2.4. Warns that it is deprecated."""
+    """Register a fake kernel: the name that `register_fake` had in PyTorch before 2.4. Warns that
+    it is deprecated.
+    """
     warn_user(
-        "impl_abstract was renamed to register_fake. Please use that instead; impl_abstract will be removed.",
+        "impl_abstract was renamed to register_fake. Please use that instead; impl_abstract will "
+        "be removed.",
         FutureWarning,
     )
-    return register_fake(qualname, lib=lib) if func is None else register_fake(qualname, func, lib=lib)
+    return (
+        register_fake(qualname, lib=lib) if func is None else register_fake(qualname, func, lib=lib)
+    )
 
 
 def register_autograd(
@@ -223,8 +265,8 @@ def register_autograd(
     backward
         ``backward(ctx, *grads)``, returning one gradient (or None) per argument.
     setup_context
-        ``setup_context(ctx, inputs, output)``, which saves what backward needs; it gets ``keyword_only_inputs`` as well
-        if the schema has any.
+        ``setup_context(ctx, inputs, output)``, which saves what backward needs; it gets
+        ``keyword_only_inputs`` as well if the schema has any.
     lib
         Library that owns the registration; default: it stays as long as the operator.
 
@@ -248,18 +290,22 @@ def register_autograd(
     registry.set_formula(target.name, target.overload, formula, None if lib is None else lib._undo)
 
 
-def register_vmap(op: OpName, func: Callable[..., Any] | None = None, /, *, lib: Library | None = None) -> Any:
-    """Register how `vmap` calls `op` on a whole batch; usable as a decorator. A second time replaces the first.
+def register_vmap(
+    op: OpName, func: Callable[..., Any] | None = None, /, *, lib: Library | None = None
+) -> Any:
+    """Register how `vmap` calls `op` on a whole batch; usable as a decorator. A second time
+    replaces the first.
 
     Parameters
     ----------
     op
         A defined operator: name, `OpOverload` or `CustomOpDef`.
     func
-        ``func(info, in_dims, *args, **kwargs)`` returns ``(outputs, out_dims)``. ``info.batch_size`` and
-        ``info.randomness`` are those of the `vmap`. `in_dims` has an entry per positional argument: the batch dimension
-        of a tensor (None: it has none, and every sample shares it), a list of them for a list of tensors, None for
-        anything else. ``out_dims`` has one per output. The batch dimension of an argument is always 0.
+        ``func(info, in_dims, *args, **kwargs)`` returns ``(outputs, out_dims)``.
+        ``info.batch_size`` and ``info.randomness`` are those of the `vmap`. `in_dims` has an entry
+        per positional argument: the batch dimension of a tensor (None: it has none, and every
+        sample shares it), a list of them for a list of tensors, None for anything else.
+        ``out_dims`` has one per output. The batch dimension of an argument is always 0.
     lib
         Library that owns the registration; default: it stays as long as the operator.
 
@@ -283,7 +329,9 @@ def register_vmap(op: OpName, func: Callable[..., Any] | None = None, /, *, lib:
             target.register_vmap(fn)
             return fn
         rule = checked_rule(target, fn, where())
-        registry.set_batching_rule(target.name, target.overload, rule, None if lib is None else lib._undo)
+        registry.set_batching_rule(
+            target.name, target.overload, rule, None if lib is None else lib._undo
+        )
         return fn
 
     if func is None:
@@ -309,7 +357,8 @@ def register_torch_dispatch(
     torch_dispatch_class
         A subclass of `TorchDispatchMode`, or a Tensor subclass with ``__torch_dispatch__``.
     func
-        ``func(mode_or_class, func, types, args, kwargs)``, which runs instead of ``__torch_dispatch__``.
+        ``func(mode_or_class, func, types, args, kwargs)``, which runs instead of
+        ``__torch_dispatch__``.
     lib
         Library that owns the registration; default: it stays as long as the operator.
 
@@ -324,20 +373,28 @@ def register_torch_dispatch(
     operator = target._operator if isinstance(target, CustomOpDef) else target
     if not hasattr(torch_dispatch_class, "__torch_dispatch__"):
         raise ValueError(
-            f"register_torch_dispatch({operator.qualified_name}, ...): {torch_dispatch_class!r} has no "
-            "__torch_dispatch__. Give a subclass of TorchDispatchMode, or a Tensor subclass that defines it."
+            f"register_torch_dispatch({operator.qualified_name}, ...): {torch_dispatch_class!r} "
+            "has no "
+            "__torch_dispatch__. Give a subclass of TorchDispatchMode, or a Tensor subclass that "
+            "defines it."
         )
 
     def register(fn: Callable[..., Any]) -> Callable[..., Any]:
         check_callable(fn)
-        owner = target._lib if isinstance(target, CustomOpDef) else _library(operator.namespace, lib)
-        registry.set_torch_dispatch_rule(operator.name, operator.overload, torch_dispatch_class, fn, owner._undo)
+        owner = (
+            target._lib if isinstance(target, CustomOpDef) else _library(operator.namespace, lib)
+        )
+        registry.set_torch_dispatch_rule(
+            operator.name, operator.overload, torch_dispatch_class, fn, owner._undo
+        )
         return fn
 
     return register if func is None else register(func)
 
 
-def register_autocast(op: OpName, device_type: str, cast_inputs: dtype, /, *, lib: Library | None = None) -> None:
+def register_autocast(
+    op: OpName, device_type: str, cast_inputs: dtype, /, *, lib: Library | None = None
+) -> None:
     """Register what autocast does with `op`: cast its floating-point tensors, then call it.
 
     Parameters
@@ -362,9 +419,13 @@ def register_autocast(op: OpName, device_type: str, cast_inputs: dtype, /, *, li
 
     target = _target(op, "register_autocast")
     if not is_autocast_available(device_type):
-        raise ValueError(f"Device type '{device_type}' does not support autocast. Choose 'cpu' or 'cuda'.")
+        raise ValueError(
+            f"Device type '{device_type}' does not support autocast. Choose 'cpu' or 'cuda'."
+        )
     if not isinstance(cast_inputs, dtype):
-        raise TypeError(f"register_autocast: cast_inputs must be a dtype, but got {type(cast_inputs).__name__}.")
+        raise TypeError(
+            f"register_autocast: cast_inputs must be a dtype, but got {type(cast_inputs).__name__}."
+        )
     key = autocast_key(device_type).name
     if isinstance(target, CustomOpDef):
         target._register(key, casting_kernel(target._operator, device_type, cast_inputs), TENSOR)
@@ -385,7 +446,8 @@ def _split(qualname: str) -> tuple[str, str]:
     namespace, separator, name = qualname.partition("::")
     if not separator or not namespace or not name or "::" in name:
         raise ValueError(
-            f'Expected `qualname` to be of the form "namespace::name", but got {qualname}. The qualname passed to the '
+            'Expected `qualname` to be of the form "namespace::name", '
+            f"but got {qualname}. The qualname passed to the "
             "library functions must consist of a namespace and a name, e.g. aten::sin"
         )
     return namespace, name
@@ -405,7 +467,8 @@ def _target(op: OpName, function: str) -> Operator | CustomOpDef:
         return op
     if not isinstance(op, str | OpOverload):
         raise ValueError(
-            f"{function}({op}): got unexpected type for op: {type(op)}. Give a name like 'mylib::sin', an OpOverload "
+            f"{function}({op}): got unexpected type for op: {type(op)}. Give a name like "
+            "'mylib::sin', an OpOverload "
             "like ops.mylib.sin.default, or what custom_op returned."
         )
     qualified = op if isinstance(op, str) else op.name()
@@ -419,7 +482,8 @@ def _target(op: OpName, function: str) -> Operator | CustomOpDef:
         found = registry.find_qualified(qualified)
     if found is None or not found.is_defined:
         raise RuntimeError(
-            f"operator {qualified} does not exist.{did_you_mean(qualified, registry.operators)} Define it first, or "
+            f"operator {qualified} does not exist.{did_you_mean(qualified, registry.operators)} "
+            "Define it first, or "
             "load the library that does."
         )
     return found
@@ -429,7 +493,9 @@ def _check_no_fake(operator: Operator, target: Operator | CustomOpDef) -> None:
     old = operator.newest(DispatchKey.Meta)
     if old is not None and not (isinstance(target, CustomOpDef) and target._abstract_fn is None):
         raise RuntimeError(
-            f"register_fake(...): the operator {operator.qualified_name} already has a fake impl registered at "
-            f"{old.origin}: it already has a DispatchKey::Meta implementation. Destroy its library first, or give "
+            f"register_fake(...): the operator {operator.qualified_name} already has a fake impl "
+            "registered at "
+            f"{old.origin}: it already has a DispatchKey::Meta implementation. Destroy its "
+            "library first, or give "
             "allow_override=True."
         )

@@ -12,7 +12,9 @@ from ..table.kernels import Kernel
 from ..table.operator import Operator
 
 
-def check_registration(kernel: Kernel, op: Operator | None, qualified: str, *, allow_override: bool) -> None:
+def check_registration(
+    kernel: Kernel, op: Operator | None, qualified: str, *, allow_override: bool
+) -> None:
     """Refuse a kernel that may not stand where it is to stand, or that does not fit the schema.
 
     Parameters
@@ -29,7 +31,8 @@ def check_registration(kernel: Kernel, op: Operator | None, qualified: str, *, a
     Raises
     ------
     RuntimeError
-        For a Meta kernel of an undefined operator or of a composite, or an override that is not allowed.
+        For a Meta kernel of an undefined operator or of a composite, or an override that is not
+        allowed.
     TypeError
         For a function whose parameters cannot fit.
     """
@@ -48,13 +51,16 @@ def check_registration(kernel: Kernel, op: Operator | None, qualified: str, *, a
 def _check_meta(op: Operator | None, qualified: str) -> None:
     if op is None or not op.is_defined:
         raise RuntimeError(
-            f"operator {qualified} does not exist.{did_you_mean(qualified, registry.operators)} Define it before its "
+            f"operator {qualified} does not exist.{did_you_mean(qualified, registry.operators)} "
+            "Define it before its "
             "Meta kernel."
         )
     if op.newest(DispatchKey.CompositeImplicitAutograd):
         raise RuntimeError(
-            f"We should not register a meta kernel directly to the operator '{qualified}', because it has a "
-            "CompositeImplicitAutograd kernel in core. Instead we should let the operator decompose, and ensure that "
+            f"We should not register a meta kernel directly to the operator '{qualified}', "
+            "because it has a "
+            "CompositeImplicitAutograd kernel in core. Instead we should let the operator "
+            "decompose, and ensure that "
             "we have meta kernels for the base ops that it decomposes into."
         )
 
@@ -64,9 +70,12 @@ def _check_first(op: Operator, kernel: Kernel) -> None:
     for old in op.kernels.get(kernel.key, []):
         if not old.is_run_again_as(kernel) and not _is_our_own(old.plugin):
             raise RuntimeError(
-                f"This is not allowed since there's already a kernel registered from python overriding "
-                f"{op.base_name}'s behavior for {kernel.key.name} dispatch key and {op.namespace} namespace: "
-                f"registered at {old.origin}. Destroy that library first, or give allow_override=True."
+                "This is not allowed since there's already a kernel registered from python "
+                "overriding "
+                f"{op.base_name}'s behavior for {kernel.key.name} dispatch key and {op.namespace} "
+                "namespace: "
+                f"registered at {old.origin}. Destroy that library first, or give "
+                "allow_override=True."
             )
 
 

@@ -1,7 +1,8 @@
 """Which kernel an operator has at a runtime key: a pure function of what is registered now.
 
-PyTorch keeps a computed table and refreshes it incrementally, so that its live table depends on the order of
-registration. Here nothing is kept: `compute` reads the live registrations, and only composed routes are cached.
+PyTorch keeps a computed table and refreshes it incrementally, so that its live table depends on the
+order of registration. Here nothing is kept: `compute` reads the live registrations, and only
+composed routes are cached.
 """
 
 from __future__ import annotations
@@ -37,9 +38,12 @@ AMBIGUOUS = Entry(None, "ambiguous autogradother")
 def compute(op: Operator, key: DispatchKey, fallbacks: dict[DispatchKey, Kernel]) -> Entry:
     """Return what `op` runs at runtime key `key`, by PyTorch's precedence.
 
-    1. a kernel at `key` itself, 2. CompositeExplicitAutogradNonFunctional, 3. CompositeExplicitAutograd,
-    4. CompositeImplicitAutogradNestedTensor, 5. CompositeImplicitAutograd (unless the backend of an Autograd key has a
-    kernel of its own; at AutogradOther it may be ambiguous), 6. Autograd, 7. FuncTorchBatchedDecomposition,
+    1. a kernel at `key` itself, 2. CompositeExplicitAutogradNonFunctional, 3.
+       CompositeExplicitAutograd,
+    4. CompositeImplicitAutogradNestedTensor, 5. CompositeImplicitAutograd (unless the backend of an
+       Autograd key has a
+    kernel of its own; at AutogradOther it may be ambiguous), 6. Autograd, 7.
+    FuncTorchBatchedDecomposition,
     8. the backend fallback of `key`.
     """
     if kernel := op.newest(key):
@@ -60,14 +64,20 @@ def compute(op: Operator, key: DispatchKey, fallbacks: dict[DispatchKey, Kernel]
         and is_included_in_alias(key, CompositeImplicitNested)
     ):
         return Entry(kernel, "nested kernel")
-    if (kernel := op.newest(CompositeImplicit)) and (undefined or is_included_in_alias(key, CompositeImplicit)):
+    if (kernel := op.newest(CompositeImplicit)) and (
+        undefined or is_included_in_alias(key, CompositeImplicit)
+    ):
         if key is DispatchKey.AutogradOther and any(map(op.newest, backends_of_autograd_other())):
             return AMBIGUOUS
         if not (explicit or any(map(op.newest, backends_of_autograd(key)))):
             return Entry(kernel, "math kernel")
-    if is_included_in_alias(key, Autograd) and (kernel := op.newest(Autograd) or formula_kernel(op)):
+    if is_included_in_alias(key, Autograd) and (
+        kernel := op.newest(Autograd) or formula_kernel(op)
+    ):
         return Entry(kernel, "autograd kernel")
-    if is_included_in_alias(key, BatchedDecomposition) and (kernel := op.newest(BatchedDecomposition)):
+    if is_included_in_alias(key, BatchedDecomposition) and (
+        kernel := op.newest(BatchedDecomposition)
+    ):
         return Entry(kernel, "batched kernel")
     if kernel := fallbacks.get(key):
         return Entry(kernel, "backend fallback")
@@ -77,23 +87,34 @@ def compute(op: Operator, key: DispatchKey, fallbacks: dict[DispatchKey, Kernel]
 def _compute_wrapped(op: Operator, key: DispatchKey, fallbacks: dict[DispatchKey, Kernel]) -> Entry:
     """Return what `op` runs on tensors of a function transform.
 
-    A CompositeExplicitAutograd kernel stands for a kernel on every device, whose results it may make of the arrays
-    themselves; so on wrapped ones the transform is asked first.
+    A CompositeExplicitAutograd kernel stands for a kernel on every device, whose results it may
+    make of the arrays themselves; so on wrapped ones the transform is asked first.
     """
-    is_composite = not op.newest(CompositeExplicit) and not op.newest(CompositeExplicitNonFunctional)
-    if is_composite and (kernel := op.newest(CompositeImplicit)) and is_included_in_alias(key, CompositeImplicit):
+    is_composite = not op.newest(CompositeExplicit) and not op.newest(
+        CompositeExplicitNonFunctional
+    )
+    if (
+        is_composite
+        and (kernel := op.newest(CompositeImplicit))
+        and is_included_in_alias(key, CompositeImplicit)
+    ):
         return Entry(kernel, "math kernel")
-    if is_included_in_alias(key, Autograd) and (kernel := op.newest(Autograd) or formula_kernel(op)):
+    if is_included_in_alias(key, Autograd) and (
+        kernel := op.newest(Autograd) or formula_kernel(op)
+    ):
         return Entry(kernel, "autograd kernel")
     if kernel := fallbacks.get(key):
         return Entry(kernel, "backend fallback")
     return MISSING
 
 
-def highest(op: Operator, keys: DispatchKeySet, fallbacks: dict[DispatchKey, Kernel]) -> tuple[DispatchKey, Entry]:
+def highest(
+    op: Operator, keys: DispatchKeySet, fallbacks: dict[DispatchKey, Kernel]
+) -> tuple[DispatchKey, Entry]:
     """Return the highest key of `keys` that is not fallen through, and its entry.
 
-    A functionality that falls through for the highest backend is left out; the set does not slide to another backend.
+    A functionality that falls through for the highest backend is left out; the set does not slide
+    to another backend.
     """
     while True:
         key = keys.highestPriorityTypeId()
@@ -103,7 +124,9 @@ def highest(op: Operator, keys: DispatchKeySet, fallbacks: dict[DispatchKey, Ker
         keys = keys.remove(key)
 
 
-def without_fallthrough(op: Operator, keys: DispatchKeySet, fallbacks: dict[DispatchKey, Kernel]) -> DispatchKeySet:
+def without_fallthrough(
+    op: Operator, keys: DispatchKeySet, fallbacks: dict[DispatchKey, Kernel]
+) -> DispatchKeySet:
     """Return `keys` less every functionality that falls through for the highest backend."""
     kept = rest = keys
     while (key := rest.highestPriorityTypeId()) is not DispatchKey.Undefined:
@@ -137,7 +160,9 @@ def backends_of_autograd_other() -> tuple[DispatchKey, ...]:
 def backends_of_autograd(key: DispatchKey) -> tuple[DispatchKey, ...]:
     """Return the backend keys that an Autograd key differentiates; empty for other keys."""
     if key is DispatchKey.AutogradNestedTensor:
-        return tuple(k for k in runtime_keys(CompositeImplicitNested) if k.functionality == "NestedTensor")
+        return tuple(
+            k for k in runtime_keys(CompositeImplicitNested) if k.functionality == "NestedTensor"
+        )
     if key.functionality == "AutogradFunctionality" and isinstance(key.backend, Backend):
         return (DispatchKey[key.backend.key_name],)
     return ()

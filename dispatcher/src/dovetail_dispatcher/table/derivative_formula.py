@@ -1,4 +1,6 @@
-"""Derivative formulas as plain records in the operator table: registered without autograd, and carried out by it."""
+"""Derivative formulas as plain records in the operator table: registered without autograd, and
+carried out by it.
+"""
 
 from __future__ import annotations
 
@@ -11,22 +13,26 @@ SavedKind: TypeAlias = Literal["input", "result", "list", "value"]
 
 @dataclass(slots=True)
 class Saved:
-    """One value that a formula keeps from forward for backward, in the slot ``_<name>`` of the node.
+    """One value that a formula keeps from forward for backward, in the slot ``_<name>`` of the
+    node.
 
     Attributes
     ----------
     name
-        The operator's argument or result, or for metadata an identifier made of both (``self_shape``).
+        The operator's argument or result, or for metadata an identifier made of both
+        (``self_shape``).
     kind
-        ``'input'``: a Tensor (or ``Tensor?``) argument; the node holds the tensor, and in ``_<name>_version`` the
-        version it had. ``'result'``: a result; the node holds ``(array, version counter, version)`` and makes an equal
-        tensor on demand, because holding the tensor would be a reference cycle. ``'list'``: a ``Tensor[]`` argument;
-        the node holds a tuple of tensors and in ``_<name>_version`` a tuple of versions. ``'value'``: anything else.
+        ``'input'``: a Tensor (or ``Tensor?``) argument; the node holds the tensor, and in
+        ``_<name>_version`` the version it had. ``'result'``: a result; the node holds ``(array,
+        version counter, version)`` and makes an equal tensor on demand, because holding the tensor
+        would be a reference cycle. ``'list'``: a ``Tensor[]`` argument; the node holds a tuple of
+        tensors and in ``_<name>_version`` a tuple of versions. ``'value'``: anything else.
     needed_by
-        The inputs whose gradients read the value: it is saved only if one of them requires grad. Empty: always.
+        The inputs whose gradients read the value: it is saved only if one of them requires grad.
+        Empty: always.
     expression
-        For ``'value'``: Python over the operator's arguments and ``result`` that gives the value, such as
-        ``self.array.shape``. Default: the argument `name`.
+        For ``'value'``: Python over the operator's arguments and ``result`` that gives the value,
+        such as ``self.array.shape``. Default: the argument `name`.
     output
         For ``'result'``: which of the operator's results.
     """
@@ -47,12 +53,14 @@ class Forward:
     output
         Which result.
     kind
-        ``'linear'``: the operator itself, applied to the tangents. ``'elementwise'``: the conjugate of `function` of
-        the conjugate of the tangent of the only differentiable input. ``'expression'``: what `function` returns.
+        ``'linear'``: the operator itself, applied to the tangents. ``'elementwise'``: the conjugate
+        of `function` of the conjugate of the tangent of the only differentiable input.
+        ``'expression'``: what `function` returns.
     function
         Takes what `parameters` names; for ``'elementwise'`` before that the tangent.
     parameters
-        Names of arguments (``self``, or ``self_p``), of their tangents (``self_t``), and of results.
+        Names of arguments (``self``, or ``self_p``), of their tangents (``self_t``), and of
+        results.
     """
 
     output: int
@@ -72,16 +80,16 @@ class Formula:
     name
         Name of the node class, ``MulBackward0``.
     inputs
-        The differentiable arguments, in schema order. Node edges are in this order; a ``Tensor[]`` argument takes as
-        many edges as it has tensors.
+        The differentiable arguments, in schema order. Node edges are in this order; a ``Tensor[]``
+        argument takes as many edges as it has tensors.
     saved
         What the bodies read from the node.
     tensors
-        ``tensors(node, *grads)``: gradients over tensors, one entry per name in `inputs` (a list for a ``Tensor[]``),
-        None where the input needs none. Undefined incoming gradients are None.
+        ``tensors(node, *grads)``: gradients over tensors, one entry per name in `inputs` (a list
+        for a ``Tensor[]``), None where the input needs none. Undefined incoming gradients are None.
     arrays
-        ``arrays(node, k, edges, *grads)``: the same over the backend's arrays with the array kernels `k`, for the edges
-        of the node that are not None; or None.
+        ``arrays(node, k, edges, *grads)``: the same over the backend's arrays with the array
+        kernels `k`, for the edges of the node that are not None; or None.
     real_arrays
         `arrays` for real numbers, without the conjugates; None if that makes no difference.
     output_differentiability
@@ -89,9 +97,11 @@ class Formula:
     where
         Where the formula was written, for messages.
     forward
-        Forward formulas, at most one per result; results without one get their tangents from `tensors`.
+        Forward formulas, at most one per result; results without one get their tangents from
+        `tensors`.
     refused
-        Tensor arguments that must not require grad, since nobody knows how the results change with them.
+        Tensor arguments that must not require grad, since nobody knows how the results change with
+        them.
     """
 
     operator: str
@@ -118,8 +128,8 @@ class PythonFormula:
     backward
         ``backward(ctx, *grads)``: one gradient (or None) per argument of the operator.
     setup_context
-        ``setup_context(ctx, inputs, output)``, called with keywords after forward, with ``keyword_only_inputs`` as
-        well if the schema has any; None if backward needs nothing.
+        ``setup_context(ctx, inputs, output)``, called with keywords after forward, with
+        ``keyword_only_inputs`` as well if the schema has any; None if backward needs nothing.
     where
         Where the formula was registered, for messages.
     """

@@ -1,8 +1,10 @@
-"""Fusion: a composite that calls one operator on the result of another, computed and recorded as one call.
+"""Fusion: a composite that calls one operator on the result of another, computed and recorded as
+one call.
 
-Nothing of it is to be seen. The node of a fused call becomes the two nodes of the calls it stands for as soon as
-somebody looks at the graph, and a call is fused only where nobody stands between: both operators run the kernels and
-the derivatives of the library that declares the fusion, on plain tensors, with no mode or trace around them.
+Nothing of it is to be seen. The node of a fused call becomes the two nodes of the calls it stands
+for as soon as somebody looks at the graph, and a call is fused only where nobody stands between:
+both operators run the kernels and the derivatives of the library that declares the fusion, on plain
+tensors, with no mode or trace around them.
 """
 
 from __future__ import annotations
@@ -23,8 +25,8 @@ class Fusion:
     inner, outer
         Qualified names of the operators that it calls. `inner` has one differentiable input.
     inputs
-        Arguments of the composite in the order of the differentiable inputs of `outer`, that of `inner` in the place of
-        its result.
+        Arguments of the composite in the order of the differentiable inputs of `outer`, that of
+        `inner` in the place of its result.
     place
         Which of them is the input of `inner`. Where it needs no gradient, nothing is fused.
     unless
@@ -32,7 +34,8 @@ class Fusion:
     takes
         Whether a call whose arguments have these dtype bits is fused.
     helper
-        Helper of the array kernels that computes the result from `arguments`. Without it the backend does not fuse.
+        Helper of the array kernels that computes the result from `arguments`. Without it the
+        backend does not fuse.
     arguments
         Arguments of the composite that `helper` takes.
     kept
@@ -42,7 +45,8 @@ class Fusion:
     saved_arrays
         Arrays of arguments as they are at the call, whatever array the tensor is given later.
     backward
-        ``backward(node, k, edges, grad)``: one gradient per name in `inputs`, as the array body of a `Formula`.
+        ``backward(node, k, edges, grad)``: one gradient per name in `inputs`, as the array body of
+        a `Formula`.
     source
         The slot that what `inner` returned is made from; if `inner` is a view, its saved input.
     inner_result

@@ -1,7 +1,9 @@
-"""Whether a Python function can be what it is registered as: checked at registration, not at the first call.
+"""Whether a Python function can be what it is registered as: checked at registration, not at the
+first call.
 
-Only what can never work is refused. Parameters with defaults, ``*args`` and ``**kwargs`` give a function freedom, and
-functions that do not tell their signature (ufuncs, many written in C) are believed.
+Only what can never work is refused. Parameters with defaults, ``*args`` and ``**kwargs`` give a
+function freedom, and functions that do not tell their signature (ufuncs, many written in C) are
+believed.
 """
 
 from __future__ import annotations
@@ -56,12 +58,22 @@ def check_kernel(kernel: Kernel, schema: FunctionSchema, qualified_name: str) ->
     extra = 1 if kernel.with_keyset else 0
     problem = ""
     if parameters.allowed is not None and parameters.allowed < least + extra:
-        problem = f"it takes {parameters.allowed} positional argument(s), but a call gives at least {least + extra}"
-    elif parameters.required > len(positional) + extra + sum(takes(parameters, a.name) for a in keyword):
-        problem = f"it needs {parameters.required} positional arguments, but a call gives {len(positional) + extra}"
+        problem = (
+            f"it takes {parameters.allowed} positional argument(s), "
+            f"but a call gives at least {least + extra}"
+        )
+    elif parameters.required > len(positional) + extra + sum(
+        takes(parameters, a.name) for a in keyword
+    ):
+        problem = (
+            f"it needs {parameters.required} positional arguments, "
+            f"but a call gives {len(positional) + extra}"
+        )
     else:
         unknown = sorted(set(parameters.required_names) - {a.name for a in keyword})
-        refused = [a.name for a in keyword if not (a.has_default_value() or takes(parameters, a.name))]
+        refused = [
+            a.name for a in keyword if not (a.has_default_value() or takes(parameters, a.name))
+        ]
         if unknown:
             problem = f"it needs the keyword-only argument {unknown[0]!r}, which the schema has not"
         elif refused:
@@ -69,7 +81,8 @@ def check_kernel(kernel: Kernel, schema: FunctionSchema, qualified_name: str) ->
     if problem:
         first = " after the DispatchKeySet" if extra else ""
         raise TypeError(
-            f"The function {kernel.name} ({kernel.source}) cannot be a kernel of {qualified_name} at "
+            f"The function {kernel.name} ({kernel.source}) cannot be a kernel of {qualified_name} "
+            "at "
             f"{kernel.key.name}: {problem}. Give it the parameters of the schema{first}: {schema}"
         )
 
@@ -86,16 +99,19 @@ def check_backward(backward: Callable[..., Any], schema: FunctionSchema, operato
     given = 1 + len(schema.returns)
     if parameters is None:
         return
-    if not parameters.required <= given <= (given if parameters.allowed is None else parameters.allowed) or (
-        parameters.required_names
-    ):
+    if not parameters.required <= given <= (
+        given if parameters.allowed is None else parameters.allowed
+    ) or (parameters.required_names):
         raise TypeError(
-            f"{_described(backward)} cannot be the backward of {operator}: it must take ctx and one gradient per "
+            f"{_described(backward)} cannot be the backward of {operator}: it must take ctx and "
+            "one gradient per "
             f"return, {given} positional arguments. Schema: {schema}"
         )
 
 
-def check_setup_context(setup_context: Callable[..., Any], schema: FunctionSchema, operator: str) -> None:
+def check_setup_context(
+    setup_context: Callable[..., Any], schema: FunctionSchema, operator: str
+) -> None:
     """Refuse a ``setup_context`` that does not take ``ctx``, ``inputs`` and ``output`` by keyword.
 
     Raises
@@ -113,7 +129,8 @@ def check_setup_context(setup_context: Callable[..., Any], schema: FunctionSchem
     unknown = sorted(set(parameters.required_names) - set(given))
     if missing or unknown or parameters.required > len(given):
         raise TypeError(
-            f"{_described(setup_context)} cannot be the setup_context of {operator}: it is called with the keywords "
+            f"{_described(setup_context)} cannot be the setup_context of {operator}: it is called "
+            "with the keywords "
             f"{', '.join(given)}. Define it as setup_context({', '.join(given)})."
         )
 

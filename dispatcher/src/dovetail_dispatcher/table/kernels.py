@@ -1,4 +1,6 @@
-"""Kernel: one implementation of an operator at one dispatch key, with what is known about where it came from."""
+"""Kernel: one implementation of an operator at one dispatch key, with what is known about where it
+came from.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ ARRAY: Final = "array"
 BOXED: Final = "boxed"
 """A backend fallback: it takes the operator first, then tensors."""
 WRAPPED: Final = "wrapped"
-"""The fallback of wrapped tensors: it takes the operator, all positional arguments in a tuple, the others in a dict."""
+"""The fallback of wrapped tensors: it takes the operator, all positional arguments in a tuple, the
+others in a dict.
+"""
 FALLTHROUGH: Final = "fallthrough"
 """The key is passed over."""
 FORMULA: Final = "formula"
@@ -29,7 +33,9 @@ CUSTOM: Final = "custom"
 FAKE: Final = "fake"
 """A tensor kernel for meta tensors that `register_fake` was given: it may call `get_ctx`."""
 COUNT_WRITES: Final = "count writes"
-"""Stands at ADInplaceOrView for a mutable `custom_op`: versions of the written arguments are bumped before the call."""
+"""Stands at ADInplaceOrView for a mutable `custom_op`: versions of the written arguments are bumped
+before the call.
+"""
 
 
 class Kernel:
@@ -48,13 +54,14 @@ class Kernel:
     with_keyset
         The kernel wants the call's DispatchKeySet as its first argument.
     plain
-        Array kernels only: a faster callable that takes the tensor arguments alone, used when every other argument has
-        its default.
+        Array kernels only: a faster callable that takes the tensor arguments alone, used when every
+        other argument has its default.
     into
-        Array kernels only: a callable ``(*arrays, out=array)`` that writes its result into `out`, used when every other
-        argument has its default.
+        Array kernels only: a callable ``(*arrays, out=array)`` that writes its result into `out`,
+        used when every other argument has its default.
     into_any
-        Array kernels only: the same with all parameters of the kernel, used when one has another value.
+        Array kernels only: the same with all parameters of the kernel, used when one has another
+        value.
     plugin
         The plugin that was being loaded when the kernel's library was made, if one was.
     registrar
@@ -63,11 +70,23 @@ class Kernel:
     Attributes
     ----------
     returns_by_schema
-        Tensor kernels only: what it returns need not be checked, so that a route may be the function itself.
+        Tensor kernels only: what it returns need not be checked, so that a route may be the
+        function itself.
     """
 
     __slots__ = (
-        *("convention", "fn", "into", "into_any", "key", "location", "plain", "plugin", "registrar", "with_keyset"),
+        *(
+            "convention",
+            "fn",
+            "into",
+            "into_any",
+            "key",
+            "location",
+            "plain",
+            "plugin",
+            "registrar",
+            "with_keyset",
+        ),
     )
 
     returns_by_schema: ClassVar[bool] = False
@@ -107,7 +126,11 @@ class Kernel:
         """A name for people: module and qualified name of the function."""
         function = self.fn.func if isinstance(self.fn, partial) else self.fn
         module = getattr(function, "__module__", None)
-        name = getattr(function, "__qualname__", None) or getattr(function, "__name__", None) or repr(function)
+        name = (
+            getattr(function, "__qualname__", None)
+            or getattr(function, "__name__", None)
+            or repr(function)
+        )
         return f"{module}.{name}" if module else name
 
     @property
@@ -121,11 +144,15 @@ class Kernel:
         """The installed distribution that registered the kernel; None for a script."""
         if self.plugin is not None:
             return self.plugin.distribution
-        return distribution_of(self.location.rpartition(":")[0]) or distribution_of(self.source.rpartition(":")[0])
+        return distribution_of(self.location.rpartition(":")[0]) or distribution_of(
+            self.source.rpartition(":")[0]
+        )
 
     @property
     def origin(self) -> str:
-        """Where the kernel was registered, for messages: ``file:line``, and the distribution of a plugin."""
+        """Where the kernel was registered, for messages: ``file:line``, and the distribution of a
+        plugin.
+        """
         return origin(self.location, self.plugin)
 
     def is_run_again_as(self, new: Kernel) -> bool:
@@ -134,10 +161,15 @@ class Kernel:
             return False
         if is_written_anew(new.fn, self.fn):
             return True
-        return new.registrar.replaces(self.registrar) and provider_name(new.fn) == provider_name(self.fn)
+        return new.registrar.replaces(self.registrar) and provider_name(new.fn) == provider_name(
+            self.fn
+        )
 
     def __repr__(self) -> str:
-        return f"<{self.convention} kernel {self.name} at {self.key.name}, registered at {self.origin}>"
+        return (
+            f"<{self.convention} kernel {self.name} at "
+            f"{self.key.name}, registered at {self.origin}>"
+        )
 
 
 def origin(location: str, plugin: PluginEntry | None) -> str:
@@ -151,5 +183,6 @@ def origin(location: str, plugin: PluginEntry | None) -> str:
 def fallthrough_kernel(*_args: Any, **_kwargs: Any) -> None:
     """Stand for "pass over this key" in `Library.impl` and `Library.fallback`; never called."""
     raise NotImplementedError(
-        "fallthrough_kernel() should never be called: it marks a key to pass over. Give it to Library.impl or fallback."
+        "fallthrough_kernel() should never be called: it marks a key to pass over. Give it to "
+        "Library.impl or fallback."
     )

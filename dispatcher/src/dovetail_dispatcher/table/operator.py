@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 
 class Operator:
-    """One overload of one operator. It exists from its first definition or kernel on, whichever comes first.
+    """One overload of one operator. It exists from its first definition or kernel on, whichever
+    comes first.
 
     Attributes
     ----------
@@ -29,8 +30,8 @@ class Operator:
     kernels
         Live kernels by key, newest first.
     routes, redispatch_routes
-        Composed callables by call key, and for redispatch by key set and call key. Cleared in place whenever anything
-        that they were composed from changes.
+        Composed callables by call key, and for redispatch by key set and call key. Cleared in place
+        whenever anything that they were composed from changes.
     redispatch_entries
         The functions behind `OpOverload.redispatch`, by key set.
     formula
@@ -38,25 +39,27 @@ class Operator:
     batching_rule
         How to call the operator on batched tensors, or None.
     kind, promotion, promote
-        Shape and dtype rules: what kind of operator it is, the dtype that a pointwise one computes in, and the names of
-        the arguments that take part in finding it.
+        Shape and dtype rules: what kind of operator it is, the dtype that a pointwise one computes
+        in, and the names of the arguments that take part in finding it.
     refuses
-        Kinds of dtypes that no kernel of it computes in: ``"bool"``, ``"int"``, ``"float"``, ``"complex"``; or
-        ``"any_bool"``, if not even one of its operands may be bool.
+        Kinds of dtypes that no kernel of it computes in: ``"bool"``, ``"int"``, ``"float"``,
+        ``"complex"``; or ``"any_bool"``, if not even one of its operands may be bool.
     tags
         Tags of the definition.
     variant_of, variants
-        An in-place or ``out=`` variant uses the array kernels and the formula of the functional operator.
+        An in-place or ``out=`` variant uses the array kernels and the formula of the functional
+        operator.
     torch_dispatch_rules
-        By a mode or Tensor subclass, what runs this operator in place of its ``__torch_dispatch__``:
-        ``rule(mode_or_class, func, types, args, kwargs)``.
+        By a mode or Tensor subclass, what runs this operator in place of its
+        ``__torch_dispatch__``: ``rule(mode_or_class, func, types, args, kwargs)``.
     defined_at
         Where it was defined, for messages; None before it.
     definition
-        Identity of the definition in force: a library takes back only its own. It is the library's `Registrar`, or
-        made for a generated table.
+        Identity of the definition in force: a library takes back only its own. It is the library's
+        `Registrar`, or made for a generated table.
     covered
-        What an overriding definition has put aside, the latest last: all that was registered until then.
+        What an overriding definition has put aside, the latest last: all that was registered until
+        then.
     """
 
     __slots__ = (
@@ -114,7 +117,9 @@ class Operator:
         self._schema_text: str | None = None
 
     def define(self, schema: FunctionSchema | str, defined_at: str, token: object = None) -> None:
-        """Give the operator its schema; a text is parsed when first looked at. `token` stands for this definition."""
+        """Give the operator its schema; a text is parsed when first looked at. `token` stands for
+        this definition.
+        """
         self.definition = token
         if isinstance(schema, str):
             self._schema_text = schema
@@ -126,16 +131,25 @@ class Operator:
     def undefine(self) -> None:
         """Take back the definition, and what was said of it."""
         self.forget_routes()
-        # Entries of this definition keep the old dict, which stays empty, so that their calls are bound anew.
+        # Entries of this definition keep the old dict, which stays empty, so that their calls are
+        # bound anew.
         self.routes = {}
         self.redispatch_routes = {}
         self.redispatch_entries = {}
         self._schema = self._schema_text = self.defined_at = self._handle = None
         self.definition = self.formula = self.batching_rule = None
-        self.kind, self.promotion, self.promote, self.refuses, self.tags = "other", "none", (), (), ()
+        self.kind, self.promotion, self.promote, self.refuses, self.tags = (
+            "other",
+            "none",
+            (),
+            (),
+            (),
+        )
 
     def cover(self) -> None:
-        """Put aside the definition and all that is registered, so that another definition can take its place."""
+        """Put aside the definition and all that is registered, so that another definition can take
+        its place.
+        """
         self.forget_routes()
         self.covered = (*self.covered, CoveredDefinition(self))
         fresh = Operator(self.name, self.overload)
@@ -143,7 +157,9 @@ class Operator:
             setattr(self, name, getattr(fresh, name))
 
     def uncover(self) -> None:
-        """Bring back what was put aside last, beneath the kernels that others have registered since."""
+        """Bring back what was put aside last, beneath the kernels that others have registered
+        since.
+        """
         self.forget_routes()
         *others, beneath = self.covered
         self.covered = tuple(others)
@@ -177,7 +193,8 @@ class Operator:
                 if not self.kernels:
                     raise destroyed_error(self)
                 raise RuntimeError(
-                    f"Could not find schema for {self.qualified_name}. but we found an implementation; did you forget "
+                    f"Could not find schema for {self.qualified_name}. but we found an "
+                    "implementation; did you forget "
                     "to def() the operator? Define it: Library.define(...)."
                 )
             schema = self._schema = parse_schema(self._schema_text)
@@ -213,20 +230,30 @@ class Operator:
 
     @property
     def derivative(self) -> Formula | PythonFormula | None:
-        """How to differentiate: its own formula, or for an in-place variant that of its functional operator."""
+        """How to differentiate: its own formula, or for an in-place variant that of its functional
+        operator.
+        """
         functional = self.variant_of
-        if self.formula is not None or functional is None or not isinstance(functional.formula, Formula):
+        if (
+            self.formula is not None
+            or functional is None
+            or not isinstance(functional.formula, Formula)
+        ):
             return self.formula
         is_inplace = any(a.is_write and not a.kwarg_only for a in self.schema.arguments)
         return functional.formula if is_inplace else None
 
     def newest(self, key: DispatchKey) -> Kernel | None:
-        """Return the kernel in force at exactly `key`; a variant has the array kernels of its functional operator."""
+        """Return the kernel in force at exactly `key`; a variant has the array kernels of its
+        functional operator.
+        """
         stack = self.kernels.get(key)
         if stack:
             return stack[0]
         if self.variant_of is not None:
-            return next((k for k in self.variant_of.kernels.get(key, ()) if k.convention == ARRAY), None)
+            return next(
+                (k for k in self.variant_of.kernels.get(key, ()) if k.convention == ARRAY), None
+            )
         return None
 
     def forget_routes(self) -> None:
@@ -242,10 +269,13 @@ class Operator:
 
 
 class CoveredDefinition:
-    """A definition that another one stands over, with its kernels, its derivative and its routes."""
+    """A definition that another one stands over, with its kernels, its derivative and its
+    routes.
+    """
 
     SLOTS: ClassVar = tuple(
-        set(Operator.__slots__) - {"__weakref__", "covered", "name", "overload", "variant_of", "variants"}
+        set(Operator.__slots__)
+        - {"__weakref__", "covered", "name", "overload", "variant_of", "variants"}
     )
 
     def __init__(self, op: Operator) -> None:
@@ -253,7 +283,9 @@ class CoveredDefinition:
 
     @property
     def kernels(self) -> dict[DispatchKey, list[Kernel]]:
-        """The kernels that were live when the definition was covered, less those taken back since."""
+        """The kernels that were live when the definition was covered, less those taken back
+        since.
+        """
         kernels: dict[DispatchKey, list[Kernel]] = self.values["kernels"]
         return kernels
 
@@ -261,10 +293,13 @@ class CoveredDefinition:
 def destroyed_error(op: Operator) -> RuntimeError:
     """Return the error of using an operator whose definition was taken back."""
     return RuntimeError(
-        f"operator {op.qualified_name} is not defined any more: its library was destroyed. Look it up again, or define "
+        f"operator {op.qualified_name} is not defined any more: its library was destroyed. Look "
+        "it up again, or define "
         "it."
     )
 
 
 handle_factory: Callable[[Operator], Any] | None = None
-"""Makes the `OpOverload` of an operator; set by `dovetail_dispatcher.ops`, which stands above this module."""
+"""Makes the `OpOverload` of an operator; set by `dovetail_dispatcher.ops`, which stands above this
+module.
+"""

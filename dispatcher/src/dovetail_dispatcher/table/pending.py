@@ -1,4 +1,6 @@
-"""Kernels that wait: for the definition of their operator, or for a backend that is not there yet."""
+"""Kernels that wait: for the definition of their operator, or for a backend that is not there
+yet.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,10 @@ class PendingKernel(NamedTuple):
 
     def __str__(self) -> str:
         missing = f"a backend {self.backend!r}" if self.backend else "a definition"
-        return f"{self.operator} at {self.key or self.backend}, registered at {self.origin}, waits for {missing}"
+        return (
+            f"{self.operator} at {self.key or self.backend}, "
+            f"registered at {self.origin}, waits for {missing}"
+        )
 
 
 @dataclass(eq=False)
@@ -48,9 +53,11 @@ _waiting: Final[list[_Waiting]] = []
 
 
 def check_pending() -> list[PendingKernel]:
-    """Return the kernels that no call can reach: without definition of their operator, or without their backend.
+    """Return the kernels that no call can reach: without definition of their operator, or without
+    their backend.
 
-    An empty list says that everything that was registered can be used. A misspelt operator name shows up here.
+    An empty list says that everything that was registered can be used. A misspelt operator name
+    shows up here.
     """
     with registry.lock:
         dangling = [
@@ -70,7 +77,9 @@ def register_when_there(
     register: Callable[[DispatchKey, list[registry.Undo]], None],
     undos: list[registry.Undo],
 ) -> None:
-    """Call `register` with the dense key of a device type: now, or as soon as there is such a backend."""
+    """Call `register` with the dense key of a device type: now, or as soon as there is such a
+    backend.
+    """
     with registry.lock:
         if is_device_type(backend):
             register(dispatch_key_for_device(backend), undos)

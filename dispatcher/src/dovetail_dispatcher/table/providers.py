@@ -1,7 +1,8 @@
 """Who registers something, so that the same code run again replaces what it registered before.
 
-A module that is reloaded and a notebook cell that is run again are compiled anew: their functions have the same
-``module:qualname`` and other code objects. A closure made twice has one code object, and is another implementation.
+A module that is reloaded and a notebook cell that is run again are compiled anew: their functions
+have the same ``module:qualname`` and other code objects. A closure made twice has one code object,
+and is another implementation.
 """
 
 from __future__ import annotations
@@ -35,14 +36,22 @@ class Registrar:
         return f"{self._module}:{self.code.co_qualname}"
 
     def replaces(self, earlier: Registrar | None) -> bool:
-        """Return whether this is the code of `earlier` run again: compiled anew, or its library is held no more."""
+        """Return whether this is the code of `earlier` run again: compiled anew, or its library is
+        held no more.
+        """
         if earlier is None or earlier is self or self.name != earlier.name:
             return False
         return self.code is not earlier.code or earlier._library() is None
 
     def repeats(self, earlier: Registrar | None) -> bool:
-        """Return whether this is a whole file or cell run again: it registers all that it still has to register."""
-        return earlier is not None and self.replaces(earlier) and self.code.co_filename == earlier.code.co_filename
+        """Return whether this is a whole file or cell run again: it registers all that it still has
+        to register.
+        """
+        return (
+            earlier is not None
+            and self.replaces(earlier)
+            and self.code.co_filename == earlier.code.co_filename
+        )
 
 
 def provider_name(function: Callable[..., Any]) -> str:

@@ -19,7 +19,8 @@ def registrar_of(op: Operator) -> Registrar | None:
 def stale_kernels(op: Operator, schema: FunctionSchema, again: Registrar | None) -> list[Kernel]:
     """Return the kernels that go with the definition that the code `again`, run again, replaces.
 
-    These are what the same file registered the last time, and what the same module registered for another schema.
+    These are what the same file registered the last time, and what the same module registered for
+    another schema.
 
     Raises
     ------

@@ -1,9 +1,11 @@
-"""The operator table: what is registered now, and nothing derived from it but the routes, which every change clears.
+"""The operator table: what is registered now, and nothing derived from it but the routes, which
+every change clears.
 
-Writers hold the lock, and clear routes under it before they change anything; a route is composed and stored under it
-too, so no stale route can be stored after a change, nor be left by a change that is interrupted. A cached call takes no
-lock. Each registration leaves the function that takes it back with its owner *before* it takes effect; taking back what
-never came into effect does nothing. The table depends only on what is live, never on the order in which it came.
+Writers hold the lock, and clear routes under it before they change anything; a route is composed
+and stored under it too, so no stale route can be stored after a change, nor be left by a change
+that is interrupted. A cached call takes no lock. Each registration leaves the function that takes
+it back with its owner *before* it takes effect; taking back what never came into effect does
+nothing. The table depends only on what is live, never on the order in which it came.
 """
 
 from __future__ import annotations
@@ -51,7 +53,9 @@ _library_fallbacks: Final[list[_Fallback]] = []
 
 Undo = Callable[[], None]
 
-transaction_undos: Final[ContextVar[list[Undo] | None]] = ContextVar("dovetail_registrations", default=None)
+transaction_undos: Final[ContextVar[list[Undo] | None]] = ContextVar(
+    "dovetail_registrations", default=None
+)
 """What takes back the registrations made while a plugin is being loaded in this task."""
 
 undefined_observers: Final[list[Callable[[str], None]]] = []
@@ -60,7 +64,7 @@ undefined_observers: Final[list[Callable[[str], None]]] = []
 _warned_of_override = False
 
 
-# -- looking up --------------------------------------------------------------------------------------------------
+# -- looking up ------------------------------------------------------------------------------------
 
 
 def find(name: str, overload: str = "") -> Operator | None:
@@ -88,12 +92,15 @@ def find_or_throw(name: str, overload: str = "") -> Operator:
     qualified = f"{name}.{overload}" if overload else name
     if op is not None:
         raise RuntimeError(
-            f"Could not find schema for {qualified}. but we found an implementation; did you forget to def() the "
-            f"operator? Kernels registered at: {', '.join(k.origin for stack in op.kernels.values() for k in stack)}. "
+            f"Could not find schema for {qualified}. but we found an implementation; did you "
+            "forget to def() the "
+            "operator? Kernels registered at: "
+            f"{', '.join(k.origin for stack in op.kernels.values() for k in stack)}. "
             "Define it: Library.define(...)."
         )
     raise RuntimeError(
-        f"Could not find schema for {qualified}.{did_you_mean(name, operators)} Load the library that defines it, or "
+        f"Could not find schema for {qualified}.{did_you_mean(name, operators)} Load the library "
+        "that defines it, or "
         "define it: Library.define(...)."
     )
 
@@ -108,7 +115,7 @@ def all_operators() -> list[Operator]:
     return [op for overloads in list(operators.values()) for op in list(overloads.values())]
 
 
-# -- registering -------------------------------------------------------------------------------------------------
+# -- registering -----------------------------------------------------------------------------------
 
 
 def define(
@@ -122,10 +129,12 @@ def define(
     registrar: Registrar | None = None,
     override: bool = False,
 ) -> Operator:
-    """Define an operator; `schema` carries the namespace. What takes the definition back is appended to `undos`.
+    """Define an operator; `schema` carries the namespace. What takes the definition back is
+    appended to `undos`.
 
-    A definition by the same code run again replaces the earlier one, and the kernels that it registered then. With
-    `override` one by other code is covered, with all that is registered, until this one is taken back.
+    A definition by the same code run again replaces the earlier one, and the kernels that it
+    registered then. With `override` one by other code is covered, with all that is registered,
+    until this one is taken back.
 
     Raises
     ------
@@ -144,7 +153,8 @@ def define(
                 raise _defined_twice(str(parsed), op, location)
             if not again and op.variants:
                 raise RuntimeError(
-                    f"{op.qualified_name}, defined at {op.defined_at}, has generated variants and cannot be overridden "
+                    f"{op.qualified_name}, defined at {op.defined_at}, has generated variants and "
+                    "cannot be overridden "
                     f"at {location}. Override its kernels: Library.impl."
                 )
         covers = op is not None and op.is_defined and not again
@@ -167,12 +177,17 @@ def define(
 
 
 def define_many(
-    rows: Iterable[tuple[str, str, str, tuple[str, ...], tuple[str, ...], tuple[Any, ...], str | None]], location: str
+    rows: Iterable[
+        tuple[str, str, str, tuple[str, ...], tuple[str, ...], tuple[Any, ...], str | None]
+    ],
+    location: str,
 ) -> None:
-    """Define a generated table: rows of schema text, kind, promotion, promote, refuses, tags, functional operator.
+    """Define a generated table: rows of schema text, kind, promotion, promote, refuses, tags,
+    functional operator.
 
-    The texts (with namespace) were checked when they were generated, and are parsed when first looked at. An in-place
-    or ``out=`` variant names its functional operator (``"aten::add.Tensor"``), which stands before it in the table.
+    The texts (with namespace) were checked when they were generated, and are parsed when first
+    looked at. An in-place or ``out=`` variant names its functional operator
+    (``"aten::add.Tensor"``), which stands before it in the table.
 
     Raises
     ------
@@ -190,7 +205,13 @@ def define_many(
                 token = object()
                 keep(_undo_definition(op, token), undos)
                 op.forget_routes()
-                op.kind, op.promotion, op.promote, op.refuses, op.tags = kind, promotion, promote, refuses, tags
+                op.kind, op.promotion, op.promote, op.refuses, op.tags = (
+                    kind,
+                    promotion,
+                    promote,
+                    refuses,
+                    tags,
+                )
                 op.define(text, location, token)
                 if functional is not None:
                     op.variant_of = find_or_throw(*functional.split(".", 1))
@@ -202,12 +223,19 @@ def define_many(
 
 
 def add_kernel(name: str, overload: str, kernel: Kernel, undos: list[Undo]) -> None:
-    """Put `kernel` on top of those at its key. What uncovers the one beneath again is appended to `undos`."""
+    """Put `kernel` on top of those at its key. What uncovers the one beneath again is appended to
+    `undos`.
+    """
     with lock:
         op = _operator(name, overload)
         stack = op.kernels.get(kernel.key, [])
         again = next((old for old in stack if old.is_run_again_as(kernel)), None)
-        if stack and again is None and stack[0].fn is not kernel.fn and kernel.key is not DispatchKey.Meta:
+        if (
+            stack
+            and again is None
+            and stack[0].fn is not kernel.fn
+            and kernel.key is not DispatchKey.Meta
+        ):
             try:
                 _warn_of_override(op, stack[0], kernel)
             except UserWarning:  # warnings are errors: refuse, and leave no trace
@@ -228,8 +256,11 @@ def add_kernel(name: str, overload: str, kernel: Kernel, undos: list[Undo]) -> N
             op.kernels.setdefault(kernel.key, []).insert(0, kernel)
 
 
-def add_fallback(key: DispatchKey, make: Callable[[DispatchKey], Kernel], undos: list[Undo]) -> None:
-    """Put a backend fallback at `key`, or at every runtime key of an alias. What takes it back is appended to `undos`.
+def add_fallback(
+    key: DispatchKey, make: Callable[[DispatchKey], Kernel], undos: list[Undo]
+) -> None:
+    """Put a backend fallback at `key`, or at every runtime key of an alias. What takes it back is
+    appended to `undos`.
 
     Raises
     ------
@@ -243,8 +274,10 @@ def add_fallback(key: DispatchKey, make: Callable[[DispatchKey], Kernel], undos:
             old = fallbacks.get(each)
             if old is not None and old.location != BUILT_IN:
                 raise RuntimeError(
-                    f"Tried to register multiple backend fallbacks for the same dispatch key {each.name}; previous "
-                    f"registration registered at {old.origin}, new registration registered at {kernel.origin}. "
+                    "Tried to register multiple backend fallbacks for the same dispatch key "
+                    f"{each.name}; previous "
+                    f"registration registered at {old.origin}, new registration registered at "
+                    f"{kernel.origin}. "
                     "Destroy the library that registered the previous one first."
                 )
 
@@ -266,7 +299,9 @@ def add_fallback(key: DispatchKey, make: Callable[[DispatchKey], Kernel], undos:
 
 
 def add_built_in_fallbacks(kernels: Iterable[Kernel]) -> None:
-    """Add fallbacks that come with the dispatcher, beneath those that libraries have registered or will register."""
+    """Add fallbacks that come with the dispatcher, beneath those that libraries have registered or
+    will register.
+    """
     with lock, _changing():
         for kernel in kernels:
             built_in_fallbacks[kernel.key] = kernel
@@ -279,12 +314,16 @@ def extend_alias_fallbacks(backend: Backend) -> None:
         for fallback in _library_fallbacks:
             if fallback.key.is_alias:
                 new = [key for key in runtime_keys(fallback.key) if key.backend is backend]
-                fallback.kernels.update({key: fallback.make(key) for key in new if key not in fallback.kernels})
+                fallback.kernels.update(
+                    {key: fallback.make(key) for key in new if key not in fallback.kernels}
+                )
                 fallbacks.update(fallback.kernels)
 
 
 def set_formula(name: str, overload: str, formula: Any, undos: list[Undo] | None = None) -> Undo:
-    """Set how to differentiate an operator; return what restores the formula before, and append it to `undos`."""
+    """Set how to differentiate an operator; return what restores the formula before, and append it
+    to `undos`.
+    """
     with lock:
         op = find_or_throw(name, overload)
         before = op.formula
@@ -304,10 +343,14 @@ def set_formula(name: str, overload: str, formula: Any, undos: list[Undo] | None
     return undo
 
 
-def set_torch_dispatch_rule(name: str, overload: str, cls: type, rule: Callable[..., Any], undos: list[Undo]) -> None:
-    """Let `rule` run an operator in place of the ``__torch_dispatch__`` of `cls`, a mode or a Tensor subclass.
+def set_torch_dispatch_rule(
+    name: str, overload: str, cls: type, rule: Callable[..., Any], undos: list[Undo]
+) -> None:
+    """Let `rule` run an operator in place of the ``__torch_dispatch__`` of `cls`, a mode or a
+    Tensor subclass.
 
-    What takes the rule back is appended to `undos`. It is looked up at every call, so no route need be forgotten.
+    What takes the rule back is appended to `undos`. It is looked up at every call, so no route need
+    be forgotten.
 
     Raises
     ------
@@ -318,7 +361,8 @@ def set_torch_dispatch_rule(name: str, overload: str, cls: type, rule: Callable[
         op = find_or_throw(name, overload)
         if cls in op.torch_dispatch_rules:
             raise RuntimeError(
-                f"{cls.__qualname__} already has a `__torch_dispatch__` rule registered for {op.qualified_name}. "
+                f"{cls.__qualname__} already has a `__torch_dispatch__` rule registered for "
+                f"{op.qualified_name}. "
                 "Destroy the library that registered it first."
             )
 
@@ -331,8 +375,11 @@ def set_torch_dispatch_rule(name: str, overload: str, cls: type, rule: Callable[
         op.torch_dispatch_rules[cls] = rule
 
 
-def set_batching_rule(name: str, overload: str, rule: BatchingRule, undos: list[Undo] | None = None) -> Undo:
-    """Set how to call an operator on batched tensors; return what restores the rule before, and append it to `undos`.
+def set_batching_rule(
+    name: str, overload: str, rule: BatchingRule, undos: list[Undo] | None = None
+) -> Undo:
+    """Set how to call an operator on batched tensors; return what restores the rule before, and
+    append it to `undos`.
 
     Routes need not be composed anew: the rule is looked up by the call.
     """
@@ -350,7 +397,7 @@ def set_batching_rule(name: str, overload: str, rule: BatchingRule, undos: list[
     return undo
 
 
-# -- taking back -------------------------------------------------------------------------------------------------
+# -- taking back -----------------------------------------------------------------------------------
 
 
 def take_back(undos: list[Undo]) -> None:
@@ -362,12 +409,14 @@ def take_back(undos: list[Undo]) -> None:
 
 
 def forget_all_routes() -> None:
-    """Clear the routes of every operator, because something that all were composed from has changed."""
+    """Clear the routes of every operator, because something that all were composed from has
+    changed.
+    """
     with lock, _changing():
         pass
 
 
-# -- parts -------------------------------------------------------------------------------------------------------
+# -- parts -----------------------------------------------------------------------------------------
 
 
 def _operator(name: str, overload: str) -> Operator:
@@ -404,12 +453,16 @@ class _Once:
 def _undo_definition(op: Operator, token: object) -> Undo:
     def undo() -> None:
         with lock:
-            beneath = next((each for each in op.covered if each.values["definition"] is token), None)
+            beneath = next(
+                (each for each in op.covered if each.values["definition"] is token), None
+            )
             if op.definition is token:
                 with _changing(op):
                     op.undefine()
                     if op.variant_of is not None:
-                        op.variant_of.variants = tuple(each for each in op.variant_of.variants if each is not op)
+                        op.variant_of.variants = tuple(
+                            each for each in op.variant_of.variants if each is not op
+                        )
                         op.variant_of = None
                     if op.covered:
                         op.uncover()
@@ -427,7 +480,9 @@ def _undo_definition(op: Operator, token: object) -> Undo:
 
 
 def _move_to_end(op: Operator) -> None:
-    """Put `op` last among its overloads: they are tried in the order of definition, not of their first kernel."""
+    """Put `op` last among its overloads: they are tried in the order of definition, not of their
+    first kernel.
+    """
     overloads = operators[op.name]
     del overloads[op.overload]
     overloads[op.overload] = op
@@ -442,7 +497,9 @@ def _drop_if_empty(op: Operator) -> None:
 
 @contextmanager
 def _changing(op: Operator | None = None) -> Iterator[None]:
-    """Change `op`, or what concerns all operators: routes are gone before, and the epoch is another one after."""
+    """Change `op`, or what concerns all operators: routes are gone before, and the epoch is another
+    one after.
+    """
     for each in all_operators() if op is None else (op,):
         each.forget_routes()
     try:
@@ -458,9 +515,12 @@ def _next_epoch() -> None:
 
 def _defined_twice(schema: str, op: Operator, location: str) -> RuntimeError:
     return RuntimeError(
-        f"Tried to register an operator ({schema}) with the same name and overload name multiple times. Each "
-        "overload's schema should only be registered with a single call to def(). Duplicate registration: "
-        f"registered at {location}. Original registration: registered at {op.defined_at}. Choose another name, "
+        f"Tried to register an operator ({schema}) with the same name and overload name multiple "
+        "times. Each "
+        "overload's schema should only be registered with a single call to def(). Duplicate "
+        "registration: "
+        f"registered at {location}. Original registration: registered at {op.defined_at}. Choose "
+        "another name, "
         "destroy the library that defined it first, or give override=True."
     )
 
@@ -471,8 +531,10 @@ def _warn_of_override(op: Operator, old: Kernel, new: Kernel) -> None:
         return
     _warned_of_override = True
     warn_user(
-        "Overriding a previously registered kernel for the same operator and the same dispatch key: "
-        f"{op.qualified_name}, {new.key.name}; previous kernel registered at {old.origin}, new kernel registered at "
+        "Overriding a previously registered kernel for the same operator and the same dispatch "
+        "key: "
+        f"{op.qualified_name}, {new.key.name}; previous kernel registered at {old.origin}, new "
+        "kernel registered at "
         f"{new.origin}. Further overrides in this process are not reported."
     )
 

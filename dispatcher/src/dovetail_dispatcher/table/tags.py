@@ -46,7 +46,8 @@ def checked_tags(tags: Tag | Sequence[Tag]) -> tuple[Tag, ...]:
     for tag in given:
         if not isinstance(tag, Tag):
             raise TypeError(
-                f"tags must be Tag or a sequence of Tag, but got {tag!r} of type {type(tag).__name__}. "
+                f"tags must be Tag or a sequence of Tag, but got {tag!r} of type "
+                f"{type(tag).__name__}. "
                 f"Choose from: {', '.join(t.name for t in Tag)}."
             )
     return given

@@ -15,7 +15,8 @@ from . import registry
 def transaction() -> Iterator[None]:
     """Take back, on an exception, every registration made inside by this task.
 
-    A transaction inside another is on its own: a plugin loaded whole, on behalf of one that then failed, stays.
+    A transaction inside another is on its own: a plugin loaded whole, on behalf of one that then
+    failed, stays.
     """
     undos: list[registry.Undo] = []
     outer = registry.transaction_undos.get()
@@ -31,7 +32,9 @@ def transaction() -> Iterator[None]:
 
 def count_kernels(entry: PluginEntry) -> int:
     """Return how many live kernels and fallbacks the plugin of `entry` has registered."""
-    kernels = [k for op in registry.all_operators() for stack in list(op.kernels.values()) for k in stack]
+    kernels = [
+        k for op in registry.all_operators() for stack in list(op.kernels.values()) for k in stack
+    ]
     plugins = [k.plugin for k in [*kernels, *registry.fallbacks.values()] if k.plugin is not None]
     # Dovetail's own entries are known by name before they are scanned, and have no version then.
     return sum((plugin.group, plugin.name) == (entry.group, entry.name) for plugin in plugins)

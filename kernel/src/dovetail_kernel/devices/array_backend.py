@@ -10,26 +10,29 @@ from ..types.dtype import dtype
 
 
 class ArrayBackend:
-    """The array side of a backend; a backend plugin subclasses it and hands an instance to `Backend.attach`.
+    """The array side of a backend; a backend plugin subclasses it and hands an instance to
+    `Backend.attach`.
 
     Attributes
     ----------
     array_types
         Classes whose instances are this backend's arrays.
     mutable_arrays
-        False for arrays that cannot be written: an in-place operator then gives its tensor a new array (`overwritten`),
-        and raises where another tensor shows the same memory.
+        False for arrays that cannot be written: an in-place operator then gives its tensor a new
+        array (`overwritten`), and raises where another tensor shows the same memory.
     error_state
-        ``(set, reset, quiet)`` of a context variable under whose value `quiet` the array library does not warn of
-        overflow, division by zero or NaN, which are results here; ``reset`` takes what ``set`` returned. None where it
-        never warns. Routes and the engine set it around whatever is not a single array function.
+        ``(set, reset, quiet)`` of a context variable under whose value `quiet` the array library
+        does not warn of overflow, division by zero or NaN, which are results here; ``reset`` takes
+        what ``set`` returned. None where it never warns. Routes and the engine set it around
+        whatever is not a single array function.
     dtype_bits
-        Native dtype of an array (``array.dtype``) to the dtype bit of a signature. Total over what kernels may return.
+        Native dtype of an array (``array.dtype``) to the dtype bit of a signature. Total over what
+        kernels may return.
     native_dtypes
         The way back: `dtype` to the native dtype.
     dlpack_types
-        The `DLDeviceType` that arrays are exported with, then others that `from_dlpack` takes. Empty where the array
-        library does not take part in DLPack.
+        The `DLDeviceType` that arrays are exported with, then others that `from_dlpack` takes.
+        Empty where the array library does not take part in DLPack.
     """
 
     array_types: tuple[type, ...] = ()
@@ -40,26 +43,38 @@ class ArrayBackend:
     dlpack_types: tuple[int, ...] = ()
 
     def may_warn(self, function: Callable[..., Any]) -> bool:
-        """Return whether a call of `function` needs the quiet error state; what warns in its caller's name does not."""
+        """Return whether a call of `function` needs the quiet error state; what warns in its
+        caller's name does not.
+        """
         return self.error_state is not None
 
     def asarray(self, value: Any, native_dtype: Any = None) -> Any:
-        """Return `value` (a Python number, nested sequence, host array or array of this backend) as an array."""
+        """Return `value` (a Python number, nested sequence, host array or array of this backend) as
+        an array.
+        """
         raise NotImplementedError
 
     def lift(self, result: Any) -> Any:
-        """Return as an array what a kernel returned instead of one: a 0-d scalar of the array library."""
+        """Return as an array what a kernel returned instead of one: a 0-d scalar of the array
+        library.
+        """
         return self.asarray(result)
 
     def scalar(self, value: Any, native_dtype: Any) -> Any:
-        """Return the Python number `value` as a new 0-d array of `native_dtype`, wrapping out-of-range integers."""
+        """Return the Python number `value` as a new 0-d array of `native_dtype`, wrapping
+        out-of-range integers.
+        """
         raise NotImplementedError
 
     def to_host(self, array: Any) -> Any:
-        """Return `array` as a NumPy array, sharing memory where the backend lives in host memory."""
+        """Return `array` as a NumPy array, sharing memory where the backend lives in host
+        memory.
+        """
         raise NotImplementedError
 
-    def empty(self, shape: tuple[int, ...], native_dtype: Any, device_index: int | None = None) -> Any:
+    def empty(
+        self, shape: tuple[int, ...], native_dtype: Any, device_index: int | None = None
+    ) -> Any:
         """Return an uninitialised C-contiguous array."""
         raise NotImplementedError
 
@@ -82,7 +97,9 @@ class ArrayBackend:
         return array
 
     def device_index(self, array: Any) -> int | None:
-        """Return the index of the device that holds `array`; None where a backend has only one, unnumbered (cpu)."""
+        """Return the index of the device that holds `array`; None where a backend has only one,
+        unnumbered (cpu).
+        """
         return None
 
     def data_ptr(self, array: Any) -> int:
@@ -91,7 +108,9 @@ class ArrayBackend:
 
     def storage_of(self, array: Any) -> Any:
         """Return the array that owns the memory of `array` (itself, or the root of its bases)."""
-        while (base := getattr(array, "base", None)) is not None and isinstance(base, self.array_types):
+        while (base := getattr(array, "base", None)) is not None and isinstance(
+            base, self.array_types
+        ):
             array = base
         return array
 
@@ -118,7 +137,9 @@ class ArrayBackend:
         destination[...] = source
 
     def overwritten(self, array: Any, source: Any) -> Any:
-        """Return a new array of the shape and dtype of `array` with the elements of `source`; for immutable arrays."""
+        """Return a new array of the shape and dtype of `array` with the elements of `source`; for
+        immutable arrays.
+        """
         raise NotImplementedError
 
     def cast(self, array: Any, native_dtype: Any) -> Any:
@@ -132,7 +153,8 @@ class ArrayBackend:
         return array.__dlpack__(stream=stream, max_version=max_version)
 
     def from_dlpack(self, source: Any) -> Any:
-        """Return an array that shares memory with `source`, an object of the DLPack protocol in this backend's memory.
+        """Return an array that shares memory with `source`, an object of the DLPack protocol in
+        this backend's memory.
 
         Raises
         ------
@@ -145,7 +167,7 @@ class ArrayBackend:
         """Return whether two arrays share some element."""
         raise NotImplementedError
 
-    # -- random numbers ------------------------------------------------------------------------------------------
+    # -- random numbers ----------------------------------------------------------------------------
 
     def new_generator(self, seed: int) -> Any:
         """Return a source of random numbers that depends on `seed` alone."""
@@ -154,8 +176,10 @@ class ArrayBackend:
     def generator_state(self, native: Any) -> bytes:
         """Return where the source of random numbers `native` stands; always as many bytes."""
         raise NotImplementedError(
-            f"the generators of {type(self).__module__}.{type(self).__qualname__} cannot tell their state. "
-            "Use manual_seed() to get the same numbers again; a checkpoint takes preserve_rng_state=False."
+            f"the generators of {type(self).__module__}.{type(self).__qualname__} cannot tell "
+            "their state. "
+            "Use manual_seed() to get the same numbers again; a checkpoint takes "
+            "preserve_rng_state=False."
         )
 
     def restored_generator(self, state: bytes) -> Any:

@@ -1,4 +1,6 @@
-"""The open-ended table of backends: one `Backend` per device type, with its priority and its bits."""
+"""The open-ended table of backends: one `Backend` per device type, with its priority and its
+bits.
+"""
 
 from __future__ import annotations
 
@@ -38,13 +40,32 @@ KEYED_DEVICE_TYPES: Final = {"fpga": "FPGA", "vulkan": "Vulkan"}
 """Device types whose dispatch key is a functionality of its own, not one per backend."""
 
 TORCH_DEVICE_TYPES: Final[tuple[str, ...]] = (
-    *("cpu", "cuda", "ipu", "xpu", "mkldnn", "opengl", "opencl", "ideep", "hip", "ve", "fpga", "maia", "xla", "lazy"),
+    *(
+        "cpu",
+        "cuda",
+        "ipu",
+        "xpu",
+        "mkldnn",
+        "opengl",
+        "opencl",
+        "ideep",
+        "hip",
+        "ve",
+        "fpga",
+        "maia",
+        "xla",
+        "lazy",
+    ),
     *("vulkan", "mps", "meta", "hpu", "mtia", "privateuseone"),
 )
-"""Device types that are valid whether or not anything is installed for them, in the order that messages list them."""
+"""Device types that are valid whether or not anything is installed for them, in the order that
+messages list them.
+"""
 
 FIRST_OPEN_COMPONENT: Final = 64
-"""Key sets have the predefined backends at bits 0-15 and their functionalities below this bit; new backends follow."""
+"""Key sets have the predefined backends at bits 0-15 and their functionalities below this bit; new
+backends follow.
+"""
 
 
 class Backend:
@@ -57,20 +78,32 @@ class Backend:
     key_name
         The name of its dense dispatch key, ``'CPU'``.
     priority
-        Where tensors of several backends meet, the highest priority wins. Meta is highest of all; a backend unknown to
-        PyTorch comes just below it.
+        Where tensors of several backends meet, the highest priority wins. Meta is highest of all; a
+        backend unknown to PyTorch comes just below it.
     component
         One-hot bit in a `DispatchKeySet`.
     array_kernels
-        Namespace of the array kernels, by base name of the operator; None until the plugin is loaded.
+        Namespace of the array kernels, by base name of the operator; None until the plugin is
+        loaded.
     is_device
-        Whether arrays of this backend have data, or a shape at least, of their own. False for the one whose arrays wrap
-        tensors of the others (see `wrapped_backend`).
+        Whether arrays of this backend have data, or a shape at least, of their own. False for the
+        one whose arrays wrap tensors of the others (see `wrapped_backend`).
     """
 
-    __slots__ = ("_arrays", "_bit", "array_kernels", "component", "is_device", "key_name", "name", "priority")
+    __slots__ = (
+        "_arrays",
+        "_bit",
+        "array_kernels",
+        "component",
+        "is_device",
+        "key_name",
+        "name",
+        "priority",
+    )
 
-    def __init__(self, name: str, key_name: str, priority: int, component: int, bit: int | None = None) -> None:
+    def __init__(
+        self, name: str, key_name: str, priority: int, component: int, bit: int | None = None
+    ) -> None:
         self.is_device = True
         self.name = name
         self.key_name = key_name
@@ -82,7 +115,9 @@ class Backend:
 
     @property
     def bit(self) -> int:
-        """One-hot bit in the signatures of this backend's tensors, handed out when first asked for."""
+        """One-hot bit in the signatures of this backend's tensors, handed out when first asked
+        for.
+        """
         if self._bit is None:
             with _lock:
                 if self._bit is None:
@@ -102,7 +137,8 @@ class Backend:
         """
         if self._arrays is None:
             raise RuntimeError(
-                f"backend {self.name!r} has no arrays yet: the plugin that provides it is not loaded. "
+                f"backend {self.name!r} has no arrays yet: the plugin that provides it is not "
+                "loaded. "
                 f"Use the device once, as in empty(0, device={self.name!r}), or install the plugin"
             )
         return self._arrays
@@ -155,7 +191,8 @@ def backend(name: str, create: bool = False) -> Backend:
     name
         A device type: lower-case letters, digits and underscores.
     create
-        Add the backend to the table if it is not there. It gets its own key bits, just below Meta in priority.
+        Add the backend to the table if it is not there. It gets its own key bits, just below Meta
+        in priority.
 
     Raises
     ------
@@ -168,7 +205,8 @@ def backend(name: str, create: bool = False) -> Backend:
     if not create:
         raise RuntimeError(
             f"no backend for device type {name!r} is registered; known: {', '.join(_by_name)}."
-            f"{did_you_mean(name, _by_name)} Install the plugin that provides it, or pass create=True"
+            f"{did_you_mean(name, _by_name)} Install the plugin that provides it, or pass "
+            "create=True"
         )
     with _lock:
         if name not in _by_name:
@@ -180,10 +218,11 @@ def backend(name: str, create: bool = False) -> Backend:
 
 
 def wrapped_backend() -> Backend:
-    """Return the backend whose arrays wrap tensors of other backends, for the transforms of functions.
+    """Return the backend whose arrays wrap tensors of other backends, for the transforms of
+    functions.
 
-    It is above all others, so that a call that has such a tensor among its arguments comes to it first; no device type
-    leads to it. It is made when first asked for.
+    It is above all others, so that a call that has such a tensor among its arguments comes to it
+    first; no device type leads to it. It is made when first asked for.
     """
     found = _by_name.get(_WRAPPED)
     if found is None:
@@ -209,7 +248,8 @@ def all_backends() -> tuple[Backend, ...]:
 
 
 def backend_of_signature(signature: int) -> Backend:
-    """Return the backend in the signature of a tensor; of several in a call key, the one of highest priority.
+    """Return the backend in the signature of a tensor; of several in a call key, the one of highest
+    priority.
 
     Raises
     ------
@@ -221,7 +261,10 @@ def backend_of_signature(signature: int) -> Backend:
         return found
     several = backends_of_signature(signature)
     if not several:
-        raise RuntimeError(f"signature {signature:#x} has no backend; the tensor was not made by dovetail_kernel.wrap")
+        raise RuntimeError(
+            f"signature {signature:#x} has no backend; the tensor was not made by "
+            "dovetail_kernel.wrap"
+        )
     return several[-1]
 
 
@@ -232,7 +275,9 @@ def backends_of_signature(signature: int) -> tuple[Backend, ...]:
 
 
 def backend_of_array(array: object) -> Backend | None:
-    """Return the backend, of those attached, that `array` is an array of; None for a foreign object."""
+    """Return the backend, of those attached, that `array` is an array of; None for a foreign
+    object.
+    """
     for each in _in_order:
         if each.is_attached and isinstance(array, each.arrays.array_types):
             return each
@@ -256,34 +301,48 @@ def on_new_backend(observer: Callable[[Backend], object]) -> None:
 
 
 def add_device_type_source(source: Callable[[], Iterable[str]]) -> None:
-    """Ask `source` for further device types, installed but not loaded, whenever an unknown one turns up."""
+    """Ask `source` for further device types, installed but not loaded, whenever an unknown one
+    turns up.
+    """
     _sources.append(source)
 
 
 def installed_device_types() -> tuple[str, ...]:
-    """Return the device types that the sources name; the first call may read the metadata of what is installed."""
+    """Return the device types that the sources name; the first call may read the metadata of what
+    is installed.
+    """
     return tuple(dict.fromkeys(name for source in _sources for name in source()))
 
 
 def known_device_types() -> tuple[str, ...]:
     """Return every valid device type: known to PyTorch, registered here, or installed."""
-    registered = (each.name for each in _by_name.values() if each.is_device and each.name not in _KEY_NAMES)
+    registered = (
+        each.name for each in _by_name.values() if each.is_device and each.name not in _KEY_NAMES
+    )
     return tuple(dict.fromkeys((*TORCH_DEVICE_TYPES, *registered, *installed_device_types())))
 
 
 def is_device_type(name: str) -> bool:
-    """Tell whether `name` is a valid device type; what is installed is only asked about names not known otherwise."""
+    """Tell whether `name` is a valid device type; what is installed is only asked about names not
+    known otherwise.
+    """
     known = _by_name.get(name)
-    return name in TORCH_DEVICE_TYPES or (known.is_device if known else name in installed_device_types())
+    return name in TORCH_DEVICE_TYPES or (
+        known.is_device if known else name in installed_device_types()
+    )
 
 
 def _check_new_name(name: str) -> None:
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
         raise RuntimeError(
-            f"{name!r} cannot be a device type: use lower-case letters, digits and underscores, beginning with a letter"
+            f"{name!r} cannot be a device type: use lower-case letters, digits and underscores, "
+            "beginning with a letter"
         )
     if name in TORCH_DEVICE_TYPES or name == "metal":
-        raise RuntimeError(f"device type {name!r} has a meaning of its own in PyTorch; give the backend another name")
+        raise RuntimeError(
+            f"device type {name!r} has a meaning of its own in PyTorch; give the backend another "
+            "name"
+        )
 
 
 def _add(new: Backend) -> None:

@@ -1,4 +1,6 @@
-"""The stack of default devices of a task: what `set_default_device` chose, above it each ``with Device(...)``."""
+"""The stack of default devices of a task: what `set_default_device` chose, above it each ``with
+Device(...)``.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from .device import Device
 
-_stack: ContextVar[tuple[Device | None, ...]] = ContextVar("dovetail_default_device", default=(None,))
+_stack: ContextVar[tuple[Device | None, ...]] = ContextVar(
+    "dovetail_default_device", default=(None,)
+)
 
 
 def innermost() -> Device | None:

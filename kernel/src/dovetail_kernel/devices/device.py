@@ -17,13 +17,14 @@ _parsed: dict[str, Device] = {}
 class Device(Immutable):
     """Where a tensor is: ``Device('cuda:1')``, ``Device('cuda', 1)``, ``Device(another)``.
 
-    Devices are compared exactly: ``Device('cpu') != Device('cpu:0')``. Inside ``with Device('meta'):`` the device is
-    the default for new tensors of this task.
+    Devices are compared exactly: ``Device('cpu') != Device('cpu:0')``. Inside ``with
+    Device('meta'):`` the device is the default for new tensors of this task.
 
     Parameters
     ----------
     type
-        A device type, with or without ``:index``; a Device; or an int, an index on the accelerator in use.
+        A device type, with or without ``:index``; a Device; or an int, an index on the accelerator
+        in use.
     index
         Index of the device, if `type` does not have it.
 
@@ -69,30 +70,41 @@ CPU: Final = _interned.setdefault(("cpu", None), Device.make(type="cpu", index=N
 
 
 def get_default_device() -> Device:
-    """Return the device of new tensors that are not told otherwise: cpu unless this task chose another."""
+    """Return the device of new tensors that are not told otherwise: cpu unless this task chose
+    another.
+    """
     return default_device.innermost() or CPU
 
 
 def set_default_device(device: Device | str | None) -> None:
-    """Choose the default device of this task; None goes back to cpu. A ``with Device(...)`` block takes precedence."""
+    """Choose the default device of this task; None goes back to cpu. A ``with Device(...)`` block
+    takes precedence.
+    """
     default_device.replace_outermost(None if device is None else Device(device))
 
 
 def _make(type: object, index: object) -> Device:
     if index is not None and (not isinstance(index, int) or isinstance(index, bool)):
         given = index.__class__.__name__
-        raise TypeError(f"device(): argument 'index' (position 2) must be int, not {given}; give an int")
+        raise TypeError(
+            f"device(): argument 'index' (position 2) must be int, not {given}; give an int"
+        )
     if isinstance(type, Device):
         if index is None:
             return type
-        raise TypeError("device(): argument 'type' (position 1) must be str, not Device; give device.type and index")
+        raise TypeError(
+            "device(): argument 'type' (position 1) must be str, not Device; give device.type and "
+            "index"
+        )
     if isinstance(type, str):
         return _with_index(type, index) if index is not None else _parse(type)
     if isinstance(type, int) and not isinstance(type, bool) and index is None:
         return _on_accelerator(type)
     raise TypeError(
-        f"device() received an invalid combination of arguments - got ({type.__class__.__name__}), but expected one "
-        f"of: (Device device), (str type, int index), (int index); give a string such as 'cpu' or 'cuda:1'"
+        "device() received an invalid combination of arguments - got "
+        f"({type.__class__.__name__}), but expected one "
+        "of: (Device device), (str type, int index), (int index); give a string such as 'cpu' or "
+        "'cuda:1'"
     )
 
 
@@ -101,7 +113,9 @@ def _parse(string: str) -> Device:
         raise RuntimeError("Device string must not be empty; give one such as 'cpu' or 'cuda:1'")
     type, colon, number = string.partition(":")
     if colon and not re.fullmatch("0|[1-9][0-9]*", number):
-        raise RuntimeError(f"Invalid device string: '{string}'; give a type and an index, such as 'cuda:1'")
+        raise RuntimeError(
+            f"Invalid device string: '{string}'; give a type and an index, such as 'cuda:1'"
+        )
     _check_type(type, string)
     return _parsed.setdefault(string, _intern(type, int(number) if colon else None))
 
@@ -109,10 +123,13 @@ def _parse(string: str) -> Device:
 def _with_index(type: str, index: int) -> Device:
     if ":" in type:
         raise RuntimeError(
-            f"type (string) must not include an index because index was passed explicitly: {type}; leave one out"
+            "type (string) must not include an index because index was passed explicitly: "
+            f"{type}; leave one out"
         )
     if index < 0:
-        raise RuntimeError(f"Device index must not be negative, got {index}; leave it out for the current device")
+        raise RuntimeError(
+            f"Device index must not be negative, got {index}; leave it out for the current device"
+        )
     _check_type(type, type)
     return _intern(type, index)
 
@@ -121,7 +138,8 @@ def _on_accelerator(index: int) -> Device:
     backend = accelerator()
     if backend is None:
         raise RuntimeError(
-            f"Cannot access accelerator device when none is available. Name the device type: Device('cuda', {index})"
+            "Cannot access accelerator device when none is available. Name the device type: "
+            f"Device('cuda', {index})"
         )
     return _with_index(backend.name, index)
 
@@ -131,7 +149,8 @@ def _check_type(type: str, string: str) -> None:
         known = known_device_types()
         raise RuntimeError(
             f"Expected one of {', '.join(known)} device type at start of device string: {string}."
-            f"{did_you_mean(type, known)} A new device type becomes valid by installing a plugin that provides it"
+            f"{did_you_mean(type, known)} A new device type becomes valid by installing a plugin "
+            "that provides it"
         )
 
 

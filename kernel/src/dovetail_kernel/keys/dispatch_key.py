@@ -1,4 +1,6 @@
-"""`DispatchKey`: what a kernel is registered for. The keys are PyTorch's, plus those of every further backend."""
+"""`DispatchKey`: what a kernel is registered for. The keys are PyTorch's, plus those of every
+further backend.
+"""
 
 from __future__ import annotations
 
@@ -6,19 +8,77 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
-from ..devices.backends import KEYED_DEVICE_TYPES, Backend, backend, installed_device_types, on_new_backend
+from ..devices.backends import (
+    KEYED_DEVICE_TYPES,
+    Backend,
+    backend,
+    installed_device_types,
+    on_new_backend,
+)
 from ..devices.device import Device
 from ..errors import did_you_mean
 from ..types.immutable import Immutable
 
 FUNCTIONALITIES: Final[tuple[str, ...]] = (
-    *("Dense", "FPGA", "Vulkan", "Metal", "Quantized", "CustomRNGKeyId", "MkldnnCPU", "Sparse", "SparseCsr"),
-    *("NestedTensor", "BackendSelect", "Fake", "Python", "FuncTorchDynamicLayerBackMode", "Functionalize", "Conjugate"),
-    *("Negative", "ZeroTensor", "ADInplaceOrView", "AutogradOther", "AutogradFunctionality", "AutogradNestedTensor"),
-    *("Tracer", "AutocastCPU", "AutocastMTIA", "AutocastMAIA", "AutocastXPU", "AutocastIPU", "AutocastHPU"),
-    *("AutocastXLA", "AutocastMPS", "AutocastCUDA", "AutocastPrivateUse1", "FuncTorchBatched", "BatchedNestedTensor"),
-    *("FuncTorchVmapMode", "Batched", "VmapMode", "FuncTorchGradWrapper", "DeferredInit", "PythonTLSSnapshot"),
-    *("FuncTorchDynamicLayerFrontMode", "TESTING_ONLY_GenericWrapper", "TESTING_ONLY_GenericMode", "PreDispatch"),
+    *(
+        "Dense",
+        "FPGA",
+        "Vulkan",
+        "Metal",
+        "Quantized",
+        "CustomRNGKeyId",
+        "MkldnnCPU",
+        "Sparse",
+        "SparseCsr",
+    ),
+    *(
+        "NestedTensor",
+        "BackendSelect",
+        "Fake",
+        "Python",
+        "FuncTorchDynamicLayerBackMode",
+        "Functionalize",
+        "Conjugate",
+    ),
+    *(
+        "Negative",
+        "ZeroTensor",
+        "ADInplaceOrView",
+        "AutogradOther",
+        "AutogradFunctionality",
+        "AutogradNestedTensor",
+    ),
+    *(
+        "Tracer",
+        "AutocastCPU",
+        "AutocastMTIA",
+        "AutocastMAIA",
+        "AutocastXPU",
+        "AutocastIPU",
+        "AutocastHPU",
+    ),
+    *(
+        "AutocastXLA",
+        "AutocastMPS",
+        "AutocastCUDA",
+        "AutocastPrivateUse1",
+        "FuncTorchBatched",
+        "BatchedNestedTensor",
+    ),
+    *(
+        "FuncTorchVmapMode",
+        "Batched",
+        "VmapMode",
+        "FuncTorchGradWrapper",
+        "DeferredInit",
+        "PythonTLSSnapshot",
+    ),
+    *(
+        "FuncTorchDynamicLayerFrontMode",
+        "TESTING_ONLY_GenericWrapper",
+        "TESTING_ONLY_GenericMode",
+        "PreDispatch",
+    ),
     "PythonDispatcher",
 )
 """What keys stand for, lowest priority first."""
@@ -37,7 +97,9 @@ PER_BACKEND: Final[Mapping[str, str]] = MappingProxyType(
 
 _FIRST_FUNCTIONALITY_BIT: Final = 16
 FUNCTIONALITY_MASK: Final = ((1 << len(FUNCTIONALITIES)) - 1) << _FIRST_FUNCTIONALITY_BIT
-"""The functionality bits of a key set. All others are backend bits, so a negative int holds every backend to come."""
+"""The functionality bits of a key set. All others are backend bits, so a negative int holds every
+backend to come.
+"""
 
 ALL_BACKENDS_MASK: Final = ~((1 << 64) - 1) | 0xFFFF
 
@@ -47,8 +109,14 @@ def _functionality_bits(*names: str) -> int:
 
 
 _OWN_BACKENDS = ("FPGA", "Vulkan", "Metal", "CustomRNGKeyId", "MkldnnCPU")
-_EXPLICIT = _functionality_bits("Dense", "Quantized", "Sparse", "SparseCsr", *_OWN_BACKENDS) | ALL_BACKENDS_MASK
-_AUTOGRAD = _functionality_bits("AutogradOther", "AutogradFunctionality", "AutogradNestedTensor") | ALL_BACKENDS_MASK
+_EXPLICIT = (
+    _functionality_bits("Dense", "Quantized", "Sparse", "SparseCsr", *_OWN_BACKENDS)
+    | ALL_BACKENDS_MASK
+)
+_AUTOGRAD = (
+    _functionality_bits("AutogradOther", "AutogradFunctionality", "AutogradNestedTensor")
+    | ALL_BACKENDS_MASK
+)
 _LAZY_BACKENDS = backend("xla").component | backend("lazy").component
 
 _ALIAS_MASKS: Final = {
@@ -59,12 +127,16 @@ _ALIAS_MASKS: Final = {
     ),
     "FuncTorchBatchedDecomposition": _functionality_bits("FuncTorchBatched"),
     "CompositeExplicitAutograd": _EXPLICIT,
-    "CompositeExplicitAutogradNonFunctional": _EXPLICIT & ~_functionality_bits("Sparse") & ~_LAZY_BACKENDS,
+    "CompositeExplicitAutogradNonFunctional": _EXPLICIT
+    & ~_functionality_bits("Sparse")
+    & ~_LAZY_BACKENDS,
 }
 
 
 class _DispatchKeyType(type):
-    """Gives the class the lookups of an enum: ``DispatchKey.CPU``, ``DispatchKey['CPU']``, iteration, ``len``."""
+    """Gives the class the lookups of an enum: ``DispatchKey.CPU``, ``DispatchKey['CPU']``,
+    iteration, ``len``.
+    """
 
     def __getattr__(cls, name: str) -> DispatchKey:
         if name.startswith("_"):
@@ -99,18 +171,22 @@ class DispatchKey(Immutable, metaclass=_DispatchKeyType):
     name
         ``'AutogradCPU'``.
     functionality
-        What the key stands for: ``'Dense'``, ``'Quantized'``, ``'Sparse'``, ``'SparseCsr'``, ``'NestedTensor'`` or
-        ``'AutogradFunctionality'`` for the keys of a backend; for all others their own name.
+        What the key stands for: ``'Dense'``, ``'Quantized'``, ``'Sparse'``, ``'SparseCsr'``,
+        ``'NestedTensor'`` or ``'AutogradFunctionality'`` for the keys of a backend; for all others
+        their own name.
     backend
         The backend of a per-backend key, else None.
     priority
-        Orders the keys: of those in a set, the highest gets the call. By functionality, then by backend.
+        Orders the keys: of those in a set, the highest gets the call. By functionality, then by
+        backend.
     mask
         The key's bits in a `DispatchKeySet`; for an alias, those of all keys that it stands for.
     is_alias
-        A kernel registered here serves many keys (``CompositeImplicitAutograd``); no tensor ever has the key.
+        A kernel registered here serves many keys (``CompositeImplicitAutograd``); no tensor ever
+        has the key.
     is_runtime
-        A call can end at this key: not an alias, not a bare functionality like ``Dense``, not ``Undefined``.
+        A call can end at this key: not an alias, not a bare functionality like ``Dense``, not
+        ``Undefined``.
     """
 
     __slots__ = ("backend", "functionality", "is_alias", "is_runtime", "mask", "name", "priority")
@@ -142,7 +218,8 @@ _by_name: dict[str, DispatchKey] = {}
 def parse_dispatch_key(name: str) -> DispatchKey:
     """Return the key called `name`.
 
-    A key of a backend that is installed but not loaded is valid: the backend gets its bits, and is not loaded.
+    A key of a backend that is installed but not loaded is valid: the backend gets its bits, and is
+    not loaded.
 
     Raises
     ------
@@ -153,7 +230,8 @@ def parse_dispatch_key(name: str) -> DispatchKey:
     if found is None:
         raise RuntimeError(
             f"could not parse dispatch key: {name}.{did_you_mean(name, _by_name)} "
-            f"To register for a backend that is not installed yet, give its device type as backend=..."
+            "To register for a backend that is not installed yet, give its device type as "
+            "backend=..."
         )
     return found
 
@@ -168,7 +246,8 @@ def dispatch_key_for_device(device: str | Device) -> DispatchKey:
     """
     if isinstance(device, str) and ":" in device:
         raise RuntimeError(
-            f"Expected device_type string to not have a device index; got {device}. Give '{device.partition(':')[0]}'"
+            f"Expected device_type string to not have a device index; got {device}. Give "
+            f"'{device.partition(':')[0]}'"
         )
     name = Device(device).type
     if name in KEYED_DEVICE_TYPES:
@@ -182,12 +261,16 @@ def backend_key(functionality: str, backend: Backend) -> DispatchKey:
 
 
 def functionality_keys() -> tuple[DispatchKey, ...]:
-    """Return one key per functionality, lowest priority first: a runtime key, or what the keys of backends share."""
+    """Return one key per functionality, lowest priority first: a runtime key, or what the keys of
+    backends share.
+    """
     return _functionality_keys
 
 
 def is_included_in_alias(key: DispatchKey, alias: DispatchKey) -> bool:
-    """Tell whether a kernel registered at `alias` may serve `key`; a key that is no alias serves itself only."""
+    """Tell whether a kernel registered at `alias` may serve `key`; a key that is no alias serves
+    itself only.
+    """
     if not alias.is_alias or key.is_alias:
         return key is alias
     return key.mask != 0 and key.mask & alias.mask == key.mask
@@ -239,9 +322,13 @@ def _define_keys_of(new: Backend) -> None:
 
 _define("Undefined", "Undefined", (0, 0), 0, is_runtime=False)
 _functionality_keys = tuple(
-    _define(name, name, (1 + index, 0), _functionality_bits(name), is_runtime=name not in PER_BACKEND)
+    _define(
+        name, name, (1 + index, 0), _functionality_bits(name), is_runtime=name not in PER_BACKEND
+    )
     for index, name in enumerate(FUNCTIONALITIES)
 )
 for _index, (_name, _mask) in enumerate(_ALIAS_MASKS.items()):
-    _define(_name, _name, (1 + len(FUNCTIONALITIES) + _index, 0), _mask, is_alias=True, is_runtime=False)
+    _define(
+        _name, _name, (1 + len(FUNCTIONALITIES) + _index, 0), _mask, is_alias=True, is_runtime=False
+    )
 on_new_backend(_define_keys_of)

@@ -1,4 +1,6 @@
-"""`DispatchKeySet`: an immutable set of dispatch keys, kept as functionality bits and backend bits in one int."""
+"""`DispatchKeySet`: an immutable set of dispatch keys, kept as functionality bits and backend bits
+in one int.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +9,21 @@ from typing import Any, Final
 
 from ..devices.backends import all_backends, backend
 from ..types.immutable import Immutable
-from .dispatch_key import ALL_BACKENDS_MASK, FUNCTIONALITY_MASK, DispatchKey, backend_key, functionality_keys
+from .dispatch_key import (
+    ALL_BACKENDS_MASK,
+    FUNCTIONALITY_MASK,
+    DispatchKey,
+    backend_key,
+    functionality_keys,
+)
 
 
 class DispatchKeySet(Immutable):
     """A set of dispatch keys, in two levels as in PyTorch.
 
-    A key of a backend is a functionality bit and a backend bit, and the set is their product: with CPU and CUDA in it,
-    AutogradCPU means AutogradCUDA too. Taking keys away takes functionality bits only; the backends stay.
+    A key of a backend is a functionality bit and a backend bit, and the set is their product: with
+    CPU and CUDA in it, AutogradCPU means AutogradCUDA too. Taking keys away takes functionality
+    bits only; the backends stay.
 
     Parameters
     ----------
@@ -54,11 +63,16 @@ class DispatchKeySet(Immutable):
             If `raw` has bits that mean nothing.
         """
         if raw & ~_known_bits():
-            raise ValueError(f"{raw:#x} is no DispatchKeySet; give an int that raw_repr() returned in this process")
+            raise ValueError(
+                f"{raw:#x} is no DispatchKeySet; give an int that raw_repr() returned in this "
+                "process"
+            )
         return _from_mask(raw)
 
     def raw_repr(self) -> int:
-        """Return the bits: PyTorch's for the keys that it has, and bits from 64 on for backends that it has not."""
+        """Return the bits: PyTorch's for the keys that it has, and bits from 64 on for backends
+        that it has not.
+        """
         return self._mask & _known_bits()
 
     def add(self, key: DispatchKey) -> DispatchKeySet:
@@ -133,16 +147,23 @@ class DispatchKeySet(Immutable):
         functionalities = tuple(key.name for key in functionality_keys() if self._mask & key.mask)
         if self._mask < 0:
             return _unpickle, (functionalities, None)
-        return _unpickle, (functionalities, tuple(each.name for each in all_backends() if self._mask & each.component))
+        return _unpickle, (
+            functionalities,
+            tuple(each.name for each in all_backends() if self._mask & each.component),
+        )
 
 
 def runtime_keys(alias: DispatchKey) -> DispatchKeySet:
-    """Return the keys that `alias` stands for, backends yet to come included; for another key, the set of just that."""
+    """Return the keys that `alias` stands for, backends yet to come included; for another key, the
+    set of just that.
+    """
     return _from_mask(alias.mask)
 
 
 def full_after(key: DispatchKey) -> DispatchKeySet:
-    """Return every key of lower priority than `key`, and PythonDispatcher: what is left once `key` has been handled."""
+    """Return every key of lower priority than `key`, and PythonDispatcher: what is left once `key`
+    has been handled.
+    """
     _mask_of(key)
     if key is DispatchKey.Undefined:
         lower = 0
@@ -155,11 +176,14 @@ def full_after(key: DispatchKey) -> DispatchKeySet:
 def _mask_of(key: DispatchKey) -> int:
     if not isinstance(key, DispatchKey):
         raise TypeError(
-            f"DispatchKeySet(): incompatible constructor arguments: expected a DispatchKey, got {type(key).__name__}; "
+            "DispatchKeySet(): incompatible constructor arguments: expected a DispatchKey, got "
+            f"{type(key).__name__}; "
             f"use DispatchKeySet.of(*keys) for several keys"
         )
     if key.is_alias:
-        raise RuntimeError(f"{key!r} is an alias key, which no key set can hold; use runtime_keys({key!r})")
+        raise RuntimeError(
+            f"{key!r} is an alias key, which no key set can hold; use runtime_keys({key!r})"
+        )
     return key.mask
 
 
@@ -175,7 +199,11 @@ def _known_bits() -> int:
 
 
 def _unpickle(functionalities: tuple[str, ...], backends: tuple[str, ...] | None) -> DispatchKeySet:
-    mask = ALL_BACKENDS_MASK if backends is None else sum(backend(name, create=True).component for name in backends)
+    mask = (
+        ALL_BACKENDS_MASK
+        if backends is None
+        else sum(backend(name, create=True).component for name in backends)
+    )
     for name in functionalities:
         mask |= DispatchKey[name].mask
     return _from_mask(mask)

@@ -1,9 +1,10 @@
 """The task-local dispatch state: one int in a ContextVar, read by every call.
 
-The int is 0 by default. `NO_GRAD` is a bit of its own; every other combination of included and excluded keys, inference
-mode and active Python modes (a `DispatchState`) is interned to a one-hot bit, so that or-ing the int into a call's key
-can never collide. Guards restore with ``set(previous)``, not ``reset(token)``, which fails when a guard is entered in
-one context and left in another (generators, async functions). New threads start from the default state.
+The int is 0 by default. `NO_GRAD` is a bit of its own; every other combination of included and
+excluded keys, inference mode and active Python modes (a `DispatchState`) is interned to a one-hot
+bit, so that or-ing the int into a call's key can never collide. Guards restore with
+``set(previous)``, not ``reset(token)``, which fails when a guard is entered in one context and left
+in another (generators, async functions). New threads start from the default state.
 """
 
 from __future__ import annotations
@@ -30,7 +31,9 @@ set_state: Final[Callable[[int], Any]] = _state.set
 
 def _keys(*prefixes: str) -> DispatchKeySet:
     """Return the set of all runtime keys whose functionality begins with one of `prefixes`."""
-    return DispatchKeySet.of(*(key for key in DispatchKey if key.is_runtime and key.functionality.startswith(prefixes)))
+    return DispatchKeySet.of(
+        *(key for key in DispatchKey if key.is_runtime and key.functionality.startswith(prefixes))
+    )
 
 
 DEFAULT_INCLUDED: Final = DispatchKeySet.of(DispatchKey.BackendSelect, DispatchKey.ADInplaceOrView)
@@ -49,8 +52,8 @@ class DispatchState:
     inference
         Inside inference mode: new tensors are inference tensors.
     function_modes
-        Some `TorchFunctionMode` is active, through which calls of functions and methods must go. (That a
-        `TorchDispatchMode` is active shows in `included`: it has the key Python.)
+        Some `TorchFunctionMode` is active, through which calls of functions and methods must go.
+        (That a `TorchDispatchMode` is active shows in `included`: it has the key Python.)
     torch_function
         The `__torch_function__` of Tensor subclasses is heeded.
     traced
@@ -100,7 +103,8 @@ def set_grad_enabled(mode: bool) -> None:
 
 
 class Transition:
-    """A change of state as a function from int to int, computed once for every state it is applied to.
+    """A change of state as a function from int to int, computed once for every state it is applied
+    to.
 
     Parameters
     ----------
@@ -112,7 +116,9 @@ class Transition:
 
     __slots__ = ("_change", "_known", "_no_grad")
 
-    def __init__(self, change: Callable[[DispatchState], DispatchState], no_grad: bool | None = None) -> None:
+    def __init__(
+        self, change: Callable[[DispatchState], DispatchState], no_grad: bool | None = None
+    ) -> None:
         self._change = change
         self._no_grad = no_grad
         self._known: dict[int, int] = {}
@@ -127,7 +133,9 @@ class Transition:
 
 
 class StateGuard:
-    """Context manager that applies a `Transition` to this task's state and restores what it found, whatever happens."""
+    """Context manager that applies a `Transition` to this task's state and restores what it found,
+    whatever happens.
+    """
 
     __slots__ = ("_previous", "_transition")
 
@@ -141,7 +149,10 @@ class StateGuard:
         _state.set(self._transition(before))
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
     ) -> None:
         _state.set(self._previous.pop())
 
@@ -150,7 +161,9 @@ below_autograd: Final = Transition(lambda s: replace(s, excluded=s.excluded | AU
 """Leave out all Autograd keys; grad mode is untouched."""
 
 below_ad_inplace_or_view: Final = Transition(
-    lambda s: replace(s, excluded=s.excluded | AUTOGRAD_KEYS | DispatchKeySet.of(DispatchKey.ADInplaceOrView))
+    lambda s: replace(
+        s, excluded=s.excluded | AUTOGRAD_KEYS | DispatchKeySet.of(DispatchKey.ADInplaceOrView)
+    )
 )
 """Leave out all Autograd keys and ADInplaceOrView."""
 
@@ -184,7 +197,9 @@ tracing_off: Final = Transition(lambda s: replace(s, traced=False))
 torch_function_off: Final = Transition(lambda s: replace(s, torch_function=False))
 """Pay no heed to the `__torch_function__` of Tensor subclasses; function modes stay in force."""
 
-functions_as_they_are: Final = Transition(lambda s: replace(s, torch_function=False, function_modes=False))
+functions_as_they_are: Final = Transition(
+    lambda s: replace(s, torch_function=False, function_modes=False)
+)
 """Neither subclasses nor modes have a say in calls of functions."""
 
 
@@ -198,7 +213,9 @@ class DisableTorchFunctionSubclass(StateGuard):
 
 
 class DisableTorchFunction(StateGuard):
-    """Guard: neither the `__torch_function__` of Tensor subclasses nor any `TorchFunctionMode` is heeded."""
+    """Guard: neither the `__torch_function__` of Tensor subclasses nor any `TorchFunctionMode` is
+    heeded.
+    """
 
     __slots__ = ()
 
@@ -270,7 +287,9 @@ class SetExcludeDispatchKeyGuard(StateGuard):
     def __init__(self, key: DispatchKey, excluded: bool) -> None:
         only = DispatchKeySet(key)
         super().__init__(
-            Transition(lambda s: replace(s, excluded=s.excluded | only if excluded else s.excluded - only))
+            Transition(
+                lambda s: replace(s, excluded=s.excluded | only if excluded else s.excluded - only)
+            )
         )
 
 

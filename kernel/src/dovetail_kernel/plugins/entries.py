@@ -1,4 +1,6 @@
-"""What is installed: the entry points of Dovetail's plugin groups, read without importing any plugin."""
+"""What is installed: the entry points of Dovetail's plugin groups, read without importing any
+plugin.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ GROUPS: Final[Mapping[str, str]] = MappingProxyType(
 
 
 class PluginEntry(NamedTuple):
-    """An entry point: `name` of `group`, to be had from `target` (``module`` or ``module:attribute``)."""
+    """An entry point: `name` of `group`, to be had from `target` (``module`` or
+    ``module:attribute``).
+    """
 
     group: str
     name: str
@@ -52,7 +56,9 @@ KNOWN: Final[Mapping[tuple[str, str], PluginEntry]] = MappingProxyType(
         )
     }
 )
-"""Dovetail's own plugins. They are found by name, because reading the metadata of everything installed takes 25 ms."""
+"""Dovetail's own plugins. They are found by name, because reading the metadata of everything
+installed takes 25 ms.
+"""
 
 
 def scan_entry_points() -> list[PluginEntry]:
@@ -62,13 +68,17 @@ def scan_entry_points() -> list[PluginEntry]:
     found = []
     for group in GROUPS:
         for point in entry_points(group=group):
-            distribution, version = (point.dist.name, point.dist.version) if point.dist else ("an unknown one", None)
+            distribution, version = (
+                (point.dist.name, point.dist.version) if point.dist else ("an unknown one", None)
+            )
             found.append(PluginEntry(group, point.name, point.value, distribution, version))
     return found
 
 
 def blocked(entry: PluginEntry) -> str | None:
-    """Return the word of ``DOVETAIL_BLOCK`` that keeps `entry` out (its name or that of its distribution), or None."""
+    """Return the word of ``DOVETAIL_BLOCK`` that keeps `entry` out (its name or that of its
+    distribution), or None.
+    """
     words = {normalized(word): word for word in _words("DOVETAIL_BLOCK")}
     return words.get(normalized(entry.name)) or words.get(normalized(entry.distribution))
 

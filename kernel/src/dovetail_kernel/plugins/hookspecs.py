@@ -30,8 +30,8 @@ class BackendSpec:
     name
         The device type, the same as the name of the entry point.
     load
-        Registers the backend's arrays and kernels (`dovetail.backends.register_backend`, or `Backend.attach` and a
-        `Library`); called once, if it is available.
+        Registers the backend's arrays and kernels (`dovetail.backends.register_backend`, or
+        `Backend.attach` and a `Library`); called once, if it is available.
     is_available
         Returns None if the backend works on this machine, else the reason and what to do about it.
     device_count
@@ -57,6 +57,7 @@ def dovetail_load(group: str, name: str) -> None:
     Parameters
     ----------
     group, name
-        The entry point, for plugins that serve several; an implementation may leave out either parameter.
+        The entry point, for plugins that serve several; an implementation may leave out either
+        parameter.
     """
     raise NotImplementedError

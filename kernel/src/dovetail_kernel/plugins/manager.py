@@ -1,4 +1,6 @@
-"""The plugin manager: loads a plugin when the device, namespace or overlay that it stands for is first asked for."""
+"""The plugin manager: loads a plugin when the device, namespace or overlay that it stands for is
+first asked for.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,8 @@ class PluginRecord(NamedTuple):
     distribution, version, group, name
         Where the plugin comes from and what it provides.
     state
-        ``'available'``, ``'not loaded'``, ``'blocked'``, ``'failed: reason'`` or ``'unavailable: reason'``.
+        ``'available'``, ``'not loaded'``, ``'blocked'``, ``'failed: reason'`` or ``'unavailable:
+        reason'``.
     kernels
         How many kernels it has registered.
     traceback
@@ -82,7 +85,9 @@ class _Pluggy(pluggy.PluginManager):
 
     def parse_hookimpl_opts(self, plugin: object, name: str) -> pluggy.HookimplOpts | None:
         """Return the options of a hook, None for anything else."""
-        if isinstance(plugin, ModuleType) and _MARK not in getattr(vars(plugin).get(name), "__dict__", ()):
+        if isinstance(plugin, ModuleType) and _MARK not in getattr(
+            vars(plugin).get(name), "__dict__", ()
+        ):
             return None
         return super().parse_hookimpl_opts(plugin, name)
 
@@ -90,9 +95,9 @@ class _Pluggy(pluggy.PluginManager):
 class PluginManager:
     """Knows the installed plugins and loads them on demand, each at most once.
 
-    Asking for a plugin that cannot be had raises `PluginError`, with the plugin's own exception as its cause; it breaks
-    nothing else, and asking again raises again. All methods may be called from any thread, and by a plugin that is
-    being loaded.
+    Asking for a plugin that cannot be had raises `PluginError`, with the plugin's own exception as
+    its cause; it breaks nothing else, and asking again raises again. All methods may be called from
+    any thread, and by a plugin that is being loaded.
     """
 
     def __init__(self) -> None:
@@ -105,9 +110,11 @@ class PluginManager:
         self.count_kernels: Callable[[PluginEntry], int] = lambda entry: 0
         """Says how many kernels an entry has registered; supplied by whoever keeps the kernels."""
         self.transaction: Callable[[], AbstractContextManager[object]] = nullcontext
-        """Makes the context that a plugin is loaded in; supplied by whoever can undo half a registration."""
+        """Makes the context that a plugin is loaded in; supplied by whoever can undo half a
+        registration.
+        """
 
-    # -- asking for plugins --------------------------------------------------------------------------------------
+    # -- asking for plugins ------------------------------------------------------------------------
 
     def load_backend(self, name: str) -> BackendSpec:
         """Load the backend of device type `name`, and return its description.
@@ -123,7 +130,8 @@ class PluginManager:
         return spec
 
     def describe_backend(self, name: str) -> BackendSpec:
-        """Return the description of the backend of device type `name`: its plugin is imported, but not loaded.
+        """Return the description of the backend of device type `name`: its plugin is imported, but
+        not loaded.
 
         Raises
         ------
@@ -138,19 +146,27 @@ class PluginManager:
             return self._describe(entry)
 
     def load_library(self, namespace: str) -> Any:
-        """Load the operators of `namespace`, and return the plugin. Raises as `load_backend` does."""
+        """Load the operators of `namespace`, and return the plugin. Raises as `load_backend`
+        does.
+        """
         return self._load(LIBRARIES, namespace)
 
     def load_transform(self, name: str) -> Any:
-        """Load the functionality `name`, such as autograd, and return the plugin. Raises as `load_backend` does."""
+        """Load the functionality `name`, such as autograd, and return the plugin. Raises as
+        `load_backend` does.
+        """
         return self._load(TRANSFORMS, name)
 
     def use_overlay(self, name: str) -> Any:
-        """Put the kernels of the overlay `name` in force, and return the plugin. Raises as `load_backend` does."""
+        """Put the kernels of the overlay `name` in force, and return the plugin. Raises as
+        `load_backend` does.
+        """
         return self._load(OVERLAYS, name)
 
     def use_requested_overlays(self) -> None:
-        """Use the overlays named in ``DOVETAIL_OVERLAYS``; one that cannot be had is a warning: calls work without."""
+        """Use the overlays named in ``DOVETAIL_OVERLAYS``; one that cannot be had is a warning:
+        calls work without.
+        """
         for name in requested_overlays():
             try:
                 self.use_overlay(name)
@@ -179,46 +195,66 @@ class PluginManager:
             return not was_loaded
 
     def provides(self, group: str, name: str) -> bool:
-        """Tell whether something installed and not blocked has `name` in `group`; imports nothing."""
+        """Tell whether something installed and not blocked has `name` in `group`; imports
+        nothing.
+        """
         with self._lock:
             return any(not blocked(entry) for entry in self._candidates(group, name))
 
     def mark_in_use(self, group: str, name: str) -> None:
-        """Note that a namespace or device type is in use without a plugin: kernels for it may be loaded now."""
+        """Note that a namespace or device type is in use without a plugin: kernels for it may be
+        loaded now.
+        """
         with self._lock:
             self._in_use.add((group, name))
             self._load_ready_kernels()
 
     def refresh(self) -> None:
-        """Forget what is installed and what failed, so that packages installed meanwhile are found."""
+        """Forget what is installed and what failed, so that packages installed meanwhile are
+        found.
+        """
         from importlib import invalidate_caches
 
         with self._lock:
             invalidate_caches()
             forget_distributions()
             self._scanned = None
-            self._plugins = {key: plugin for key, plugin in self._plugins.items() if plugin.state == "available"}
+            self._plugins = {
+                key: plugin for key, plugin in self._plugins.items() if plugin.state == "available"
+            }
 
-    # -- looking at plugins --------------------------------------------------------------------------------------
+    # -- looking at plugins ------------------------------------------------------------------------
 
     def device_types(self) -> tuple[str, ...]:
-        """Return the device types that installed backends provide, blocked ones included; imports nothing."""
+        """Return the device types that installed backends provide, blocked ones included; imports
+        nothing.
+        """
         with self._lock:
-            return tuple(dict.fromkeys(entry.name for entry in self._entries() if entry.group == BACKENDS))
+            return tuple(
+                dict.fromkeys(entry.name for entry in self._entries() if entry.group == BACKENDS)
+            )
 
     def namespaces(self) -> tuple[str, ...]:
-        """Return the namespaces that installed libraries provide, blocked ones included; imports nothing."""
+        """Return the namespaces that installed libraries provide, blocked ones included; imports
+        nothing.
+        """
         with self._lock:
-            return tuple(dict.fromkeys(entry.name for entry in self._entries() if entry.group == LIBRARIES))
+            return tuple(
+                dict.fromkeys(entry.name for entry in self._entries() if entry.group == LIBRARIES)
+            )
 
     def loading(self) -> PluginEntry | None:
-        """Return the entry whose plugin is being loaded in this task: the one to thank for what is registered now."""
+        """Return the entry whose plugin is being loaded in this task: the one to thank for what is
+        registered now.
+        """
         return _loading.get()
 
     def list_plugins(self) -> list[PluginRecord]:
         """Return a record of every installed plugin, ordered by group and name; imports nothing."""
         with self._lock:
-            entries = sorted(self._entries(), key=lambda entry: (list(GROUPS).index(entry.group), entry.name))
+            entries = sorted(
+                self._entries(), key=lambda entry: (list(GROUPS).index(entry.group), entry.name)
+            )
             return [self._record(entry) for entry in entries]
 
     def _record(self, entry: PluginEntry) -> PluginRecord:
@@ -232,13 +268,17 @@ class PluginManager:
         elif (objection := _objection(entry)) is not None:
             state = f"failed: {objection}"
         else:
-            rivals = [each for each in self._candidates(entry.group, entry.name) if not blocked(each)]
+            rivals = [
+                each for each in self._candidates(entry.group, entry.name) if not blocked(each)
+            ]
             if len(rivals) != 1 or not _same_distribution(rivals[0], entry):
                 state = f"failed: {_claimed_twice(self._claims(entry.group, entry.name))}"
         kernels = self.count_kernels(entry) if state == "available" else 0
-        return PluginRecord(entry.distribution, entry.version, entry.group, entry.name, state, kernels, trace)
+        return PluginRecord(
+            entry.distribution, entry.version, entry.group, entry.name, state, kernels, trace
+        )
 
-    # -- finding -------------------------------------------------------------------------------------------------
+    # -- finding -----------------------------------------------------------------------------------
 
     def _entries(self) -> list[PluginEntry]:
         if self._scanned is None:
@@ -250,7 +290,9 @@ class PluginManager:
         return [entry for entry in self._entries() if (entry.group, entry.name) == (group, name)]
 
     def _candidates(self, group: str, name: str) -> list[PluginEntry]:
-        """Return the entries that may be meant: Dovetail's own for its names, if installed, else whoever claims it."""
+        """Return the entries that may be meant: Dovetail's own for its names, if installed, else
+        whoever claims it.
+        """
         known = KNOWN.get((group, name))
         if known is not None and not blocked(known) and _is_importable(known):
             return [known]
@@ -266,14 +308,18 @@ class PluginManager:
                 raise PluginError(objection)
             return admitted[0]
         known = KNOWN.get((group, name))
-        refused = next((each for each in (*candidates, known) if each is not None and blocked(each)), None)
+        refused = next(
+            (each for each in (*candidates, known) if each is not None and blocked(each)), None
+        )
         if refused is not None:
             raise PluginError(
-                f"{refused} is blocked by DOVETAIL_BLOCK={blocked(refused)}; take that word out to use the plugin"
+                f"{refused} is blocked by DOVETAIL_BLOCK={blocked(refused)}; take that word out "
+                "to use the plugin"
             )
         if known is not None:
             raise PluginNotFoundError(
-                f"{GROUPS[group]} {name!r} is not installed. Install it with: pip install {known.distribution}"
+                f"{GROUPS[group]} {name!r} is not installed. Install it with: pip install "
+                f"{known.distribution}"
             )
         installed = sorted({entry.name for entry in self._entries() if entry.group == group})
         raise PluginNotFoundError(
@@ -282,7 +328,7 @@ class PluginManager:
             f"Install the distribution that has it under the entry points {group!r}"
         )
 
-    # -- loading -------------------------------------------------------------------------------------------------
+    # -- loading -----------------------------------------------------------------------------------
 
     def _load(self, group: str, name: str) -> Any:
         key = (group, name)
@@ -299,14 +345,17 @@ class PluginManager:
                 self._run(plugin)
             if plugin.error is not None:
                 raise PluginError(
-                    f"{plugin.entry} failed to load from {plugin.entry.target!r}: {_reason(plugin.error)}. "
+                    f"{plugin.entry} failed to load from {plugin.entry.target!r}: "
+                    f"{_reason(plugin.error)}. "
                     f"The cause is above; once it is repaired, call refresh() or start again"
                 ) from plugin.error
             self._load_ready_kernels()
             return plugin.result
 
     def _run(self, plugin: _Plugin) -> None:
-        """Load `plugin`, leaving the failure, if it fails, in its record; being unavailable is raised, and not kept."""
+        """Load `plugin`, leaving the failure, if it fails, in its record; being unavailable is
+        raised, and not kept.
+        """
         plugin.state = "loading"
         unavailable: str | None = None
         try:
@@ -315,7 +364,12 @@ class PluginManager:
                     unavailable = self._run_backend(plugin)
                 else:
                     plugin.result = self._import(plugin.entry, "dovetail_load")
-                    self._call(plugin.result, "dovetail_load", group=plugin.entry.group, name=plugin.entry.name)
+                    self._call(
+                        plugin.result,
+                        "dovetail_load",
+                        group=plugin.entry.group,
+                        name=plugin.entry.name,
+                    )
         except (Exception, SystemExit) as error:
             plugin.state, plugin.error, plugin.result = f"failed: {_reason(error)}", error, None
             return
@@ -344,7 +398,8 @@ class PluginManager:
             raise PluginError(f"dovetail_backend() returned {spec!r}; return a BackendSpec")
         if spec.name != entry.name:
             raise PluginError(
-                f"dovetail_backend() describes {spec.name!r}; give it the name of the entry point, {entry.name!r}"
+                f"dovetail_backend() describes {spec.name!r}; give it the name of the entry "
+                f"point, {entry.name!r}"
             )
         return spec
 
@@ -357,7 +412,10 @@ class PluginManager:
         plugin = target() if isinstance(target, type) else target
         implemented = self._hooks_of(plugin)
         if hook not in implemented:
-            raise PluginError(f"{entry.target!r} has no hook {hook!r}; add a function of that name, marked @hookimpl")
+            raise PluginError(
+                f"{entry.target!r} has no hook {hook!r}; add a function of that name, marked "
+                "@hookimpl"
+            )
         if not self._pluggy.is_registered(plugin):
             self._pluggy.register(plugin)
         return plugin
@@ -365,7 +423,9 @@ class PluginManager:
     def _hooks_of(self, plugin: Any) -> set[str]:
         specified = [name for name in vars(hookspecs) if name.startswith("dovetail_")]
         options = {name: self._pluggy.parse_hookimpl_opts(plugin, name) for name in dir(plugin)}
-        implemented = {each.get("specname") or name for name, each in options.items() if each is not None}
+        implemented = {
+            each.get("specname") or name for name, each in options.items() if each is not None
+        }
         for name in sorted(implemented.difference(specified)):
             raise PluginError(
                 f"{name!r} is not a hook of Dovetail.{did_you_mean(name, specified)} "
@@ -377,10 +437,12 @@ class PluginManager:
         others = [each for each in self._pluggy.get_plugins() if each is not plugin]
         return self._pluggy.subset_hook_caller(hook, others)(**arguments)
 
-    # -- kernels for somebody else's namespace -------------------------------------------------------------------
+    # -- kernels for somebody else's namespace -----------------------------------------------------
 
     def _load_ready_kernels(self) -> None:
-        """Load kernels whose library and backend are both in use. Failures wait in their records for `load_kernels`."""
+        """Load kernels whose library and backend are both in use. Failures wait in their records
+        for `load_kernels`.
+        """
         for name in list(self._ready_kernels()):
             with suppress(PluginError):
                 self._load(KERNELS, name)
@@ -416,7 +478,8 @@ def _as_loading(entry: PluginEntry) -> Iterator[None]:
 
 
 def _is_importable(entry: PluginEntry) -> bool:
-    # Only the top-level package is looked for: finding a module inside a package would import the package.
+    # Only the top-level package is looked for: finding a module inside a package would import the
+    # package.
     return find_spec(entry.target.partition(".")[0]) is not None
 
 
@@ -426,7 +489,10 @@ def _objection(entry: PluginEntry) -> str | None:
         return None
     namespace, dot, device_type = entry.name.partition(".")
     if not (namespace and dot and device_type) or "." in device_type:
-        return f"{entry} has a name that says neither for what nor where; name the entry point 'namespace.device_type'"
+        return (
+            f"{entry} has a name that says neither for what nor where; "
+            "name the entry point 'namespace.device_type'"
+        )
     if (LIBRARIES, namespace) in KNOWN and (BACKENDS, device_type) in KNOWN:
         return (
             f"{entry} would replace Dovetail's own kernels by merely being installed; "
@@ -443,7 +509,8 @@ def _claimed_twice(entries: Iterable[PluginEntry]) -> str:
     entries = sorted(entries, key=lambda entry: entry.distribution)
     claimants = [f"{entry.distribution} {entry.version or ''}".rstrip() for entry in entries]
     return (
-        f"{GROUPS[entries[0].group]} {entries[0].name!r} is claimed by {' and '.join(claimants)}; uninstall one, "
+        f"{GROUPS[entries[0].group]} {entries[0].name!r} is claimed by {' and '.join(claimants)}; "
+        "uninstall one, "
         f"or keep one out with DOVETAIL_BLOCK={entries[-1].distribution}"
     )
 

@@ -1,4 +1,6 @@
-"""The seam between tensors and automatic differentiation: what TensorBase asks, and the answers without autograd."""
+"""The seam between tensors and automatic differentiation: what TensorBase asks, and the answers
+without autograd.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,8 @@ if TYPE_CHECKING:
 
 
 class AutogradInterface:
-    """Answers about gradients. This class answers where autograd is not installed; the autograd plugin replaces it.
+    """Answers about gradients. This class answers where autograd is not installed; the autograd
+    plugin replaces it.
 
     Every method takes the tensor it is asked about.
     """
@@ -44,7 +47,9 @@ class AutogradInterface:
         self._missing("setting .grad_dtype")
 
     def grad_fn(self, tensor: TensorBase) -> Any:
-        """Return the node that made `tensor`, up to date also for a view whose base was written in place."""
+        """Return the node that made `tensor`, up to date also for a view whose base was written in
+        place.
+        """
         return None
 
     def is_leaf(self, tensor: TensorBase) -> bool:

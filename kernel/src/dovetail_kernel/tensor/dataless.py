@@ -1,4 +1,6 @@
-"""`DatalessArray`: what a wrapper subclass holds instead of an array, with geometry and no elements."""
+"""`DatalessArray`: what a wrapper subclass holds instead of an array, with geometry and no
+elements.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +13,8 @@ from typing import Any, NoReturn
 class DatalessArray:
     """Geometry of a tensor whose elements only its class knows where to find.
 
-    It belongs to any backend, and has of an array just what describes it. No kernel can run on it: calls on such a
-    tensor go to its class's ``__torch_dispatch__``.
+    It belongs to any backend, and has of an array just what describes it. No kernel can run on it:
+    calls on such a tensor go to its class's ``__torch_dispatch__``.
 
     Parameters
     ----------
@@ -40,7 +42,9 @@ class DatalessArray:
     ) -> None:
         self.shape = tuple(shape)
         self.dtype = dtype
-        self.element_strides = _contiguous(self.shape) if element_strides is None else tuple(element_strides)
+        self.element_strides = (
+            _contiguous(self.shape) if element_strides is None else tuple(element_strides)
+        )
         self.ndim = len(self.shape)
         self.offset = offset
         self.device = SimpleNamespace(id=device_index or 0)
@@ -70,7 +74,9 @@ class DatalessArray:
     def flags(self) -> SimpleNamespace:
         """Whether the elements would lie in C order without gaps, as arrays tell it."""
         dense = zip(self.shape, self.element_strides, _contiguous(self.shape), strict=True)
-        return SimpleNamespace(c_contiguous=0 in self.shape or all(n == 1 or own == c for n, own, c in dense))
+        return SimpleNamespace(
+            c_contiguous=0 in self.shape or all(n == 1 or own == c for n, own, c in dense)
+        )
 
     def __array__(self, *_args: Any, **_kwargs: Any) -> NoReturn:
         self.refuse()
@@ -89,8 +95,10 @@ class DatalessArray:
             Always.
         """
         raise RuntimeError(
-            f"A wrapper subclass of shape {list(self.shape)} has no data: its class finds the elements, and something "
-            "looked for them without asking it. Handle the operator in its __torch_dispatch__, or run it on the tensor "
+            f"A wrapper subclass of shape {list(self.shape)} has no data: its class finds the "
+            "elements, and something "
+            "looked for them without asking it. Handle the operator in its __torch_dispatch__, or "
+            "run it on the tensor "
             "that is wrapped."
         )
 

@@ -1,7 +1,8 @@
-"""DLPack, the exchange of arrays between libraries without a copy: what a capsule says of its array.
+"""DLPack, the exchange of arrays between libraries without a copy: what a capsule says of its
+array.
 
-The structures that are read here are those of ``dlpack.h``: a capsule named ``dltensor`` holds a ``DLTensor`` at its
-start, one named ``dltensor_versioned`` after a header of 32 bytes.
+The structures that are read here are those of ``dlpack.h``: a capsule named ``dltensor`` holds a
+``DLTensor`` at its start, one named ``dltensor_versioned`` after a header of 32 bytes.
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ BFLOAT: Final = 4
 
 _OFFSETS: Final = {"dltensor": 0, "dltensor_versioned": 32}
 _CODE: Final = 20
-"""Where a ``DLTensor`` has the code of its dtype: behind the data pointer, the device (two ints) and the ndim."""
+"""Where a ``DLTensor`` has the code of its dtype: behind the data pointer, the device (two ints)
+and the ndim.
+"""
 
 _get_name = ctypes.pythonapi.PyCapsule_GetName
 _get_name.restype, _get_name.argtypes = ctypes.c_char_p, [ctypes.py_object]
@@ -52,9 +55,11 @@ class DlpackSource:
 
 
 def change_dtype_code(capsule: Any, old: int, new: int) -> bool:
-    """Write the dtype code `new` into an unconsumed capsule whose code is `old`; return whether it was.
+    """Write the dtype code `new` into an unconsumed capsule whose code is `old`; return whether it
+    was.
 
-    This is how a library that does not know a dtype exchanges its elements: as another dtype of the same size.
+    This is how a library that does not know a dtype exchanges its elements: as another dtype of the
+    same size.
     """
     code = ctypes.c_uint8.from_address(_address(capsule) + _CODE)
     if code.value != old:
@@ -69,7 +74,9 @@ def _address(capsule: Any) -> int:
     offset = None if name is None else _OFFSETS.get(name.decode())
     if offset is None:
         raise RuntimeError(
-            "from_dlpack received an invalid capsule. Note that DLTensor capsules can be consumed only once, so you "
-            "might have already constructed a tensor from it once. Give the array itself, or a new capsule of it."
+            "from_dlpack received an invalid capsule. Note that DLTensor capsules can be consumed "
+            "only once, so you "
+            "might have already constructed a tensor from it once. Give the array itself, or a "
+            "new capsule of it."
         )
     return int(_get_pointer(capsule, name)) + offset

@@ -11,7 +11,8 @@ from typing import Any, SupportsIndex, overload
 class Size(tuple[int, ...]):
     """A tuple of ints; slices, sums and multiples of it are Sizes too.
 
-    A caller that already holds a tuple of ints skips the checks with ``tuple.__new__(Size, shape)``.
+    A caller that already holds a tuple of ints skips the checks with ``tuple.__new__(Size,
+    shape)``.
 
     Raises
     ------
@@ -26,9 +27,12 @@ class Size(tuple[int, ...]):
         try:
             return tuple.__new__(cls, [int(index(item)) for item in items])
         except TypeError:
-            position, bad = next((i, item) for i, item in enumerate(items) if not hasattr(item, "__index__"))
+            position, bad = next(
+                (i, item) for i, item in enumerate(items) if not hasattr(item, "__index__")
+            )
             raise TypeError(
-                f"dovetail.Size() takes an iterable of 'int' (item {position} is '{type(bad).__name__}'); "
+                f"dovetail.Size() takes an iterable of 'int' (item {position} is "
+                f"'{type(bad).__name__}'); "
                 f"convert it with int()"
             ) from None
 

@@ -13,7 +13,9 @@ if TYPE_CHECKING:
 
 
 class Storage:
-    """The memory behind a tensor. Two tensors alias each other exactly if their storages are the same object."""
+    """The memory behind a tensor. Two tensors alias each other exactly if their storages are the
+    same object.
+    """
 
     __slots__ = ("__weakref__", "_array", "_backend")
 
@@ -63,7 +65,8 @@ class Storage:
             Always; the memory belongs to the backend's array.
         """
         raise RuntimeError(
-            f"Trying to resize storage that is not resizable: it has {self.nbytes()} bytes that belong to a "
+            f"Trying to resize storage that is not resizable: it has {self.nbytes()} bytes that "
+            "belong to a "
             f"{type(self._array).__name__}. Make a new tensor of the wanted size and copy."
         )
 
@@ -72,7 +75,9 @@ class Storage:
 
 
 def share_storage(tensor: TensorBase) -> Storage:
-    """Return the storage of `tensor`, which exists from now on because somebody else is going to hold it."""
+    """Return the storage of `tensor`, which exists from now on because somebody else is going to
+    hold it.
+    """
     storage = tensor._storage
     if storage is None:
         backend = tensor._backend

@@ -1,4 +1,6 @@
-"""TensorBase: the slots and identity attributes of a tensor. Methods that run operators belong to the base library."""
+"""TensorBase: the slots and identity attributes of a tensor. Methods that run operators belong to
+the base library.
+"""
 
 from __future__ import annotations
 
@@ -31,8 +33,9 @@ if TYPE_CHECKING:
 class TensorBase:
     """An array with a signature, and room for a graph.
 
-    A field that a hot path reads is always set: whoever makes a tensor stores all slots (see `wrap`). There is no
-    ``__init__`` with work in it and no ``__getattr__``, because either would be paid by every call.
+    A field that a hot path reads is always set: whoever makes a tensor stores all slots (see
+    `wrap`). There is no ``__init__`` with work in it and no ``__getattr__``, because either would
+    be paid by every call.
     """
 
     __slots__ = (
@@ -48,7 +51,8 @@ class TensorBase:
     )
 
     array: Any
-    """The backend's own array; 0-d arrays are arrays, never the scalars that NumPy makes of them."""
+    """The backend's own array; 0-d arrays are arrays, never the scalars that NumPy makes of them.
+    """
     _signature: int
     _grad_fn: Any
     output_nr: int
@@ -71,7 +75,7 @@ class TensorBase:
     is_xla: ClassVar[bool] = False
     volatile: ClassVar[bool] = False
 
-    # -- identity ------------------------------------------------------------------------------------------------
+    # -- identity ----------------------------------------------------------------------------------
 
     @property
     def _backend(self) -> Backend:
@@ -79,7 +83,9 @@ class TensorBase:
 
     @property
     def _device_backend(self) -> Backend:
-        """The backend of the device that holds the elements: for a tensor of a transform, of what it wraps."""
+        """The backend of the device that holds the elements: for a tensor of a transform, of what
+        it wraps.
+        """
         backend = backend_of_signature(self._signature)
         if backend.is_device:
             return backend
@@ -180,12 +186,13 @@ class TensorBase:
         ndim = len(self.array.shape)
         if not -ndim <= dim < ndim:
             raise IndexError(
-                f"Dimension out of range (expected to be in range of [{-max(ndim, 1)}, {max(ndim, 1) - 1}], "
+                f"Dimension out of range (expected to be in range of [{-max(ndim, 1)}, "
+                f"{max(ndim, 1) - 1}], "
                 f"but got {dim})"
             )
         return dim % ndim
 
-    # -- memory --------------------------------------------------------------------------------------------------
+    # -- memory ------------------------------------------------------------------------------------
 
     def untyped_storage(self) -> Storage:
         """Return the memory that this tensor shares with its views."""
@@ -196,10 +203,14 @@ class TensorBase:
         array = self.array
         if array.__class__ is DatalessArray:
             return int(array.offset)
-        return (self._backend.arrays.data_ptr(array) - share_storage(self).data_ptr()) // self.dtype.itemsize
+        return (
+            self._backend.arrays.data_ptr(array) - share_storage(self).data_ptr()
+        ) // self.dtype.itemsize
 
     def data_ptr(self) -> int:
-        """Return the address of the first element; 0 for a wrapper subclass, which has no data of its own."""
+        """Return the address of the first element; 0 for a wrapper subclass, which has no data of
+        its own.
+        """
         array = self.array
         return 0 if array.__class__ is DatalessArray else self._backend.arrays.data_ptr(array)
 
@@ -214,11 +225,12 @@ class TensorBase:
         """
         if not self._signature & NORMAL and self._counter.__class__ is not WritableCounter:
             raise RuntimeError(
-                "Inference tensors do not track version counter. Clone the tensor outside inference mode."
+                "Inference tensors do not track version counter. Clone the tensor outside "
+                "inference mode."
             )
         return 0 if self._counter is None else self._counter.value % DETACHED
 
-    # -- gradients -----------------------------------------------------------------------------------------------
+    # -- gradients ---------------------------------------------------------------------------------
 
     @property
     def requires_grad(self) -> bool:
@@ -237,7 +249,9 @@ class TensorBase:
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
         if not isinstance(value, bool):
-            raise RuntimeError(f"requires_grad must be a bool, but got {type(value).__name__}. Give True or False.")
+            raise RuntimeError(
+                f"requires_grad must be a bool, but got {type(value).__name__}. Give True or False."
+            )
         if value and not (self.dtype.is_floating_point or self.dtype.is_complex):
             raise RuntimeError(
                 "Only Tensors of floating point and complex dtype can require gradients, "
@@ -254,7 +268,9 @@ class TensorBase:
     @property
     def is_leaf(self) -> bool:
         """Whether the tensor was made by the user rather than by a recorded call."""
-        return self._grad_fn is None and (not self._signature & VIEW or autograd_interface.interface.is_leaf(self))
+        return self._grad_fn is None and (
+            not self._signature & VIEW or autograd_interface.interface.is_leaf(self)
+        )
 
     @property
     def grad_fn(self) -> Any:
@@ -291,7 +307,8 @@ class TensorBase:
         Raises
         ------
         RuntimeError
-            For a non-leaf; on setting also for a dtype other than that of the gradient that is there.
+            For a non-leaf; on setting also for a dtype other than that of the gradient that is
+            there.
         """
         return autograd_interface.interface.leaf_grad_dtype(self)
 
@@ -331,11 +348,15 @@ class TensorBase:
         return None
 
     def register_hook(self, hook: Any) -> Any:
-        """Call `hook` with the gradient of this tensor whenever it is computed; returns a removable handle."""
+        """Call `hook` with the gradient of this tensor whenever it is computed; returns a removable
+        handle.
+        """
         return autograd_interface.interface.register_hook(self, hook)
 
     def register_post_accumulate_grad_hook(self, hook: Any) -> Any:
-        """Call `hook` with this leaf after a gradient was accumulated into it; returns a removable handle."""
+        """Call `hook` with this leaf after a gradient was accumulated into it; returns a removable
+        handle.
+        """
         return autograd_interface.interface.register_post_accumulate_grad_hook(self, hook)
 
     def detach_(self) -> TensorBase:
@@ -365,12 +386,16 @@ class TensorBase:
         autograd_interface.interface.backward(self, gradient, retain_graph, create_graph, inputs)
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} of shape {tuple(self.shape)}, {self.dtype} on {self.device}>"
+        return (
+            f"<{type(self).__name__} of shape {tuple(self.shape)}, {self.dtype} on {self.device}>"
+        )
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         cls._class_bits = 0 if cls.__dict__.get("_is_plain", False) else class_bits(cls)
-        if cls._class_bits & OVERRIDES and not any(base._class_bits & OVERRIDES for base in _tensor_bases(cls)):
+        if cls._class_bits & OVERRIDES and not any(
+            base._class_bits & OVERRIDES for base in _tensor_bases(cls)
+        ):
             for observer in on_overriding_class:
                 observer(cls)
 
@@ -406,8 +431,10 @@ def set_tensor_class(cls: type[TensorBase]) -> None:
         return
     if _tensor_class is not None or _frozen:
         raise RuntimeError(
-            f"the class of new tensors is {(_tensor_class or TensorBase).__qualname__} already and tensors of it "
-            f"exist, so it cannot become {cls.__qualname__}. Import the base library before the first tensor is made."
+            f"the class of new tensors is {(_tensor_class or TensorBase).__qualname__} already "
+            "and tensors of it "
+            f"exist, so it cannot become {cls.__qualname__}. Import the base library before the "
+            "first tensor is made."
         )
     _tensor_class = cls
 
@@ -415,7 +442,8 @@ def set_tensor_class(cls: type[TensorBase]) -> None:
 def bare_tensor_maker() -> Callable[[], TensorBase]:
     """Return what makes an instance of the class of new tensors with no slot stored.
 
-    It costs what calling a class without metaclass does: what a class does when it is called is for users.
+    It costs what calling a class without metaclass does: what a class does when it is called is for
+    users.
     """
     maker: Callable[[], TensorBase] = type.__call__.__get__(tensor_class())
     return maker
@@ -463,7 +491,9 @@ def signature_of(array: Any, backend: Backend) -> int:
 
 
 def replace_array(tensor: TensorBase, array: Any) -> None:
-    """Give `tensor` another array of the same backend (``.data =``, ``set_``), keeping its graph and version."""
+    """Give `tensor` another array of the same backend (``.data =``, ``set_``), keeping its graph
+    and version.
+    """
     backend = tensor._backend
     tensor._signature = (
         tensor._signature & ~(DTYPE_MASK | ZERO_DIM)

@@ -1,4 +1,6 @@
-"""Version counters: how often the data of a tensor, and of whatever shares it, was written in place."""
+"""Version counters: how often the data of a tensor, and of whatever shares it, was written in
+place.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,8 @@ if TYPE_CHECKING:
 class VersionCounter:
     """A count of in-place writes, shared by a tensor, its views and what was detached from it.
 
-    A tensor whose `_version` slot is None was never written and shares its data with nobody: it is at version 0.
+    A tensor whose `_version` slot is None was never written and shares its data with nobody: it is
+    at version 0.
     """
 
     __slots__ = ("value",)
@@ -23,8 +26,8 @@ class VersionCounter:
 class DetachedCounter(VersionCounter):
     """The counter, still shared, of a tensor that was detached from its graph in place.
 
-    Seen through it, the version is another one than when a graph saved the tensor, whose place in that graph is gone.
-    What is saved from now on compares with the new one.
+    Seen through it, the version is another one than when a graph saved the tensor, whose place in
+    that graph is gone. What is saved from now on compares with the new one.
     """
 
     __slots__ = ("_shared", "_times")
@@ -44,7 +47,9 @@ class DetachedCounter(VersionCounter):
 
 
 class WritableCounter(VersionCounter):
-    """The counter of what was detached, outside inference mode, from an inference tensor: it may be written there."""
+    """The counter of what was detached, outside inference mode, from an inference tensor: it may be
+    written there.
+    """
 
     __slots__ = ()
 
@@ -54,7 +59,9 @@ DETACHED = 1 << 48
 
 
 def share_version(tensor: TensorBase) -> VersionCounter:
-    """Return the counter of `tensor`, which exists from now on because somebody else is going to hold it."""
+    """Return the counter of `tensor`, which exists from now on because somebody else is going to
+    hold it.
+    """
     counter = tensor._counter
     if counter is None:
         counter = tensor._counter = VersionCounter()

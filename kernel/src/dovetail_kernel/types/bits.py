@@ -1,4 +1,6 @@
-"""One-hot bits for what joins a signature or a dispatch state at run time: other backends, interned states."""
+"""One-hot bits for what joins a signature or a dispatch state at run time: other backends, interned
+states.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The element types: fifteen `dtype` objects, compared by identity, each with its own bit in a tensor's signature."""
+"""The element types: fifteen `dtype` objects, compared by identity, each with its own bit in a
+tensor's signature.
+"""
 
 from __future__ import annotations
 
@@ -25,14 +27,24 @@ class dtype(NamedValue):
     itemsize
         Bytes per element.
     category
-        0 bool, 1 integer, 2 floating point, 3 complex: what decides when a dtype gives way to another.
+        0 bool, 1 integer, 2 floating point, 3 complex: what decides when a dtype gives way to
+        another.
     is_floating_point, is_complex, is_signed
         As the names say; `bool` counts as unsigned, complex types as signed.
     index, bit
         Position in `DTYPES`, and ``1 << index``: the one-hot bit in a tensor's signature.
     """
 
-    __slots__ = ("bit", "category", "index", "is_complex", "is_floating_point", "is_signed", "itemsize", "scalar_name")
+    __slots__ = (
+        "bit",
+        "category",
+        "index",
+        "is_complex",
+        "is_floating_point",
+        "is_signed",
+        "itemsize",
+        "scalar_name",
+    )
 
     scalar_name: str
     itemsize: int
@@ -50,7 +62,8 @@ class dtype(NamedValue):
     def to_complex(self) -> dtype:
         """Return the complex dtype that holds this floating-point dtype.
 
-        There is no half-precision complex dtype, so `float16` gives `complex64`, as `bfloat16` does.
+        There is no half-precision complex dtype, so `float16` gives `complex64`, as `bfloat16`
+        does.
 
         Raises
         ------
@@ -62,7 +75,8 @@ class dtype(NamedValue):
         if self.is_floating_point:
             return complex128 if self is float64 else complex64
         raise RuntimeError(
-            f"Unknown Complex ScalarType for {self.scalar_name}: only floating-point dtypes have a complex "
+            f"Unknown Complex ScalarType for {self.scalar_name}: only floating-point dtypes have "
+            "a complex "
             f"counterpart; convert to one first, such as dovetail.float32"
         )
 

@@ -10,11 +10,17 @@ from .dtype import dtype as DataType
 from .immutable import Immutable
 from .promotion import get_default_dtype
 
-_MANTISSA_AND_EXPONENT_BITS = {float16: (10, 5), bfloat16: (7, 8), float32: (23, 8), float64: (52, 11)}
+_MANTISSA_AND_EXPONENT_BITS = {
+    float16: (10, 5),
+    bfloat16: (7, 8),
+    float32: (23, 8),
+    float64: (52, 11),
+}
 
 
 class finfo(Immutable):
-    """The limits of a floating-point dtype; of its real part for a complex one; of the default dtype if none is given.
+    """The limits of a floating-point dtype; of its real part for a complex one; of the default
+    dtype if none is given.
 
     Attributes
     ----------
@@ -56,7 +62,8 @@ class finfo(Immutable):
 
     def __repr__(self) -> str:
         return (
-            f"finfo(resolution={self.resolution:g}, min={self.min:g}, max={self.max:g}, eps={self.eps:g}, "
+            f"finfo(resolution={self.resolution:g}, min={self.min:g}, max={self.max:g}, "
+            f"eps={self.eps:g}, "
             f"smallest_normal={self.smallest_normal:g}, tiny={self.tiny:g}, dtype={self.dtype})"
         )
 
@@ -100,7 +107,10 @@ class iinfo(Immutable):
 def _finfo(type: DataType) -> finfo:
     real = type.to_real()
     if real not in _MANTISSA_AND_EXPONENT_BITS:
-        raise TypeError(f"dovetail.finfo() requires a floating point input type, not {type!r}. Use dovetail.iinfo.")
+        raise TypeError(
+            f"dovetail.finfo() requires a floating point input type, not {type!r}. Use "
+            "dovetail.iinfo."
+        )
     mantissa, exponent = _MANTISSA_AND_EXPONENT_BITS[real]
     bias = 2 ** (exponent - 1) - 1
     largest = (2 - 2.0**-mantissa) * 2.0**bias
@@ -121,17 +131,25 @@ def _finfo(type: DataType) -> finfo:
 def _iinfo(type: DataType) -> iinfo:
     if type.category != INT:
         if type.is_floating_point or type.is_complex:
-            raise TypeError(f"dovetail.iinfo() requires an integer input type, not {type!r}. Use dovetail.finfo.")
-        raise TypeError(f"{type!r} is not supported by dovetail.iinfo; its values are False and True")
+            raise TypeError(
+                f"dovetail.iinfo() requires an integer input type, not {type!r}. Use "
+                "dovetail.finfo."
+            )
+        raise TypeError(
+            f"{type!r} is not supported by dovetail.iinfo; its values are False and True"
+        )
     bits = 8 * type.itemsize
-    smallest, largest = (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if type.is_signed else (0, 2**bits - 1)
+    smallest, largest = (
+        (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if type.is_signed else (0, 2**bits - 1)
+    )
     return iinfo.make(bits=bits, dtype=type.name, max=largest, min=smallest)
 
 
 def _require_dtype(function: str, type: object) -> DataType:
     if not isinstance(type, DataType):
         raise TypeError(
-            f"{function}(): argument 'type' (position 1) must be dovetail.dtype, not {type.__class__.__name__}; "
+            f"{function}(): argument 'type' (position 1) must be dovetail.dtype, not "
+            f"{type.__class__.__name__}; "
             f"pass a dtype such as dovetail.float32"
         )
     return type

@@ -1,4 +1,6 @@
-"""Base classes of the small value types: objects that cannot be written to, and named ones that keep their identity."""
+"""Base classes of the small value types: objects that cannot be written to, and named ones that
+keep their identity.
+"""
 
 from __future__ import annotations
 
@@ -21,16 +23,21 @@ class Immutable:
         return self
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
-        raise AttributeError(f"attribute '{name}' of '{type(self).__name__}' objects is not writable")
+        raise AttributeError(
+            f"attribute '{name}' of '{type(self).__name__}' objects is not writable"
+        )
 
     def __delattr__(self, name: str) -> NoReturn:
-        raise AttributeError(f"attribute '{name}' of '{type(self).__name__}' objects is not writable")
+        raise AttributeError(
+            f"attribute '{name}' of '{type(self).__name__}' objects is not writable"
+        )
 
 
 class NamedValue(Immutable):
     """One of a fixed list of objects, each known by its name and equal only to itself.
 
-    `define` makes the members; nobody else can. Copying and unpickling look the name up and so keep identity.
+    `define` makes the members; nobody else can. Copying and unpickling look the name up and so keep
+    identity.
     """
 
     __slots__ = ("name",)
@@ -43,7 +50,9 @@ class NamedValue(Immutable):
 
     def __new__(cls) -> Self:
         example = next(iter(cls.members.values()))
-        raise TypeError(f"cannot create '{cls.__name__}' instances; use one that exists, such as {example!r}")
+        raise TypeError(
+            f"cannot create '{cls.__name__}' instances; use one that exists, such as {example!r}"
+        )
 
     @classmethod
     def define(cls, name: str, **attributes: Any) -> Self:

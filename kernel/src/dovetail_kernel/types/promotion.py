@@ -5,7 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import cache
 
-from .dtype import BOOL, COMPLEX, FLOAT, INT, bool_, dtype, float32, int16, int64, uint8, uint16, uint32, uint64
+from .dtype import (
+    BOOL,
+    COMPLEX,
+    FLOAT,
+    INT,
+    bool_,
+    dtype,
+    float32,
+    int16,
+    int64,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+)
 
 _STORAGE_ONLY = frozenset({uint16, uint32, uint64})
 """Unsigned types that exist to hold data: they mix with floating point and with nothing else."""
@@ -30,8 +44,10 @@ def promote_types(first: dtype, second: dtype) -> dtype:
         if high.category == FLOAT:
             return high
         raise RuntimeError(
-            f"Promotion for uint16, uint32, uint64 types is not supported, attempted to promote {first.scalar_name} "
-            f"and {second.scalar_name}; convert one of the operands first, for example with .to(dovetail.int64)"
+            "Promotion for uint16, uint32, uint64 types is not supported, attempted to promote "
+            f"{first.scalar_name} "
+            f"and {second.scalar_name}; convert one of the operands first, for example with "
+            ".to(dovetail.int64)"
         )
     if low.category == FLOAT and high.category == COMPLEX:
         return promote_types(low.to_complex(), high)
@@ -42,17 +58,21 @@ def promote_types(first: dtype, second: dtype) -> dtype:
 
 
 def can_cast(source: dtype, destination: dtype) -> bool:
-    """Tell whether a result of dtype `source` may be written into `destination`: categories may rise, never fall."""
+    """Tell whether a result of dtype `source` may be written into `destination`: categories may
+    rise, never fall.
+    """
     return source.category <= destination.category
 
 
 def result_dtype(
-    dimensioned: Iterable[dtype], zero_dim: Iterable[dtype] = (), scalar_categories: Iterable[int] = ()
+    dimensioned: Iterable[dtype],
+    zero_dim: Iterable[dtype] = (),
+    scalar_categories: Iterable[int] = (),
 ) -> dtype:
     """Return the dtype of an operation on tensors with dimensions, 0-d tensors and Python numbers.
 
-    These are three classes, strongest first. A weaker class only counts where its category (bool < int < float <
-    complex) is higher than that of the stronger one.
+    These are three classes, strongest first. A weaker class only counts where its category (bool <
+    int < float < complex) is higher than that of the stronger one.
 
     Parameters
     ----------
@@ -61,7 +81,8 @@ def result_dtype(
     zero_dim
         Dtypes of the 0-d operands.
     scalar_categories
-        Categories of the Python numbers among the operands (`dtype.category`): a float counts as the default dtype.
+        Categories of the Python numbers among the operands (`dtype.category`): a float counts as
+        the default dtype.
 
     Raises
     ------
@@ -73,12 +94,16 @@ def result_dtype(
     scalars = _promote_all(scalar_dtype(category) for category in scalar_categories)
     result = _combine(_promote_all(dimensioned), _combine(_promote_all(zero_dim), scalars))
     if result is None:
-        raise ValueError("result_dtype() needs at least one operand; pass a dtype or the category of a number")
+        raise ValueError(
+            "result_dtype() needs at least one operand; pass a dtype or the category of a number"
+        )
     return result
 
 
 def scalar_dtype(category: int) -> dtype:
-    """Return the dtype that a Python number of this category becomes: bool, int64, the default, its complex."""
+    """Return the dtype that a Python number of this category becomes: bool, int64, the default, its
+    complex.
+    """
     match category:
         case 0:
             return bool_
@@ -115,7 +140,8 @@ def set_default_dtype(d: dtype) -> None:
     global _default
     if not isinstance(d, dtype):
         raise TypeError(
-            f"invalid dtype object: only floating-point types are supported as the default type, got {d!r}; "
+            "invalid dtype object: only floating-point types are supported as the default type, "
+            f"got {d!r}; "
             f"pass a dtype such as dovetail.float64"
         )
     if not d.is_floating_point:
@@ -130,7 +156,9 @@ def set_default_dtype(d: dtype) -> None:
 
 
 def on_default_dtype_change(callback: Callable[[dtype], object]) -> None:
-    """Call `callback` with the new dtype after every change of the default, so that caches can forget."""
+    """Call `callback` with the new dtype after every change of the default, so that caches can
+    forget.
+    """
     _listeners.append(callback)
 
 

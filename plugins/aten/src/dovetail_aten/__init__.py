@@ -1,11 +1,20 @@
-"""The base operator library of Dovetail: the Tensor class, its operators, and the functions that make tensors."""
+"""The base operator library of Dovetail: the Tensor class, its operators, and the functions that
+make tensors.
+"""
 
 from dovetail_kernel import hookimpl, plugin_manager, set_tensor_class
 
 from . import library as _library  # first: it defines the operators that the functions look up
 from ._generated import functions as functions
 from ._generated.functions import *  # noqa: F403 - its __all__ says which
-from .backend.generator import Generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state
+from .backend.generator import (
+    Generator,
+    get_rng_state,
+    initial_seed,
+    manual_seed,
+    seed,
+    set_rng_state,
+)
 from .backend.generator import default_generator as default_generator
 from .tensor.equations import einsum  # type: ignore[assignment]
 from .tensor.factories import (  # type: ignore[no-redef] # with requires_grad and out, which the operators have not
@@ -81,7 +90,9 @@ set_tensor_class(Tensor)
 
 @hookimpl
 def dovetail_load() -> None:
-    """Register the composite kernels, the choice of backends and the formulas (group ``dovetail.libraries``)."""
+    """Register the composite kernels, the choice of backends and the formulas (group
+    ``dovetail.libraries``).
+    """
     _library.load()
 
 

@@ -1,4 +1,6 @@
-"""What backends are made with, for plugins and for ``dovetail.backends``; too heavy for whoever only uses tensors."""
+"""What backends are made with, for plugins and for ``dovetail.backends``; too heavy for whoever
+only uses tensors.
+"""
 
 from .array_kernels import KernelTable
 from .array_kernels.capabilities import Capabilities

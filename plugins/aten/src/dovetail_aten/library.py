@@ -1,4 +1,6 @@
-"""Loads the base library into the operator table: the operators on import, what stands on them by `load`."""
+"""Loads the base library into the operator table: the operators on import, what stands on them by
+`load`.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ _loaded = False
 
 
 def load() -> None:
-    """Register, once, what stands on the definitions: composite kernels, the choice of backends, formulas."""
+    """Register, once, what stands on the definitions: composite kernels, the choice of backends,
+    formulas.
+    """
     global _loaded
     if _loaded:
         return

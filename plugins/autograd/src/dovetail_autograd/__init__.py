@@ -1,11 +1,18 @@
-"""Automatic differentiation for Dovetail: the graph, the engine, and the kernels of the Autograd keys."""
+"""Automatic differentiation for Dovetail: the graph, the engine, and the kernels of the Autograd
+keys.
+"""
 
 from typing import TYPE_CHECKING, Any
 
 from dovetail_kernel import hookimpl
 
 from .engine import tensor_interface
-from .engine.anomaly import detect_anomaly, is_anomaly_check_nan_enabled, is_anomaly_enabled, set_detect_anomaly
+from .engine.anomaly import (
+    detect_anomaly,
+    is_anomaly_check_nan_enabled,
+    is_anomaly_enabled,
+    set_detect_anomaly,
+)
 from .engine.backward import backward, grad
 from .engine.engine import (
     current_autograd_node,
@@ -84,7 +91,11 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name not in ("GradcheckError", "gradcheck", "gradgradcheck"):  # needed by tests alone, so imported on demand
+    if name not in (
+        "GradcheckError",
+        "gradcheck",
+        "gradgradcheck",
+    ):  # needed by tests alone, so imported on demand
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 

@@ -1,4 +1,6 @@
-"""Arithmetic written in place: scaled sums, which every optimizer needs, and a way around a defect of NumPy's."""
+"""Arithmetic written in place: scaled sums, which every optimizer needs, and a way around a defect
+of NumPy's.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""Registrations that the body of a test leaves behind: they are taken back, and a warning names them.
+"""Registrations that the body of a test leaves behind: they are taken back, and a warning names
+them.
 
-What plugins register when they are loaded is theirs and stays; so does what fixtures register, which may live longer
-than a test.
+What plugins register when they are loaded is theirs and stays; so does what fixtures register,
+which may live longer than a test.
 """
 
 from __future__ import annotations
@@ -60,7 +61,8 @@ def pytest_runtest_teardown(item: pytest.Item) -> Iterator[None]:
             listed = "".join(f"\n  {each}" for each in leaked)
             item.warn(
                 LeakedRegistrationWarning(
-                    f"{item.nodeid} has left registrations behind, which were taken back:{listed}\nMake libraries with "
+                    f"{item.nodeid} has left registrations behind, which were taken "
+                    f"back:{listed}\nMake libraries with "
                     "the fixture scoped_library, or destroy them in the test."
                 )
             )

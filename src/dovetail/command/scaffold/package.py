@@ -49,13 +49,17 @@ def write_package(name: str, parent: Path, namespace: str | None = None) -> list
     """
     if not re.fullmatch(r"[A-Za-z]([A-Za-z0-9_-]*[A-Za-z0-9])?", name):
         raise ValueError(
-            f"{name!r} is no name of a distribution. Use letters, digits and '-', such as 'dovetail-signal'."
+            f"{name!r} is no name of a distribution. Use letters, digits and '-', such as "
+            "'dovetail-signal'."
         )
     package = name.replace("-", "_").lower()
     chosen = namespace if namespace is not None else package.removeprefix("dovetail_")
     for word, what in ((package, "package"), (chosen, "namespace")):
         if not word.isidentifier() or keyword.iskeyword(word):
-            raise ValueError(f"{word!r} is no name of a {what} in Python. Choose another name, or give --namespace.")
+            raise ValueError(
+                f"{word!r} is no name of a {what} in Python. Choose another name, or give "
+                "--namespace."
+            )
     if chosen in ("aten", "prim", "prims"):
         raise ValueError(f"namespace {chosen!r} is Dovetail's own. Give another with --namespace.")
     root = parent / name

@@ -1,8 +1,9 @@
 """Source text of entries and routes, from plain Python template functions.
 
-An *entry* is the function behind one operator overload: it checks the classes of the arguments, makes the call's key
-and looks up the route. A *route* is the composed callable that a call really runs; it takes every argument of the
-schema positionally. Both are specialised per operator, as text that can be read, and compiled once.
+An *entry* is the function behind one operator overload: it checks the classes of the arguments,
+makes the call's key and looks up the route. A *route* is the composed callable that a call really
+runs; it takes every argument of the schema positionally. Both are specialised per operator, as text
+that can be read, and compiled once.
 """
 
 from .array_route import array_route, quiet_lines

@@ -8,7 +8,12 @@ from typing import Final
 
 from ...schema import Argument
 
-TENSOR, OPTIONAL_TENSOR, TENSOR_LIST, OPTIONAL_TENSOR_LIST = "Tensor", "Tensor?", "Tensor[]", "Tensor?[]"
+TENSOR, OPTIONAL_TENSOR, TENSOR_LIST, OPTIONAL_TENSOR_LIST = (
+    "Tensor",
+    "Tensor?",
+    "Tensor[]",
+    "Tensor?[]",
+)
 
 INT_LISTS = ("int[]", "SymInt[]")
 
@@ -36,16 +41,18 @@ ENTRY_NAMES: Final = frozenset(
 
 ROUTE_NAMES: Final = frozenset(
     """
-    Array BACKEND BASE CONTEXT DIFFERENTIABLE DTYPE GRAD KEYS NORMAL NO_GRAD Node OP OPERATOR OVERLOAD QUIET SIGNATURE
-    Tensor VIEW VersionCounter WRITTEN WritableCounter ZERO_DIM ZERO_DIM_SIGNATURE args array arrays attach_list
-    before below below_autograd bump_version call_error cast check_aliases check_inference_write check_inplace
-    check_overlap checked composite computed computed_native copy_before_write counter current_version dtype_bits
-    dtype_of each edge_of edges_of enter_fake error extras fn gradient_edge helper into into_any is_column_major
-    kernel kwargs leaf_edge leave_fake lift make_tensor mark_unknown mark_view mark_views native_dtypes
-    next_sequence_nr node number numbers on_backend outer plain promote quiet rebase_history record recorded
-    recording_extras refuse_gradient refuse_out remember reset_error_state result save_input save_result
-    save_result_tensor set_error_state set_state setup_context share_storage state state_before storage stripped
-    tensor_of_number unmark wrap write_into write_out wrong_identity
+    Array BACKEND BASE CONTEXT DIFFERENTIABLE DTYPE GRAD KEYS NORMAL NO_GRAD Node OP OPERATOR
+    OVERLOAD QUIET SIGNATURE Tensor VIEW VersionCounter WRITTEN WritableCounter ZERO_DIM
+    ZERO_DIM_SIGNATURE args array arrays attach_list before below below_autograd bump_version
+    call_error cast check_aliases check_inference_write check_inplace check_overlap checked
+    composite computed computed_native copy_before_write counter current_version dtype_bits dtype_of
+    each edge_of edges_of enter_fake error extras fn gradient_edge helper into into_any
+    is_column_major kernel kwargs leaf_edge leave_fake lift make_tensor mark_unknown mark_view
+    mark_views native_dtypes next_sequence_nr node number numbers on_backend outer plain promote
+    quiet rebase_history record recorded recording_extras refuse_gradient refuse_out remember
+    reset_error_state result save_input save_result save_result_tensor set_error_state set_state
+    setup_context share_storage state state_before storage stripped tensor_of_number unmark wrap
+    write_into write_out wrong_identity
     """.split()  # noqa: SIM905
 )
 """What routes call their own things."""
@@ -56,21 +63,27 @@ _ROUTE_FORMS = re.compile(r"(array|result)\d+|\w+_(array|edge|overwritten)")
 
 
 def parameter(argument: Argument) -> str:
-    """Return the name of an argument in an entry: the schema's, with an underscore behind a name that is taken."""
+    """Return the name of an argument in an entry: the schema's, with an underscore behind a name
+    that is taken.
+    """
     name = argument.name
     taken = keyword.iskeyword(name) or name in ENTRY_NAMES or _ENTRY_FORMS.fullmatch(name)
     return name + "_" if taken else name
 
 
 def route_parameter(argument: Argument) -> str:
-    """Return the name of an argument in a route: the schema's, with an underscore behind a name that is taken."""
+    """Return the name of an argument in a route: the schema's, with an underscore behind a name
+    that is taken.
+    """
     name = argument.name
     taken = keyword.iskeyword(name) or name in ROUTE_NAMES or _ROUTE_FORMS.fullmatch(name)
     return name + "_" if taken else name
 
 
 def spelling(argument: Argument) -> str:
-    """Return the argument's type as it is written in a schema, list sizes left out: ``int[]?`` for ``int[1]?``."""
+    """Return the argument's type as it is written in a schema, list sizes left out: ``int[]?`` for
+    ``int[1]?``.
+    """
     text = argument.real_type.schema_str
     begin = text.find("[")
     end = text.find("]")
@@ -83,7 +96,8 @@ def is_tensor_like(argument: Argument) -> bool:
 
 
 def class_test(argument: Argument) -> list[str]:
-    """Return the conditions under which an entry leaves the fast path because of this argument's class, as text.
+    """Return the conditions under which an entry leaves the fast path because of this argument's
+    class, as text.
 
     An empty list means that any value may pass, because the signature of a tensor is its own test.
     """
@@ -99,11 +113,17 @@ def class_test(argument: Argument) -> list[str]:
         return [f"{guard}not are_ints({name})"]
     if optional:
         return [f"{name} is not None"]
-    return ["True"] if not argument.has_default_value() else [f"{name} is not {default_text(argument)}"]
+    return (
+        ["True"]
+        if not argument.has_default_value()
+        else [f"{name} is not {default_text(argument)}"]
+    )
 
 
 def default_text(argument: Argument) -> str:
-    """Return the default of an argument as source text; names that cannot be written become ``<name>_default``."""
+    """Return the default of an argument as source text; names that cannot be written become
+    ``<name>_default``.
+    """
     value = argument.default_value
     if value is not None and spelling(argument).removesuffix("?") in _OBJECTS:
         return f"{argument.name}_default"
@@ -136,7 +156,9 @@ def array_expression(argument: Argument) -> str:
 
 
 def are_ints(value: object) -> bool:
-    """Return whether `value` is a tuple of nothing but ints: the one form of an ``int[]`` on the fast path."""
+    """Return whether `value` is a tuple of nothing but ints: the one form of an ``int[]`` on the
+    fast path.
+    """
     if not isinstance(value, tuple):
         return False
     return all(item.__class__ is int for item in value)

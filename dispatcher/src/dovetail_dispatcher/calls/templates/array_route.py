@@ -1,10 +1,14 @@
-"""Text of routes that call an array kernel: unwrap, promote, call, wrap, as the operator's schema and kind say.
+"""Text of routes that call an array kernel: unwrap, promote, call, wrap, as the operator's schema
+and kind say.
 
 A functional pointwise route for operands of one dtype is no more than::
 
     def add_Tensor(self, other, alpha):
         try:
-            array = plain(self.array, other.array) if alpha == 1 else kernel(self.array, other.array, alpha=alpha)
+            if alpha == 1:
+                array = plain(self.array, other.array)
+            else:
+                array = kernel(self.array, other.array, alpha=alpha)
         except ValueError as error:
             raise call_error(error, self, other) from None
         result = make_tensor()
@@ -47,20 +51,36 @@ from ..array_route_support import (
     write_out,
 )
 from ..number_operands import category_of_number, number_cache
-from ..promotion_rules import check_operands, check_writable_as, computing_dtype, promoter, static_dtype
-from .arguments import OPTIONAL_TENSOR, TENSOR, TENSOR_LIST, array_expression, is_tensor_like, spelling
+from ..promotion_rules import (
+    check_operands,
+    check_writable_as,
+    computing_dtype,
+    promoter,
+    static_dtype,
+)
+from .arguments import (
+    OPTIONAL_TENSOR,
+    TENSOR,
+    TENSOR_LIST,
+    array_expression,
+    is_tensor_like,
+    spelling,
+)
 from .arguments import route_parameter as parameter
 from .entry import numbers_allowed, symbol
 from .source import RouteText
 
 
-def array_route(op: Operator, kernel: Kernel, backend: Backend, key: int, *, inference: bool) -> RouteText:
+def array_route(
+    op: Operator, kernel: Kernel, backend: Backend, key: int, *, inference: bool
+) -> RouteText:
     """Return the route of `op` through the array kernel `kernel`, for calls with `key`.
 
     Raises
     ------
     RuntimeError
-        If the key alone says that the call is wrong: an in-place result that cannot be cast to its destination.
+        If the key alone says that the call is wrong: an in-place result that cannot be cast to its
+        destination.
     """
     return _ArrayRoute(op, kernel, backend, key, inference).text
 
@@ -69,23 +89,36 @@ COPY = "aten::copy_"
 """The operator whose arguments may be on different devices."""
 
 DETACH = "aten::detach"
-"""The operator whose result may be written outside inference mode, though it be an inference tensor."""
+"""The operator whose result may be written outside inference mode, though it be an inference
+tensor.
+"""
 
 _COMPUTE_NOTHING = ("view", "factory")
 """Kinds of operators whose kernels have nothing to warn of."""
 
 
-def quiet_lines(text: RouteText, backend: Backend, line: str, function: Callable[..., Any]) -> list[str]:
-    """Return the lines of the route `text` that run `line` without floating-point warnings out of `function`."""
+def quiet_lines(
+    text: RouteText, backend: Backend, line: str, function: Callable[..., Any]
+) -> list[str]:
+    """Return the lines of the route `text` that run `line` without floating-point warnings out of
+    `function`.
+    """
     state = backend.arrays.error_state
     if state is None:
         return [line]
     if not backend.arrays.may_warn(function):
-        # It warns in the name of its caller, and CPython drops the warnings of a module without a name.
+        # It warns in the name of its caller, and CPython drops the warnings of a module without a
+        # name.
         text.bindings["__name__"] = None
         return [line]
     text.bindings.update(set_error_state=state[0], reset_error_state=state[1], QUIET=state[2])
-    return ["quiet = set_error_state(QUIET)", "try:", f"    {line}", "finally:", "    reset_error_state(quiet)"]
+    return [
+        "quiet = set_error_state(QUIET)",
+        "try:",
+        f"    {line}",
+        "finally:",
+        "    reset_error_state(quiet)",
+    ]
 
 
 def _indented(lines: list[str]) -> list[str]:
@@ -95,7 +128,9 @@ def _indented(lines: list[str]) -> list[str]:
 class _ArrayRoute:
     """One pass over a schema that writes the text of its route."""
 
-    def __init__(self, op: Operator, kernel: Kernel, backend: Backend, key: int, inference: bool) -> None:
+    def __init__(
+        self, op: Operator, kernel: Kernel, backend: Backend, key: int, inference: bool
+    ) -> None:
         schema = op.schema
         self.op, self.kernel, self.backend, self.key = op, kernel, backend, key
         self.schema = schema
@@ -129,7 +164,7 @@ class _ArrayRoute:
     def add(self, *lines: str) -> None:
         self.text.lines += lines
 
-    # -- arguments -----------------------------------------------------------------------------------------------
+    # -- arguments ---------------------------------------------------------------------------------
 
     def unwrap(self) -> None:
         if len(backends_of_signature(self.key)) > 1:
@@ -149,7 +184,10 @@ class _ArrayRoute:
             names = [parameter(a) for a in operands]
             category = category_of_number(self.key & PYTHON_SCALAR)
             self.bind(promote=promoter(self.backend, self.op, category))
-            self.add(f"({''.join(f'{name}_array, ' for name in names)}), computed = promote({', '.join(names)})")
+            self.add(
+                f"({''.join(f'{name}_array, ' for name in names)}), computed = "
+                f"promote({', '.join(names)})"
+            )
             self.expressions.update({a.name: f"{parameter(a)}_array" for a in operands})
             self.text.promoted = True
             return
@@ -166,24 +204,34 @@ class _ArrayRoute:
             self.text.promoted = True
             self.bind(cast=self.arrays.cast, computed_native=self.arrays.native_dtypes[wanted])
             for argument in cast:
-                self.expressions[argument.name] = f"cast({parameter(argument)}.array, computed_native)"
+                self.expressions[argument.name] = (
+                    f"cast({parameter(argument)}.array, computed_native)"
+                )
 
-    # -- the call ------------------------------------------------------------------------------------------------
+    # -- the call ----------------------------------------------------------------------------------
 
     def call(self, target: str) -> None:
-        """Add the call of the kernel, its result left in `target`, with its errors put in the words of the schema."""
+        """Add the call of the kernel, its result left in `target`, with its errors put in the words
+        of the schema.
+        """
         positional = [self.expressions[a.name] for a in self.inputs if not a.kwarg_only]
         keyword = [f"{a.name}={self.expressions[a.name]}" for a in self.inputs if a.kwarg_only]
-        general = self.quiet(f"{target} = kernel({', '.join(positional + keyword)})", self.kernel.fn)
+        general = self.quiet(
+            f"{target} = kernel({', '.join(positional + keyword)})", self.kernel.fn
+        )
         if self.kernel.plain is None:
             self.guarded(general)
             return
         self.bind(plain=self.kernel.plain)
         arguments = ", ".join(self.expressions[a.name] for a in self.inputs if is_tensor_like(a))
-        self.guarded(self.chosen(self.quiet(f"{target} = plain({arguments})", self.kernel.plain), general))
+        self.guarded(
+            self.chosen(self.quiet(f"{target} = plain({arguments})", self.kernel.plain), general)
+        )
 
     def chosen(self, plain: list[str], general: list[str]) -> list[str]:
-        """Return the lines that run `plain` where every argument but the tensors has its default, else `general`."""
+        """Return the lines that run `plain` where every argument but the tensors has its default,
+        else `general`.
+        """
         tests = self.default_tests()
         if not tests:
             return plain
@@ -191,16 +239,25 @@ class _ArrayRoute:
 
     def quiet(self, line: str, function: Callable[..., Any]) -> list[str]:
         """Return the lines that run `line` without floating-point warnings out of `function`."""
-        return [line] if self.op.kind in _COMPUTE_NOTHING else quiet_lines(self.text, self.backend, line, function)
+        return (
+            [line]
+            if self.op.kind in _COMPUTE_NOTHING
+            else quiet_lines(self.text, self.backend, line, function)
+        )
 
     def guarded(self, lines: list[str]) -> None:
         if self.op.kind != "pointwise":
             self.add(*lines)
             return
         self.bind(call_error=partial(call_error, self.op))
-        operands = ", ".join(parameter(a) for a in self.inputs if spelling(a) in (TENSOR, OPTIONAL_TENSOR))
+        operands = ", ".join(
+            parameter(a) for a in self.inputs if spelling(a) in (TENSOR, OPTIONAL_TENSOR)
+        )
         self.add("try:", *_indented(lines))
-        self.add("except (ValueError, TypeError) as error:", f"    raise call_error(error, {operands}) from error")
+        self.add(
+            "except (ValueError, TypeError) as error:",
+            f"    raise call_error(error, {operands}) from error",
+        )
 
     def default_tests(self) -> list[str]:
         """Return the conditions under which every argument but the tensors has its default."""
@@ -217,7 +274,7 @@ class _ArrayRoute:
                 tests.append(f"{name} == {default!r}")
         return tests
 
-    # -- results -------------------------------------------------------------------------------------------------
+    # -- results -----------------------------------------------------------------------------------
 
     def call_and_wrap(self) -> None:
         returns = self.schema.returns
@@ -238,7 +295,12 @@ class _ArrayRoute:
             if any(a.name == "output_mask" for a in self.inputs):
                 # What is masked out comes back as None.
                 self.bind(wrap=array_wrapper(self.backend, self.base))
-                self.add(*[f"result{i} = None if {a} is None else wrap({a}, None)" for i, a in enumerate(arrays)])
+                self.add(
+                    *[
+                        f"result{i} = None if {a} is None else wrap({a}, None)"
+                        for i, a in enumerate(arrays)
+                    ]
+                )
             else:
                 for i, array in enumerate(arrays):
                     self.wrap(f"result{i}", array, shared)
@@ -281,7 +343,9 @@ class _ArrayRoute:
         wanted = None if self.op.promotion == "operands" else self.wanted
         if wanted is not None and self.op.promotion == "bool_result":
             wanted = bool_
-        if wanted is not None and not (self.op.promotion == "complex_to_real" and wanted.is_complex):
+        if wanted is not None and not (
+            self.op.promotion == "complex_to_real" and wanted.is_complex
+        ):
             self.bind(SIGNATURE=self.base | wanted.bit)
             if not self.key & ZERO_DIM:
                 return "SIGNATURE"
@@ -297,12 +361,17 @@ class _ArrayRoute:
             ZERO_DIM_SIGNATURE=self.base | common.bit | ZERO_DIM,
             DTYPE=self.arrays.native_dtypes[common],
         )
-        return f"(SIGNATURE if {array}.ndim else ZERO_DIM_SIGNATURE) if {array}.dtype is DTYPE else {general}"
+        return (
+            f"(SIGNATURE if {array}.ndim else ZERO_DIM_SIGNATURE) "
+            f"if {array}.dtype is DTYPE else {general}"
+        )
 
-    # -- writes --------------------------------------------------------------------------------------------------
+    # -- writes ------------------------------------------------------------------------------------
 
     def write(self) -> None:
-        """Compute and write into the argument that the schema marks, count the write, return what the schema says."""
+        """Compute and write into the argument that the schema marks, count the write, return what
+        the schema says.
+        """
         assert self.written is not None
         name = parameter(self.written)
         self.bind(NORMAL=NORMAL, check_inference_write=check_inference_write)
@@ -313,7 +382,9 @@ class _ArrayRoute:
             if other is not self.written and other.name != "value":
                 local = parameter(other)
                 self.bind(check_overlap=check_overlap)
-                self.add(f"if {local}._storage is not None and {local}._storage is {name}._storage:")
+                self.add(
+                    f"if {local}._storage is not None and {local}._storage is {name}._storage:"
+                )
                 self.add(f"    check_overlap({name}, {local})")
         into = self.kernel.into if self.arrays.mutable_arrays else None
         settled = self.wanted is not None and self.op.promotion not in ("bool_result", "operands")
@@ -351,7 +422,9 @@ class _ArrayRoute:
         assert self.written is not None
         name, source = (parameter(a) for a in self.inputs[:2])
         self.bind(
-            copy_between_backends=copy_between_backends, NORMAL=NORMAL, check_inference_write=check_inference_write
+            copy_between_backends=copy_between_backends,
+            NORMAL=NORMAL,
+            check_inference_write=check_inference_write,
         )
         if self.base & NORMAL:
             self.add(f"if not {name}._signature & NORMAL:", f"    check_inference_write({name})")
@@ -367,7 +440,10 @@ class _ArrayRoute:
             return
         if self.op.promotion == "complex_to_real" and self.wanted.is_complex:
             name = self.op.base_name.rstrip("_")
-            raise RuntimeError(f"In-place {name} is not supported for complex tensors. Use the out-of-place operator.")
+            raise RuntimeError(
+                f"In-place {name} is not supported for complex tensors. Use the out-of-place "
+                "operator."
+            )
         check_writable_as(self.wanted, dtype_of_signature(bits))
 
     def count_write(self, name: str) -> None:

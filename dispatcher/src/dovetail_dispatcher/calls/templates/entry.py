@@ -17,7 +17,8 @@ Every entry has the same shape::
             return route(self, other, alpha)
         return miss(add_Tensor_op, (self, other), {"alpha": alpha})
 
-`miss` binds with every check and cast, composes the route if there is none, and explains what is wrong with the call.
+`miss` binds with every check and cast, composes the route if there is none, and explains what is
+wrong with the call.
 """
 
 from __future__ import annotations
@@ -41,7 +42,9 @@ INDENT = "    "
 
 
 def symbol(schema: FunctionSchema) -> str:
-    """Return the name of an overload in generated text: ``add_Tensor``, ``add`` for the default overload."""
+    """Return the name of an overload in generated text: ``add_Tensor``, ``add`` for the default
+    overload.
+    """
     base = schema.name.rpartition("::")[2]
     return f"{base}_{schema.overload_name}" if schema.overload_name else base
 
@@ -49,24 +52,30 @@ def symbol(schema: FunctionSchema) -> str:
 def entry_source(schema: FunctionSchema, promote: Collection[str] = ()) -> str:
     """Return the text of the entry behind an `OpOverload`.
 
-    It takes whatever it is given, so that a call that does not fit raises PyTorch's RuntimeError, not a TypeError.
+    It takes whatever it is given, so that a call that does not fit raises PyTorch's RuntimeError,
+    not a TypeError.
 
     Parameters
     ----------
     promote
-        Names of the arguments that take part in promotion (pointwise operators). Where these are two tensors, a Python
-        number may stand for the second.
+        Names of the arguments that take part in promotion (pointwise operators). Where these are
+        two tensors, a Python number may stand for the second.
 
     Notes
     -----
-    The text names ``MISSING``, ``SCALAR_BITS``, ``DType``, ``are_ints``, ``miss``, ``state`` and, of the operator,
-    ``<symbol>_op`` and ``<symbol>_routes``.
+    The text names ``MISSING``, ``SCALAR_BITS``, ``DType``, ``are_ints``, ``miss``, ``state`` and,
+    of the operator, ``<symbol>_op`` and ``<symbol>_routes``.
     """
     positional = [a for a in schema.arguments if not a.kwarg_only]
     keyword = [a for a in schema.arguments if a.kwarg_only]
-    parameters = [f"{parameter(a)}={default_text(a) if a.has_default_value() else 'MISSING'}" for a in positional]
+    parameters = [
+        f"{parameter(a)}={default_text(a) if a.has_default_value() else 'MISSING'}"
+        for a in positional
+    ]
     parameters.append("*extra")
-    parameters += [f"{parameter(a)}={default_text(a) if a.has_default_value() else 'MISSING'}" for a in keyword]
+    parameters += [
+        f"{parameter(a)}={default_text(a) if a.has_default_value() else 'MISSING'}" for a in keyword
+    ]
     parameters.append("**unknown")
     return _source(schema, symbol(schema), parameters, ["extra", "unknown"], promote)
 
@@ -80,14 +89,17 @@ def name_source(
     public: str = "",
     named: str = "",
 ) -> str:
-    """Return the text of the function that users call by `name`: the same entry with a Python signature of its own.
+    """Return the text of the function that users call by `name`: the same entry with a Python
+    signature of its own.
 
     Parameters
     ----------
     out
-        Symbol of the entry to go to when ``out=`` is given; None where the operator has no such variant.
+        Symbol of the entry to go to when ``out=`` is given; None where the operator has no such
+        variant.
     public
-        Name of the function that users see, which overriding classes and modes get; default: the `OpOverload`.
+        Name of the function that users see, which overriding classes and modes get; default: the
+        `OpOverload`.
     named
         Name of the function that gives the results names; default: they are a plain tuple.
     """
@@ -96,7 +108,9 @@ def name_source(
 
     def declared(argument: Argument) -> str:
         return (
-            f"{parameter(argument)}={default_text(argument)}" if argument.has_default_value() else parameter(argument)
+            f"{parameter(argument)}={default_text(argument)}"
+            if argument.has_default_value()
+            else parameter(argument)
         )
 
     parameters = [declared(a) for a in positional]
@@ -107,7 +121,9 @@ def name_source(
             parameters.append("out=None")
     lines: list[str] = []
     if out:
-        given = [parameter(a) for a in positional] + [f"{parameter(a)}={parameter(a)}" for a in keyword]
+        given = [parameter(a) for a in positional] + [
+            f"{parameter(a)}={parameter(a)}" for a in keyword
+        ]
         lines = ["if out is not None:", f"{INDENT}return {out}({', '.join([*given, 'out=out'])})"]
     return _source(schema, name, parameters, [], promote, first=lines, public=public, named=named)
 
@@ -128,7 +144,8 @@ def _source(
     positional = [parameter(a) for a in arguments if not a.kwarg_only]
     keywords = [f'"{a.name}": {parameter(a)}' for a in arguments if a.kwarg_only]
     surplus = bool(refused)
-    args = f"({', '.join([*positional, '*extra'] if surplus else positional)}{',' if positional or surplus else ''})"
+    given = [*positional, "*extra"] if surplus else positional
+    args = f"({', '.join(given)}{',' if given else ''})"
     kwargs = f"{{{', '.join([*keywords, '**unknown'] if surplus else keywords)}}}"
     if any(public == parameter(a) for a in arguments):
         public = f'globals()["{public}"]'
@@ -151,7 +168,10 @@ def _source(
                 lines += [f"if {local}.__class__ is list:", f"{INDENT}{local} = tuple({local})"]
     tests = [*refused, *(test for a in arguments for test in class_test(a))]
     lists = [a for a in arguments if spelling(a) in (TENSOR_LIST, OPTIONAL_TENSOR_LIST)]
-    tests += [f"{parameter(a)}.__class__ is not list and {parameter(a)}.__class__ is not tuple" for a in lists]
+    tests += [
+        f"{parameter(a)}.__class__ is not list and {parameter(a)}.__class__ is not tuple"
+        for a in lists
+    ]
     if tests:
         lines += [f"if {' or '.join(tests)}:", INDENT + refusal]
     lines += ["try:", *(INDENT + line for line in _route_lines(schema, own, promote))]
@@ -162,11 +182,15 @@ def _source(
 
 
 def numbers_allowed(schema: FunctionSchema, promote: Collection[str]) -> bool:
-    """Return whether a Python number may stand for the second of two tensors: both, and they alone, are promoted."""
+    """Return whether a Python number may stand for the second of two tensors: both, and they alone,
+    are promoted.
+    """
     inputs = [a for a in schema.arguments if not a.is_out]
     tensors = [a for a in inputs if is_tensor_like(a)]
     return (
-        len(promote) == 2 and len(tensors) == 2 and list(promote) == [a.name for a in tensors if spelling(a) == TENSOR]
+        len(promote) == 2
+        and len(tensors) == 2
+        and list(promote) == [a.name for a in tensors if spelling(a) == TENSOR]
     )
 
 
@@ -185,7 +209,9 @@ def _route_lines(schema: FunctionSchema, own: str, promote: Collection[str]) -> 
             "else:",
             f"{INDENT}route = {own}_routes[{' | '.join([*plain, 'state()'])}]",
         ]
-    scalars = [a for a in schema.arguments if a.name in promote and spelling(a) in ("Scalar", "Scalar?")]
+    scalars = [
+        a for a in schema.arguments if a.name in promote and spelling(a) in ("Scalar", "Scalar?")
+    ]
     plain += [f"SCALAR_BITS[{parameter(a)}.__class__]" for a in scalars if spelling(a) == "Scalar"]
     others += [a for a in scalars if spelling(a) == "Scalar?"]
     if not others:
@@ -195,7 +221,10 @@ def _route_lines(schema: FunctionSchema, own: str, promote: Collection[str]) -> 
         local = parameter(argument)
         match spelling(argument):
             case "Scalar?":
-                lines += [f"if {local} is not None:", f"{INDENT}key |= SCALAR_BITS[{local}.__class__]"]
+                lines += [
+                    f"if {local} is not None:",
+                    f"{INDENT}key |= SCALAR_BITS[{local}.__class__]",
+                ]
             case "Tensor?":
                 lines += [f"if {local} is not None:", f"{INDENT}key |= {local}._signature"]
             case "Tensor[]":

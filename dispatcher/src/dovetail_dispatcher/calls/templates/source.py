@@ -1,4 +1,6 @@
-"""RouteText, the text of a route while layers are still adding to it, and how text becomes a function."""
+"""RouteText, the text of a route while layers are still adding to it, and how text becomes a
+function.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,8 @@ from typing import Any
 
 @dataclass
 class RouteText:
-    """The body of a route: lines that leave the result in variables, and what the names in them are bound to.
+    """The body of a route: lines that leave the result in variables, and what the names in them are
+    bound to.
 
     Attributes
     ----------
@@ -27,10 +30,11 @@ class RouteText:
     bindings
         Global names of the lines.
     arrays
-        For every result made from an array in these lines: result name to the variable that holds the array. Empty for
-        a route that calls something opaque.
+        For every result made from an array in these lines: result name to the variable that holds
+        the array. Empty for a route that calls something opaque.
     promoted
-        Whether operands are cast to another dtype before the call, so that arrays and gradients may differ in dtype.
+        Whether operands are cast to another dtype before the call, so that arrays and gradients may
+        differ in dtype.
     amounts_to
         A function that does the same as long as no layer adds to the lines.
     """

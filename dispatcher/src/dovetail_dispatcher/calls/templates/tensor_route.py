@@ -1,4 +1,6 @@
-"""Text of routes that call a tensor kernel: hand over the arguments as PyTorch does, check what comes back."""
+"""Text of routes that call a tensor kernel: hand over the arguments as PyTorch does, check what
+comes back.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ from .source import RouteText
 
 
 def tensor_route(op: Operator, kernel: Kernel, keys: DispatchKeySet) -> RouteText:
-    """Return the route that calls `kernel` with tensors; `keys` is what a ``with_keyset`` kernel receives."""
+    """Return the route that calls `kernel` with tensors; `keys` is what a ``with_keyset`` kernel
+    receives.
+    """
     schema = op.schema
     first = ["KEYS"] if kernel.with_keyset else []
     bindings: dict[str, Any] = {"kernel": kernel.fn, "KEYS": keys}
@@ -35,15 +39,23 @@ def tensor_route(op: Operator, kernel: Kernel, keys: DispatchKeySet) -> RouteTex
         bindings["stripped"] = partial(strip_defaults, schema)
         call = f"kernel({', '.join([*first, '*args'])}, **kwargs)"
     text = _route(op, call, bindings, check=not kernel.returns_by_schema)
-    if kernel.returns_by_schema and takes_all and not first and not any(a.kwarg_only for a in schema.arguments):
+    if (
+        kernel.returns_by_schema
+        and takes_all
+        and not first
+        and not any(a.kwarg_only for a in schema.arguments)
+    ):
         text.amounts_to = kernel.fn
     if not takes_all:
-        text.lines.insert(0, f"args, kwargs = stripped({', '.join(map(parameter, schema.arguments))})")
+        text.lines.insert(
+            0, f"args, kwargs = stripped({', '.join(map(parameter, schema.arguments))})"
+        )
     return text
 
 
 def custom_route(op: Operator, kernel: Kernel, keys: DispatchKeySet) -> RouteText:
-    """Return the route of a `custom_op`: a tensor kernel whose results are checked for memory shared with arguments.
+    """Return the route of a `custom_op`: a tensor kernel whose results are checked for memory
+    shared with arguments.
 
     A new tensor has no storage object yet, so in the common case one look at each tensor suffices.
     """
@@ -51,7 +63,9 @@ def custom_route(op: Operator, kernel: Kernel, keys: DispatchKeySet) -> RouteTex
     schema = op.schema
     if Tag.inplace in op.tags or Tag.out in op.tags:
         written = [parameter(a) for a in schema.arguments if a.is_write]
-        same = " and ".join(f"{r} is {name}" for r, name in zip(_items(len(written)), written, strict=True))
+        same = " and ".join(
+            f"{r} is {name}" for r, name in zip(_items(len(written)), written, strict=True)
+        )
         text.bindings["wrong_identity"] = partial(wrong_identity, op, kernel)
         text.lines += [f"if not ({same}):", "    raise wrong_identity()"]
         return text
@@ -60,9 +74,14 @@ def custom_route(op: Operator, kernel: Kernel, keys: DispatchKeySet) -> RouteTex
     tensors = [parameter(a) for a in schema.arguments if is_tensor_like(a)]
     text.bindings["check_aliases"] = partial(check_aliases, op, kernel)
     check = f"check_aliases(result, ({', '.join(tensors)}{',' if len(tensors) == 1 else ''}))"
-    plain = all(spelling(a) in (TENSOR, OPTIONAL_TENSOR) for a in schema.arguments if is_tensor_like(a))
+    plain = all(
+        spelling(a) in (TENSOR, OPTIONAL_TENSOR) for a in schema.arguments if is_tensor_like(a)
+    )
     if [spelling(r) for r in schema.returns] == [TENSOR] and plain:
-        tests = ["result is None or result._storage is not None", *(f"result is {name}" for name in tensors)]
+        tests = [
+            "result is None or result._storage is not None",
+            *(f"result is {name}" for name in tensors),
+        ]
         text.lines += [f"if {' or '.join(tests)}:", f"    {check}"]
     elif any(is_tensor_like(r) for r in schema.returns):
         text.lines.append(check)
@@ -70,9 +89,13 @@ def custom_route(op: Operator, kernel: Kernel, keys: DispatchKeySet) -> RouteTex
 
 
 def fake_route(op: Operator, kernel: Kernel, keys: DispatchKeySet) -> RouteText:
-    """Return the route of a fake kernel: a tensor kernel that may ask for its context with `get_ctx`."""
+    """Return the route of a fake kernel: a tensor kernel that may ask for its context with
+    `get_ctx`.
+    """
     text = tensor_route(op, kernel, keys)
-    text.bindings.update(enter_fake=enter_fake, leave_fake=leave_fake, CONTEXT=FakeImplCtx(op, kernel))
+    text.bindings.update(
+        enter_fake=enter_fake, leave_fake=leave_fake, CONTEXT=FakeImplCtx(op, kernel)
+    )
     text.lines[:] = ["outer = enter_fake(CONTEXT)", "try:", *[f"    {line}" for line in text.lines]]
     text.lines += ["finally:", "    leave_fake(outer)"]
     return text
@@ -94,7 +117,11 @@ def counting_route(op: Operator, below: RouteText) -> RouteText:
                 case "Tensor?":
                     lines += [f"if {name} is not None:", f"    bump_version({name})"]
                 case _:
-                    lines += [f"for each in {name}:", "    if each is not None:", "        bump_version(each)"]
+                    lines += [
+                        f"for each in {name}:",
+                        "    if each is not None:",
+                        "        bump_version(each)",
+                    ]
     below.bindings["bump_version"] = bump_version
     below.lines[:0] = lines
     return below
@@ -116,16 +143,25 @@ def boxed_route(op: Operator, kernel: Kernel, keys: DispatchKeySet) -> RouteText
     text = _route(
         op,
         f"kernel({', '.join([*first, '*args'])}, **kwargs)",
-        {"kernel": kernel.fn, "KEYS": keys, "OP": op.handle, "stripped": partial(strip_defaults, schema)},
+        {
+            "kernel": kernel.fn,
+            "KEYS": keys,
+            "OP": op.handle,
+            "stripped": partial(strip_defaults, schema),
+        },
     )
     text.lines.insert(0, f"args, kwargs = stripped({', '.join(map(parameter, schema.arguments))})")
     return text
 
 
 def wrapped_route(op: Operator, kernel: Kernel) -> RouteText:
-    """Return the route that calls the fallback of wrapped tensors: it takes the operator, then every argument."""
+    """Return the route that calls the fallback of wrapped tensors: it takes the operator, then
+    every argument.
+    """
     positional = "".join([f"{parameter(a)}, " for a in op.schema.arguments if not a.kwarg_only])
-    keyword = ", ".join([f"{a.name!r}: {parameter(a)}" for a in op.schema.arguments if a.kwarg_only])
+    keyword = ", ".join(
+        [f"{a.name!r}: {parameter(a)}" for a in op.schema.arguments if a.kwarg_only]
+    )
     bindings = {"kernel": kernel.fn, "OVERLOAD": op.handle}
     return _route(op, f"kernel(OVERLOAD, ({positional}), {{{keyword}}})", bindings, check=False)
 
@@ -152,10 +188,11 @@ def _route(op: Operator, call: str, bindings: dict[str, Any], *, check: bool = T
 
 
 def takes_all_arguments(kernel: Kernel, schema: FunctionSchema) -> bool:
-    """Return whether a kernel may simply be given every argument, because its own defaults equal the schema's.
+    """Return whether a kernel may simply be given every argument, because its own defaults equal
+    the schema's.
 
-    Otherwise it must be called as PyTorch calls it, with the arguments that equal their default left out, so that its
-    own defaults win.
+    Otherwise it must be called as PyTorch calls it, with the arguments that equal their default
+    left out, so that its own defaults win.
     """
     try:
         parameters = inspect.signature(kernel.fn).parameters
@@ -172,26 +209,40 @@ def takes_all_arguments(kernel: Kernel, schema: FunctionSchema) -> bool:
         own = parameters[names[position]]
         if own.kind is own.KEYWORD_ONLY or not _same_default(own, argument):
             return False
-    return all(a.name in parameters and _same_default(parameters[a.name], a) for a in schema.arguments if a.kwarg_only)
+    return all(
+        a.name in parameters and _same_default(parameters[a.name], a)
+        for a in schema.arguments
+        if a.kwarg_only
+    )
 
 
 def _same_default(own: inspect.Parameter, argument: Argument) -> bool:
-    return own.default is own.empty or not argument.has_default_value() or equals_default(argument, own.default)
+    return (
+        own.default is own.empty
+        or not argument.has_default_value()
+        or equals_default(argument, own.default)
+    )
 
 
 def strip_defaults(schema: FunctionSchema, *values: Any) -> tuple[list[Any], dict[str, Any]]:
-    """Return a call's arguments without those equal to their default: trailing positional, and keyword-only ones."""
+    """Return a call's arguments without those equal to their default: trailing positional, and
+    keyword-only ones.
+    """
     positional = [(a, v) for a, v in zip(schema.arguments, values, strict=True) if not a.kwarg_only]
     while positional and equals_default(*positional[-1]):
         positional.pop()
     keyword = {
-        a.name: v for a, v in zip(schema.arguments, values, strict=True) if a.kwarg_only and not equals_default(a, v)
+        a.name: v
+        for a, v in zip(schema.arguments, values, strict=True)
+        if a.kwarg_only and not equals_default(a, v)
     }
     return [v for _, v in positional], keyword
 
 
 def equals_default(argument: Argument, value: Any) -> bool:
-    """Return whether `value` is the default of an argument, as written in the schema or as a kernel receives it."""
+    """Return whether `value` is the default of an argument, as written in the schema or as a kernel
+    receives it.
+    """
     if not argument.has_default_value():
         return False
     return _same(value, argument.default_value) or _same(value, default_of(argument))

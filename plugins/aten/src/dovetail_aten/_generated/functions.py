@@ -9,7 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 from dovetail_dispatcher.table import registry
-from dovetail_dispatcher.calls.entry_support import MISSING, SCALAR_BITS, DType, are_ints, miss, state
+from dovetail_dispatcher.calls.entry_support import (
+    MISSING, SCALAR_BITS, DType, are_ints, miss, state,
+)
 from dovetail_dispatcher.schema import default_of
 from dovetail_kernel import TensorBase
 from dovetail_aten.tensor import return_types

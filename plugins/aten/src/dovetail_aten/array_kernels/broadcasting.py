@@ -1,4 +1,6 @@
-"""Where the elements of an elementwise result lie: the common shape of its operands, and their order in memory."""
+"""Where the elements of an elementwise result lie: the common shape of its operands, and their
+order in memory.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,8 @@ def broadcast_shapes(shapes: Sequence[Sequence[int]]) -> tuple[int, ...]:
 
 
 def elementwise_layout(operands: Sequence[Geometry]) -> Geometry:
-    """Return the layout of the result of an elementwise operator: broadcast, in the memory order of its operands.
+    """Return the layout of the result of an elementwise operator: broadcast, in the memory order of
+    its operands.
 
     Raises
     ------
@@ -55,7 +58,9 @@ def _broadcast_strides(shape: Sequence[int], strides: Sequence[int], ndim: int) 
 
 
 def _memory_order(shape: Sequence[int], strides: Sequence[Sequence[int]]) -> list[int]:
-    """Return the dimensions by their strides in the operands, the smallest first; ties keep C order."""
+    """Return the dimensions by their strides in the operands, the smallest first; ties keep C
+    order.
+    """
     order = list(reversed(range(len(shape))))
     for i in range(1, len(order)):
         moving = i
@@ -70,7 +75,9 @@ def _memory_order(shape: Sequence[int], strides: Sequence[Sequence[int]]) -> lis
 
 
 def _compare(inner: int, outer: int, shape: Sequence[int], strides: Sequence[Sequence[int]]) -> int:
-    """Return 1 if dimension `outer` has the smaller stride, -1 if `inner` has, 0 if no operand can tell."""
+    """Return 1 if dimension `outer` has the smaller stride, -1 if `inner` has, 0 if no operand can
+    tell.
+    """
     for own in strides:
         a, b = own[inner], own[outer]
         if not a or not b:

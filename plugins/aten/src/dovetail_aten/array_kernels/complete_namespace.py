@@ -1,4 +1,6 @@
-"""An array namespace in which every name is found: what it has not says so when a kernel uses it, and not before."""
+"""An array namespace in which every name is found: what it has not says so when a kernel uses it,
+and not before.
+"""
 
 from __future__ import annotations
 
@@ -33,14 +35,18 @@ class Missing:
         name, namespace, device_type = self._place
         raise NotImplementedError(
             f"an operator of backend {device_type!r} needs {name!r}, which its namespace "
-            f"{getattr(namespace, '__name__', namespace)} has not. Give the namespace a function of that name, or "
-            f"register another kernel for the operator: Library('aten', 'IMPL', {backend(device_type).key_name!r})"
+            f"{getattr(namespace, '__name__', namespace)} has not. Give the namespace a function "
+            "of that name, or "
+            "register another kernel for the operator: Library('aten', 'IMPL', "
+            f"{backend(device_type).key_name!r})"
             ".array_impl(...)"
         )
 
 
 def complete(namespace: Any, device_type: str) -> ModuleType:
-    """Return `namespace` as a module in which what it has not is `Missing`: reading it costs no more than before."""
+    """Return `namespace` as a module in which what it has not is `Missing`: reading it costs no
+    more than before.
+    """
     made = ModuleType(f"{getattr(namespace, '__name__', 'namespace')} on {device_type}")
 
     def find(name: str) -> Any:

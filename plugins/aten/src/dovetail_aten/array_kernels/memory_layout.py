@@ -13,16 +13,26 @@ from dovetail_kernel import (
     preserve_format,
 )
 
-__all__ = ["contiguous_strides", "dense_strides_like", "has_order", "is_contiguous", "strides_in_order"]
+__all__ = [
+    "contiguous_strides",
+    "dense_strides_like",
+    "has_order",
+    "is_contiguous",
+    "strides_in_order",
+]
 
 
 def contiguous_strides(shape: Sequence[int]) -> tuple[int, ...]:
-    """Return the strides, in elements, of a C-contiguous tensor; a dimension of size 0 counts as 1."""
+    """Return the strides, in elements, of a C-contiguous tensor; a dimension of size 0 counts
+    as 1.
+    """
     return strides_in_order(shape, range(len(shape)))
 
 
 def strides_in_order(shape: Sequence[int], order: Sequence[int]) -> tuple[int, ...]:
-    """Return the dense strides of a tensor whose dimensions lie in memory in `order`, outermost first."""
+    """Return the dense strides of a tensor whose dimensions lie in memory in `order`, outermost
+    first.
+    """
     strides = [1] * len(shape)
     step = 1
     for dim in reversed(order):
@@ -32,7 +42,9 @@ def strides_in_order(shape: Sequence[int], order: Sequence[int]) -> tuple[int, .
 
 
 def has_order(shape: Sequence[int], strides: Sequence[int], order: Sequence[int]) -> bool:
-    """Return whether the elements lie densely in memory, dimensions in `order`; sizes of 1 are of no account."""
+    """Return whether the elements lie densely in memory, dimensions in `order`; sizes of 1 are of
+    no account.
+    """
     if 0 in shape:
         return True
     expected = 1
@@ -45,7 +57,9 @@ def has_order(shape: Sequence[int], strides: Sequence[int], order: Sequence[int]
 
 
 def order_of(memory_format: MemoryFormat | None, ndim: int) -> Sequence[int] | None:
-    """Return the order of dimensions that a memory format means for `ndim` dimensions, None if it means none."""
+    """Return the order of dimensions that a memory format means for `ndim` dimensions, None if it
+    means none.
+    """
     if memory_format is channels_last:
         return (0, 2, 3, 1) if ndim == 4 else None
     if memory_format is channels_last_3d:
@@ -53,8 +67,11 @@ def order_of(memory_format: MemoryFormat | None, ndim: int) -> Sequence[int] | N
     return range(ndim)
 
 
-def is_contiguous(tensor: TensorBase, memory_format: MemoryFormat | None = contiguous_format) -> bool:
-    """Return whether the elements of `tensor` lie in memory in the order that `memory_format` means.
+def is_contiguous(
+    tensor: TensorBase, memory_format: MemoryFormat | None = contiguous_format
+) -> bool:
+    """Return whether the elements of `tensor` lie in memory in the order that `memory_format`
+    means.
 
     Raises
     ------
@@ -63,7 +80,8 @@ def is_contiguous(tensor: TensorBase, memory_format: MemoryFormat | None = conti
     """
     if memory_format is preserve_format:
         raise RuntimeError(
-            "preserve memory format is unsupported by the contiguous operator. Ask for contiguous_format."
+            "preserve memory format is unsupported by the contiguous operator. Ask for "
+            "contiguous_format."
         )
     shape = tensor.array.shape
     order = order_of(memory_format, len(shape))
@@ -71,13 +89,18 @@ def is_contiguous(tensor: TensorBase, memory_format: MemoryFormat | None = conti
 
 
 def dense_strides_like(shape: Sequence[int], strides: Sequence[int]) -> tuple[int, ...]:
-    """Return the strides of a dense copy that keeps the order of dimensions: what ``preserve_format`` gives.
+    """Return the strides of a dense copy that keeps the order of dimensions: what
+    ``preserve_format`` gives.
 
     Strides that overlap or leave holes give the dense strides in the same order of dimensions.
     """
     if 0 in strides:
         # A broadcast dimension has no place in memory to keep.
-        return contiguous_strides(shape) if has_zero_stride(shape, strides) else _by_stride(shape, strides)
+        return (
+            contiguous_strides(shape)
+            if has_zero_stride(shape, strides)
+            else _by_stride(shape, strides)
+        )
     return _by_stride(shape, strides)
 
 

@@ -1,4 +1,6 @@
-"""Kernels at BackendSelect: operators whose backend is chosen by their ``device`` argument and not by a tensor."""
+"""Kernels at BackendSelect: operators whose backend is chosen by their ``device`` argument and not
+by a tensor.
+"""
 
 from __future__ import annotations
 
@@ -29,11 +31,15 @@ from .._generated.registrations import OPERATORS
 from .devices import as_device, backend_for
 
 LIKE = {
-    "empty_like": "empty.memory_format", "zeros_like": "zeros", "ones_like": "ones", "full_like": "full",
+    "empty_like": "empty.memory_format", "zeros_like": "zeros", "ones_like": "ones",
+    "full_like": "full",
     "rand_like": "rand", "randn_like": "randn",
-    "new_empty": "empty.memory_format", "new_zeros": "zeros", "new_ones": "ones", "new_full": "full",
+    "new_empty": "empty.memory_format", "new_zeros": "zeros", "new_ones": "ones",
+    "new_full": "full",
 }  # fmt: skip
-"""Factories that stay on the device of their tensor unless told otherwise, and what they are on another one."""
+"""Factories that stay on the device of their tensor unless told otherwise, and what they are on
+another one.
+"""
 
 _dense: dict[str, DispatchKeySet] = {}
 _routes: dict[tuple[Operator, Backend], dict[int, Callable[..., Any]]] = {}
@@ -42,12 +48,17 @@ _routes: dict[tuple[Operator, Backend], dict[int, Callable[..., Any]]] = {}
 def register() -> None:
     """Register a BackendSelect kernel for every factory and for the copy between devices."""
     for text, kind, *_rest in OPERATORS:
-        if (kind in ("factory", "random") and " device=" in text) or text.startswith("aten::_to_copy("):
+        if (kind in ("factory", "random") and " device=" in text) or text.startswith(
+            "aten::_to_copy("
+        ):
             name, _, overload = text[: text.index("(")].partition(".")
             op = registry.find_or_throw(name, overload)
             selection = Selection(op)
             registry.add_kernel(
-                name, overload, Kernel(selection, DispatchKey.BackendSelect, TENSOR, f"{__file__}:1"), []
+                name,
+                overload,
+                Kernel(selection, DispatchKey.BackendSelect, TENSOR, f"{__file__}:1"),
+                [],
             )
 
 
@@ -60,7 +71,9 @@ def dense_keys(backend: Backend) -> DispatchKeySet:
 
 
 class Selection:
-    """The BackendSelect kernel of one operator, made when it is first called: it takes all arguments of the schema."""
+    """The BackendSelect kernel of one operator, made when it is first called: it takes all
+    arguments of the schema.
+    """
 
     def __init__(self, op: Operator) -> None:
         self._op = op
@@ -81,7 +94,9 @@ class Selection:
             [
                 inspect.Parameter(
                     argument.name,
-                    inspect.Parameter.KEYWORD_ONLY if argument.kwarg_only else inspect.Parameter.POSITIONAL_OR_KEYWORD,
+                    inspect.Parameter.KEYWORD_ONLY
+                    if argument.kwarg_only
+                    else inspect.Parameter.POSITIONAL_OR_KEYWORD,
                 )
                 for argument in self._op.schema.arguments
             ]
@@ -89,7 +104,8 @@ class Selection:
 
 
 def route_below(op: Operator, backend: Backend, key: int) -> Callable[..., Any]:
-    """Return the route of `op` straight to the kernel of `backend`; it takes all arguments of the schema.
+    """Return the route of `op` straight to the kernel of `backend`; it takes all arguments of the
+    schema.
 
     Parameters
     ----------
@@ -97,7 +113,8 @@ def route_below(op: Operator, backend: Backend, key: int) -> Callable[..., Any]:
         The signatures of the tensor arguments, or-ed with the state.
     """
     key |= backend.bit
-    # The operator's own dict of routes, which every change clears in place; kept here by a key that is cheap to hash.
+    # The operator's own dict of routes, which every change clears in place; kept here by a key that
+    # is cheap to hash.
     routes = _routes.get((op, backend))
     route = None if routes is None else routes.get(key)
     if route is None:
@@ -108,7 +125,9 @@ def route_below(op: Operator, backend: Backend, key: int) -> Callable[..., Any]:
 
 
 def is_selected_here(op: Operator) -> bool:
-    """Return whether the backend of `op` is chosen by the kernel of this module, and not by one registered over it."""
+    """Return whether the backend of `op` is chosen by the kernel of this module, and not by one
+    registered over it.
+    """
     kernel = op.newest(DispatchKey.BackendSelect)
     return kernel is not None and kernel.fn.__class__ is Selection
 
@@ -142,7 +161,9 @@ def _like(op: Operator) -> Callable[..., Any]:
     def select(*args: Any, **options: Any) -> Any:
         tensor, device = args[0], options["device"]
         if device is None or not tensor._backend.is_device or device.type == tensor._backend.name:
-            return route_below(op, tensor._backend, tensor._signature | state())(*args, *options.values())
+            return route_below(op, tensor._backend, tensor._signature | state())(
+                *args, *options.values()
+            )
         given = {"size": tuple(tensor.shape), **dict(zip(names, args, strict=True))}
         options["dtype"] = options["dtype"] or tensor.dtype
         if "memory_format" in options and base != "empty":
@@ -181,7 +202,9 @@ def copy_to_backend(tensor: TensorBase, backend: Backend, wanted: dtype) -> Tens
     """
     arrays = backend.arrays
     native = arrays.native_dtypes[wanted]
-    source = tensor.array if backend.name == "meta" else tensor._backend.arrays.to_host(tensor.array)
+    source = (
+        tensor.array if backend.name == "meta" else tensor._backend.arrays.to_host(tensor.array)
+    )
     array = arrays.asarray(source)
     if array.dtype != native or backend.name == "cpu":
         array = arrays.cast(array, native)
@@ -199,7 +222,8 @@ def check_size(name: str, size: tuple[int, ...]) -> None:
     for n in size:
         if n < 0:
             raise RuntimeError(
-                f"{name}: Dimension size must be non-negative. Trying to create tensor with negative dimension {n}: "
+                f"{name}: Dimension size must be non-negative. Trying to create tensor with "
+                f"negative dimension {n}: "
                 f"{list(size)}"
             )
 
@@ -209,14 +233,18 @@ def _default_float(_args: tuple[Any, ...]) -> dtype:
 
 
 def _dtype_of_range(args: tuple[Any, ...]) -> dtype:
-    """Return the dtype of an arange over these numbers: the default if one is a float, else int64."""
+    """Return the dtype of an arange over these numbers: the default if one is a float, else
+    int64.
+    """
     return scalar_dtype(max(1, *map(scalar_category, args)))
 
 
 _DEFAULT_DTYPES: dict[str, Callable[[tuple[Any, ...]], dtype]] = {
     "arange": _dtype_of_range,
     "full": lambda args: scalar_dtype(scalar_category(args[1])),
-    "linspace": lambda args: scalar_dtype(max(2, scalar_category(args[0]), scalar_category(args[1]))),
+    "linspace": lambda args: scalar_dtype(
+        max(2, scalar_category(args[0]), scalar_category(args[1]))
+    ),
     "randint": lambda _args: scalar_dtype(1),
     "randperm": lambda _args: scalar_dtype(1),
 }

@@ -1,4 +1,6 @@
-"""Operators without kernel on a backend run on the cpu, on copies: opt-in, and one warning for each operator."""
+"""Operators without kernel on a backend run on the cpu, on copies: opt-in, and one warning for each
+operator.
+"""
 
 from __future__ import annotations
 
@@ -22,10 +24,11 @@ _libraries: dict[str, Library] = {}
 
 
 def use_cpu_fallback(device_type: str) -> None:
-    """Run operators that have no kernel on a backend on the cpu from now on: copy there, compute, copy back.
+    """Run operators that have no kernel on a backend on the cpu from now on: copy there, compute,
+    copy back.
 
-    The first call of each operator warns with its name. Views cannot be had that way, because memory is not shared
-    between devices: they raise.
+    The first call of each operator warns with its name. Views cannot be had that way, because
+    memory is not shared between devices: they raise.
 
     Parameters
     ----------
@@ -38,7 +41,10 @@ def use_cpu_fallback(device_type: str) -> None:
         For cpu or meta, or a device type that is not known.
     """
     if device_type in ("cpu", "meta"):
-        raise RuntimeError(f"there is no cpu fallback for {device_type!r}. Name a device type that computes elsewhere.")
+        raise RuntimeError(
+            f"there is no cpu fallback for {device_type!r}. Name a device type that computes "
+            "elsewhere."
+        )
     if device_type in _libraries:
         return
     own = backend(device_type)
@@ -59,8 +65,10 @@ def _fallback_of(own: Backend) -> Callable[..., Any]:
             warned.add(name)
             base = name.removesuffix(".default").partition("::")
             warn_user(
-                f"The operator '{name}' is not currently supported on the {own.name} backend and will fall back to run "
-                "on the CPU. This may have performance implications. To compute it on the device, register a kernel: "
+                f"The operator '{name}' is not currently supported on the {own.name} backend and "
+                "will fall back to run "
+                "on the CPU. This may have performance implications. To compute it on the device, "
+                "register a kernel: "
                 f"Library({base[0]!r}, 'IMPL', {own.key_name!r}).array_impl({base[2]!r}, fn)."
             )
         copies: dict[int, TensorBase] = {}
@@ -73,7 +81,8 @@ def _fallback_of(own: Backend) -> Callable[..., Any]:
                 return Device("cpu")
             if isinstance(value, Generator):
                 raise RuntimeError(
-                    f"{name} falls back to the cpu, where a generator of {value.device} cannot be used. Leave the "
+                    f"{name} falls back to the cpu, where a generator of {value.device} cannot be "
+                    "used. Leave the "
                     "generator out, or register a kernel."
                 )
             return _mapped(there, value)
@@ -87,7 +96,9 @@ def _fallback_of(own: Backend) -> Callable[..., Any]:
         moved_args, moved_kwargs = there(args), there(kwargs)
         result = op(*moved_args, **moved_kwargs)
         originals: dict[int, TensorBase] = {}
-        for original, moved in zip(_written(op, args, kwargs), _written(op, moved_args, moved_kwargs), strict=True):
+        for original, moved in zip(
+            _written(op, args, kwargs), _written(op, moved_args, moved_kwargs), strict=True
+        ):
             originals[id(moved)] = original
             write = write_into if original.array.shape == moved.array.shape else write_out
             write(original, copy_to_backend(moved, own, moved.dtype).array)
@@ -103,15 +114,21 @@ def _written(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Ten
     for place, argument in enumerate(op._schema.arguments):
         if argument.is_write:
             value = args[place] if place < len(args) else kwargs.get(argument.name)
-            found += [each for each in (value if isinstance(value, list | tuple) else [value]) if each is not None]
+            found += [
+                each
+                for each in (value if isinstance(value, list | tuple) else [value])
+                if each is not None
+            ]
     return found
 
 
 def _refuse_views(op: Any, own: Backend) -> None:
     if op._schema._is_view_op():
         raise RuntimeError(
-            f"The operator {op.name()} appears to be a view operator, but it has no implementation for the backend "
-            f"\"{own.name}:0\". View operators don't support falling back to run on the CPU, since the tensor's "
+            f"The operator {op.name()} appears to be a view operator, but it has no "
+            "implementation for the backend "
+            f'"{own.name}:0". View operators don\'t support falling back to run on the CPU, '
+            "since the tensor's "
             f"storage cannot be shared across devices. Register a kernel for {own.key_name}."
         )
 

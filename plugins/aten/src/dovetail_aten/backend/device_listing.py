@@ -46,13 +46,21 @@ def devices() -> list[DeviceType]:
     Plugins are imported and asked whether they can be used; none is loaded for that.
     """
     # A name with an underscore is no device type: an inner affair of the core.
-    loaded = {each.name: each for each in all_backends() if each.is_attached and each.name[0] != "_"}
-    distributions = {each.name: each.distribution for each in plugin_manager.list_plugins() if each.group == BACKENDS}
+    loaded = {
+        each.name: each for each in all_backends() if each.is_attached and each.name[0] != "_"
+    }
+    distributions = {
+        each.name: each.distribution
+        for each in plugin_manager.list_plugins()
+        if each.group == BACKENDS
+    }
     found = [
         DeviceType(name, each.arrays.device_count(), None, True, distributions.get(name))
         for name, each in loaded.items()
     ]
-    return found + [_not_loaded(name, distributions[name]) for name in distributions if name not in loaded]
+    return found + [
+        _not_loaded(name, distributions[name]) for name in distributions if name not in loaded
+    ]
 
 
 def _not_loaded(name: str, distribution: str) -> DeviceType:

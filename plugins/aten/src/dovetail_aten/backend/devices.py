@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from dovetail_kernel import Backend, Device, backend, get_default_device, has_backend, plugin_manager
+from dovetail_kernel import (
+    Backend,
+    Device,
+    backend,
+    get_default_device,
+    has_backend,
+    plugin_manager,
+)
 
 __all__ = ["as_device", "backend_for", "ready_backend"]
 

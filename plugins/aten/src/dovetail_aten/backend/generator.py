@@ -1,4 +1,6 @@
-"""Random number generators: one by default per device, and more on demand. The numbers are the backend's."""
+"""Random number generators: one by default per device, and more on demand. The numbers are the
+backend's.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,15 @@ from .devices import as_device, backend_for, ready_backend
 if TYPE_CHECKING:
     from ..tensor.tensor_class import Tensor
 
-__all__ = ["Generator", "default_generator", "get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state"]
+__all__ = [
+    "Generator",
+    "default_generator",
+    "get_rng_state",
+    "initial_seed",
+    "manual_seed",
+    "seed",
+    "set_rng_state",
+]
 
 _FIRST_SEED = 67280421310721
 _default: dict[str, Generator] = {}
@@ -38,7 +48,9 @@ class Generator:
 
     @property
     def native(self) -> Any:
-        """The backend's own generator (``arrays.new_generator(seed)``), made at first use; kernels draw from it."""
+        """The backend's own generator (``arrays.new_generator(seed)``), made at first use; kernels
+        draw from it.
+        """
         if self._native is None:
             arrays: Any = backend_for(self.device).arrays
             self._native = arrays.new_generator(self._seed)
@@ -54,7 +66,9 @@ class Generator:
         """
         seed = int(seed)
         if not -(1 << 63) <= seed < 1 << 64:
-            raise RuntimeError(f"Overflow when unpacking long long: seed {seed} does not fit into 64 bits.")
+            raise RuntimeError(
+                f"Overflow when unpacking long long: seed {seed} does not fit into 64 bits."
+            )
         self._seed = seed % (1 << 64)
         self._native = None
         return self
@@ -95,13 +109,16 @@ class Generator:
         if not isinstance(new_state, TensorBase):
             raise TypeError(f"expected a dovetail.ByteTensor, but got {type(new_state).__name__}")
         if new_state.dtype is not uint8 or not new_state.is_cpu:
-            raise TypeError("RNG state must be a dovetail.ByteTensor: give what get_state() returned.")
+            raise TypeError(
+                "RNG state must be a dovetail.ByteTensor: give what get_state() returned."
+            )
         state = bytes(new_state.tolist())
         arrays: Any = backend_for(self.device).arrays
         expected = 8 + len(arrays.generator_state(self.native))
         if len(state) != expected:
             raise RuntimeError(
-                f"Expected a generator state of size {expected} for {self.device} but found the input RNG state size "
+                f"Expected a generator state of size {expected} for {self.device} but found the "
+                "input RNG state size "
                 f"to be {len(state)}. Give what get_state() of such a generator returned."
             )
         self._native = arrays.restored_generator(state[8:])
@@ -120,7 +137,9 @@ class Generator:
 
 
 def default_generator(backend: Backend | None = None) -> Generator:
-    """Return the generator that operators of `backend` (default: cpu) use unless they are given one."""
+    """Return the generator that operators of `backend` (default: cpu) use unless they are given
+    one.
+    """
     name = "cpu" if backend is None else backend.name
     generator = _default.get(name)
     if generator is None:
@@ -151,7 +170,9 @@ def get_rng_state() -> Tensor:
 
 
 def set_rng_state(new_state: Tensor) -> None:
-    """Put the default generator of cpu where `get_rng_state` found it. Raises as `Generator.set_state`."""
+    """Put the default generator of cpu where `get_rng_state` found it. Raises as
+    `Generator.set_state`.
+    """
     default_generator().set_state(new_state)
 
 
@@ -168,8 +189,12 @@ def seed() -> int:
 def save_default_generators() -> Callable[[], None]:
     """Return a function that brings the generators of all devices back to where they are now."""
     default_generator()
-    # One that nobody has drawn from yet, of a device that may not be there, is no more than its seed.
-    saved = {name: (generator._seed, copy.deepcopy(generator._native)) for name, generator in _default.items()}
+    # One that nobody has drawn from yet, of a device that may not be there, is no more than its
+    # seed.
+    saved = {
+        name: (generator._seed, copy.deepcopy(generator._native))
+        for name, generator in _default.items()
+    }
 
     def restore() -> None:
         for name, (seed, native) in saved.items():

@@ -1,8 +1,9 @@
-"""Overflow, division by zero and NaN are results, not warnings: how to keep an array library from warning of them.
+"""Overflow, division by zero and NaN are results, not warnings: how to keep an array library from
+warning of them.
 
-NumPy reads its error state from a context variable, and `numpy.errstate` costs more than a small operator. So whoever
-runs array functions (a route, the autograd engine) sets that variable itself, and resets it. What the user's own code
-with that library sees is the same as ever.
+NumPy reads its error state from a context variable, and `numpy.errstate` costs more than a small
+operator. So whoever runs array functions (a route, the autograd engine) sets that variable itself,
+and resets it. What the user's own code with that library sees is the same as ever.
 """
 
 from __future__ import annotations
@@ -17,9 +18,11 @@ ErrorState = tuple[Callable[[Any], Any], Callable[[Any], Any], Any]
 
 
 def find_error_state(namespace: Any) -> ErrorState | None:
-    """Return ``(set, reset, quiet)`` of the context variable that ``namespace.errstate`` sets, for `ArrayBackend`.
+    """Return ``(set, reset, quiet)`` of the context variable that ``namespace.errstate`` sets, for
+    `ArrayBackend`.
 
-    None if the library has no ``errstate``, or keeps its state elsewhere: then nothing can silence it from outside.
+    None if the library has no ``errstate``, or keeps its state elsewhere: then nothing can silence
+    it from outside.
     """
     errstate = getattr(namespace, "errstate", None)
     if errstate is None:

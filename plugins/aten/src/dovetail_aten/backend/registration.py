@@ -34,31 +34,34 @@ def register_backend(
 ) -> Backend:
     """Make the arrays of `namespace` a device: the base library runs on them from now on.
 
-    A plugin calls this when it is loaded (``BackendSpec(name, load)``), a script whenever it likes. The backend gets
-    its own dispatch keys (``NAME``, ``AutogradNAME``), its tensors have the device ``name:0``, and every operator of
-    the base library gets an array kernel at the key ``NAME``.
+    A plugin calls this when it is loaded (``BackendSpec(name, load)``), a script whenever it likes.
+    The backend gets its own dispatch keys (``NAME``, ``AutogradNAME``), its tensors have the device
+    ``name:0``, and every operator of the base library gets an array kernel at the key ``NAME``.
 
     Parameters
     ----------
     name
         The device type: lower-case letters, digits and underscores.
     namespace
-        A module, or any object, with NumPy's names. Operators whose kernel is a function that it has not are left out.
+        A module, or any object, with NumPy's names. Operators whose kernel is a function that it
+        has not are left out.
     arrays
-        What the arrays do otherwise than NumPy's: a subclass of `NamespaceArrays`, made here with `name` and
-        `namespace`.
+        What the arrays do otherwise than NumPy's: a subclass of `NamespaceArrays`, made here with
+        `name` and `namespace`.
     kernels
-        Functions ``define(xp, kernel, capabilities)`` that run after the generic ones; what they define takes the place
-        of the generic kernel.
+        Functions ``define(xp, kernel, capabilities)`` that run after the generic ones; what they
+        define takes the place of the generic kernel.
     without
         Names of operators, such as ``"sort"`` or ``"add.Tensor"``, to leave without kernel.
     cpu_fallback
-        Whether operators without kernel run on the cpu, on copies, with a warning; see `use_cpu_fallback`.
+        Whether operators without kernel run on the cpu, on copies, with a warning; see
+        `use_cpu_fallback`.
 
     Returns
     -------
     Backend
-        What is known of the device type; ``Library("aten", "IMPL", backend.key_name)`` takes further kernels.
+        What is known of the device type; ``Library("aten", "IMPL", backend.key_name)`` takes
+        further kernels.
 
     Raises
     ------
@@ -72,12 +75,14 @@ def register_backend(
     if has_backend(name) and backend(name).is_attached:
         raise RuntimeError(
             f"device type {name!r} is registered already, with arrays of "
-            f"{', '.join(each.__qualname__ for each in backend(name).arrays.array_types)}. Choose another name."
+            f"{', '.join(each.__qualname__ for each in backend(name).arrays.array_types)}. Choose "
+            "another name."
         )
     loading = plugin_manager.loading()
     if (loading is None or loading.name != name) and plugin_manager.provides(BACKENDS, name):
         raise RuntimeError(
-            f"device type {name!r} is provided by an installed plugin, which is loaded when the device is first used. "
+            f"device type {name!r} is provided by an installed plugin, which is loaded when the "
+            "device is first used. "
             "Choose another name."
         )
     side = arrays(name, namespace)
@@ -85,7 +90,8 @@ def register_backend(
     for operator in without:
         _leave_out(operator, table)
     made = backend(name, create=True)
-    # In a transaction of its own: like the arrays, the kernels stay, also if whoever registers them fails afterwards.
+    # In a transaction of its own: like the arrays, the kernels stay, also if whoever registers them
+    # fails afterwards.
     with transaction():
         library = Library("aten", "IMPL", made.key_name)
         register_array_kernels(library, table)
@@ -103,7 +109,8 @@ def _leave_out(operator: str, table: KernelTable) -> None:
     named = [each for each in table.kernels if operator in (each, each.partition(".")[0])]
     if not named:
         raise ValueError(
-            f"without: the base library has no array kernel {operator!r}.{did_you_mean(operator, table.kernels)} "
+            "without: the base library has no array kernel "
+            f"{operator!r}.{did_you_mean(operator, table.kernels)} "
             "Give names as in native_functions.yaml."
         )
     for each in named:

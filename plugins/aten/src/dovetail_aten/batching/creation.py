@@ -13,13 +13,17 @@ rule = Rules()
 
 def _like(name: str, call: Callable[..., Any]) -> None:
     @rule(name)
-    def apply(info: Any, in_dims: Any, self: Any, *args: Any, memory_format: Any = None, **options: Any) -> Any:
+    def apply(
+        info: Any, in_dims: Any, self: Any, *args: Any, memory_format: Any = None, **options: Any
+    ) -> Any:
         return call(self, *args, **options), 0
 
 
 def _new(name: str, call: Callable[..., Any]) -> None:
     @rule(name)
-    def apply(info: Any, in_dims: Any, self: Any, size: Sequence[int], *args: Any, **options: Any) -> Any:
+    def apply(
+        info: Any, in_dims: Any, self: Any, size: Sequence[int], *args: Any, **options: Any
+    ) -> Any:
         return call(self, (info.batch_size, *size), *args, **options), 0
 
 

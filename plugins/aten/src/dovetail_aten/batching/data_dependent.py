@@ -1,4 +1,6 @@
-"""Operators whose result depends on the values of a sample: there is no one shape, or no one number, for a batch."""
+"""Operators whose result depends on the values of a sample: there is no one shape, or no one
+number, for a batch.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,8 @@ def _of_dynamic_shape(name: str) -> None:
     @rule(name)
     def apply(info: Any, in_dims: Any, *args: Any, **kwargs: Any) -> NoReturn:
         raise RuntimeError(
-            "vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over "
+            "vmap: We do not support batching operators that can output dynamic shape. Attempted "
+            "to vmap over "
             f"aten::{name}. Use where(condition, x, y), which keeps the shape."
         )
 
@@ -30,7 +33,8 @@ _of_dynamic_shape("nonzero")
 @rule("equal")
 def _equal(info: Any, in_dims: Any, *args: Any) -> NoReturn:
     raise RuntimeError(
-        "Batching rule not implemented for aten::equal. We could not generate a fallback. Use (x == y).all()."
+        "Batching rule not implemented for aten::equal. We could not generate a fallback. Use (x "
+        "== y).all()."
     )
 
 

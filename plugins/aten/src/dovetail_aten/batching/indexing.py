@@ -1,4 +1,6 @@
-"""Operators that pick elements by index tensors, or put them there: the batch dimension is indexed by 0, 1, 2, ..."""
+"""Operators that pick elements by index tensors, or put them there: the batch dimension is indexed
+by 0, 1, 2, ...
+"""
 
 from __future__ import annotations
 
@@ -17,12 +19,13 @@ from .table import batched, call_one, flat, front, logical_ndim, logical_shape, 
 rule = Rules()
 
 DYNAMIC_MASK = (
-    "vmap: We do not support batching operators that can support dynamic shape. Attempting to batch over indexing with "
+    "vmap: We do not support batching operators that can support dynamic shape. Attempting to "
+    "batch over indexing with "
     "a boolean mask. Use where(mask, x, other), which keeps the shape."
 )
 
 
-# -- x[indices], x[indices] = values ---------------------------------------------------------------------------------
+# -- x[indices], x[indices] = values ---------------------------------------------------------------
 
 
 @rule("index.Tensor")
@@ -43,17 +46,31 @@ def _index(info: Any, in_dims: Any, self: Any, indices: Sequence[Any]) -> tuple[
     if not _together(places) or not before:
         return found, 0
     # Indexed dimensions came to the front, because the batch dimension is indexed too.
-    order = [0, *range(1 + ndim, 1 + ndim + before), *range(1, 1 + ndim), *range(1 + ndim + before, found.array.ndim)]
+    order = [
+        0,
+        *range(1 + ndim, 1 + ndim + before),
+        *range(1, 1 + ndim),
+        *range(1 + ndim + before, found.array.ndim),
+    ]
     return F.permute(found, order), 0
 
 
 @rule("index_put")
 def _index_put(
-    info: Any, in_dims: Any, self: Any, indices: Sequence[Any], values: Any, accumulate: bool = False
+    info: Any,
+    in_dims: Any,
+    self: Any,
+    indices: Sequence[Any],
+    values: Any,
+    accumulate: bool = False,
 ) -> tuple[Any, Any]:
     own = batched(self, in_dims[0], info.batch_size)
     dims = list(in_dims[1])
-    if _is_batched_mask(indices, dims) and not accumulate and math.prod(logical_shape(values, in_dims[2])) == 1:
+    if (
+        _is_batched_mask(indices, dims)
+        and not accumulate
+        and math.prod(logical_shape(values, in_dims[2])) == 1
+    ):
         return _fill_masked(own, indices, dims, values, in_dims[2]), 0
     places, dims = _without_masks(indices, dims)
     _check_count(places, own, 0)
@@ -61,7 +78,13 @@ def _index_put(
     lined_up = [_numbers(own, ndim), *_lined_up(places, dims)]
     kept = logical_ndim(own, 0) - sum([place is not None for place in places])
     if logical_ndim(values, in_dims[2]) > ndim + kept:
-        call_one(F.index_put, (0, None, in_dims[2]), own, [None if p is None else p for p in places], values)
+        call_one(
+            F.index_put,
+            (0, None, in_dims[2]),
+            own,
+            [None if p is None else p for p in places],
+            values,
+        )
     given = padded(batched(values, in_dims[2], info.batch_size), 0, ndim + kept)
     before = _first(places) if _together(places) else 0
     if before:
@@ -80,23 +103,32 @@ def _is_batched_mask(indices: Sequence[Any], dims: Sequence[Any]) -> bool:
     return len(given) == 1 and given[0][0].dtype in (bool_, uint8) and given[0][1] is not None
 
 
-def _fill_masked(own: Any, indices: Sequence[Any], dims: Sequence[Any], values: Any, in_dim: int | None) -> Any:
-    """Return `own` with the one value where the mask is: the only use of a batched mask whose shape is known."""
+def _fill_masked(
+    own: Any, indices: Sequence[Any], dims: Sequence[Any], values: Any, in_dim: int | None
+) -> Any:
+    """Return `own` with the one value where the mask is: the only use of a batched mask whose shape
+    is known.
+    """
     at, mask = next((at, index) for at, index in enumerate(indices) if index is not None)
     trailing = logical_ndim(own, 0) - at - logical_ndim(mask, 0)
     shape = mask.array.shape
     mask = F.view(F.to(mask, bool_), (shape[0], *([1] * at), *shape[1:], *([1] * trailing)))
     if values.dtype is not own.dtype:
         raise RuntimeError(
-            f"Index put requires the source and destination dtypes match, got {own.dtype.scalar_name} for the "
+            "Index put requires the source and destination dtypes match, got "
+            f"{own.dtype.scalar_name} for the "
             f"destination and {values.dtype.scalar_name} for the source. Convert the source."
         )
-    value = F.reshape(values, (1,) * logical_ndim(own, 0) if in_dim is None else (-1, *[1] * logical_ndim(own, 0)))
+    value = F.reshape(
+        values, (1,) * logical_ndim(own, 0) if in_dim is None else (-1, *[1] * logical_ndim(own, 0))
+    )
     return F.where_self(mask, value, own)
 
 
 def _without_masks(indices: Sequence[Any], dims: list[Any]) -> tuple[list[Any], list[Any]]:
-    """Return indices without masks, which become the places where they are true, and the batch dimension of each."""
+    """Return indices without masks, which become the places where they are true, and the batch
+    dimension of each.
+    """
     places: list[Any] = []
     kept: list[Any] = []
     for index, dim in zip(indices, dims, strict=True):
@@ -119,7 +151,9 @@ def _check_count(places: Sequence[Any], self: Any, own: int | None) -> None:
 
 
 def _together(places: Sequence[Any]) -> bool:
-    """Return whether the index tensors are beside each other: then what they pick stays in their place."""
+    """Return whether the index tensors are beside each other: then what they pick stays in their
+    place.
+    """
     given = [at for at, place in enumerate(places) if place is not None]
     return not given or given[-1] - given[0] + 1 == len(given)
 
@@ -129,16 +163,24 @@ def _first(places: Sequence[Any]) -> int:
 
 
 def _index_ndim(places: Sequence[Any], dims: Sequence[Any]) -> int:
-    return max([logical_ndim(p, d) for p, d in zip(places, dims, strict=True) if p is not None], default=0)
+    return max(
+        [logical_ndim(p, d) for p, d in zip(places, dims, strict=True) if p is not None], default=0
+    )
 
 
 def _lined_up(places: Sequence[Any], dims: Sequence[Any]) -> list[Any]:
     ndim = _index_ndim(places, dims)
-    lined_up = [None if p is None else padded(p, d, ndim) for p, d in zip(places, dims, strict=True)]
+    lined_up = [
+        None if p is None else padded(p, d, ndim) for p, d in zip(places, dims, strict=True)
+    ]
     try:
         broadcast_shapes([tuple(p.array.shape) for p in lined_up if p is not None])
     except RuntimeError:
-        shapes = ", ".join(str(list(logical_shape(p, d))) for p, d in zip(places, dims, strict=True) if p is not None)
+        shapes = ", ".join(
+            str(list(logical_shape(p, d)))
+            for p, d in zip(places, dims, strict=True)
+            if p is not None
+        )
         raise IndexError(
             f"shape mismatch: indexing tensors could not be broadcast together with shapes {shapes}"
         ) from None
@@ -151,7 +193,7 @@ def _numbers(tensor: Any, ndim: int) -> Any:
     return F.view(F.arange(size, device=tensor.device), (size, *([1] * ndim)))
 
 
-# -- along one dimension ---------------------------------------------------------------------------------------------
+# -- along one dimension ---------------------------------------------------------------------------
 
 
 @rule("index_select")
@@ -176,21 +218,29 @@ def _index_select(info: Any, in_dims: Any, self: Any, dim: int, index: Any) -> t
     shape = rows.array.shape
     wide = [index.array.shape[1] if d == place else n for d, n in enumerate(shape)]
     spread = F.view(
-        index, (info.batch_size, *[index.array.shape[1] if d == place else 1 for d in range(1, len(shape))])
+        index,
+        (
+            info.batch_size,
+            *[index.array.shape[1] if d == place else 1 for d in range(1, len(shape))],
+        ),
     )
     found = F.gather(rows, place, F.expand(spread, wide))
     return found if ndim else F.squeeze_dim(found, 1), 0
 
 
 def _elements(info: Any, *given: tuple[Any, Any]) -> tuple[bool, list[Any]]:
-    """Return whether samples have no dimensions, and the tensors batched, such samples as vectors of one element."""
+    """Return whether samples have no dimensions, and the tensors batched, such samples as vectors
+    of one element.
+    """
     zero_dim = logical_ndim(*given[0]) == 0
     tensors = [batched(tensor, dim, info.batch_size) for tensor, dim in given]
     return zero_dim, [F.unsqueeze(each, 1) if each.array.ndim == 1 else each for each in tensors]
 
 
 @rule("gather")
-def _gather(info: Any, in_dims: Any, self: Any, dim: int, index: Any, *, sparse_grad: bool = False) -> tuple[Any, Any]:
+def _gather(
+    info: Any, in_dims: Any, self: Any, dim: int, index: Any, *, sparse_grad: bool = False
+) -> tuple[Any, Any]:
     zero_dim = logical_ndim(index, in_dims[2]) == 0
     _, (rows, places) = _elements(info, (self, in_dims[0]), (index, in_dims[2]))
     found = F.gather(rows, front(dim, logical_ndim(self, in_dims[0])), places)
@@ -199,7 +249,9 @@ def _gather(info: Any, in_dims: Any, self: Any, dim: int, index: Any, *, sparse_
 
 def _scatter(name: str, call: Callable[..., Any], from_tensor: bool) -> None:
     @rule(name)
-    def apply(info: Any, in_dims: Any, self: Any, dim: int, index: Any, src: Any) -> tuple[Any, Any]:
+    def apply(
+        info: Any, in_dims: Any, self: Any, dim: int, index: Any, src: Any
+    ) -> tuple[Any, Any]:
         place = front(dim, logical_ndim(self, in_dims[0]))
         given = [(self, in_dims[0]), (index, in_dims[2])]
         if from_tensor:
@@ -226,9 +278,15 @@ def _index_add(
         if logical_ndim(index, in_dims[2]) > 1:
             raise IndexError("index_add_(): Index is supposed to be a vector")
         size = added.array.shape[place]
-        spread = F.view(index, (info.batch_size, *[size if d == place else 1 for d in range(1, rows.array.ndim)]))
+        spread = F.view(
+            index,
+            (info.batch_size, *[size if d == place else 1 for d in range(1, rows.array.ndim)]),
+        )
         made = F.scatter_add(
-            rows, place, F.expand(spread, tuple(added.array.shape)), added if alpha == 1 else F.mul(added, alpha)
+            rows,
+            place,
+            F.expand(spread, tuple(added.array.shape)),
+            added if alpha == 1 else F.mul(added, alpha),
         )
     return F.squeeze_dim(made, 1) if zero_dim else made, 0
 
@@ -247,8 +305,10 @@ def _take(info: Any, in_dims: Any, self: Any, index: Any) -> tuple[Any, Any]:
 def _masked_select(info: Any, in_dims: Any, self: Any, mask: Any) -> tuple[Any, Any]:
     if in_dims[1] is not None:
         raise RuntimeError(
-            "vmap: Attempted to vmap over `mask` in torch.masked_select(self, mask) We cannot support this because for "
-            "each batch this would return a differently shaped Tensor. Use where(mask, self, other)."
+            "vmap: Attempted to vmap over `mask` in torch.masked_select(self, mask) We cannot "
+            "support this because for "
+            "each batch this would return a differently shaped Tensor. Use where(mask, self, "
+            "other)."
         )
     shape = broadcast_shapes([logical_shape(self, 0), tuple(mask.array.shape)])
     everywhere = F.expand(padded(self, 0, len(shape)), (info.batch_size, *shape))
@@ -272,5 +332,7 @@ def _embedding_dense_backward(
     if padding_idx >= 0:
         grad = F.masked_fill(grad, F.unsqueeze(F.eq(rows, padding_idx), -1), 0)
     offsets = F.mul(_numbers(rows, logical_ndim(rows, 0)), num_weights)
-    made = F.embedding_dense_backward(grad, F.add(rows, offsets), info.batch_size * num_weights, -1, scale_grad_by_freq)
+    made = F.embedding_dense_backward(
+        grad, F.add(rows, offsets), info.batch_size * num_weights, -1, scale_grad_by_freq
+    )
     return F.view(made, (info.batch_size, num_weights, grad.array.shape[-1])), 0

@@ -15,8 +15,14 @@ rule = Rules()
 
 
 def _format(memory_format: Any) -> Any:
-    """Return a memory format that a batch can have: what orders the dimensions of a sample does not fit a batch."""
-    return memory_format if memory_format in (None, contiguous_format, preserve_format) else contiguous_format
+    """Return a memory format that a batch can have: what orders the dimensions of a sample does not
+    fit a batch.
+    """
+    return (
+        memory_format
+        if memory_format in (None, contiguous_format, preserve_format)
+        else contiguous_format
+    )
 
 
 @rule("clone")
@@ -25,7 +31,9 @@ def _clone(info: Any, in_dims: Any, self: Any, *, memory_format: Any = None) -> 
 
 
 @rule("_to_copy")
-def _to_copy(info: Any, in_dims: Any, self: Any, *, memory_format: Any = None, **options: Any) -> tuple[Any, Any]:
+def _to_copy(
+    info: Any, in_dims: Any, self: Any, *, memory_format: Any = None, **options: Any
+) -> tuple[Any, Any]:
     return F._to_copy(self, memory_format=_format(memory_format), **options), 0
 
 
@@ -41,16 +49,22 @@ def _cat(info: Any, in_dims: Any, tensors: Sequence[Any], dim: int = 0) -> tuple
     ]
     if any([len(shape) != ndim for shape in shapes if shape != (0,)]):
         raise RuntimeError(
-            f"Tensors must have same number of dimensions: got {', '.join(str(len(shape)) for shape in shapes)}. "
+            "Tensors must have same number of dimensions: got "
+            f"{', '.join(str(len(shape)) for shape in shapes)}. "
             "Reshape one of them."
         )
     if not ndim:
-        raise RuntimeError("zero-dimensional tensor (at position 0) cannot be concatenated. Use stack.")
+        raise RuntimeError(
+            "zero-dimensional tensor (at position 0) cannot be concatenated. Use stack."
+        )
     return F.cat(kept, front(dim, ndim)), 0
 
 
 @rule("stack")
 def _stack(info: Any, in_dims: Any, tensors: Sequence[Any], dim: int = 0) -> tuple[Any, Any]:
     ndim = logical_ndim(tensors[0], in_dims[0][0]) + 1
-    all_batched = [batched(tensor, own, info.batch_size) for tensor, own in zip(tensors, in_dims[0], strict=True)]
+    all_batched = [
+        batched(tensor, own, info.batch_size)
+        for tensor, own in zip(tensors, in_dims[0], strict=True)
+    ]
     return F.stack(all_batched, front(dim, ndim)), 0

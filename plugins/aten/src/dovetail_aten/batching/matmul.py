@@ -13,7 +13,9 @@ rule = Rules()
 
 
 def _check(call: Callable[..., Any], ndims: tuple[int, ...], in_dims: Any, *args: Any) -> None:
-    """Refuse samples of other dimensions than the operator takes, in its own words: their batch might fit another."""
+    """Refuse samples of other dimensions than the operator takes, in its own words: their batch
+    might fit another.
+    """
     for value, dim, ndim in zip(args, in_dims, ndims, strict=False):
         if logical_ndim(value, dim) != ndim:
             call_one(call, in_dims, *args)
@@ -23,7 +25,9 @@ def _check(call: Callable[..., Any], ndims: tuple[int, ...], in_dims: Any, *args
 def _mm(left: Any, right: Any, dims: Any) -> Any:
     if dims[0] is not None and dims[1] is not None:
         if left.array.shape[2] == 1 == right.array.shape[1] and left.dtype is right.dtype:
-            return F.mul(left, right)  # outer products, such as gradients of weights are: several times faster
+            return F.mul(
+                left, right
+            )  # outer products, such as gradients of weights are: several times faster
         return F.bmm(left, right)
     if dims[1] is None:
         return F.matmul(left, right)
@@ -91,7 +95,9 @@ def _adding(
     def apply(
         info: Any, in_dims: Any, self: Any, left: Any, right: Any, *, beta: Any = 1, alpha: Any = 1
     ) -> tuple[Any, Any]:
-        ranks = [logical_ndim(value, dim) for value, dim in zip((left, right), in_dims[1:3], strict=True)]
+        ranks = [
+            logical_ndim(value, dim) for value, dim in zip((left, right), in_dims[1:3], strict=True)
+        ]
         fits = tuple(ranks) == ndims and logical_ndim(self, in_dims[0]) <= result_ndim
         if not fits or self.dtype is not left.dtype:
             call_one(call, in_dims, self, left, right, beta=beta, alpha=alpha)
@@ -110,7 +116,9 @@ def _adding(
         return F.add(made, padded(self, in_dims[0], result_ndim), alpha=beta), 0
 
 
-def _product(plain: Callable[..., Any], batch: Callable[..., Any]) -> Callable[[Any, Any, Any], Any]:
+def _product(
+    plain: Callable[..., Any], batch: Callable[..., Any]
+) -> Callable[[Any, Any, Any], Any]:
     def product(left: Any, right: Any, dims: Any) -> Any:
         return plain(left, right) if dims is None else batch(left, right, dims)
 

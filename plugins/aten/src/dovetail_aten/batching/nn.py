@@ -17,9 +17,14 @@ rule = Rules()
 
 def _backward_along(name: str, call: Callable[..., Any]) -> None:
     @rule(name)
-    def apply(info: Any, in_dims: Any, grad_output: Any, output: Any, dim: int, input_dtype: Any) -> tuple[Any, Any]:
+    def apply(
+        info: Any, in_dims: Any, grad_output: Any, output: Any, dim: int, input_dtype: Any
+    ) -> tuple[Any, Any]:
         ndim = logical_ndim(output, in_dims[1])
-        grad, made = batched(grad_output, in_dims[0], info.batch_size), batched(output, in_dims[1], info.batch_size)
+        grad, made = (
+            batched(grad_output, in_dims[0], info.batch_size),
+            batched(output, in_dims[1], info.batch_size),
+        )
         if not ndim:
             grad, made = F.unsqueeze(grad, 1), F.unsqueeze(made, 1)
         result = call(grad, made, front(dim, ndim), input_dtype)
@@ -30,7 +35,7 @@ _backward_along("_softmax_backward_data", F._softmax_backward_data)
 _backward_along("_log_softmax_backward_data", F._log_softmax_backward_data)
 
 
-# -- losses between tensors of one shape -----------------------------------------------------------------------------
+# -- losses between tensors of one shape -----------------------------------------------------------
 
 
 def _reduced(loss: Any, reduction: int) -> Any:
@@ -47,7 +52,9 @@ def _lined_up(in_dims: Any, *tensors: Any) -> list[Any]:
 
 
 @rule("mse_loss")
-def _mse_loss(info: Any, in_dims: Any, self: Any, target: Any, reduction: int = MEAN) -> tuple[Any, Any]:
+def _mse_loss(
+    info: Any, in_dims: Any, self: Any, target: Any, reduction: int = MEAN
+) -> tuple[Any, Any]:
     left, right = _lined_up(in_dims[:2], self, target)
     return _reduced(F.mse_loss(left, right, NONE), reduction), 0
 
@@ -67,29 +74,45 @@ def _mse_loss_backward(
     grad, left, right = _lined_up(in_dims[:3], grad_output, self, target)
     difference = F.sub(left, right)
     unbatched = in_dims[1] is None and in_dims[2] is None
-    count = math.prod(difference.array.shape if unbatched else difference.array.shape[1:]) if reduction == MEAN else 1
+    count = (
+        math.prod(difference.array.shape if unbatched else difference.array.shape[1:])
+        if reduction == MEAN
+        else 1
+    )
     return F.mul(F.mul(difference, 2.0 / count if count else math.nan), grad), 0
 
 
-# -- negative log likelihood -----------------------------------------------------------------------------------------
+# -- negative log likelihood -----------------------------------------------------------------------
 
 
-def _class_weights(info: Any, self: Any, target: Any, weight: Any, in_dim: Any, ignore_index: int) -> tuple[Any, Any]:
-    """Return, for batched (B, N, C) scores and (B, N) targets, the classes to read, and what each element counts."""
+def _class_weights(
+    info: Any, self: Any, target: Any, weight: Any, in_dim: Any, ignore_index: int
+) -> tuple[Any, Any]:
+    """Return, for batched (B, N, C) scores and (B, N) targets, the classes to read, and what each
+    element counts.
+    """
     kept = F.ne(target, ignore_index)
     classes = F.where_self(kept, target, F.zeros_like(target))
     if weight is None:
         weights = F.ones_like(target, dtype=self.dtype)
     elif in_dim is None:
-        weights = F.view(F.index_select(weight, 0, F.reshape(classes, (math.prod(target.array.shape),))), target.shape)
+        weights = F.view(
+            F.index_select(weight, 0, F.reshape(classes, (math.prod(target.array.shape),))),
+            target.shape,
+        )
     else:
         weights = F.gather(weight, 1, classes)
     return classes, F.where_self(kept, weights, F.zeros_like(weights))
 
 
 def _rows(info: Any, self: Any, target: Any, in_dims: Any) -> tuple[Any, Any]:
-    """Return scores as (B, N, C) and targets as (B, N): one sample of a batch has N elements, or is one."""
-    scores, classes = batched(self, in_dims[0], info.batch_size), batched(target, in_dims[1], info.batch_size)
+    """Return scores as (B, N, C) and targets as (B, N): one sample of a batch has N elements, or is
+    one.
+    """
+    scores, classes = (
+        batched(self, in_dims[0], info.batch_size),
+        batched(target, in_dims[1], info.batch_size),
+    )
     if scores.array.ndim == 2:
         scores, classes = F.unsqueeze(scores, 1), F.reshape(classes, (info.batch_size, 1))
     return scores, classes
@@ -99,7 +122,10 @@ def _rows(info: Any, self: Any, target: Any, in_dims: Any) -> tuple[Any, Any]:
 def _nll_loss_forward(
     info: Any, in_dims: Any, self: Any, target: Any, weight: Any, reduction: int, ignore_index: int
 ) -> tuple[Any, Any]:
-    if math.prod(logical_shape(self, in_dims[0])) == 0 or logical_ndim(self, in_dims[0]) not in (1, 2):
+    if math.prod(logical_shape(self, in_dims[0])) == 0 or logical_ndim(self, in_dims[0]) not in (
+        1,
+        2,
+    ):
         call_one(F.nll_loss_forward, in_dims, self, target, weight, reduction, ignore_index)
     _check_nll(in_dims, self, target, weight, ignore_index)
     single = logical_ndim(self, in_dims[0]) == 1
@@ -107,7 +133,9 @@ def _nll_loss_forward(
     classes, weights = _class_weights(info, self, target, weight, in_dims[2], ignore_index)
     picked = F.squeeze_dim(F.gather(scores, 2, F.unsqueeze(classes, 2)), 2)
     # Where nothing counts, infinite scores must not make NaN.
-    losses = F.where_self(F.ne(target, ignore_index), F.neg(F.mul(picked, weights)), F.zeros_like(picked))
+    losses = F.where_self(
+        F.ne(target, ignore_index), F.neg(F.mul(picked, weights)), F.zeros_like(picked)
+    )
     if reduction == NONE and not single:
         return (losses, F.new_zeros(losses, (info.batch_size,))), (0, 0)
     total, total_weight = F.sum_dim_IntList(losses, (1,)), F.sum_dim_IntList(weights, (1,))
@@ -121,7 +149,11 @@ def _check_nll(in_dims: Any, self: Any, target: Any, weight: Any, ignore_index: 
     fits = fits and (weight is None or logical_shape(weight, in_dims[2]) == shape[-1:])
     if not fits:
         F.nll_loss_forward(
-            lower(self, in_dims[0]), lower(target, in_dims[1]), lower(weight, in_dims[2]), SUM, ignore_index
+            lower(self, in_dims[0]),
+            lower(target, in_dims[1]),
+            lower(weight, in_dims[2]),
+            SUM,
+            ignore_index,
         )
         raise AssertionError("nll_loss does not take these shapes")
 
@@ -147,23 +179,37 @@ def _nll_loss_backward(
     slope = F.neg(F.mul(slope, weights))
     if reduction == MEAN:
         # As the formula of the operator has it, the total weight is a constant.
-        slope = F.div(slope, F.reshape(F.detach(total_weight), (1, 1) if in_dims[6] is None else (info.batch_size, 1)))
+        slope = F.div(
+            slope,
+            F.reshape(
+                F.detach(total_weight), (1, 1) if in_dims[6] is None else (info.batch_size, 1)
+            ),
+        )
     slope = F.where_self(F.ne(target, ignore_index), slope, F.zeros_like(slope))
     made = F.scatter_src(F.zeros_like(scores), 2, F.unsqueeze(classes, 2), F.unsqueeze(slope, 2))
     return F.view(made, (info.batch_size, *shape)), 0
 
 
-# -- layer normalization ---------------------------------------------------------------------------------------------
+# -- layer normalization ---------------------------------------------------------------------------
 
 
 @rule("native_layer_norm")
 def _native_layer_norm(
-    info: Any, in_dims: Any, input: Any, normalized_shape: Sequence[int], weight: Any, bias: Any, eps: float
+    info: Any,
+    in_dims: Any,
+    input: Any,
+    normalized_shape: Sequence[int],
+    weight: Any,
+    bias: Any,
+    eps: float,
 ) -> tuple[Any, Any]:
     own, _, weight_dim, bias_dim = in_dims[:4]
     check_layer_norm(
         *[lower(input, own), normalized_shape],
-        *[None if each is None else lower(each, dim) for each, dim in ((weight, weight_dim), (bias, bias_dim))],
+        *[
+            None if each is None else lower(each, dim)
+            for each, dim in ((weight, weight_dim), (bias, bias_dim))
+        ],
     )
     if weight_dim is None and bias_dim is None:
         return F.native_layer_norm(input, normalized_shape, weight, bias, eps), (0, 0, 0)
@@ -177,7 +223,9 @@ def _native_layer_norm(
 
 
 def _statistics(x: Any, mean: Any, rstd: Any, inner: tuple[int, ...]) -> tuple[Any, Any]:
-    """Return the mean and 1 / deviation of `x` again, now as what they are for a derivative: functions of `x`."""
+    """Return the mean and 1 / deviation of `x` again, now as what they are for a derivative:
+    functions of `x`.
+    """
     mean, rstd = F.detach(mean), F.detach(rstd)
     variance = F.var_correction(x, inner, correction=0, keepdim=True)
     epsilon = F.sub(F.pow(rstd, -2), F.detach(variance))

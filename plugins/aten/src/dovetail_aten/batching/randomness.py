@@ -1,4 +1,5 @@
-"""Random operators: refused, drawn for every sample, or drawn once, as ``vmap(..., randomness=...)`` says.
+"""Random operators: refused, drawn for every sample, or drawn once, as ``vmap(...,
+randomness=...)`` says.
 
 These rules are called for unbatched arguments too, and for none at all.
 """
@@ -18,20 +19,25 @@ from .table import Rule, batched, logical_ndim, logical_shape
 rule = Rules()
 
 REFUSED = (
-    "vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' "
+    "vmap: called random operation while in randomness error mode. Please either use the 'same' "
+    "or 'different' "
     "randomness flags on vmap or perform the randomness operation out of vmap"
 )
 SAME_OF_BATCH = (
-    "Vmap does not currently support same randomness with a batched tensor input. Use randomness='different'."
+    "Vmap does not currently support same randomness with a "
+    "batched tensor input. Use randomness='different'."
 )
 DIFFERENT_IN_PLACE = (
-    "vmap: Cannot ask for different inplace randomness on an unbatched tensor. This will appear like same randomness. "
+    "vmap: Cannot ask for different inplace randomness on an unbatched tensor. This will appear "
+    "like same randomness. "
     "Make the tensor from a batched one, with empty_like or new_empty."
 )
 
 
 def _drawing(name: str) -> Callable[[Rule], Rule]:
-    """Return a decorator for the rule of a random operator, which has to see only what is not refused."""
+    """Return a decorator for the rule of a random operator, which has to see only what is not
+    refused.
+    """
 
     def add(fn: Rule) -> Rule:
         def apply(info: Any, in_dims: Any, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
@@ -89,7 +95,9 @@ def in_place(op: Operator) -> Rule:
 
 def _like(name: str, call: Callable[..., Any]) -> None:
     @_drawing(name)
-    def apply(info: Any, in_dims: Any, self: Any, *, memory_format: Any = None, **options: Any) -> tuple[Any, Any]:
+    def apply(
+        info: Any, in_dims: Any, self: Any, *, memory_format: Any = None, **options: Any
+    ) -> tuple[Any, Any]:
         if info.randomness == "different":
             return call(batched(self, in_dims[0], info.batch_size), **options), 0
         return call(F.new_empty(self, logical_shape(self, in_dims[0])), **options), None
@@ -110,7 +118,13 @@ def _bernoulli(info: Any, in_dims: Any, self: Any, *, generator: Any = None) -> 
 
 @_drawing("multinomial")
 def _multinomial(
-    info: Any, in_dims: Any, self: Any, num_samples: int, replacement: bool = False, *, generator: Any = None
+    info: Any,
+    in_dims: Any,
+    self: Any,
+    num_samples: int,
+    replacement: bool = False,
+    *,
+    generator: Any = None,
 ) -> tuple[Any, Any]:
     if info.randomness == "same":
         if in_dims[0] is not None:
@@ -127,7 +141,9 @@ def _multinomial(
 
 
 @_drawing("native_dropout")
-def _native_dropout(info: Any, in_dims: Any, input: Any, p: float, train: bool | None) -> tuple[Any, Any]:
+def _native_dropout(
+    info: Any, in_dims: Any, input: Any, p: float, train: bool | None
+) -> tuple[Any, Any]:
     if info.randomness == "different":
         return F.native_dropout(batched(input, in_dims[0], info.batch_size), p, train), (0, 0)
     if in_dims[0] is None:

@@ -16,9 +16,11 @@ rule = Rules()
 
 
 def reduction(op: Operator) -> Rule:
-    """Return the rule of a reduction over dimensions that it names: ``dim`` is a number, or a list (None, empty: all).
+    """Return the rule of a reduction over dimensions that it names: ``dim`` is a number, or a list
+    (None, empty: all).
 
-    Works from the schema: wherever ``dim`` and ``keepdim`` stand, and however many results there are.
+    Works from the schema: wherever ``dim`` and ``keepdim`` stand, and however many results there
+    are.
     """
     call = op.handle
     positional = [a.name for a in op.schema.arguments if not a.kwarg_only]
@@ -73,7 +75,9 @@ def along(op: Operator) -> Rule:
 
 
 def _all(name: str, reduce: Callable[..., Any]) -> None:
-    """Make the rule of a reduction over everything of one over dimension 1, each sample having been made a vector."""
+    """Make the rule of a reduction over everything of one over dimension 1, each sample having been
+    made a vector.
+    """
 
     @rule(name)
     def apply(info: Any, in_dims: Any, self: Any, **kwargs: Any) -> tuple[Any, Any]:
@@ -93,14 +97,18 @@ def _place(name: str, find: Callable[..., Any]) -> None:
     """Make the rule of argmax or argmin, which without ``dim`` count through the whole sample."""
 
     @rule(name)
-    def apply(info: Any, in_dims: Any, self: Any, dim: int | None = None, keepdim: bool = False) -> tuple[Any, Any]:
+    def apply(
+        info: Any, in_dims: Any, self: Any, dim: int | None = None, keepdim: bool = False
+    ) -> tuple[Any, Any]:
         ndim = logical_ndim(self, 0)
         if dim is not None and ndim:
             return find(self, front(dim, ndim), keepdim), 0
         if dim is not None:
             wrap_dim(dim, ndim)
         found = find(flat(self), 1)
-        return F.view(found, (info.batch_size, *([1] * ndim))) if keepdim and dim is None else found, 0
+        return F.view(
+            found, (info.batch_size, *([1] * ndim))
+        ) if keepdim and dim is None else found, 0
 
 
 _place("argmax", F.argmax)

@@ -1,7 +1,8 @@
-"""How the base operators work on a batch of samples: one rule per operator, made from its kind where that says it all.
+"""How the base operators work on a batch of samples: one rule per operator, made from its kind
+where that says it all.
 
-Imported when the first `vmap` runs. An operator without a rule is a composite, which decomposes by itself, or falls
-back to one call per sample.
+Imported when the first `vmap` runs. An operator without a rule is a composite, which decomposes by
+itself, or falls back to one call per sample.
 """
 
 from __future__ import annotations
@@ -15,7 +16,18 @@ from dovetail_dispatcher.table.batching import BatchingRule, random_state_savers
 from .._generated import functions as F
 from ..backend.generator import save_default_generators
 from ..meta.rules import Rules
-from . import creation, data_dependent, indexing, joining, matmul, nn, pointwise, randomness, reductions, views
+from . import (
+    creation,
+    data_dependent,
+    indexing,
+    joining,
+    matmul,
+    nn,
+    pointwise,
+    randomness,
+    reductions,
+    views,
+)
 from .table import Rule, logical_shape
 
 __all__ = ["register", "rule_of", "rules"]
@@ -31,7 +43,18 @@ _RANDOM_IN_PLACE = ("uniform_", "normal_", "bernoulli_.float")
 def rules() -> dict[str, Rule]:
     """Return the rules that are written out, by name with overload, without namespace."""
     found: dict[str, Rule] = {}
-    for module in (creation, data_dependent, indexing, joining, matmul, nn, pointwise, randomness, reductions, views):
+    for module in (
+        creation,
+        data_dependent,
+        indexing,
+        joining,
+        matmul,
+        nn,
+        pointwise,
+        randomness,
+        reductions,
+        views,
+    ):
         table: Rules = module.rule
         found.update(table.rules)
     return found
@@ -54,14 +77,22 @@ def rule_of(op: Operator, known: dict[str, Rule]) -> Rule | None:
         return None if own is None else _in_place(own)
     if name in _ALONG:
         return reductions.along(op)
-    if op.kind == "pointwise" and all(a.real_type.schema_str in _ELEMENTWISE for a in op.schema.arguments):
+    if op.kind == "pointwise" and all(
+        a.real_type.schema_str in _ELEMENTWISE for a in op.schema.arguments
+    ):
         return pointwise.pointwise(op)
-    if op.kind == "reduction" and any(a.name == "dim" for a in op.schema.arguments) and op.base_name != "norm":
+    if (
+        op.kind == "reduction"
+        and any(a.name == "dim" for a in op.schema.arguments)
+        and op.base_name != "norm"
+    ):
         return reductions.reduction(op)
     return None
 
 
-_ELEMENTWISE = frozenset({"Tensor", "Tensor?", "Scalar", "Scalar?", "float", "float?", "bool", "int", "str", "str?"})
+_ELEMENTWISE = frozenset(
+    {"Tensor", "Tensor?", "Scalar", "Scalar?", "float", "float?", "bool", "int", "str", "str?"}
+)
 
 
 def _in_place(functional: Rule) -> Rule:
@@ -71,7 +102,9 @@ def _in_place(functional: Rule) -> Rule:
         made, out_dim = functional(info, in_dims, self, *args, **kwargs)
         wanted, given = logical_shape(self, 0), logical_shape(made, out_dim)
         if wanted != given:
-            raise RuntimeError(f"output with shape {list(wanted)} doesn't match the broadcast shape {list(given)}")
+            raise RuntimeError(
+                f"output with shape {list(wanted)} doesn't match the broadcast shape {list(given)}"
+            )
         return F.copy_(self, made), 0
 
     return apply
@@ -83,4 +116,6 @@ def register() -> None:
     known = rules()
     for op in registry.all_operators():
         if op.namespace == "aten" and (rule := rule_of(op, known)) is not None:
-            registry.set_batching_rule(op.name, op.overload, BatchingRule(rule, True, op.kind == "random", LOCATION))
+            registry.set_batching_rule(
+                op.name, op.overload, BatchingRule(rule, True, op.kind == "random", LOCATION)
+            )

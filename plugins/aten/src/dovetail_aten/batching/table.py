@@ -1,8 +1,9 @@
 """The table that a family of batching rules fills, and the small pieces that rules are made of.
 
-A rule is called as ``rule(info, in_dims, *args, **kwargs)`` with every argument of the schema, the keyword-only ones by
-name, and returns ``(outputs, out_dims)``. The tensors are physical. Of rules in this package, unlike of a user's,
-nothing but 0 and None is expected in `in_dims`: whoever calls them keeps the batch dimension first.
+A rule is called as ``rule(info, in_dims, *args, **kwargs)`` with every argument of the schema, the
+keyword-only ones by name, and returns ``(outputs, out_dims)``. The tensors are physical. Of rules
+in this package, unlike of a user's, nothing but 0 and None is expected in `in_dims`: whoever calls
+them keeps the batch dimension first.
 """
 
 from __future__ import annotations
@@ -14,7 +15,17 @@ from typing import Any
 from .._generated import functions as F
 from ..array_kernels.dims import wrap_dim
 
-__all__ = ["Rule", "batched", "call_one", "flat", "front", "logical_ndim", "logical_shape", "lower", "padded"]
+__all__ = [
+    "Rule",
+    "batched",
+    "call_one",
+    "flat",
+    "front",
+    "logical_ndim",
+    "logical_shape",
+    "lower",
+    "padded",
+]
 
 Rule = Callable[..., tuple[Any, Any]]
 
@@ -32,14 +43,17 @@ def logical_shape(tensor: Any, in_dim: int | None) -> tuple[int, ...]:
 
 
 def batched(tensor: Any, in_dim: int | None, size: int) -> Any:
-    """Return `tensor` with the batch dimension in front: expanded, without a copy, where it has none."""
+    """Return `tensor` with the batch dimension in front: expanded, without a copy, where it has
+    none.
+    """
     if in_dim is not None:
         return tensor
     return F.expand(F.unsqueeze(tensor, 0), (size, *tensor.array.shape))
 
 
 def padded(tensor: Any, in_dim: int | None, ndim: int) -> Any:
-    """Return `tensor` with ones inserted after the batch dimension, so that a sample has `ndim` dimensions.
+    """Return `tensor` with ones inserted after the batch dimension, so that a sample has `ndim`
+    dimensions.
 
     A tensor without batch dimension is returned as it is: it broadcasts from the right by itself.
     """
@@ -77,6 +91,11 @@ def lower(tensor: Any, in_dim: int | None) -> Any:
 
 
 def call_one(call: Callable[..., Any], in_dims: Sequence[Any], *args: Any, **kwargs: Any) -> Any:
-    """Call an operator on one sample, so that it refuses, in its own words, what a rule would not notice."""
-    samples = [lower(value, dim) if dim is not None else value for value, dim in zip(args, in_dims, strict=False)]
+    """Call an operator on one sample, so that it refuses, in its own words, what a rule would not
+    notice.
+    """
+    samples = [
+        lower(value, dim) if dim is not None else value
+        for value, dim in zip(args, in_dims, strict=False)
+    ]
     return call(*samples, *args[len(samples) :], **kwargs)

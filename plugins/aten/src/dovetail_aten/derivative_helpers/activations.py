@@ -36,13 +36,23 @@ def silu_double_backward(k: Any, grad: Any, self: Any) -> Any:
 
 
 def elu_double_backward(
-    k: Any, grad: Any, grad_output: Any, alpha: Any, scale: Any, input_scale: Any, is_result: bool, x: Any
+    k: Any,
+    grad: Any,
+    grad_output: Any,
+    alpha: Any,
+    scale: Any,
+    input_scale: Any,
+    is_result: bool,
+    x: Any,
 ) -> Any:
     """Gradient of elu_backward with respect to its last argument."""
     if is_result:
         bend = k.mul(grad_output, input_scale)
     else:
-        bend = k.mul(k.mul(k.exp(k.mul(x, input_scale)), input_scale * input_scale * alpha * scale), grad_output)
+        bend = k.mul(
+            k.mul(k.exp(k.mul(x, input_scale)), input_scale * input_scale * alpha * scale),
+            grad_output,
+        )
     return k.where(k.lt(x, 0), k.mul(grad, bend), 0)
 
 

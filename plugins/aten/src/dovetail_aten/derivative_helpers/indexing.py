@@ -27,7 +27,9 @@ def gather_backward(k: Any, grad: Any, sizes: Sequence[int], dim: int, index: An
 def take_backward(k: Any, grad: Any, sizes: Sequence[int], index: Any) -> Any:
     """Gradient of take, which indexes the flattened input."""
     flat = k.new_zeros(grad, (math.prod(sizes),))
-    return k.reshape(k.index_put(flat, [k.reshape(index, (-1,))], k.reshape(grad, (-1,)), True), sizes)
+    return k.reshape(
+        k.index_put(flat, [k.reshape(index, (-1,))], k.reshape(grad, (-1,)), True), sizes
+    )
 
 
 def masked_select_backward(k: Any, grad: Any, sizes: Sequence[int], mask: Any) -> Any:

@@ -10,7 +10,9 @@ from .shapes import broadcast_size
 MEAN = 1
 
 
-def nll_loss_double_backward(k: Any, grad: Any, target: Any, weight: Any, reduction: int, ignore_index: int) -> Any:
+def nll_loss_double_backward(
+    k: Any, grad: Any, target: Any, weight: Any, reduction: int, ignore_index: int
+) -> Any:
     """Gradient of nll_loss_backward with respect to the gradient it was given."""
     return k.nll_loss_forward(grad, target, weight, reduction, ignore_index)[0]
 
@@ -20,7 +22,9 @@ def mse_loss_double_backward(k: Any, grad: Any, self: Any, target: Any, reductio
     return k.mul(grad, 2 / max(broadcast_size(self, target), 1) if reduction == MEAN else 2)
 
 
-def smooth_l1_loss_double_backward(k: Any, grad: Any, self: Any, target: Any, reduction: int, beta: float) -> Any:
+def smooth_l1_loss_double_backward(
+    k: Any, grad: Any, self: Any, target: Any, reduction: int, beta: float
+) -> Any:
     """Gradient of smooth_l1_loss_backward with respect to the input, times `grad`."""
     if beta == 0:
         return k.zeros_like(grad)
@@ -37,7 +41,9 @@ def smooth_l1_loss_double_backward_grad_output(
     slope = k.sgn(difference)
     if beta > 0:
         slope = k.where(k.lt(k.abs(difference), beta), k.div(difference, beta), slope)
-    return k.mul(grad, k.div(slope, max(broadcast_size(self, target), 1)) if reduction == MEAN else slope)
+    return k.mul(
+        grad, k.div(slope, max(broadcast_size(self, target), 1)) if reduction == MEAN else slope
+    )
 
 
 def binary_cross_entropy_with_logits_backward(

@@ -21,8 +21,9 @@ def layer_norm_double_backward(
 ) -> tuple[Any, Any, Any]:
     """Gradients of native_layer_norm_backward with respect to `grad_out`, `input` and `weight`.
 
-    With x̂ the normalized input and P(v) = v - mean(v) - x̂ mean(v x̂) over the normalized dimensions,
-    native_layer_norm_backward gives ``rstd P(grad_out weight)``, ``sum(grad_out x̂)`` and ``sum(grad_out)``.
+    With x̂ the normalized input and P(v) = v - mean(v) - x̂ mean(v x̂) over the normalized
+    dimensions, native_layer_norm_backward gives ``rstd P(grad_out weight)``, ``sum(grad_out x̂)``
+    and ``sum(grad_out)``.
     """
     dims = tuple(range(input.ndim - len(normalized_shape), input.ndim))
     batch = tuple(range(input.ndim - len(normalized_shape)))

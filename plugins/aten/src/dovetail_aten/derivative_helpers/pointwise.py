@@ -19,18 +19,26 @@ def pow_backward(k: Any, grad: Any, self: Any, exponent: Any) -> Any:
 
 
 def pow_backward_self(k: Any, grad: Any, self: Any, exponent: Any) -> Any:
-    """Gradient of ``self ** exponent`` with respect to `self`, for a tensor `exponent`; zero where it is zero."""
+    """Gradient of ``self ** exponent`` with respect to `self`, for a tensor `exponent`; zero where
+    it is zero.
+    """
     slope = k.mul(exponent, k.pow(self, k.sub(exponent, 1)))
     return k.where(k.eq(exponent, 0), 0, k.mul(grad, k.conj(slope)))
 
 
 def pow_backward_exponent(k: Any, grad: Any, self: Any, exponent: Any, result: Any) -> Any:
-    """Gradient of ``self ** exponent`` with respect to `exponent`; zero where ``0 ** exponent`` is constant."""
+    """Gradient of ``self ** exponent`` with respect to `exponent`; zero where ``0 ** exponent`` is
+    constant.
+    """
     if isinstance(self, (bool, int, float, complex)):
         if self == 0:
             changing = k.conj(k.mul(result, -math.inf))
             return k.mul(grad, k.where(k.ge(k.real(exponent), 0), 0, changing))
-        logarithm = math.log(self) if not isinstance(self, complex) and self > 0 else _complex_log(self, exponent)
+        logarithm = (
+            math.log(self)
+            if not isinstance(self, complex) and self > 0
+            else _complex_log(self, exponent)
+        )
         return k.mul(grad, k.conj(k.mul(result, logarithm)))
     constant = k.logical_and(k.eq(self, 0), k.ge(k.real(exponent), 0))
     if "complex" in str(exponent.dtype) and "complex" not in str(self.dtype):
@@ -45,7 +53,9 @@ def _complex_log(number: complex, exponent: Any) -> complex:
 
 
 def sgn_backward(k: Any, grad: Any, self: Any, result: Any) -> Any:
-    """Gradient of the sign: zero for real numbers; for complex ones the part of `grad` that turns the sign."""
+    """Gradient of the sign: zero for real numbers; for complex ones the part of `grad` that turns
+    the sign.
+    """
     if "complex" not in str(self.dtype):
         return k.zeros_like(grad)
     size = k.abs(self)
@@ -63,7 +73,9 @@ def angle_backward(k: Any, grad: Any, self: Any) -> Any:
 
 
 def acosh_backward(k: Any, grad: Any, self: Any) -> Any:
-    """Gradient of acosh. The root of ``self² - 1`` has another branch cut than acosh; its factors have the same."""
+    """Gradient of acosh. The root of ``self² - 1`` has another branch cut than acosh; its factors
+    have the same.
+    """
     if "complex" not in str(self.dtype):
         return k.mul(grad, k.rsqrt(k.sub(k.mul(self, self), 1)))
     return k.mul(grad, k.conj(k.mul(k.rsqrt(k.sub(self, 1)), k.rsqrt(k.add(self, 1)))))
@@ -107,6 +119,8 @@ def nan_to_num_backward(k: Any, grad: Any, self: Any) -> Any:
 
 
 def xlogy_self_backward(k: Any, grad: Any, self: Any, other: Any) -> Any:
-    """Gradient of ``self * log(other)`` with respect to `self`; zero where the product was defined to be zero."""
+    """Gradient of ``self * log(other)`` with respect to `self`; zero where the product was defined
+    to be zero.
+    """
     defined = k.logical_and(k.eq(self, 0), k.le(other, 0))
     return k.masked_fill(k.xlogy(grad, other), defined, 0)

@@ -44,8 +44,12 @@ def value_selecting_reduction_backward(
     return k.scatter(k.new_zeros(grad, sizes), dim, indices, grad)
 
 
-def prod_backward(k: Any, grad: Any, input: Any, result: Any, dim: int | None = None, keepdim: bool = False) -> Any:
-    """Gradient of the product: every element gets the product of the others, which is exact beside a zero too."""
+def prod_backward(
+    k: Any, grad: Any, input: Any, result: Any, dim: int | None = None, keepdim: bool = False
+) -> Any:
+    """Gradient of the product: every element gets the product of the others, which is exact beside
+    a zero too.
+    """
     if not input.ndim:
         return grad
     if dim is None:
@@ -75,7 +79,9 @@ def cumsum_backward(k: Any, grad: Any, dim: int) -> Any:
 
 
 def cumprod_backward(k: Any, grad: Any, self: Any, dim: int, result: Any) -> Any:
-    """Gradient of cumprod, exact at zeros: sum over j >= i of grad_j times the product up to j without element i."""
+    """Gradient of cumprod, exact at zeros: sum over j >= i of grad_j times the product up to j
+    without element i.
+    """
     if not self.ndim or self.shape[dim] <= 1:
         return grad
     dim %= self.ndim
@@ -94,7 +100,9 @@ def cumprod_backward(k: Any, grad: Any, self: Any, dim: int, result: Any) -> Any
 
 
 def _has_zero(k: Any, x: Any) -> bool:
-    """Return whether an element is zero; True as well where none can be looked at, inside of a transform."""
+    """Return whether an element is zero; True as well where none can be looked at, inside of a
+    transform.
+    """
     if isinstance(x, TensorBase) and not x._backend.is_device:
         return True
     if isinstance(x.array if isinstance(x, TensorBase) else x, MetaArray):
@@ -111,7 +119,9 @@ def var_backward(k: Any, grad: Any, self: Any, dims: Any, correction: Any, keepd
     return k.mul(grad, k.mul(k.sub(self, k.mean(self, dims, True)), factor))
 
 
-def std_backward(k: Any, result: Any, grad: Any, self: Any, dims: Any, correction: Any, keepdim: bool) -> Any:
+def std_backward(
+    k: Any, result: Any, grad: Any, self: Any, dims: Any, correction: Any, keepdim: bool
+) -> Any:
     """Gradient of the standard deviation over `dims`; zero where it is zero."""
     halved = k.masked_fill(k.div(grad, k.mul(result, 2)), k.eq(result, 0), 0)
     return var_backward(k, halved, self, dims, correction, keepdim)
@@ -124,7 +134,9 @@ def logsumexp_backward(k: Any, grad: Any, self: Any, result: Any, dims: Any, kee
     return k.mul(grad, k.conj(k.exp(k.sub(self, result))))
 
 
-def norm_backward(k: Any, grad: Any, self: Any, p: Any, norm: Any, dims: Any = (), keepdim: bool = True) -> Any:
+def norm_backward(
+    k: Any, grad: Any, self: Any, p: Any, norm: Any, dims: Any = (), keepdim: bool = True
+) -> Any:
     """Gradient of the `p`-norm over `dims`; zero where the norm is zero."""
     p = 2.0 if p is None else float(p)
     if self.ndim and not (dims == () and keepdim and not norm.ndim):
@@ -150,6 +162,8 @@ def norm_backward(k: Any, grad: Any, self: Any, p: Any, norm: Any, dims: Any = (
     return k.mul(k.mul(self, k.pow(size, p - 2)), scaled)
 
 
-def linalg_vector_norm_backward(k: Any, grad: Any, self: Any, ord: Any, norm: Any, dims: Any, keepdim: bool) -> Any:
+def linalg_vector_norm_backward(
+    k: Any, grad: Any, self: Any, ord: Any, norm: Any, dims: Any, keepdim: bool
+) -> Any:
     """Gradient of the vector norm of order `ord` over `dims`."""
     return norm_backward(k, grad, self, ord, norm, wrap_dims(dims, self.ndim), keepdim)

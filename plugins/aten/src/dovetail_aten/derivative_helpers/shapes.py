@@ -19,7 +19,9 @@ def wrap_dims(dims: int | Sequence[int] | None, ndim: int) -> tuple[int, ...]:
 
 
 def restore_reduced_dims(k: Any, x: Any, dims: Any, keepdim: bool) -> Any:
-    """Return `x`, the result of a reduction over `dims`, with the reduced dimensions put back at size 1."""
+    """Return `x`, the result of a reduction over `dims`, with the reduced dimensions put back at
+    size 1.
+    """
     ndim = getattr(dims, "__len__", lambda: 1)()
     if keepdim or not ndim:
         return x
@@ -30,7 +32,9 @@ def restore_reduced_dims(k: Any, x: Any, dims: Any, keepdim: bool) -> Any:
 
 
 def unsqueeze_reduced(k: Any, x: Any, dims: Any, keepdim: bool, ndim: int) -> Any:
-    """Return `x`, the result of a reduction of `ndim` dimensions over `dims`, so that it broadcasts over them."""
+    """Return `x`, the result of a reduction of `ndim` dimensions over `dims`, so that it broadcasts
+    over them.
+    """
     if keepdim or not ndim or not x.ndim:
         return x
     for dim in sorted(wrap_dims(dims, ndim)):
@@ -44,7 +48,9 @@ def count(sizes: Sequence[int], dims: Any = None) -> int:
 
 
 def broadcast_size(*operands: Any) -> int:
-    """Return how many elements the result of broadcasting `operands` has; None among them counts for nothing."""
+    """Return how many elements the result of broadcasting `operands` has; None among them counts
+    for nothing.
+    """
     return math.prod(broadcast_shapes([x.shape for x in operands if x is not None]))
 
 

@@ -25,10 +25,16 @@ def slice_backward_wrapper(
     return k.slice_backward(grad, sizes, dim, start, max(start, end), step)
 
 
-def split_backward(k: Any, grads: Sequence[Any], split_size: int, dim: int, sizes: Sequence[int]) -> Any:
+def split_backward(
+    k: Any, grads: Sequence[Any], split_size: int, dim: int, sizes: Sequence[int]
+) -> Any:
     """Gradient of split: the gradients of the pieces side by side."""
     total = sizes[dim]
-    lengths = [min(split_size, total - start) for start in range(0, total, split_size)] if split_size else [total]
+    lengths = (
+        [min(split_size, total - start) for start in range(0, total, split_size)]
+        if split_size
+        else [total]
+    )
     return split_with_sizes_backward(k, grads, lengths or [0], dim, sizes)
 
 
@@ -97,7 +103,9 @@ def as_strided_backward(
     stride: Sequence[int],
     storage_offset: int | None,
 ) -> Any:
-    """Gradient of as_strided: what every place of the input's memory got, shared by the elements that lie there."""
+    """Gradient of as_strided: what every place of the input's memory got, shared by the elements
+    that lie there.
+    """
     begin = 0 if storage_offset is None else storage_offset - offset
     low = min(0, begin)
     length = max(_extent(sizes, strides), begin + _extent(size, stride)) - low

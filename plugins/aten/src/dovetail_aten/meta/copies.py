@@ -27,7 +27,9 @@ def _clone(self: MetaArray, *, memory_format: Any = None) -> MetaArray:
 
 
 @rule("_to_copy")
-def _to_copy(self: MetaArray, *, dtype: Any = None, memory_format: Any = None, **_options: Any) -> MetaArray:
+def _to_copy(
+    self: MetaArray, *, dtype: Any = None, memory_format: Any = None, **_options: Any
+) -> MetaArray:
     return _copied(self, dtype or self.dtype, memory_format)
 
 
@@ -37,7 +39,8 @@ def _copied(self: MetaArray, dtype: Any, memory_format: Any) -> MetaArray:
     order = order_of(memory_format, self.ndim)
     if order is None:
         raise RuntimeError(
-            f"required rank 4 or 5 tensor to use {memory_format}, but this one has {self.ndim} dimensions"
+            f"required rank 4 or 5 tensor to use {memory_format}, but this one has {self.ndim} "
+            "dimensions"
         )
     return MetaArray(self.shape, dtype, strides_in_order(self.shape, order))
 
@@ -64,10 +67,13 @@ def _repeat(self: MetaArray, repeats: Sequence[int]) -> MetaArray:
     extra = len(repeats) - self.ndim
     if extra < 0:
         raise RuntimeError(
-            "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor: "
+            "Number of dimensions of repeat dims can not be smaller than number of dimensions of "
+            "tensor: "
             f"{len(repeats)} < {self.ndim}"
         )
-    return like(self, [n * times for n, times in zip([1] * extra + list(self.shape), repeats, strict=True)])
+    return like(
+        self, [n * times for n, times in zip([1] * extra + list(self.shape), repeats, strict=True)]
+    )
 
 
 @rule("cat")
@@ -83,18 +89,22 @@ def _cat(tensors: Sequence[MetaArray], dim: int = 0) -> MetaArray:
         return MetaArray((0,), dtype)
     first = kept[0]
     if any(not tensor.ndim for tensor in kept):
-        raise RuntimeError("zero-dimensional tensor (at position 0) cannot be concatenated. Use stack.")
+        raise RuntimeError(
+            "zero-dimensional tensor (at position 0) cannot be concatenated. Use stack."
+        )
     place = wrap_dim(dim, first.ndim)
     for number, tensor in enumerate(kept):
         if tensor.ndim != first.ndim:
             raise RuntimeError(
-                f"Tensors must have same number of dimensions: got {first.ndim} and {tensor.ndim} for tensor "
+                f"Tensors must have same number of dimensions: got {first.ndim} and {tensor.ndim} "
+                "for tensor "
                 f"number {number}"
             )
         for i, (a, b) in enumerate(zip(first.shape, tensor.shape, strict=True)):
             if a != b and i != place:
                 raise RuntimeError(
-                    f"Sizes of tensors must match except in dimension {place}. Expected size {a} but got size {b} for "
+                    f"Sizes of tensors must match except in dimension {place}. Expected size {a} "
+                    f"but got size {b} for "
                     f"tensor number {number} in the list."
                 )
     shape = list(first.shape)
@@ -112,7 +122,8 @@ def _stack(tensors: Sequence[MetaArray], dim: int = 0) -> MetaArray:
         dtype = promote_types(dtype, tensor.dtype)
         if tensor.shape != first.shape:
             raise RuntimeError(
-                f"stack expects each tensor to be equal size, but got {list(first.shape)} at entry 0 and "
+                f"stack expects each tensor to be equal size, but got {list(first.shape)} at "
+                "entry 0 and "
                 f"{list(tensor.shape)} at entry {number}"
             )
     shape = list(first.shape)
@@ -132,7 +143,9 @@ def _diag_embed(self: MetaArray, offset: int = 0, dim1: int = -2, dim2: int = -1
     ndim = self.ndim + 1
     a, b = wrap_dim(dim1, ndim), wrap_dim(dim2, ndim)
     if a == b:
-        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}. Name two dimensions.")
+        raise RuntimeError(
+            f"diagonal dimensions cannot be identical {dim1}, {dim2}. Name two dimensions."
+        )
     size = self.shape[-1] + abs(offset)
     shape = list(self.shape[:-1])
     for place in sorted((a, b)):
@@ -144,7 +157,8 @@ def _diag_embed(self: MetaArray, offset: int = 0, dim1: int = -2, dim2: int = -1
 def _constant_pad_nd(self: MetaArray, pad: Sequence[int], value: Any = 0) -> MetaArray:
     if len(pad) % 2 or len(pad) > 2 * self.ndim:
         raise RuntimeError(
-            f"Length of pad must be even and no more than twice the number of dimensions of the input. Pad length is "
+            "Length of pad must be even and no more than twice the number of dimensions of the "
+            "input. Pad length is "
             f"{len(pad)} while the input has {self.ndim} dimensions."
         )
     shape = list(self.shape)
@@ -153,8 +167,10 @@ def _constant_pad_nd(self: MetaArray, pad: Sequence[int], value: Any = 0) -> Met
         shape[place] += pad[2 * i] + pad[2 * i + 1]
         if shape[place] < 0:
             raise RuntimeError(
-                f"The input size {self.shape[place]}, plus negative padding {pad[2 * i]} and {pad[2 * i + 1]}, "
-                f"resulted in a negative output size, which is invalid. Check dimension {place} of your input."
+                f"The input size {self.shape[place]}, plus negative padding {pad[2 * i]} and "
+                f"{pad[2 * i + 1]}, "
+                f"resulted in a negative output size, which is invalid. Check dimension {place} "
+                "of your input."
             )
     return like(self, shape)
 
@@ -162,7 +178,8 @@ def _constant_pad_nd(self: MetaArray, pad: Sequence[int], value: Any = 0) -> Met
 @rule("_local_scalar_dense")
 def _local_scalar_dense(self: MetaArray) -> NoReturn:
     raise RuntimeError(
-        "Tensor.item() cannot be called on meta tensors: they have no data. Make the tensor on a real device."
+        "Tensor.item() cannot be called on meta tensors: they have no data. Make the tensor on a "
+        "real device."
     )
 
 
@@ -175,13 +192,15 @@ def register_copy() -> None:
 def _copy_(self: TensorBase, src: TensorBase, non_blocking: bool = False) -> TensorBase:
     if not self.is_meta:
         raise NotImplementedError(
-            "Cannot copy out of meta tensor; no data! Make an empty tensor on the other device: empty_like(x, "
+            "Cannot copy out of meta tensor; no data! Make an empty tensor on the other device: "
+            "empty_like(x, "
             "device=...)."
         )
     own, other = tuple(self.shape), tuple(src.shape)
     if broadcast_shapes([own, other]) != own:
         raise RuntimeError(
-            f"output with shape {list(own)} doesn't match the broadcast shape {list(broadcast_shapes([own, other]))}"
+            f"output with shape {list(own)} doesn't match the broadcast shape "
+            f"{list(broadcast_shapes([own, other]))}"
         )
     bump_version(self)
     return self

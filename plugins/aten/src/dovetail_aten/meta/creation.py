@@ -18,11 +18,14 @@ rule = Rules()
 
 
 @rule("empty.memory_format")
-def _empty(size: Sequence[int], *, dtype: Any = None, memory_format: Any = None, **_options: Any) -> MetaArray:
+def _empty(
+    size: Sequence[int], *, dtype: Any = None, memory_format: Any = None, **_options: Any
+) -> MetaArray:
     order = order_of(memory_format, len(size))
     if order is None:
         raise RuntimeError(
-            f"required rank {'4' if 'channels' in memory_format.name else '5'} tensor to use {memory_format}"
+            f"required rank {'4' if 'channels' in memory_format.name else '5'} tensor to use "
+            f"{memory_format}"
         )
     return MetaArray(size, dtype, strides_in_order(size, order))
 
@@ -38,7 +41,9 @@ def _full(size: Sequence[int], fill_value: Any, *, dtype: Any = None, **_options
 
 
 @rule("empty_strided")
-def _empty_strided(size: Sequence[int], stride: Sequence[int], *, dtype: Any = None, **_options: Any) -> MetaArray:
+def _empty_strided(
+    size: Sequence[int], stride: Sequence[int], *, dtype: Any = None, **_options: Any
+) -> MetaArray:
     return MetaArray(size, dtype, stride)
 
 
@@ -53,7 +58,9 @@ def _arange_start(start: Any, end: Any, *, dtype: Any = None, **_options: Any) -
 
 
 @rule("arange.start_step")
-def _arange_step(start: Any, end: Any, step: Any = 1, *, dtype: Any = None, **_options: Any) -> MetaArray:
+def _arange_step(
+    start: Any, end: Any, step: Any = 1, *, dtype: Any = None, **_options: Any
+) -> MetaArray:
     return MetaArray((range_length(start, end, step, dtype),), dtype)
 
 
@@ -74,12 +81,16 @@ def _scalar_tensor(s: Any, *, dtype: Any = None, **_options: Any) -> MetaArray:
 
 
 @rule("empty_like", "zeros_like", "ones_like", "rand_like", "randn_like")
-def _empty_like(self: MetaArray, *, dtype: Any = None, memory_format: Any = None, **_options: Any) -> MetaArray:
+def _empty_like(
+    self: MetaArray, *, dtype: Any = None, memory_format: Any = None, **_options: Any
+) -> MetaArray:
     if memory_format in (None, preserve_format):
         return dense_like(self, dtype)
     order = order_of(memory_format, self.ndim)
     assert order is not None or memory_format is contiguous_format
-    return MetaArray(self.shape, dtype or self.dtype, strides_in_order(self.shape, order or range(self.ndim)))
+    return MetaArray(
+        self.shape, dtype or self.dtype, strides_in_order(self.shape, order or range(self.ndim))
+    )
 
 
 @rule("full_like")
@@ -89,7 +100,9 @@ def _full_like(self: MetaArray, fill_value: Any, **options: Any) -> MetaArray:
 
 
 @rule("new_empty", "new_zeros", "new_ones")
-def _new_empty(self: MetaArray, size: Sequence[int], *, dtype: Any = None, **_options: Any) -> MetaArray:
+def _new_empty(
+    self: MetaArray, size: Sequence[int], *, dtype: Any = None, **_options: Any
+) -> MetaArray:
     return MetaArray(size, dtype or self.dtype)
 
 
@@ -106,7 +119,9 @@ def _randint(high: int, size: Sequence[int], *, dtype: Any = None, **_options: A
 
 
 @rule("randint.low")
-def _randint_low(low: int, high: int, size: Sequence[int], *, dtype: Any = None, **_options: Any) -> MetaArray:
+def _randint_low(
+    low: int, high: int, size: Sequence[int], *, dtype: Any = None, **_options: Any
+) -> MetaArray:
     return MetaArray(size, dtype or int64)
 
 
@@ -131,9 +146,13 @@ def _native_dropout(input: MetaArray, p: float, train: bool | None) -> tuple[Met
 
 
 @rule("multinomial")
-def _multinomial(self: MetaArray, num_samples: int, replacement: bool = False, *, generator: Any = None) -> MetaArray:
+def _multinomial(
+    self: MetaArray, num_samples: int, replacement: bool = False, *, generator: Any = None
+) -> MetaArray:
     if self.ndim not in (1, 2):
         raise RuntimeError("prob_dist must be 1 or 2 dim")
     if not replacement and num_samples > self.shape[-1]:
-        raise RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
+        raise RuntimeError(
+            "cannot sample n_sample > prob_dist.size(-1) samples without replacement"
+        )
     return MetaArray((*self.shape[:-1], num_samples), int64)

@@ -23,7 +23,9 @@ Indices = Sequence[MetaArray | None]
 @rule("index.Tensor")
 def _index(self: MetaArray, indices: Indices) -> MetaArray:
     if len(indices) > self.ndim:
-        raise IndexError(f"too many indices for tensor of dimension {self.ndim} (got {len(indices)})")
+        raise IndexError(
+            f"too many indices for tensor of dimension {self.ndim} (got {len(indices)})"
+        )
     given = {dim: index for dim, index in enumerate(indices) if index is not None}
     for index in given.values():
         if index.dtype is bool_ or index.dtype is uint8:
@@ -38,21 +40,29 @@ def _index(self: MetaArray, indices: Indices) -> MetaArray:
     before = [dim for dim in kept if together and dim < front]
     after = [dim for dim in kept if dim not in before]
     result = [*(self.shape[dim] for dim in before), *shape, *(self.shape[dim] for dim in after)]
-    # PyTorch moves the indexed dimensions to the front, gathers there, and shows the result moved back.
+    # PyTorch moves the indexed dimensions to the front, gathers there, and shows the result moved
+    # back.
     order = [
         *range(len(before), len(before) + len(shape)),
         *range(len(before)),
         *range(len(before) + len(shape), len(result)),
     ]
-    contiguous = not together or self.element_strides == MetaArray(self.shape, self.dtype).element_strides
-    return MetaArray(result, self.dtype, strides_in_order(result, range(len(result)) if contiguous else order))
+    contiguous = (
+        not together or self.element_strides == MetaArray(self.shape, self.dtype).element_strides
+    )
+    return MetaArray(
+        result, self.dtype, strides_in_order(result, range(len(result)) if contiguous else order)
+    )
 
 
 @rule("index_put", "index_put_")
-def _index_put(self: MetaArray, indices: Indices, values: MetaArray, accumulate: bool = False) -> MetaArray:
+def _index_put(
+    self: MetaArray, indices: Indices, values: MetaArray, accumulate: bool = False
+) -> MetaArray:
     if self.dtype is not values.dtype:
         raise RuntimeError(
-            f"Index put requires the source and destination dtypes match, got {self.dtype.scalar_name} for the "
+            "Index put requires the source and destination dtypes match, got "
+            f"{self.dtype.scalar_name} for the "
             f"destination and {values.dtype.scalar_name} for the source. Convert the source."
         )
     if any(index is not None and index.dtype in (bool_, uint8) for index in indices):
@@ -60,7 +70,8 @@ def _index_put(self: MetaArray, indices: Indices, values: MetaArray, accumulate:
     wanted = _index(self, indices).shape
     if broadcast_shapes([wanted, values.shape]) != wanted:
         raise RuntimeError(
-            f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to indexing result of "
+            f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to "
+            "indexing result of "
             f"shape {list(wanted)}"
         )
     return self
@@ -77,7 +88,9 @@ def _index_select(self: MetaArray, dim: int, index: MetaArray) -> MetaArray:
 
 
 @rule("index_add")
-def _index_add(self: MetaArray, dim: int, index: MetaArray, source: MetaArray, *, alpha: Any = 1) -> MetaArray:
+def _index_add(
+    self: MetaArray, dim: int, index: MetaArray, source: MetaArray, *, alpha: Any = 1
+) -> MetaArray:
     wrap_dim(dim, self.ndim)
     return like(self)
 
@@ -110,7 +123,11 @@ def _take(self: MetaArray, index: MetaArray) -> MetaArray:
 
 @rule("embedding_dense_backward")
 def _embedding_dense_backward(
-    grad_output: MetaArray, indices: MetaArray, num_weights: int, padding_idx: int, scale_grad_by_freq: bool
+    grad_output: MetaArray,
+    indices: MetaArray,
+    num_weights: int,
+    padding_idx: int,
+    scale_grad_by_freq: bool,
 ) -> MetaArray:
     return MetaArray((num_weights, grad_output.shape[-1]), grad_output.dtype)
 
@@ -119,11 +136,14 @@ def _check_index(self: MetaArray, dim: int, index: MetaArray, name: str) -> None
     if 0 in index.shape:
         return  # nothing is written, wherever it would be
     if max(index.ndim, 1) != max(self.ndim, 1):
-        raise RuntimeError(f"Index tensor must have the same number of dimensions as input tensor: {name}()")
+        raise RuntimeError(
+            f"Index tensor must have the same number of dimensions as input tensor: {name}()"
+        )
     for i, (own, wanted) in enumerate(zip(self.shape, index.shape, strict=False)):
         if i != dim and wanted > own:
             raise RuntimeError(
-                f"Size does not match at dimension {i} expected index {list(index.shape)} to be no larger than self "
+                f"Size does not match at dimension {i} expected index {list(index.shape)} to be "
+                "no larger than self "
                 f"{list(self.shape)} apart from dimension {dim}"
             )
 
@@ -140,6 +160,7 @@ def _common(indices: Sequence[MetaArray]) -> tuple[int, ...]:
 
 def _refuse_mask() -> NoReturn:
     raise NotImplementedError(
-        "aten::nonzero: a boolean mask on the meta device has no elements to count, so the shape of the result is not "
+        "aten::nonzero: a boolean mask on the meta device has no elements to count, so the shape "
+        "of the result is not "
         "known. Index with integers, or on a real device."
     )

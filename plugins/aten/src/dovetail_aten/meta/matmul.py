@@ -41,12 +41,16 @@ def _mv(self: MetaArray, vec: MetaArray) -> MetaArray:
         raise RuntimeError(f"vector + matrix @ vector expected, got 1, {self.ndim}, {vec.ndim}")
     _same_dtype(self, vec)
     if self.shape[1] != vec.shape[0]:
-        raise RuntimeError(f"size mismatch, got input ({self.shape[0]}), mat ({_by(self)}), vec ({vec.shape[0]})")
+        raise RuntimeError(
+            f"size mismatch, got input ({self.shape[0]}), mat ({_by(self)}), vec ({vec.shape[0]})"
+        )
     return MetaArray(self.shape[:1], self.dtype)
 
 
 @rule("dot", "vdot")
-def _dot(self: MetaArray, tensor: MetaArray | None = None, *, other: MetaArray | None = None) -> MetaArray:
+def _dot(
+    self: MetaArray, tensor: MetaArray | None = None, *, other: MetaArray | None = None
+) -> MetaArray:
     second = tensor if tensor is not None else other
     assert second is not None
     if self.ndim != 1 or second.ndim != 1:
@@ -58,29 +62,39 @@ def _dot(self: MetaArray, tensor: MetaArray | None = None, *, other: MetaArray |
         )
     if self.shape != second.shape:
         raise RuntimeError(
-            f"inconsistent tensor size, expected tensor [{self.shape[0]}] and src [{second.shape[0]}] to have the same "
-            f"number of elements, but got {self.shape[0]} and {second.shape[0]} elements respectively"
+            f"inconsistent tensor size, expected tensor [{self.shape[0]}] and src "
+            f"[{second.shape[0]}] to have the same "
+            f"number of elements, but got {self.shape[0]} and {second.shape[0]} elements "
+            "respectively"
         )
     return MetaArray((), self.dtype)
 
 
 @rule("addmm")
-def _addmm(self: MetaArray, mat1: MetaArray, mat2: MetaArray, *, beta: Any = 1, alpha: Any = 1) -> MetaArray:
+def _addmm(
+    self: MetaArray, mat1: MetaArray, mat2: MetaArray, *, beta: Any = 1, alpha: Any = 1
+) -> MetaArray:
     return _added(self, _mm(mat1, mat2))
 
 
 @rule("addmv")
-def _addmv(self: MetaArray, mat: MetaArray, vec: MetaArray, *, beta: Any = 1, alpha: Any = 1) -> MetaArray:
+def _addmv(
+    self: MetaArray, mat: MetaArray, vec: MetaArray, *, beta: Any = 1, alpha: Any = 1
+) -> MetaArray:
     return _added(self, _mv(mat, vec))
 
 
 @rule("baddbmm")
-def _baddbmm(self: MetaArray, batch1: MetaArray, batch2: MetaArray, *, beta: Any = 1, alpha: Any = 1) -> MetaArray:
+def _baddbmm(
+    self: MetaArray, batch1: MetaArray, batch2: MetaArray, *, beta: Any = 1, alpha: Any = 1
+) -> MetaArray:
     return _added(self, _bmm(batch1, batch2))
 
 
 @rule("addbmm")
-def _addbmm(self: MetaArray, batch1: MetaArray, batch2: MetaArray, *, beta: Any = 1, alpha: Any = 1) -> MetaArray:
+def _addbmm(
+    self: MetaArray, batch1: MetaArray, batch2: MetaArray, *, beta: Any = 1, alpha: Any = 1
+) -> MetaArray:
     product = _bmm(batch1, batch2)
     return _added(self, MetaArray(product.shape[1:], product.dtype))
 
@@ -89,7 +103,8 @@ def _added(self: MetaArray, product: MetaArray) -> MetaArray:
     _same_dtype(self, product)
     if broadcast_shapes([self.shape, product.shape]) != product.shape:
         raise RuntimeError(
-            f"The expanded size of the tensor does not match: input {list(self.shape)}, product {list(product.shape)}"
+            f"The expanded size of the tensor does not match: input {list(self.shape)}, product "
+            f"{list(product.shape)}"
         )
     return product
 
@@ -102,7 +117,8 @@ def _expect(array: MetaArray, ndim: int, message: str) -> None:
 def _same_dtype(a: MetaArray, b: MetaArray) -> None:
     if a.dtype is not b.dtype:
         raise RuntimeError(
-            f"expected m1 and m2 to have the same dtype, but got: {a.dtype.scalar_name} != {b.dtype.scalar_name}. "
+            f"expected m1 and m2 to have the same dtype, but got: {a.dtype.scalar_name} != "
+            f"{b.dtype.scalar_name}. "
             "Convert one of them."
         )
 

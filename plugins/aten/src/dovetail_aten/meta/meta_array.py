@@ -43,7 +43,9 @@ class MetaArray:
     ) -> None:
         self.shape = tuple(shape)
         self.dtype = dtype
-        self.element_strides = contiguous_strides(self.shape) if element_strides is None else tuple(element_strides)
+        self.element_strides = (
+            contiguous_strides(self.shape) if element_strides is None else tuple(element_strides)
+        )
         self.ndim = len(self.shape)
         self.offset = offset
         self.base = base
@@ -69,7 +71,9 @@ class MetaArray:
         return prod(self.shape) * self.dtype.itemsize
 
     def copy(self) -> MetaArray:
-        """Return a contiguous array of the same shape and dtype: what autograd accumulates gradients in."""
+        """Return a contiguous array of the same shape and dtype: what autograd accumulates
+        gradients in.
+        """
         return MetaArray(self.shape, self.dtype)
 
     @property
@@ -83,12 +87,22 @@ class MetaArray:
         return self.shape[0]
 
     def __repr__(self) -> str:
-        return f"MetaArray(shape={self.shape}, dtype={self.dtype.name}, strides={self.element_strides})"
+        return (
+            f"MetaArray(shape={self.shape}, "
+            f"dtype={self.dtype.name}, "
+            f"strides={self.element_strides})"
+        )
 
-    def shown(self, shape: Sequence[int], strides: Sequence[int], offset: int | None = None) -> MetaArray:
-        """Return a view of the same memory with another geometry; `offset` is from the start of the memory."""
+    def shown(
+        self, shape: Sequence[int], strides: Sequence[int], offset: int | None = None
+    ) -> MetaArray:
+        """Return a view of the same memory with another geometry; `offset` is from the start of the
+        memory.
+        """
         base = self if self.base is None else self.base
-        return MetaArray(shape, self.dtype, strides, self.offset if offset is None else offset, base)
+        return MetaArray(
+            shape, self.dtype, strides, self.offset if offset is None else offset, base
+        )
 
     def view(self) -> MetaArray:
         """Return a view of the whole array."""
@@ -101,7 +115,9 @@ class MetaArray:
         return MetaArray(self.shape, dtype, dense_strides_like(self.shape, self.element_strides))
 
     def transpose(self, *axes: Any) -> MetaArray:
-        """Return a view with its dimensions in the order `axes`, by default reversed; one sequence will do, too."""
+        """Return a view with its dimensions in the order `axes`, by default reversed; one sequence
+        will do, too.
+        """
         given = axes[0] if len(axes) == 1 and isinstance(axes[0], list | tuple) else axes
         order = given or tuple(reversed(range(self.ndim)))
         return self.shown([self.shape[i] for i in order], [self.element_strides[i] for i in order])
@@ -123,9 +139,15 @@ class MetaArray:
         return MetaArray(shape, promote_types(self.dtype, other.dtype), strides)
 
     def sum(self, axis: Sequence[int], keepdims: bool, dtype: dtype) -> MetaArray:
-        """Return the sum over `axis`, which is what gradients of broadcast operands are made into."""
+        """Return the sum over `axis`, which is what gradients of broadcast operands are made
+        into.
+        """
         dims = {dim % self.ndim for dim in axis}
-        sizes = [1 if dim in dims else n for dim, n in enumerate(self.shape) if keepdims or dim not in dims]
+        sizes = [
+            1 if dim in dims else n
+            for dim, n in enumerate(self.shape)
+            if keepdims or dim not in dims
+        ]
         return MetaArray(sizes, dtype)
 
     def __getitem__(self, key: Any) -> MetaArray:
@@ -152,16 +174,21 @@ class MetaArray:
                 offset += start * stride if count else 0
             else:
                 if not -size <= item < size:
-                    raise IndexError(f"index {item} is out of bounds for axis {dim - 1} with size {size}")
+                    raise IndexError(
+                        f"index {item} is out of bounds for axis {dim - 1} with size {size}"
+                    )
                 offset += (item % size) * stride
         return self.shown(shape, strides, offset)
 
 
-def reshaped_strides(shape: Sequence[int], strides: Sequence[int], wanted: Sequence[int]) -> tuple[int, ...] | None:
-    """Return the strides of a view of shape `wanted` with as many elements; None if there is no such view.
+def reshaped_strides(
+    shape: Sequence[int], strides: Sequence[int], wanted: Sequence[int]
+) -> tuple[int, ...] | None:
+    """Return the strides of a view of shape `wanted` with as many elements; None if there is no
+    such view.
 
-    Dimensions of the old shape that lie one after another in memory form a block; every block has to be split into
-    whole dimensions of the new one.
+    Dimensions of the old shape that lie one after another in memory form a block; every block has
+    to be split into whole dimensions of the new one.
     """
     if 0 in shape:
         return tuple(strides) if tuple(shape) == tuple(wanted) else contiguous_strides(wanted)

@@ -1,4 +1,6 @@
-"""The meta device: tensors with a shape and no data. Operators tell the shape of their results, and cost nothing."""
+"""The meta device: tensors with a shape and no data. Operators tell the shape of their results, and
+cost nothing.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ class MetaArrays(ArrayBackend):
         self.native_dtypes = {each: each for each in DTYPES}
 
     def asarray(self, value: Any, native_dtype: Any = None) -> MetaArray:
-        """Return the geometry of `value`: an array of any backend with shape, strides and dtype, or a number."""
+        """Return the geometry of `value`: an array of any backend with shape, strides and dtype, or
+        a number.
+        """
         if isinstance(value, MetaArray):
             return value if native_dtype in (None, value.dtype) else value.astype(native_dtype)
         known = native_dtype or BY_NAME[value.dtype.name]
@@ -47,7 +51,9 @@ class MetaArrays(ArrayBackend):
             "empty_like(x, device=...)."
         )
 
-    def empty(self, shape: tuple[int, ...], native_dtype: dtype, device_index: int | None = None) -> MetaArray:
+    def empty(
+        self, shape: tuple[int, ...], native_dtype: dtype, device_index: int | None = None
+    ) -> MetaArray:
         """Return a C-contiguous array."""
         return MetaArray(shape, native_dtype)
 
@@ -86,7 +92,9 @@ class MetaArrays(ArrayBackend):
 
 def _extent(array: MetaArray) -> tuple[int, int]:
     """Return the offsets of the first and last element in memory."""
-    reach = sum((size - 1) * stride for size, stride in zip(array.shape, array.element_strides, strict=True))
+    reach = sum(
+        (size - 1) * stride for size, stride in zip(array.shape, array.element_strides, strict=True)
+    )
     return array.offset, array.offset + reach
 
 

@@ -22,7 +22,9 @@ def _softmax(self: MetaArray, dim: int, half_to_float: bool) -> MetaArray:
 
 
 @rule("_softmax_backward_data", "_log_softmax_backward_data")
-def _softmax_backward(grad_output: MetaArray, output: MetaArray, dim: int, input_dtype: Any) -> MetaArray:
+def _softmax_backward(
+    grad_output: MetaArray, output: MetaArray, dim: int, input_dtype: Any
+) -> MetaArray:
     return like(grad_output, dtype=input_dtype)
 
 
@@ -33,7 +35,9 @@ def _nll_loss_forward(
     if not 0 < self.ndim <= 2:
         raise RuntimeError("input tensor should be 1D or 2D")
     if self.ndim == 2 and target.shape and self.shape[0] != target.shape[0]:
-        raise RuntimeError(f"size mismatch (got input: {list(self.shape)}, target: {list(target.shape)})")
+        raise RuntimeError(
+            f"size mismatch (got input: {list(self.shape)}, target: {list(target.shape)})"
+        )
     shape = self.shape[:1] if reduction == 0 and self.ndim == 2 else ()
     return like(self, shape), like(self, ())
 
@@ -52,13 +56,17 @@ def _nll_loss_backward(
 
 
 @rule("mse_loss", "smooth_l1_loss")
-def _mse_loss(self: MetaArray, target: MetaArray, reduction: int = 1, beta: float = 1.0) -> MetaArray:
+def _mse_loss(
+    self: MetaArray, target: MetaArray, reduction: int = 1, beta: float = 1.0
+) -> MetaArray:
     result = elementwise([self, target], self.dtype)
     return like(result, ()) if reduction else result
 
 
 @rule("mse_loss_backward")
-def _mse_loss_backward(grad_output: MetaArray, self: MetaArray, target: MetaArray, reduction: int) -> MetaArray:
+def _mse_loss_backward(
+    grad_output: MetaArray, self: MetaArray, target: MetaArray, reduction: int
+) -> MetaArray:
     return elementwise([grad_output, self, target], self.dtype)
 
 
@@ -68,20 +76,27 @@ def _log_sigmoid_forward(self: MetaArray) -> tuple[MetaArray, MetaArray]:
 
 
 @rule("_prelu_kernel_backward")
-def _prelu_backward(grad_output: MetaArray, self: MetaArray, weight: MetaArray) -> tuple[MetaArray, MetaArray]:
+def _prelu_backward(
+    grad_output: MetaArray, self: MetaArray, weight: MetaArray
+) -> tuple[MetaArray, MetaArray]:
     result = elementwise([grad_output, self, weight], self.dtype)
     return result, like(result)
 
 
 @rule("native_layer_norm")
 def _native_layer_norm(
-    input: MetaArray, normalized_shape: Sequence[int], weight: MetaArray | None, bias: MetaArray | None, eps: float
+    input: MetaArray,
+    normalized_shape: Sequence[int],
+    weight: MetaArray | None,
+    bias: MetaArray | None,
+    eps: float,
 ) -> tuple[MetaArray, MetaArray, MetaArray]:
     count = len(normalized_shape)
     if tuple(input.shape[input.ndim - count :]) != tuple(normalized_shape):
         raise RuntimeError(
             f"Given normalized_shape={list(normalized_shape)}, expected input with shape "
-            f"[*, {', '.join(map(str, normalized_shape))}], but got input of size {list(input.shape)}"
+            f"[*, {', '.join(map(str, normalized_shape))}], but got input of size "
+            f"{list(input.shape)}"
         )
     shape = (*input.shape[: input.ndim - count], *(1,) * count)
     return like(input), like(input, shape), like(input, shape)

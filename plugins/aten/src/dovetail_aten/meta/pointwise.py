@@ -1,4 +1,6 @@
-"""Pointwise operators: the operands broadcast, and the dtype follows from the promotion rule of the operator."""
+"""Pointwise operators: the operands broadcast, and the dtype follows from the promotion rule of the
+operator.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,8 @@ def pointwise_rule(op: Operator) -> Rule:
 
 @EXPLICIT("where.self")
 def _where(condition: MetaArray, self: Any, other: Any) -> MetaArray:
-    # The operator has two tensors of one dtype; derivative formulas over arrays put a number in place of one.
+    # The operator has two tensors of one dtype; derivative formulas over arrays put a number in
+    # place of one.
     chosen = [value for value in (self, other) if isinstance(value, MetaArray)]
     return elementwise([condition, *chosen], chosen[0].dtype)
 

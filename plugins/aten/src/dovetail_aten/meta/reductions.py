@@ -28,16 +28,21 @@ def reduced(self: MetaArray, dim: Dims, keepdim: bool, dtype: DType) -> MetaArra
 
 
 @rule("sum", "sum.dim_IntList", "prod", "prod.dim_int")
-def _sum(self: MetaArray, dim: Dims = None, keepdim: bool = False, *, dtype: DType | None = None) -> MetaArray:
+def _sum(
+    self: MetaArray, dim: Dims = None, keepdim: bool = False, *, dtype: DType | None = None
+) -> MetaArray:
     return reduced(self, dim, keepdim, dtype or (int64 if self.dtype.category < 2 else self.dtype))
 
 
 @rule("mean", "mean.dim")
-def _mean(self: MetaArray, dim: Dims = None, keepdim: bool = False, *, dtype: DType | None = None) -> MetaArray:
+def _mean(
+    self: MetaArray, dim: Dims = None, keepdim: bool = False, *, dtype: DType | None = None
+) -> MetaArray:
     wanted = dtype or self.dtype
     if wanted.category < 2:
         raise RuntimeError(
-            "mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. "
+            "mean(): could not infer output dtype. Input dtype must be either a floating point or "
+            "complex dtype. "
             f"Got: {wanted.scalar_name}. Give dtype=, or convert the tensor."
         )
     return reduced(self, dim, keepdim, wanted)
@@ -74,17 +79,25 @@ def _any(self: MetaArray, dim: int | None = None, keepdim: bool = False) -> Meta
 
 
 @rule("var.correction", "std.correction")
-def _var(self: MetaArray, dim: Dims = None, *, correction: Any = None, keepdim: bool = False) -> MetaArray:
+def _var(
+    self: MetaArray, dim: Dims = None, *, correction: Any = None, keepdim: bool = False
+) -> MetaArray:
     if self.dtype.category < 2:
         raise RuntimeError(
-            f"std and var only support floating point and complex dtypes, but got {self.dtype}. Convert the tensor."
+            f"std and var only support floating point and complex dtypes, but got {self.dtype}. "
+            "Convert the tensor."
         )
     return reduced(self, dim, keepdim, self.dtype.to_real())
 
 
 @rule("linalg_vector_norm")
 def _vector_norm(
-    self: MetaArray, ord: Any = 2, dim: Dims = None, keepdim: bool = False, *, dtype: DType | None = None
+    self: MetaArray,
+    ord: Any = 2,
+    dim: Dims = None,
+    keepdim: bool = False,
+    *,
+    dtype: DType | None = None,
 ) -> MetaArray:
     return reduced(self, dim, keepdim, (dtype or self.dtype).to_real())
 
@@ -123,7 +136,9 @@ def _topk(
     place = wrap_dim(dim, self.ndim)
     size = self.shape[place] if self.shape else 1
     if not 0 <= k <= size:
-        raise RuntimeError(f"selected index k out of range: k is {k} and dimension {place} has size {size}")
+        raise RuntimeError(
+            f"selected index k out of range: k is {k} and dimension {place} has size {size}"
+        )
     shape = [k if i == place else n for i, n in enumerate(self.shape)]
     return like(self, shape), like(self, shape, int64)
 
@@ -137,4 +152,6 @@ def _one(self: MetaArray, dim: int, keepdim: bool, dtype: DType) -> MetaArray:
 
 def _refuse_empty(self: MetaArray, dims: Sequence[int], name: str) -> None:
     if any(not self.shape[dim] for dim in dims):
-        raise RuntimeError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Give dim=.")
+        raise RuntimeError(
+            f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Give dim=."
+        )

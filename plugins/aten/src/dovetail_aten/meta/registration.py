@@ -1,6 +1,8 @@
-"""Results of the base operators on the meta device: shapes, strides and dtypes by rule, as array kernels at key Meta.
+"""Results of the base operators on the meta device: shapes, strides and dtypes by rule, as array
+kernels at key Meta.
 
-Pointwise operators follow from their kind and promotion in the operator table; each other family has a module of rules.
+Pointwise operators follow from their kind and promotion in the operator table; each other family
+has a module of rules.
 """
 
 from __future__ import annotations
@@ -17,7 +19,9 @@ from .table import Rule
 __all__ = ["DATA_DEPENDENT", "register", "rules"]
 
 DATA_DEPENDENT = ("aten::nonzero", "aten::masked_select", "aten::equal")
-"""Operators whose result cannot be told from shapes: on the meta device there is no kernel for them."""
+"""Operators whose result cannot be told from shapes: on the meta device there is no kernel for
+them.
+"""
 
 
 def rules() -> dict[str, Rule]:
@@ -43,6 +47,12 @@ def register() -> None:
     """Register the rules for every operator of the base library."""
     known = rules()
     for op in registry.all_operators():
-        if op.namespace == "aten" and op.variant_of is None and (rule := rule_of(op, known)) is not None:
-            registry.add_kernel(op.name, op.overload, Kernel(rule, DispatchKey.Meta, ARRAY, f"{__file__}:1"), [])
+        if (
+            op.namespace == "aten"
+            and op.variant_of is None
+            and (rule := rule_of(op, known)) is not None
+        ):
+            registry.add_kernel(
+                op.name, op.overload, Kernel(rule, DispatchKey.Meta, ARRAY, f"{__file__}:1"), []
+            )
     copies.register_copy()

@@ -1,4 +1,6 @@
-"""Tables of rules by the name of the operator: batching rules, and rules for arrays without data."""
+"""Tables of rules by the name of the operator: batching rules, and rules for arrays without
+data.
+"""
 
 from __future__ import annotations
 

@@ -30,7 +30,8 @@ def conversion_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Conversion:
     Parameters
     ----------
     args, kwargs
-        ``(dtype)``, ``(device, dtype=None)`` or ``(other)``, then ``non_blocking`` and ``copy``; or by keyword.
+        ``(dtype)``, ``(device, dtype=None)`` or ``(other)``, then ``non_blocking`` and ``copy``; or
+        by keyword.
 
     Raises
     ------
@@ -60,7 +61,9 @@ def conversion_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Conversion:
         if rest:
             options[name] = rest.pop(0)
     other = options.pop("other", None)
-    if rest or not all(isinstance(options.get(name, False), bool) for name in ("non_blocking", "copy")):
+    if rest or not all(
+        isinstance(options.get(name, False), bool) for name in ("non_blocking", "copy")
+    ):
         raise _refusal(args, kwargs)
     if other is not None:
         if not isinstance(other, TensorBase) or "dtype" in options or "device" in options:
@@ -73,10 +76,14 @@ def conversion_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Conversion:
 
 
 def _refusal(args: tuple[Any, ...], kwargs: dict[str, Any]) -> TypeError:
-    given = [type(a).__name__ for a in args] + [f"{name}={type(value).__name__}" for name, value in kwargs.items()]
+    given = [type(a).__name__ for a in args] + [
+        f"{name}={type(value).__name__}" for name, value in kwargs.items()
+    ]
     return TypeError(
-        f"to() received an invalid combination of arguments - got ({', '.join(given)}), but expected one of:\n"
-        " * (device device = None, dtype dtype = None, bool non_blocking = False, bool copy = False, *, "
+        f"to() received an invalid combination of arguments - got ({', '.join(given)}), but "
+        "expected one of:\n"
+        " * (device device = None, dtype dtype = None, bool non_blocking = False, bool copy = "
+        "False, *, "
         "memory_format)\n"
         " * (dtype dtype, bool non_blocking = False, bool copy = False, *, memory_format)\n"
         " * (Tensor other, bool non_blocking = False, bool copy = False, *, memory_format)"

@@ -9,7 +9,17 @@ from contextlib import contextmanager
 from math import prod
 from typing import Any
 
-from dovetail_kernel import Device, Storage, TensorBase, dtype, set_state, share_storage, state, uint8, wrap
+from dovetail_kernel import (
+    Device,
+    Storage,
+    TensorBase,
+    dtype,
+    set_state,
+    share_storage,
+    state,
+    uint8,
+    wrap,
+)
 from dovetail_kernel.types.signature import NO_GRAD
 
 from .._generated import functions as aten
@@ -21,21 +31,28 @@ __all__ = ["deepcopy_tensor", "rebuild_storage", "rebuild_tensor", "reduce_tenso
 def reduce_tensor(tensor: TensorBase) -> tuple[Any, ...]:
     """Return how to make `tensor` again as a leaf, for pickle and `copy.copy`.
 
-    Its storage is an object of the pickle: other tensors that show the same memory will do so again.
+    Its storage is an object of the pickle: other tensors that show the same memory will do so
+    again.
     """
     for hook in (tensor._backward_hooks or {}).values():
         if not getattr(hook, "__torch_unserializable__", False):
             warnings.warn(
-                f"backward hook {hook!r} on tensor will not be serialized.  If this is expected, you can decorate the "
+                f"backward hook {hook!r} on tensor will not be serialized.  If this is expected, "
+                "you can decorate the "
                 "function with @dovetail.utils.hooks.unserializable_hook to suppress this warning",
                 UserWarning,
                 stacklevel=3,
             )
-    return rebuild_tensor, (type(tensor), *_place(tensor), tensor.requires_grad), vars(tensor) or None
+    return (
+        rebuild_tensor,
+        (type(tensor), *_place(tensor), tensor.requires_grad),
+        vars(tensor) or None,
+    )
 
 
 def deepcopy_tensor(tensor: TensorBase, memo: dict[int, Any]) -> Any:
-    """Return a copy of a leaf with its gradient and attributes, but without hooks; see `copy.deepcopy`.
+    """Return a copy of a leaf with its gradient and attributes, but without hooks; see
+    `copy.deepcopy`.
 
     Raises
     ------
@@ -47,8 +64,10 @@ def deepcopy_tensor(tensor: TensorBase, memo: dict[int, Any]) -> Any:
         return found
     if not tensor.is_leaf:
         raise RuntimeError(
-            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment. "
-            "If an attribute of a module is one that an operator made, compute it in forward(); else copy x.detach()."
+            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy "
+            "protocol at the moment. "
+            "If an attribute of a module is one that an operator made, compute it in forward(); "
+            "else copy x.detach()."
         )
     from copy import deepcopy
 
@@ -69,15 +88,20 @@ Place = tuple[Storage, dtype, tuple[int, ...], tuple[int, ...], int]
 
 
 def _place(tensor: TensorBase) -> Place:
-    """Return the storage of `tensor`, its dtype, shape and strides, and where it begins, in elements.
+    """Return the storage of `tensor`, its dtype, shape and strides, and where it begins, in
+    elements.
 
-    Foreign memory may have gaps between its elements, and then the storage's bytes do not reach as far as the tensor.
-    Such a tensor gets a storage of its own.
+    Foreign memory may have gaps between its elements, and then the storage's bytes do not reach as
+    far as the tensor. Such a tensor gets a storage of its own.
     """
     storage = share_storage(tensor)
     kind, shape, strides = tensor.dtype, tuple(tensor.array.shape), tensor.stride()
     start = tensor.data_ptr() - storage.data_ptr()
-    reach = sum([(size - 1) * step for size, step in zip(shape, strides, strict=True)]) if prod(shape) else -1
+    reach = (
+        sum([(size - 1) * step for size, step in zip(shape, strides, strict=True)])
+        if prod(shape)
+        else -1
+    )
     if start % kind.itemsize or start < 0 or start + (reach + 1) * kind.itemsize > storage.nbytes():
         with _outside():
             whole: Any = wrap(tensor.array, tensor._backend)
@@ -98,7 +122,9 @@ def _outside() -> Iterator[None]:
 
 
 def _flat(storage: Storage) -> Any:
-    """Return the elements of a storage in the order in which they lie, as a tensor of the dtype they were made with."""
+    """Return the elements of a storage in the order in which they lie, as a tensor of the dtype
+    they were made with.
+    """
     whole: Any = wrap(storage.array, storage._backend)
     return aten.as_strided(whole, (storage.nbytes() // whole.dtype.itemsize,), (1,), 0)
 
@@ -119,7 +145,9 @@ def rebuild_storage(device: Device, dtype: dtype, host: Any) -> Storage:
     with _outside():
         if isinstance(host, int):
             arrays = backend_for(device).arrays
-            return share_storage(wrap(arrays.empty((host,), arrays.native_dtypes[dtype]), backend_for(device)))
+            return share_storage(
+                wrap(arrays.empty((host,), arrays.native_dtypes[dtype]), backend_for(device))
+            )
         owned = host if host.flags.writeable and host.base is None else host.copy()
         return share_storage(wrap(owned, ready_backend("cpu")).to(as_device(device)))  # type: ignore[attr-defined]
 

@@ -30,22 +30,30 @@ def import_array(ext_tensor: Any, device: Any, copy: bool | None) -> Any:
     array = backend.arrays.from_dlpack(source)
     if any(stride < 0 for stride in array.strides):
         raise ValueError(
-            "At least one stride of the given array is negative, and tensors with negative strides are not currently "
+            "At least one stride of the given array is negative, and tensors with negative "
+            "strides are not currently "
             "supported. Make a copy of the array first."
         )
     made: Any = wrap(array, backend)
     if device is not None and as_device(device).type != backend.name:
         if copy is False:
-            raise ValueError(f"cannot move (i.e. copy=False) tensor from {made.device} to {device} without copying.")
+            raise ValueError(
+                f"cannot move (i.e. copy=False) tensor from {made.device} to {device} without "
+                "copying."
+            )
         return made.to(as_device(device))
     return made.clone() if copy else made
 
 
 def dlpack_device(tensor: TensorBase) -> tuple[DLDeviceType, int]:
-    """Return the DLPack device type and index of the memory of `tensor`. Raises as ``Tensor.__dlpack_device__``."""
+    """Return the DLPack device type and index of the memory of `tensor`. Raises as
+    ``Tensor.__dlpack_device__``.
+    """
     types = tensor._backend.arrays.dlpack_types
     if not types:
-        raise ValueError(f"Unknown device type {tensor.device.type} for Dlpack. Move the tensor: x.cpu().")
+        raise ValueError(
+            f"Unknown device type {tensor.device.type} for Dlpack. Move the tensor: x.cpu()."
+        )
     return DLDeviceType(types[0]), tensor.device.index or 0
 
 
@@ -66,13 +74,18 @@ def to_capsule(
     if dl_device is not None and tuple(dl_device) != dlpack_device(tensor):
         device = _device_for(dl_device)
         if copy is False:
-            raise ValueError(f"cannot move (i.e. copy=False) tensor from {tensor.device} to {device} without copying.")
+            raise ValueError(
+                f"cannot move (i.e. copy=False) tensor from {tensor.device} to {device} without "
+                "copying."
+            )
         tensor = tensor.to(device)
     elif copy:
         tensor = tensor.clone()
     arrays = tensor._backend.arrays
     if not arrays.dlpack_types:
-        raise BufferError(f"Cannot pack tensors on {tensor.device}. Move the tensor first: x.cpu().")
+        raise BufferError(
+            f"Cannot pack tensors on {tensor.device}. Move the tensor first: x.cpu()."
+        )
     return arrays.to_dlpack(tensor.array, stream, max_version)
 
 
@@ -82,14 +95,17 @@ def _device_for(dl_device: tuple[int, int]) -> Device:
 
 
 def _backend_for(kind: int) -> Backend:
-    """Return the backend for a DLPack device type: one in use, else the one that is known to have such memory."""
+    """Return the backend for a DLPack device type: one in use, else the one that is known to have
+    such memory.
+    """
     for each in all_backends():
         if each.is_attached and kind in each.arrays.dlpack_types:
             return each
     name = next((name for known, name in _PROVIDERS.items() if known == kind), None)
     if name is None:
         raise RuntimeError(
-            f"Unsupported device_type: {kind}: no backend in use has memory of this DLPack kind. Copy the array to "
+            f"Unsupported device_type: {kind}: no backend in use has memory of this DLPack kind. "
+            "Copy the array to "
             "host memory first."
         )
     return ready_backend(name)

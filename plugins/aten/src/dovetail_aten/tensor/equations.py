@@ -18,7 +18,8 @@ def einsum(equation: str, *operands: Any) -> Any:
     Parameters
     ----------
     equation
-        ``"ij,jk->ik"``; without an arrow the result has the labels that appear once, in alphabetical order.
+        ``"ij,jk->ik"``; without an arrow the result has the labels that appear once, in
+        alphabetical order.
     *operands
         One tensor per term, or a single sequence of them.
 
@@ -33,7 +34,8 @@ def einsum(equation: str, *operands: Any) -> Any:
         operands = tuple(operands[0])
     if not operands:
         raise ValueError(
-            "einsum(): must specify the equation string and at least one operand, or at least one operand and its "
+            "einsum(): must specify the equation string and at least one operand, or at least one "
+            "operand and its "
             "subscripts list: give a tensor per term."
         )
     return aten.einsum(equation, list(operands))

@@ -1,6 +1,7 @@
 """Functions that make tensors of a given size: the public form of the factory operators.
 
-They accept sizes as separate numbers, ``requires_grad`` and ``out``, which the operators do not have.
+They accept sizes as separate numbers, ``requires_grad`` and ``out``, which the operators do not
+have.
 """
 
 from __future__ import annotations
@@ -124,7 +125,9 @@ def empty(
     requires_grad: bool = False,
     memory_format: Any = None,
 ) -> Tensor:
-    """Return a tensor whose elements are not set. Parameters and errors as `zeros`; `memory_format` orders strides."""
+    """Return a tensor whose elements are not set. Parameters and errors as `zeros`; `memory_format`
+    orders strides.
+    """
     shape = shape_of("empty", sizes, size)
     return _empty((shape,), dtype, layout, device, pin_memory, requires_grad, out, (memory_format,))
 
@@ -181,10 +184,13 @@ def full(
     pin_memory: bool | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Return a tensor filled with `fill_value`, whose kind gives the default dtype. Other parameters as `zeros`."""
+    """Return a tensor filled with `fill_value`, whose kind gives the default dtype. Other
+    parameters as `zeros`.
+    """
     if not isinstance(size, list | tuple):
         raise TypeError(
-            f"full(): argument 'size' (position 1) must be tuple of ints, not {type(size).__name__}. Give (n,)."
+            "full(): argument 'size' (position 1) must be tuple of ints, not "
+            f"{type(size).__name__}. Give (n,)."
         )
     shape = shape_of("full", (size,), None)
     value = _number(fill_value)
@@ -205,7 +211,8 @@ def arange(
     pin_memory: bool | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Return the numbers of [start, end) in steps of `step`: ``arange(end)``, ``arange(start, end, step=1)``.
+    """Return the numbers of [start, end) in steps of `step`: ``arange(end)``, ``arange(start, end,
+    step=1)``.
 
     Parameters
     ----------
@@ -223,7 +230,9 @@ def arange(
     """
     names = ("end",) if len(bounds) == 1 and start is None else ("start", "end", "step")
     if len(bounds) > 3:
-        raise TypeError(f"arange() takes from 1 to 3 positional arguments but {len(bounds)} were given")
+        raise TypeError(
+            f"arange() takes from 1 to 3 positional arguments but {len(bounds)} were given"
+        )
     given = {"start": start, "end": end, "step": step}
     for name, value in zip(names, bounds, strict=False):
         if given[name] is not None:
@@ -237,7 +246,9 @@ def arange(
     )
     check_range(first, last, stride)
     if dtype is None and out is None:
-        dtype = scalar_dtype(max(1, scalar_category(first), scalar_category(last), scalar_category(stride)))
+        dtype = scalar_dtype(
+            max(1, scalar_category(first), scalar_category(last), scalar_category(stride))
+        )
     return _arange((first, last, stride), dtype, layout, device, pin_memory, requires_grad, out)
 
 
@@ -253,7 +264,9 @@ def linspace(
     pin_memory: bool | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Return `steps` numbers at equal distances from `start` to `end`, both included. Other parameters as `zeros`."""
+    """Return `steps` numbers at equal distances from `start` to `end`, both included. Other
+    parameters as `zeros`.
+    """
     if steps < 0:
         raise RuntimeError(f"number of steps must be non-negative, but got {steps}")
     first, last = _number(start), _number(end)
@@ -273,7 +286,9 @@ def eye(
     pin_memory: bool | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Return an `n` x `m` matrix (default: `n` x `n`) with ones on the diagonal. Other parameters as `zeros`."""
+    """Return an `n` x `m` matrix (default: `n` x `n`) with ones on the diagonal. Other parameters
+    as `zeros`.
+    """
     rows, columns = index(n), index(n if m is None else m)
     if rows < 0 or columns < 0:
         raise RuntimeError(f"n must be greater or equal to 0, got {min(rows, columns)}")
@@ -306,7 +321,9 @@ def empty_strided(
     pin_memory: bool | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Return a tensor with these strides, in elements, whose elements are not set. Other parameters as `zeros`."""
+    """Return a tensor with these strides, in elements, whose elements are not set. Other parameters
+    as `zeros`.
+    """
     shape = shape_of("empty_strided", (size,), None)
     strides = shape_of("empty_strided", (stride,), None)
     return _empty_strided((shape, strides), dtype, layout, device, pin_memory, requires_grad, None)
@@ -325,7 +342,8 @@ def randint(
     pin_memory: bool | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Return integers from ``[low, high)``: ``randint(high, size)``, ``randint(low, high, size)``; `low` is 0 at first.
+    """Return integers from ``[low, high)``: ``randint(high, size)``, ``randint(low, high, size)``;
+    `low` is 0 at first.
 
     Other parameters as `rand`; the default dtype is int64.
 
@@ -346,7 +364,9 @@ def randint(
     if high is None or size is None or positional:
         raise TypeError("randint() takes (int high, tuple size) or (int low, int high, tuple size)")
     if low >= high:
-        raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
+        raise RuntimeError(
+            f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}"
+        )
     shape = shape_of("randint", (size,), None)
     if generator is None:
         return _randint((low, high, shape), dtype, layout, device, pin_memory, requires_grad, out)
@@ -366,7 +386,9 @@ def randperm(
     pin_memory: bool | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Return the integers below `n` in random order. Other parameters as `rand`; the default dtype is int64."""
+    """Return the integers below `n` in random order. Other parameters as `rand`; the default dtype
+    is int64.
+    """
     if n < 0:
         raise RuntimeError(f"n must be non-negative, got {n}")
     if generator is None:
@@ -376,44 +398,74 @@ def randperm(
     return _finished(made, requires_grad, out)
 
 
-def zeros_like(input: Tensor, *, requires_grad: bool = False, memory_format: Any = None, **options: Any) -> Tensor:
-    """Return zeros of the shape of `input`, and, unless told otherwise, its dtype, device and strides.
+def zeros_like(
+    input: Tensor, *, requires_grad: bool = False, memory_format: Any = None, **options: Any
+) -> Tensor:
+    """Return zeros of the shape of `input`, and, unless told otherwise, its dtype, device and
+    strides.
 
     `options` are dtype, layout, device and pin_memory.
     """
-    return _finished(aten.zeros_like(input, **_like(options), memory_format=memory_format), requires_grad, None)
+    return _finished(
+        aten.zeros_like(input, **_like(options), memory_format=memory_format), requires_grad, None
+    )
 
 
-def ones_like(input: Tensor, *, requires_grad: bool = False, memory_format: Any = None, **options: Any) -> Tensor:
+def ones_like(
+    input: Tensor, *, requires_grad: bool = False, memory_format: Any = None, **options: Any
+) -> Tensor:
     """Return ones. Parameters as `zeros_like`."""
-    return _finished(aten.ones_like(input, **_like(options), memory_format=memory_format), requires_grad, None)
+    return _finished(
+        aten.ones_like(input, **_like(options), memory_format=memory_format), requires_grad, None
+    )
 
 
-def empty_like(input: Tensor, *, requires_grad: bool = False, memory_format: Any = None, **options: Any) -> Tensor:
+def empty_like(
+    input: Tensor, *, requires_grad: bool = False, memory_format: Any = None, **options: Any
+) -> Tensor:
     """Return a tensor whose elements are not set. Parameters as `zeros_like`."""
-    return _finished(aten.empty_like(input, **_like(options), memory_format=memory_format), requires_grad, None)
+    return _finished(
+        aten.empty_like(input, **_like(options), memory_format=memory_format), requires_grad, None
+    )
 
 
 def full_like(
-    input: Tensor, fill_value: Any, *, requires_grad: bool = False, memory_format: Any = None, **options: Any
+    input: Tensor,
+    fill_value: Any,
+    *,
+    requires_grad: bool = False,
+    memory_format: Any = None,
+    **options: Any,
 ) -> Tensor:
     """Return a tensor filled with `fill_value`. Parameters as `zeros_like`."""
     made = aten.full_like(input, _number(fill_value), **_like(options), memory_format=memory_format)
     return _finished(made, requires_grad, None)
 
 
-def rand_like(input: Tensor, *, requires_grad: bool = False, memory_format: Any = None, **options: Any) -> Tensor:
+def rand_like(
+    input: Tensor, *, requires_grad: bool = False, memory_format: Any = None, **options: Any
+) -> Tensor:
     """Return numbers from the uniform distribution on [0, 1). Parameters as `zeros_like`."""
-    return _finished(aten.rand_like(input, **_like(options), memory_format=memory_format), requires_grad, None)
+    return _finished(
+        aten.rand_like(input, **_like(options), memory_format=memory_format), requires_grad, None
+    )
 
 
-def randn_like(input: Tensor, *, requires_grad: bool = False, memory_format: Any = None, **options: Any) -> Tensor:
+def randn_like(
+    input: Tensor, *, requires_grad: bool = False, memory_format: Any = None, **options: Any
+) -> Tensor:
     """Return numbers from the standard normal distribution. Parameters as `zeros_like`."""
-    return _finished(aten.randn_like(input, **_like(options), memory_format=memory_format), requires_grad, None)
+    return _finished(
+        aten.randn_like(input, **_like(options), memory_format=memory_format), requires_grad, None
+    )
 
 
-def randint_like(input: Tensor, *bounds: int, requires_grad: bool = False, **options: Any) -> Tensor:
-    """Return integers: ``randint_like(x, high)``, ``randint_like(x, low, high)``. Other parameters as `zeros_like`."""
+def randint_like(
+    input: Tensor, *bounds: int, requires_grad: bool = False, **options: Any
+) -> Tensor:
+    """Return integers: ``randint_like(x, high)``, ``randint_like(x, low, high)``. Other parameters
+    as `zeros_like`.
+    """
     own = {"dtype": input.dtype, "device": input.device}
     return randint(*bounds, tuple(input.shape), requires_grad=requires_grad, **{**own, **options})
 
@@ -429,23 +481,33 @@ def check_range(start: Any, end: Any, step: Any) -> None:
     for number in (start, end, step):
         if isinstance(number, complex):
             raise RuntimeError(
-                f"value cannot be converted to type double without overflow: {number!r}. Give real bounds."
+                f"value cannot be converted to type double without overflow: {number!r}. Give "
+                "real bounds."
             )
     if step == 0:
         raise RuntimeError(f"step must be nonzero: the range {start} -> {end} would never end")
     if not all(-_INFINITY < bound < _INFINITY for bound in (start, end)):
         raise RuntimeError(f"unsupported range: {start} -> {end}. Give finite bounds.")
     if (end - start) * step < 0:
-        raise RuntimeError(f"upper bound and lower bound inconsistent with step sign: {start} -> {end} by {step}")
+        raise RuntimeError(
+            f"upper bound and lower bound inconsistent with step sign: {start} -> {end} by {step}"
+        )
 
 
 class _Factory:
-    """A factory operator, called past the choice of its backend where nothing else can have a say in it."""
+    """A factory operator, called past the choice of its backend where nothing else can have a say
+    in it.
+    """
 
     __slots__ = ("_default", "_epoch", "_name", "_op", "_selected", "_tail")
 
     def __init__(
-        self, name: str, overload: str = "", *, tail: tuple[Any, ...] = (), default: Any = get_default_dtype
+        self,
+        name: str,
+        overload: str = "",
+        *,
+        tail: tuple[Any, ...] = (),
+        default: Any = get_default_dtype,
     ) -> None:
         self._name = name
         self._op = registry.find_or_throw(f"aten::{name}", overload)
@@ -465,7 +527,9 @@ class _Factory:
         out: Tensor | None,
         tail: tuple[Any, ...] | None = None,
     ) -> Tensor:
-        """Return the new tensor: the `leading` arguments of the schema, then the options that all factories share."""
+        """Return the new tensor: the `leading` arguments of the schema, then the options that all
+        factories share.
+        """
         op = self._op
         if dtype is not None and dtype.__class__ is not DType:
             dtype = as_dtype(dtype, self._name)
@@ -483,7 +547,14 @@ class _Factory:
                 made = op.handle(*leading, **given)
         else:
             route = route_below(op, backend_for(place), now)
-            made = route(*leading, dtype or self._default(), None, place, None, *(self._tail if tail is None else tail))
+            made = route(
+                *leading,
+                dtype or self._default(),
+                None,
+                place,
+                None,
+                *(self._tail if tail is None else tail),
+            )
         if out is not None:
             made = _written(made, out)
         if requires_grad:
@@ -518,9 +589,16 @@ _randperm = _Factory("randperm", default=_long)
 
 
 def _checked(
-    function: str, dtype: DType | None, layout: Layout | None, device: Any, pin_memory: bool | None, out: Tensor | None
+    function: str,
+    dtype: DType | None,
+    layout: Layout | None,
+    device: Any,
+    pin_memory: bool | None,
+    out: Tensor | None,
 ) -> tuple[DType | None, Any]:
-    """Return dtype and device, those of `out` if they are not given; refuse options that have no support."""
+    """Return dtype and device, those of `out` if they are not given; refuse options that have no
+    support.
+    """
     if layout is not None and layout is not strided:
         raise NotImplementedError(
             f"{function}(): layout {layout!r} is not supported. Leave it out: tensors are strided."
@@ -529,14 +607,20 @@ def _checked(
     if out is None:
         return dtype, device
     if dtype is not None and dtype is not out.dtype:
-        raise RuntimeError(f"dtype {dtype!r} does not match dtype of out parameter ({out.dtype!r}). Leave dtype out.")
+        raise RuntimeError(
+            f"dtype {dtype!r} does not match dtype of out parameter ({out.dtype!r}). Leave dtype "
+            "out."
+        )
     return out.dtype, out.device if device is None else device
 
 
 def _like(options: dict[str, Any]) -> dict[str, Any]:
     known = {"dtype", "layout", "device", "pin_memory"}
     if unknown := sorted(options.keys() - known):
-        raise TypeError(f"got an unexpected keyword argument '{unknown[0]}'; there are {', '.join(sorted(known))}")
+        raise TypeError(
+            f"got an unexpected keyword argument '{unknown[0]}'; there are "
+            f"{', '.join(sorted(known))}"
+        )
     dtype, device = as_dtype(options.get("dtype"), "like"), options.get("device")
     _checked("like", dtype, options.get("layout"), device, options.get("pin_memory"), None)
     return {"dtype": dtype, "device": None if device is None else as_device(device)}

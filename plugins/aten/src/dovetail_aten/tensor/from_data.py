@@ -1,4 +1,6 @@
-"""Tensors made of what a program already has: Python numbers, nested sequences, NumPy arrays, other tensors."""
+"""Tensors made of what a program already has: Python numbers, nested sequences, NumPy arrays, other
+tensors.
+"""
 
 from __future__ import annotations
 
@@ -34,12 +36,22 @@ from ..backend.devices import as_device, backend_for, ready_backend
 if TYPE_CHECKING:
     from .tensor_class import Tensor
 
-__all__ = ["as_dtype", "as_tensor", "asarray", "from_dlpack", "from_host", "from_numpy", "number_like", "tensor"]
+__all__ = [
+    "as_dtype",
+    "as_tensor",
+    "asarray",
+    "from_dlpack",
+    "from_host",
+    "from_numpy",
+    "number_like",
+    "tensor",
+]
 
 _PYTHON_DTYPES = {bool: bool_, int: int64, float: float64, complex: complex128}
 _WIDEST = (bool_, int64, float64, complex128)
 _SUPPORTED = (
-    "float64, float32, float16, complex64, complex128, int64, int32, int16, int8, uint64, uint32, uint16, "
+    "float64, float32, float16, complex64, complex128, int64, int32, int16, int8, uint64, uint32, "
+    "uint16, "
     "uint8, and bool"
 )
 
@@ -58,13 +70,19 @@ def as_dtype(value: Any, function: str) -> dtype | None:
     if isinstance(value, type) and value in _PYTHON_DTYPES:
         return _PYTHON_DTYPES[value]
     raise TypeError(
-        f"{function}(): argument 'dtype' must be dovetail.dtype, not {type(value).__name__}. Give one such as "
+        f"{function}(): argument 'dtype' must be dovetail.dtype, not {type(value).__name__}. Give "
+        "one such as "
         "dovetail.float32."
     )
 
 
 def tensor(
-    data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False
+    data: Any,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
 ) -> Tensor:
     """Return a new tensor with a copy of `data`.
 
@@ -73,7 +91,8 @@ def tensor(
     data
         A number, a nested sequence of numbers, a NumPy array or scalar, or a tensor.
     dtype
-        Default: that of the array; for Python numbers bool, int64, the default dtype, or its complex.
+        Default: that of the array; for Python numbers bool, int64, the default dtype, or its
+        complex.
     device
         Default: the default device.
     requires_grad
@@ -102,8 +121,10 @@ def tensor(
     wanted = as_dtype(dtype, "tensor")
     if isinstance(data, TensorBase):
         warnings.warn(
-            "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
-            "sourceTensor.detach().clone().requires_grad_(True), rather than dovetail.tensor(sourceTensor).",
+            "To copy construct from a tensor, it is recommended to use "
+            "sourceTensor.detach().clone() or "
+            "sourceTensor.detach().clone().requires_grad_(True), rather than "
+            "dovetail.tensor(sourceTensor).",
             UserWarning,
             stacklevel=2,
         )
@@ -118,7 +139,8 @@ def tensor(
 
 
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
-    """Return `data` as a tensor, sharing memory, and the graph of a tensor, where dtype and device allow it.
+    """Return `data` as a tensor, sharing memory, and the graph of a tensor, where dtype and device
+    allow it.
 
     Parameters
     ----------
@@ -147,7 +169,12 @@ def _overridden(function: Any, data: Any, options: dict[str, Any]) -> Tensor:
 
 
 def asarray(
-    obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None, requires_grad: bool = False
+    obj: Any,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    copy: bool | None = None,
+    requires_grad: bool = False,
 ) -> Tensor:
     """Return `obj` as a tensor.
 
@@ -172,9 +199,16 @@ def asarray(
     made: Any = as_tensor(obj, dtype, device)
     shared = isinstance(obj, TensorBase) and made is obj
     if not shared and _is_host_array(obj):
-        shared = ready_backend("cpu").arrays.may_overlap(obj, made.array) if made.is_cpu and obj.size else True
+        shared = (
+            ready_backend("cpu").arrays.may_overlap(obj, made.array)
+            if made.is_cpu and obj.size
+            else True
+        )
     if copy is False and not shared:
-        raise ValueError("can't alias tensor with copy=False: the data, dtype or device need a copy. Give copy=None.")
+        raise ValueError(
+            "can't alias tensor with copy=False: the data, dtype or device need a copy. Give "
+            "copy=None."
+        )
     if copy and shared:
         made = made.clone()
     if made.requires_grad and not requires_grad:
@@ -198,7 +232,9 @@ def from_numpy(ndarray: Any) -> Tensor:
     if not _is_host_array(ndarray):
         cls = type(ndarray)
         name = cls.__name__ if cls.__module__ == "builtins" else f"{cls.__module__}.{cls.__name__}"
-        raise TypeError(f"expected np.ndarray (got {name}). Make a tensor of it: dovetail.tensor(...).")
+        raise TypeError(
+            f"expected np.ndarray (got {name}). Make a tensor of it: dovetail.tensor(...)."
+        )
     return from_host(ndarray)
 
 
@@ -217,11 +253,13 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
     Raises
     ------
     RuntimeError
-        For anything that is neither array nor unconsumed capsule, and a kind of memory that no backend has.
+        For anything that is neither array nor unconsumed capsule, and a kind of memory that no
+        backend has.
     ValueError
         If `copy` is False and a copy is needed, or for negative strides.
     BufferError
-        If either side cannot exchange the array: one that requires grad, or of a dtype that is missing here.
+        If either side cannot exchange the array: one that requires grad, or of a dtype that is
+        missing here.
     """
     from .dlpack import import_array  # reads C structures, which few programs need
 
@@ -229,7 +267,9 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
 
 
 def from_host(array: Any) -> Tensor:
-    """Return a tensor around a NumPy array (or another backend's own), sharing memory. Raises as `from_numpy`."""
+    """Return a tensor around a NumPy array (or another backend's own), sharing memory. Raises as
+    `from_numpy`.
+    """
     cpu = ready_backend("cpu")  # first: another backend's arrays may be NumPy's too
     backend = backend_of_array(array) or cpu
     arrays = backend.arrays
@@ -239,17 +279,21 @@ def from_host(array: Any) -> Tensor:
         if getattr(array.dtype, "isnative", True):
             name = f"{array.dtype.type.__module__}.{array.dtype.type.__name__}"
             raise TypeError(
-                f"can't convert np.ndarray of type {name}. The only supported types are: {_SUPPORTED}. Convert "
+                f"can't convert np.ndarray of type {name}. The only supported types are: "
+                f"{_SUPPORTED}. Convert "
                 "it with astype."
             )
         raise ValueError(
-            "given numpy array has byte order different from the native byte order. Conversion between byte orders is "
+            "given numpy array has byte order different from the native byte order. Conversion "
+            "between byte orders is "
             "currently not supported. Convert it: array.astype(array.dtype.newbyteorder('='))."
         )
     if any(stride < 0 for stride in array.strides):
         raise ValueError(
-            "At least one stride in the given numpy array is negative, and tensors with negative strides are not "
-            "currently supported. (You can probably work around this by making a copy of your array with array.copy().)"
+            "At least one stride in the given numpy array is negative, and tensors with negative "
+            "strides are not "
+            "currently supported. (You can probably work around this by making a copy of your "
+            "array with array.copy().)"
         )
     return cast("Tensor", wrap(array.view(), backend))
 
@@ -265,7 +309,9 @@ def number_like(value: Any, like: TensorBase) -> Tensor:
     wanted = dtype_of_signature(like._signature)
     check_number(value, wanted)
     backend = like._device_backend
-    return cast("Tensor", wrap(backend.arrays.scalar(value, backend.arrays.native_dtypes[wanted]), backend))
+    return cast(
+        "Tensor", wrap(backend.arrays.scalar(value, backend.arrays.native_dtypes[wanted]), backend)
+    )
 
 
 def check_number(value: Any, wanted: dtype) -> None:
@@ -289,7 +335,8 @@ def check_number(value: Any, wanted: dtype) -> None:
         fits = kind < 3 or fits
     if not fits:
         raise RuntimeError(
-            f"value cannot be converted to type {wanted.name} without overflow: {value}. Choose a wider dtype."
+            f"value cannot be converted to type {wanted.name} without overflow: {value}. Choose a "
+            "wider dtype."
         )
 
 
@@ -309,13 +356,18 @@ def refuse_pinning(pin_memory: bool | None) -> None:
     """
     if pin_memory:
         raise RuntimeError(
-            "pin_memory=True requires a CUDA or other accelerator backend; no pinned memory allocator is available on "
+            "pin_memory=True requires a CUDA or other accelerator backend; no pinned memory "
+            "allocator is available on "
             "this system. Leave it out."
         )
 
 
 def _is_host_array(data: Any) -> bool:
-    return hasattr(data, "__array_interface__") and hasattr(data, "strides") and not _is_scalar_object(data)
+    return (
+        hasattr(data, "__array_interface__")
+        and hasattr(data, "strides")
+        and not _is_scalar_object(data)
+    )
 
 
 def _is_scalar_object(data: Any) -> bool:
@@ -334,7 +386,8 @@ def _from_anything(data: Any, wanted: dtype | None, device: Any) -> Any:
     shape = _shape_of(data)
     if shape and shape[0] and (_is_host_array(data[0]) or _is_host_array(data[-1])):
         warnings.warn(
-            "Creating a tensor from a list of numpy.ndarrays is extremely slow. Please consider converting the list "
+            "Creating a tensor from a list of numpy.ndarrays is extremely slow. Please consider "
+            "converting the list "
             "to a single numpy.ndarray with numpy.array() before converting to a tensor.",
             UserWarning,
             stacklevel=3,
@@ -347,7 +400,8 @@ def _from_anything(data: Any, wanted: dtype | None, device: Any) -> Any:
         _check_range(numbers, wanted, category)
     elif wanted.category < 3 and category == 3 and wanted.category:
         raise TypeError(
-            "must be real number, not complex: a complex number does not fit into a real dtype. Take .real."
+            "must be real number, not complex: a complex number does not fit into a real dtype. "
+            "Take .real."
         )
     array = host.asarray(numbers, host.native_dtypes[_WIDEST[category]])
     if wanted is not _WIDEST[category]:
@@ -366,7 +420,11 @@ def _moved(array: Any, backend: Any, index: int | None) -> Any:
 
 def _is_sequence(data: Any) -> bool:
     cls = data.__class__
-    return cls is list or cls is tuple or (isinstance(data, Sequence) and not isinstance(data, str | bytes))
+    return (
+        cls is list
+        or cls is tuple
+        or (isinstance(data, Sequence) and not isinstance(data, str | bytes))
+    )
 
 
 def _shape_of(data: Any) -> tuple[int, ...]:
@@ -387,14 +445,18 @@ def _shape_of(data: Any) -> tuple[int, ...]:
 
 
 def _flatten(data: Any, shape: tuple[int, ...], dim: int, numbers: list[Any]) -> None:
-    """Append the numbers of a nested sequence to `numbers`, and check that every level has its length."""
+    """Append the numbers of a nested sequence to `numbers`, and check that every level has its
+    length.
+    """
     if dim == len(shape):
         numbers.append(data)
         return
     try:
         length = len(data)
     except TypeError:
-        raise TypeError(f"not a sequence: {data!r} stands where a sequence of length {shape[dim]} should be") from None
+        raise TypeError(
+            f"not a sequence: {data!r} stands where a sequence of length {shape[dim]} should be"
+        ) from None
     if length != shape[dim]:
         raise ValueError(f"expected sequence of length {shape[dim]} at dim {dim} (got {length})")
     if dim == len(shape) - 1:
@@ -405,7 +467,9 @@ def _flatten(data: Any, shape: tuple[int, ...], dim: int, numbers: list[Any]) ->
 
 
 def _common_dtype(numbers: list[Any]) -> tuple[dtype, int]:
-    """Return the dtype of flat `numbers`, and their category; anything but Python numbers is replaced in the list."""
+    """Return the dtype of flat `numbers`, and their category; anything but Python numbers is
+    replaced in the list.
+    """
     if not numbers:
         return get_default_dtype(), 2
     kinds = set(map(type, numbers))
@@ -423,7 +487,8 @@ def _as_python(numbers: list[Any], position: int) -> dtype:
     if isinstance(item, TensorBase):
         if item.numel() != 1:
             raise ValueError(
-                "only one element tensors can be converted to Python scalars. Join them: dovetail.stack(...)."
+                "only one element tensors can be converted to Python scalars. Join them: "
+                "dovetail.stack(...)."
             )
         numbers[position] = item.item()  # type: ignore[attr-defined]
         return item.dtype
@@ -437,7 +502,10 @@ def _as_python(numbers: list[Any], position: int) -> dtype:
     if isinstance(item, bool | int | float | complex):
         return scalar_dtype(scalar_category(item))
     if _is_sequence(item) and not isinstance(item, str):
-        raise TypeError(f"'{type(item).__name__}' object cannot be interpreted as an integer: it stands among numbers")
+        raise TypeError(
+            f"'{type(item).__name__}' object cannot be interpreted as an integer: it stands among "
+            "numbers"
+        )
     if isinstance(item, str):
         raise TypeError("new(): invalid data type 'str'. Give numbers.")
     raise RuntimeError(f"Could not infer dtype of {type(item).__name__}. Give numbers.")
@@ -450,7 +518,8 @@ def _check_range(numbers: list[Any], wanted: dtype, category: int) -> None:
     low, high = min(numbers), max(numbers)
     if category == 1 and (low < -(1 << 63) or high >= 1 << 63):
         raise ValueError(
-            f"Overflow when unpacking long long: {high if high >= 1 << 63 else low} does not fit into int64. "
+            f"Overflow when unpacking long long: {high if high >= 1 << 63 else low} does not fit "
+            "into int64. "
             "Give floats."
         )
     if wanted.category == 1:

@@ -1,6 +1,8 @@
-"""Python indices on tensors: ``x[...]`` and ``x[...] = value`` as calls of view and index operators.
+"""Python indices on tensors: ``x[...]`` and ``x[...] = value`` as calls of view and index
+operators.
 
-Integers, slices, ``...`` and ``None`` are views, one operator each; tensors, lists and bools gather or scatter copies.
+Integers, slices, ``...`` and ``None`` are views, one operator each; tensors, lists and bools gather
+or scatter copies.
 """
 
 from __future__ import annotations
@@ -25,7 +27,8 @@ _MAX_LEGACY_SEQUENCE = 32
 _SIMPLE = {int, slice}
 _WHOLE = slice(None)
 _ZERO_DIM = (
-    "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a 0-dim "
+    "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ "
+    "to convert a 0-dim "
     "tensor to a number"
 )
 
@@ -50,7 +53,11 @@ def getitem(self: Tensor, index: Any) -> Any:
         return aten.select(self, 0, index)
     if cls is slice and not self._signature & ZERO_DIM:
         return _slice(self, 0, index)
-    if cls is tuple and 0 < len(index) <= len(self.array.shape) and _SIMPLE.issuperset(map(type, index)):
+    if (
+        cls is tuple
+        and 0 < len(index) <= len(self.array.shape)
+        and _SIMPLE.issuperset(map(type, index))
+    ):
         return _of_integers_and_slices(self, index)
     view, indices = _apply_basic(self, _as_tuple(index))
     if indices:
@@ -95,7 +102,9 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     if not isinstance(value, TensorBase | int | float | complex):
         cls = type(value)
         name = cls.__name__ if cls.__module__ == "builtins" else f"{cls.__module__}.{cls.__name__}"
-        raise TypeError(f"can't assign a {name} to a {self.type()}. Wrap it: dovetail.tensor(value).")
+        raise TypeError(
+            f"can't assign a {name} to a {self.type()}. Wrap it: dovetail.tensor(value)."
+        )
     if index.__class__ is int:
         view, indices = getitem(self, index), None
     else:
@@ -132,10 +141,15 @@ def _as_tuple(index: Any) -> tuple[Any, ...]:
     """Return an index as a tuple of indices of dimensions."""
     if isinstance(index, tuple):
         return index
-    if isinstance(index, TensorBase) or not isinstance(index, Sequence) or not _is_legacy_tuple(index):
+    if (
+        isinstance(index, TensorBase)
+        or not isinstance(index, Sequence)
+        or not _is_legacy_tuple(index)
+    ):
         return (index,)
     warnings.warn(
-        "Using a non-tuple sequence for multidimensional indexing is deprecated: use x[tuple(seq)] instead of x[seq], "
+        "Using a non-tuple sequence for multidimensional indexing is deprecated: use "
+        "x[tuple(seq)] instead of x[seq], "
         "or x[dovetail.tensor(seq)] for an index tensor.",
         UserWarning,
         stacklevel=3,
@@ -144,23 +158,30 @@ def _as_tuple(index: Any) -> tuple[Any, ...]:
 
 
 def _is_legacy_tuple(index: Sequence[Any]) -> bool:
-    """Return whether a sequence means a tuple of indices, as it did in old NumPy: it is short and not all numbers."""
+    """Return whether a sequence means a tuple of indices, as it did in old NumPy: it is short and
+    not all numbers.
+    """
     return len(index) < _MAX_LEGACY_SEQUENCE and any(
-        item is None or item is Ellipsis or isinstance(item, slice | TensorBase | Sequence) for item in index
+        item is None or item is Ellipsis or isinstance(item, slice | TensorBase | Sequence)
+        for item in index
     )
 
 
 def _apply_basic(self: Any, items: tuple[Any, ...]) -> tuple[Any, list[Any]]:
-    """Apply the basic indices of `items` as views; return the view, and the index tensors by dimension of it.
+    """Apply the basic indices of `items` as views; return the view, and the index tensors by
+    dimension of it.
 
-    The list is empty if there are no index tensors; otherwise None stands for a dimension that is kept whole.
+    The list is empty if there are no index tensors; otherwise None stands for a dimension that is
+    kept whole.
     """
     given = sum(map(_dimensions_of, items))
     ndim = len(self.array.shape)
     if given > ndim:
         if not ndim and len(items) == 1 and not isinstance(items[0], TensorBase | Sequence):
             raise IndexError(_ZERO_DIM)
-        raise IndexError(f"too many indices for tensor of dimension {ndim}: {given} are given. Leave some out.")
+        raise IndexError(
+            f"too many indices for tensor of dimension {ndim}: {given} are given. Leave some out."
+        )
     view = self
     dim = added = 0
     indices: dict[int, Any] = {}
@@ -206,7 +227,9 @@ def _apply_basic(self: Any, items: tuple[Any, ...]) -> tuple[Any, list[Any]]:
     listed: list[Any] = []
     for position in sorted(indices):
         # A mask takes as many dimensions as it has, but one place in the list.
-        taken = sum(max(m.dim(), 1) - 1 for m in listed if m is not None and m.dtype in (bool_, uint8))
+        taken = sum(
+            max(m.dim(), 1) - 1 for m in listed if m is not None and m.dtype in (bool_, uint8)
+        )
         listed += [None] * (position - taken - len(listed))
         listed.append(indices[position])
     return view, listed
@@ -227,7 +250,9 @@ def _dimensions_of(item: Any) -> int:
 
 
 def _position(item: Any) -> int | None:
-    """Return the integer that `item` is: an int, a NumPy integer or a 0-d integer tensor; None for anything else."""
+    """Return the integer that `item` is: an int, a NumPy integer or a 0-d integer tensor; None for
+    anything else.
+    """
     if isinstance(item, TensorBase):
         # Inside of a transform there is a value per sample, which an index operator reads.
         single = (
@@ -243,7 +268,8 @@ def _position(item: Any) -> int | None:
         return as_int(item)
     except TypeError:
         raise IndexError(
-            "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices "
+            "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are "
+            "valid indices "
             f"(got {type(item).__name__})"
         ) from None
 
@@ -260,7 +286,8 @@ def _index_tensor(item: Any) -> Any:
     """
     if isinstance(item, str):
         raise TypeError(
-            "new(): invalid data type 'str': a tensor is indexed by integers, slices, ..., None and tensors."
+            "new(): invalid data type 'str': a tensor is indexed by integers, slices, ..., None "
+            "and tensors."
         )
     if isinstance(item, TensorBase):
         found: Any = item
@@ -272,12 +299,15 @@ def _index_tensor(item: Any) -> Any:
             found = found.to(int64)
     if found.dtype not in (int64, int32, uint8, bool_):
         raise IndexError(
-            f"tensors used as indices must be long, int, byte or bool tensors, but got {found.dtype}. "
+            "tensors used as indices must be long, int, byte or bool tensors, but got "
+            f"{found.dtype}. "
             "Convert it: index.to(dovetail.int64)."
         )
     if found.dtype is uint8 and not found._signature & ZERO_DIM:
         warnings.warn(
-            "indexing with dtype uint8 is now deprecated, please use a dtype bool instead.", UserWarning, stacklevel=4
+            "indexing with dtype uint8 is now deprecated, please use a dtype bool instead.",
+            UserWarning,
+            stacklevel=4,
         )
     return found
 
@@ -287,7 +317,8 @@ def _check_mask(mask: Any, view: Any, dim: int) -> None:
     for back, size in enumerate(mask.array.shape):
         if shape[dim + back] != size:
             raise IndexError(
-                f"The shape of the mask {list(mask.shape)} at index {back} does not match the shape of the indexed "
+                f"The shape of the mask {list(mask.shape)} at index {back} does not match the "
+                "shape of the indexed "
                 f"tensor {list(shape)} at index {dim + back}"
             )
 
@@ -300,18 +331,25 @@ def _slice(view: Any, dim: int, item: slice, keep: bool = False) -> Any:
         stop = stop if stop is None else as_int(stop)
         step = 1 if step is None else as_int(step)
     except TypeError:
-        raise TypeError("slice indices must be integers or None or have an __index__ method") from None
+        raise TypeError(
+            "slice indices must be integers or None or have an __index__ method"
+        ) from None
     if step == 0:
         raise ValueError("slice step cannot be zero")
     if step < 0:
-        raise ValueError(f"step must be greater than zero, but got {step}. Reverse a dimension with flip(x, [{dim}]).")
+        raise ValueError(
+            f"step must be greater than zero, but got {step}. Reverse a dimension with flip(x, "
+            f"[{dim}])."
+        )
     if keep and step == 1 and not start and (stop is None or stop >= view.array.shape[dim]):
         return view
     return aten.slice(view, dim, start, stop, step)
 
 
 def _without_leading_ones(value: Any, shape: tuple[int, ...] | None) -> Any:
-    """Return `value` without leading dimensions of size 1 that its destination does not have (all, if not given)."""
+    """Return `value` without leading dimensions of size 1 that its destination does not have (all,
+    if not given).
+    """
     sizes = value.array.shape
     extra = len(sizes) - (0 if shape is None else len(shape))
     while extra > 0 and sizes and sizes[0] == 1:
@@ -327,20 +365,25 @@ def _check_expandable(value: Any, shape: tuple[int, ...]) -> None:
     extra = len(shape) - len(sizes)
     if extra < 0:
         raise RuntimeError(
-            f"expand({value.type()}{{{list(sizes)}}}, size={list(shape)}): the number of sizes provided "
+            f"expand({value.type()}{{{list(sizes)}}}, size={list(shape)}): the number of sizes "
+            "provided "
             f"({len(shape)}) must "
             f"be greater or equal to the number of dimensions in the tensor ({len(sizes)})"
         )
     for dim in reversed(range(len(sizes))):
         if sizes[dim] not in (1, shape[dim + extra]):
             raise RuntimeError(
-                f"The expanded size of the tensor ({shape[dim + extra]}) must match the existing size "
+                f"The expanded size of the tensor ({shape[dim + extra]}) must match the existing "
+                "size "
                 f"({sizes[dim]}) at "
-                f"non-singleton dimension {dim + extra}.  Target sizes: {list(shape)}.  Tensor sizes: {list(sizes)}"
+                f"non-singleton dimension {dim + extra}.  Target sizes: {list(shape)}.  Tensor "
+                f"sizes: {list(sizes)}"
             )
 
 
 def _out_of_bounds(shape: tuple[int, ...], dim: int, position: int) -> IndexError:
     if not shape:
         return IndexError(_ZERO_DIM)
-    return IndexError(f"index {position} is out of bounds for dimension {dim} with size {shape[dim]}")
+    return IndexError(
+        f"index {position} is out of bounds for dimension {dim} with size {shape[dim]}"
+    )

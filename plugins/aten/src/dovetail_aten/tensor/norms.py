@@ -47,7 +47,9 @@ def norm(
         For an integer tensor.
     """
     if isinstance(p, str) and p != "fro":
-        raise NotImplementedError(f"norm(): p={p!r} is not implemented. Give a number, 'fro' or None.")
+        raise NotImplementedError(
+            f"norm(): p={p!r} is not implemented. Give a number, 'fro' or None."
+        )
     order = 2 if p is None or isinstance(p, str) else p
     result = aten.linalg_vector_norm(input, order, dim, keepdim, dtype=dtype)
     return result if out is None else out.copy_(result)  # type: ignore[attr-defined]

@@ -1,4 +1,6 @@
-"""Chooses among the overloads of a name for calls that the generated functions do not see through at once."""
+"""Chooses among the overloads of a name for calls that the generated functions do not see through
+at once.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,14 @@ from dovetail_kernel import TensorBase
 from dovetail_kernel.types.dtype import dtype
 
 NUMBERS = frozenset({int, float, bool, complex})
-ALIASES = {"self": "input", "x": "input", "axis": "dim", "keepdims": "keepdim", "x1": "input", "x2": "other"}
+ALIASES = {
+    "self": "input",
+    "x": "input",
+    "axis": "dim",
+    "keepdims": "keepdim",
+    "x1": "input",
+    "x2": "other",
+}
 """Keywords that NumPy users write, and what they mean."""
 
 
@@ -27,7 +36,8 @@ class Overload(NamedTuple):
     positional
         How many parameters are positional.
     required
-        How many of the positional ones have no default, or for a keyword-only one without default its name.
+        How many of the positional ones have no default, or for a keyword-only one without default
+        its name.
     out
         The variant that takes ``out=``, or None.
     """
@@ -41,7 +51,9 @@ class Overload(NamedTuple):
     out: Callable[..., Any] | None = None
 
 
-def choose(name: str, overloads: Sequence[Overload], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+def choose(
+    name: str, overloads: Sequence[Overload], args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> Any:
     """Call the first overload whose parameters the arguments fit.
 
     Raises
@@ -70,8 +82,12 @@ def _out_names(overload: Overload) -> Sequence[str]:
     return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount][len(overload.names) :]
 
 
-def _bind(overload: Overload, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the keyword arguments under the overload's own names, or None if the call does not fit."""
+def _bind(
+    overload: Overload, args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> dict[str, Any] | None:
+    """Return the keyword arguments under the overload's own names, or None if the call does not
+    fit.
+    """
     names, kinds = overload.names, overload.kinds
     if len(args) > overload.positional:
         return None
@@ -102,7 +118,9 @@ def fits(value: Any, kind: str) -> bool:
         case "Scalar":
             return isinstance(value, bool | int | float | complex) or _is_number_array(value)
         case "int" | "SymInt":
-            return isinstance(value, int) or (hasattr(value, "__index__") and not isinstance(value, TensorBase))
+            return isinstance(value, int) or (
+                hasattr(value, "__index__") and not isinstance(value, TensorBase)
+            )
         case "float":
             return isinstance(value, int | float)
         case "bool":
@@ -123,10 +141,16 @@ def fits(value: Any, kind: str) -> bool:
 
 
 def _is_number_array(value: Any) -> bool:
-    return getattr(value, "ndim", None) == 0 and not isinstance(value, TensorBase) and hasattr(value, "item")
+    return (
+        getattr(value, "ndim", None) == 0
+        and not isinstance(value, TensorBase)
+        and hasattr(value, "item")
+    )
 
 
-def refuse(name: str, overloads: Sequence[Overload], args: Sequence[Any], kwargs: Mapping[str, Any]) -> NoReturn:
+def refuse(
+    name: str, overloads: Sequence[Overload], args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> NoReturn:
     """Raise the TypeError of a call that no overload fits."""
     got = [type(value).__name__ for value in args]
     got += [f"{keyword}={type(value).__name__}" for keyword, value in kwargs.items()]

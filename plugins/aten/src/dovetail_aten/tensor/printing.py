@@ -1,4 +1,6 @@
-"""The text of a tensor, as PyTorch prints it: padded numbers, scientific notation if needed, long tensors abridged."""
+"""The text of a tensor, as PyTorch prints it: padded numbers, scientific notation if needed, long
+tensors abridged.
+"""
 
 from __future__ import annotations
 
@@ -71,7 +73,8 @@ def set_printoptions(
     profile
         "default", "short" or "full": a set of values that the other parameters then modify.
     sci_mode
-        True and False force scientific notation on or off; None, the default, lets the numbers decide.
+        True and False force scientific notation on or off; None, the default, lets the numbers
+        decide.
 
     Raises
     ------
@@ -84,7 +87,12 @@ def set_printoptions(
         if profile not in _PROFILES:
             raise ValueError(f"unknown profile {profile!r}; choose from {', '.join(_PROFILES)}")
         options = _PROFILES[profile]
-    given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
+    given = {
+        "precision": precision,
+        "threshold": threshold,
+        "edgeitems": edgeitems,
+        "linewidth": linewidth,
+    }
     chosen: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     _options = options._replace(sci_mode=sci_mode, **chosen)
 
@@ -132,7 +140,9 @@ class _Numbers:
         sizes = [abs(number) for number in numbers]
         smallest, largest = min(sizes), max(sizes)
         self.whole = all(number == math.ceil(number) for number in numbers)
-        self.scientific = largest / smallest > 1000 or largest > 1e8 or (not self.whole and smallest < 1e-4)
+        self.scientific = (
+            largest / smallest > 1000 or largest > 1e8 or (not self.whole and smallest < 1e-4)
+        )
         if options.sci_mode is not None:
             self.scientific = options.sci_mode
         self.width = max(len(self._plain(number)) for number in numbers)
@@ -182,7 +192,9 @@ def tensor_text(tensor: Tensor, *, tensor_contents: str | None = None) -> str:
     suffixes = []
     dtype, device = tensor.dtype, tensor.device
     default = get_default_dtype()
-    usual = dtype in (default, int64, bool_) or dtype is (complex64 if default.itemsize < 8 else default.to_complex())
+    usual = dtype in (default, int64, bool_) or dtype is (
+        complex64 if default.itemsize < 8 else default.to_complex()
+    )
     if device.type != "cpu":
         suffixes.append(f"device='{device}'")
     if device.type == "meta" or isinstance(tensor.array, DatalessArray):
@@ -199,7 +211,9 @@ def tensor_text(tensor: Tensor, *, tensor_contents: str | None = None) -> str:
     else:
         if not usual:
             suffixes.append(f"dtype={dtype!r}")
-        contents = _contents(tensor, indent, options) if tensor_contents is None else tensor_contents
+        contents = (
+            _contents(tensor, indent, options) if tensor_contents is None else tensor_contents
+        )
     suffixes += _graph_suffix(tensor)
     return _joined(prefix + contents, suffixes, indent, options.linewidth)
 
@@ -271,7 +285,9 @@ def _nested(
         if abridged:
             texts = ["..."] if not edge else [*texts[:edge], " ...", *texts[edge:]]
         per_line = max(1, (options.linewidth - indent) // (numbers.width + 2))
-        lines = [", ".join(texts[start : start + per_line]) for start in range(0, len(texts), per_line)]
+        lines = [
+            ", ".join(texts[start : start + per_line]) for start in range(0, len(texts), per_line)
+        ]
         return "[" + (",\n" + " " * (indent + 1)).join(lines) + "]"
     texts = [_nested(item, shape[1:], indent + 1, numbers, options, summarize) for item in items]
     if abridged:

@@ -41,7 +41,9 @@ class ValuesAndIndices(tuple["Tensor", "Tensor"]):
         return tuple.__new__(cls, items)
 
     def __repr__(self) -> str:
-        items = ",\n".join([f"{name}={item!r}" for name, item in zip(self._fields, self, strict=True)])
+        items = ",\n".join(
+            [f"{name}={item!r}" for name, item in zip(self._fields, self, strict=True)]
+        )
         return f"dovetail.return_types.{type(self).__name__}(\n{items})"
 
 
@@ -60,7 +62,9 @@ topk_out: Final = _result_type("topk_out")
 
 
 def named(kind: type[ValuesAndIndices]) -> Callable[[Any], Any]:
-    """Return the function that makes a `kind` of a tuple; what overriding code returned stays as it is."""
+    """Return the function that makes a `kind` of a tuple; what overriding code returned stays as it
+    is.
+    """
     new = tuple.__new__
 
     def of(result: Any) -> Any:

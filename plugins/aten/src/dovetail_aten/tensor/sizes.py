@@ -32,7 +32,8 @@ def shape_of(function: str, sizes: tuple[Any, ...], size: Any) -> tuple[int, ...
     except TypeError:
         wrong = next(n for n in sizes if not hasattr(n, "__index__") or isinstance(n, TensorBase))
         raise TypeError(
-            f"{function}(): argument 'size' (position 1) must be tuple of ints, not {type(wrong).__name__}. Give ints."
+            f"{function}(): argument 'size' (position 1) must be tuple of ints, not "
+            f"{type(wrong).__name__}. Give ints."
         ) from None
     if shape and min(shape) < 0:
         check_size(function, shape)

@@ -1,4 +1,6 @@
-"""What Tensor offers to its subclasses: how to make them, and what happens to functions of them unless they say."""
+"""What Tensor offers to its subclasses: how to make them, and what happens to functions of them
+unless they say.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,8 @@ class TensorSubclasses(TensorMethods):
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Call `func` on the arguments as plain tensors, and return its results as instances of `cls`.
+        """Call `func` on the arguments as plain tensors, and return its results as instances of
+        `cls`.
 
         What a subclass does that does not override it, and what an override calls by ``super()``.
 
@@ -72,7 +75,10 @@ class TensorSubclasses(TensorMethods):
         """
         _check_subclass(cls)
         if not isinstance(data, TensorBase):
-            raise TypeError(f"_make_subclass(): argument 'data' (position 2) must be Tensor, not {type(data).__name__}")
+            raise TypeError(
+                "_make_subclass(): argument 'data' (position 2) must be Tensor, not "
+                f"{type(data).__name__}"
+            )
         made = wrap(data.array, data._backend, cls)
         made._storage = share_storage(data)
         made._counter = share_version(data)
@@ -93,7 +99,8 @@ class TensorSubclasses(TensorMethods):
         pin_memory: bool = False,
         requires_grad: bool = False,
     ) -> Any:
-        """Return a new leaf of class `cls` that has a geometry and no data: its class knows where the data is.
+        """Return a new leaf of class `cls` that has a geometry and no data: its class knows where
+        the data is.
 
         Every operator on it goes to the ``__torch_dispatch__`` of `cls`, below autograd.
 
@@ -119,12 +126,14 @@ class TensorSubclasses(TensorMethods):
         Raises
         ------
         TypeError
-            If `cls` is no subclass of Tensor or has no ``__torch_dispatch__``, or `size` is no sequence of ints.
+            If `cls` is no subclass of Tensor or has no ``__torch_dispatch__``, or `size` is no
+            sequence of ints.
         """
         _check_subclass(cls)
         if not cls._class_bits & PYTHON_DISPATCH:
             raise TypeError(
-                f"{cls.__name__} must define __torch_dispatch__: a wrapper subclass has no data that a kernel could "
+                f"{cls.__name__} must define __torch_dispatch__: a wrapper subclass has no data "
+                "that a kernel could "
                 "use. Define it as a classmethod (cls, func, types, args, kwargs)."
             )
         if not isinstance(size, tuple | list) or not all(isinstance(n, int) for n in size):
@@ -133,11 +142,15 @@ class TensorSubclasses(TensorMethods):
                 f"{type(size).__name__}"
             )
         if pin_memory or layout not in (None, strided):
-            raise RuntimeError("_make_wrapper_subclass(): memory is not pinned here, and the layout is strided.")
+            raise RuntimeError(
+                "_make_wrapper_subclass(): memory is not pinned here, and the layout is strided."
+            )
         place = as_device(device)
         backend = backend_for(place)
         native = backend.arrays.native_dtypes[get_default_dtype() if dtype is None else dtype]
-        made = wrap(DatalessArray(size, native, strides, storage_offset or 0, place.index), backend, cls)
+        made = wrap(
+            DatalessArray(size, native, strides, storage_offset or 0, place.index), backend, cls
+        )
         if requires_grad:
             made.requires_grad = True
         return made
@@ -163,7 +176,8 @@ class TensorSubclasses(TensorMethods):
 def _check_subclass(cls: type) -> None:
     if not issubclass(cls, TensorBase):
         raise TypeError(
-            f"cls must be a type derived from Tensor, but got {cls.__name__}. Creating a Tensor subclass from a class "
+            f"cls must be a type derived from Tensor, but got {cls.__name__}. Creating a Tensor "
+            "subclass from a class "
             "that does not inherit from Tensor is not possible."
         )
 
@@ -176,7 +190,9 @@ def default_nowrap_functions() -> frozenset[Any]:
 
 
 def _as_instances(result: Any, cls: type[Any]) -> Any:
-    """Return the tensors in `result`, which may be a list or tuple of them, as instances of `cls`."""
+    """Return the tensors in `result`, which may be a list or tuple of them, as instances of
+    `cls`.
+    """
     if cls is tensor_class():
         return result
     if isinstance(result, TensorSubclasses):

@@ -60,8 +60,9 @@ operator_modules.add(aten.__name__)
 class Tensor(TensorSubclasses, metaclass=TensorMeta):
     """An array of numbers of one dtype on one device, with room for a graph.
 
-    Tensors are made by `tensor`, `zeros` and the other factories, and by operators. ``Tensor(data)`` and
-    ``Tensor(2, 3)``, PyTorch's constructors of old, make tensors of the default dtype on the cpu.
+    Tensors are made by `tensor`, `zeros` and the other factories, and by operators.
+    ``Tensor(data)`` and ``Tensor(2, 3)``, PyTorch's constructors of old, make tensors of the
+    default dtype on the cpu.
     """
 
     __slots__ = ()
@@ -71,11 +72,12 @@ class Tensor(TensorSubclasses, metaclass=TensorMeta):
 
     norm = norm  # type: ignore[assignment]  # other defaults than the operators of the name have
 
-    # -- making tensors of tensors -------------------------------------------------------------------------------
+    # -- making tensors of tensors -----------------------------------------------------------------
 
     @property
     def data(self) -> Any:
-        """The same data as a leaf without graph, and with a version of its own. Assigning replaces the data in place.
+        """The same data as a leaf without graph, and with a version of its own. Assigning replaces
+        the data in place.
 
         Raises
         ------
@@ -88,7 +90,9 @@ class Tensor(TensorSubclasses, metaclass=TensorMeta):
             made._counter = None
             return made
         made = wrap(self.array, self._backend)
-        made._signature = made._signature & ~(NORMAL | INFERENCE) | self._signature & (NORMAL | INFERENCE)
+        made._signature = made._signature & ~(NORMAL | INFERENCE) | self._signature & (
+            NORMAL | INFERENCE
+        )
         made._storage = share_storage(self)
         if not self._signature & NORMAL and not dispatch_state().inference:
             made._counter = WritableCounter()
@@ -101,7 +105,8 @@ class Tensor(TensorSubclasses, metaclass=TensorMeta):
         category = value.dtype.category
         if category < 2 and self.requires_grad:
             raise RuntimeError(
-                "data set to a tensor that requires gradients must be floating point or complex dtype, "
+                "data set to a tensor that requires gradients must be floating point or complex "
+                "dtype, "
                 f"but got {value.dtype}. Convert it first."
             )
         if value._backend is not self._backend:
@@ -109,7 +114,9 @@ class Tensor(TensorSubclasses, metaclass=TensorMeta):
         replace_array(self, value.array)
         self._storage = share_storage(value)
 
-    def new_tensor(self, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
+    def new_tensor(
+        self, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+    ) -> Any:
         """Return a tensor with a copy of `data`, by default of this tensor's dtype and device."""
         from .from_data import tensor
 
@@ -120,20 +127,32 @@ class Tensor(TensorSubclasses, metaclass=TensorMeta):
             requires_grad=requires_grad,
         )
 
-    def new_empty(self, *sizes: Any, size: Any = None, requires_grad: bool = False, **options: Any) -> Any:
-        """Return a tensor whose elements are not set, by default of this tensor's dtype and device."""
+    def new_empty(
+        self, *sizes: Any, size: Any = None, requires_grad: bool = False, **options: Any
+    ) -> Any:
+        """Return a tensor whose elements are not set, by default of this tensor's dtype and
+        device.
+        """
         return _new(aten.new_empty, self, sizes, size, options, requires_grad)
 
-    def new_zeros(self, *sizes: Any, size: Any = None, requires_grad: bool = False, **options: Any) -> Any:
+    def new_zeros(
+        self, *sizes: Any, size: Any = None, requires_grad: bool = False, **options: Any
+    ) -> Any:
         """Return zeros, by default of this tensor's dtype and device."""
         return _new(aten.new_zeros, self, sizes, size, options, requires_grad)
 
-    def new_ones(self, *sizes: Any, size: Any = None, requires_grad: bool = False, **options: Any) -> Any:
+    def new_ones(
+        self, *sizes: Any, size: Any = None, requires_grad: bool = False, **options: Any
+    ) -> Any:
         """Return ones, by default of this tensor's dtype and device."""
         return _new(aten.new_ones, self, sizes, size, options, requires_grad)
 
-    def new_full(self, size: Any, fill_value: Any, requires_grad: bool = False, **options: Any) -> Any:
-        """Return a tensor filled with `fill_value`, by default of this tensor's dtype and device."""
+    def new_full(
+        self, size: Any, fill_value: Any, requires_grad: bool = False, **options: Any
+    ) -> Any:
+        """Return a tensor filled with `fill_value`, by default of this tensor's dtype and
+        device.
+        """
         made = aten.new_full(self, tuple(size), fill_value, **options)
         if requires_grad:
             made.requires_grad = True
@@ -145,7 +164,7 @@ class Tensor(TensorSubclasses, metaclass=TensorMeta):
     def __reduce_ex__(self, protocol: Any) -> Any:
         return reduce_tensor(self)
 
-    # -- numbers -------------------------------------------------------------------------------------------------
+    # -- numbers -----------------------------------------------------------------------------------
 
     def item(self) -> Any:
         """Return the only element as a Python number.
@@ -157,7 +176,8 @@ class Tensor(TensorSubclasses, metaclass=TensorMeta):
         """
         if not self._signature & ZERO_DIM and prod(self.array.shape) != 1:
             raise RuntimeError(
-                f"a Tensor with {self.numel()} elements cannot be converted to Scalar. Use tolist(), or index it first."
+                f"a Tensor with {self.numel()} elements cannot be converted to Scalar. Use "
+                "tolist(), or index it first."
             )
         return aten._local_scalar_dense(self)
 
@@ -165,7 +185,8 @@ class Tensor(TensorSubclasses, metaclass=TensorMeta):
         """Return the elements as nested lists of Python numbers; a 0-d tensor as a number."""
         if self._signature & PYTHON_DISPATCH:
             raise RuntimeError(
-                f".tolist() is not supported for tensor subclasses, got {type(self).__name__}. Take the tensor out "
+                f".tolist() is not supported for tensor subclasses, got {type(self).__name__}. "
+                "Take the tensor out "
                 "of it first."
             )
         host = self._backend.arrays.to_host(self.array)
@@ -177,7 +198,8 @@ class Tensor(TensorSubclasses, metaclass=TensorMeta):
             raise RuntimeError(
                 "Boolean value of Tensor with no values is ambiguous. Ask x.numel()."
                 if not size
-                else "Boolean value of Tensor with more than one value is ambiguous. Use any(), all() or numel()."
+                else "Boolean value of Tensor with more than one value is "
+                "ambiguous. Use any(), all() or numel()."
             )
         try:
             return bool(aten._local_scalar_dense(self))
@@ -200,7 +222,9 @@ class Tensor(TensorSubclasses, metaclass=TensorMeta):
 
     def _single(self) -> Any:
         if prod(self.array.shape) != 1:
-            raise ValueError("only one element tensors can be converted to Python scalars. Use tolist().")
+            raise ValueError(
+                "only one element tensors can be converted to Python scalars. Use tolist()."
+            )
         return aten._local_scalar_dense(self)
 
     def __format__(self, spec: str) -> str:
@@ -214,7 +238,7 @@ class Tensor(TensorSubclasses, metaclass=TensorMeta):
     def __hash__(self) -> int:
         return id(self)
 
-    # -- container -----------------------------------------------------------------------------------------------
+    # -- container ---------------------------------------------------------------------------------
 
     __getitem__ = indexing.getitem
     __setitem__ = indexing.setitem
@@ -238,10 +262,11 @@ class Tensor(TensorSubclasses, metaclass=TensorMeta):
             equal = aten.eq(self, element)  # type: ignore[arg-type]
             return bool(aten.any(equal))
         raise RuntimeError(
-            f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}. Give a number."
+            "Tensor.__contains__ only supports Tensor or scalar, but you passed in a "
+            f"{type(element)}. Give a number."
         )
 
-    # -- NumPy ---------------------------------------------------------------------------------------------------
+    # -- NumPy -------------------------------------------------------------------------------------
 
     def numpy(self, *, force: bool = False) -> Any:
         """Return the elements as a NumPy array that shares memory.
@@ -259,19 +284,26 @@ class Tensor(TensorSubclasses, metaclass=TensorMeta):
             If it is on another device than cpu, or of a dtype that NumPy has not.
         """
         if self._signature & PYTHON_DISPATCH:
-            raise RuntimeError(".numpy() is not supported for tensor subclasses. Take the tensor out of it first.")
+            raise RuntimeError(
+                ".numpy() is not supported for tensor subclasses. Take the tensor out of it first."
+            )
         if force:
             return self.detach().cpu().numpy()
         if self._signature & GRAD and self.requires_grad:
-            raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+            raise RuntimeError(
+                "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() "
+                "instead."
+            )
         if not self.is_cpu:
             raise TypeError(
-                f"can't convert {self.device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host "
+                f"can't convert {self.device} device type tensor to numpy. Use Tensor.cpu() to "
+                "copy the tensor to host "
                 "memory first."
             )
         if self.dtype is bfloat16:
             raise TypeError(
-                "Got unsupported ScalarType BFloat16: NumPy has no such dtype. Convert it: x.float().numpy()."
+                "Got unsupported ScalarType BFloat16: NumPy has no such dtype. Convert it: "
+                "x.float().numpy()."
             )
         return self.array.view()
 
@@ -286,7 +318,7 @@ class Tensor(TensorSubclasses, metaclass=TensorMeta):
 
         return from_host(array)
 
-    # -- exchange with other array libraries ---------------------------------------------------------------------
+    # -- exchange with other array libraries -------------------------------------------------------
 
     def __dlpack__(
         self,
@@ -301,11 +333,13 @@ class Tensor(TensorSubclasses, metaclass=TensorMeta):
         Parameters
         ----------
         stream
-            The stream on which the consumer will use the data; -1: do not wait for anything. None or -1 on cpu.
+            The stream on which the consumer will use the data; -1: do not wait for anything. None
+            or -1 on cpu.
         max_version
             The newest DLPack that the consumer understands; default: the capsule without version.
         dl_device
-            Device that the data shall be on, as ``__dlpack_device__`` gives it; default: where it is.
+            Device that the data shall be on, as ``__dlpack_device__`` gives it; default: where it
+            is.
         copy
             True: always copy; False: never; None: if `dl_device` needs it.
 
@@ -345,17 +379,19 @@ class Tensor(TensorSubclasses, metaclass=TensorMeta):
         """
         if not self.is_cuda:
             raise AttributeError(
-                f"Can't get __cuda_array_interface__ on non-CUDA tensor type: {self.type()} If CUDA data is required "
+                f"Can't get __cuda_array_interface__ on non-CUDA tensor type: {self.type()} If "
+                "CUDA data is required "
                 "use tensor.cuda() to copy tensor to device memory."
             )
         if self.requires_grad:
             raise RuntimeError(
-                "Can't get __cuda_array_interface__ on Variable that requires grad. If gradients aren't required, use "
+                "Can't get __cuda_array_interface__ on Variable that requires grad. If gradients "
+                "aren't required, use "
                 "var.detach() to get Variable that doesn't require grad."
             )
         return self.array.__cuda_array_interface__
 
-    # -- operators whose methods are not their functions ---------------------------------------------------------
+    # -- operators whose methods are not their functions -------------------------------------------
 
     def __invert__(self) -> Tensor:
         """Return the complement of integers, the negation of bools.
@@ -381,13 +417,14 @@ class Tensor(TensorSubclasses, metaclass=TensorMeta):
         made: Tensor = aten.where(condition, self, other)
         return made
 
-    # -- conversion ----------------------------------------------------------------------------------------------
+    # -- conversion --------------------------------------------------------------------------------
 
     def to(self, *args: Any, **kwargs: Any) -> Any:
-        """Return the tensor with another dtype or on another device; the tensor itself if nothing changes.
+        """Return the tensor with another dtype or on another device; the tensor itself if nothing
+        changes.
 
-        ``to(dtype)``, ``to(device)``, ``to(device, dtype)``, ``to(other)``, each with ``non_blocking=False`` and
-        ``copy=False`` after, and ``memory_format`` by keyword.
+        ``to(dtype)``, ``to(device)``, ``to(device, dtype)``, ``to(other)``, each with
+        ``non_blocking=False`` and ``copy=False`` after, and ``memory_format`` by keyword.
 
         Raises
         ------
@@ -407,10 +444,18 @@ class Tensor(TensorSubclasses, metaclass=TensorMeta):
                 return self
             if not copy and is_contiguous(self, memory_format):
                 return self
-        return aten._to_copy(self, dtype=wanted, device=device, non_blocking=non_blocking, memory_format=memory_format)
+        return aten._to_copy(
+            self,
+            dtype=wanted,
+            device=device,
+            non_blocking=non_blocking,
+            memory_format=memory_format,
+        )
 
     def type(self, dtype: Any = None, non_blocking: bool = False) -> Any:
-        """Return the name of the tensor's type, ``'dovetail.FloatTensor'``; with `dtype`, the converted tensor."""
+        """Return the name of the tensor's type, ``'dovetail.FloatTensor'``; with `dtype`, the
+        converted tensor.
+        """
         if dtype is None:
             place = "" if self.is_cpu else f"{self._device_backend.name}."
             return f"dovetail.{place}{self.dtype.scalar_name}Tensor"
@@ -475,15 +520,28 @@ class Tensor(TensorSubclasses, metaclass=TensorMeta):
         """Return the tensor in host memory."""
         return self.to(Device("cpu"), memory_format=memory_format)
 
-    def cuda(self, device: Any = None, non_blocking: Any = False, memory_format: MemoryFormat | None = None) -> Any:
+    def cuda(
+        self,
+        device: Any = None,
+        non_blocking: Any = False,
+        memory_format: MemoryFormat | None = None,
+    ) -> Any:
         """Return the tensor on a CUDA device, by default the current one."""
-        wanted = Device("cuda") if device is None else Device("cuda", device) if isinstance(device, int_) else device
+        wanted = (
+            Device("cuda")
+            if device is None
+            else Device("cuda", device)
+            if isinstance(device, int_)
+            else device
+        )
         return self.to(as_device(wanted), non_blocking=non_blocking, memory_format=memory_format)
 
-    # -- memory --------------------------------------------------------------------------------------------------
+    # -- memory ------------------------------------------------------------------------------------
 
     def is_contiguous(self, memory_format: MemoryFormat = contiguous_format) -> Any:
-        """Return whether the elements lie in memory in the order of their indices, or in that of `memory_format`."""
+        """Return whether the elements lie in memory in the order of their indices, or in that of
+        `memory_format`.
+        """
         return is_contiguous(self, memory_format)
 
     def get_device(self) -> Any:
@@ -512,7 +570,12 @@ int_ = int
 
 
 def _new(
-    factory: Any, like: TensorBase, sizes: tuple[Any, ...], size: Any, options: dict[str, Any], requires_grad: bool
+    factory: Any,
+    like: TensorBase,
+    sizes: tuple[Any, ...],
+    size: Any,
+    options: dict[str, Any],
+    requires_grad: bool,
 ) -> Any:
     made = factory(like, shape_of(factory.__name__, sizes, size), **options)
     if requires_grad:
@@ -538,7 +601,9 @@ def _is_on(tensor: TensorBase, device: Device) -> bool:
 def _real(number: Any, name: str) -> Any:
     if number.__class__ is complex:
         if number.imag:
-            raise RuntimeError(f"value cannot be converted to type {name} without overflow: {number}. Take .real.")
+            raise RuntimeError(
+                f"value cannot be converted to type {name} without overflow: {number}. Take .real."
+            )
         return number.real
     return number
 

@@ -1,4 +1,6 @@
-"""Products with Jacobians and Hessians, and these themselves, of functions of tensors: ``autograd.functional``."""
+"""Products with Jacobians and Hessians, and these themselves, of functions of tensors:
+``autograd.functional``.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,11 @@ Tensors = TensorBase | tuple[TensorBase, ...]
 
 
 def vjp(
-    func: Callable[..., Any], inputs: Tensors, v: Any = None, create_graph: bool = False, strict: bool = False
+    func: Callable[..., Any],
+    inputs: Tensors,
+    v: Any = None,
+    create_graph: bool = False,
+    strict: bool = False,
 ) -> tuple[Any, Any]:
     """Return the output of `func` and the product of `v` with its Jacobian.
 
@@ -36,7 +42,8 @@ def vjp(
     create_graph
         Record the computation, so that both results can be differentiated. Default: False.
     strict
-        Raise where the output does not depend on an input, instead of returning zeros. Default: False.
+        Raise where the output does not depend on an input, instead of returning zeros. Default:
+        False.
 
     Returns
     -------
@@ -59,13 +66,20 @@ def vjp(
     with _GradMode(create_graph):
         product = _grad(outputs, leaves, vector, create_graph)
         product = check_grads(product, leaves, strict, create_graph, "back")
-    return _result(outputs, is_outputs_tuple, create_graph), _result(product, is_tuple, create_graph)
+    return _result(outputs, is_outputs_tuple, create_graph), _result(
+        product, is_tuple, create_graph
+    )
 
 
 def jvp(
-    func: Callable[..., Any], inputs: Tensors, v: Any = None, create_graph: bool = False, strict: bool = False
+    func: Callable[..., Any],
+    inputs: Tensors,
+    v: Any = None,
+    create_graph: bool = False,
+    strict: bool = False,
 ) -> tuple[Any, Any]:
-    """Return the output of `func` and the product of its Jacobian with `v`, by the double-backward trick.
+    """Return the output of `func` and the product of its Jacobian with `v`, by the double-backward
+    trick.
 
     Parameters
     ----------
@@ -96,11 +110,17 @@ def jvp(
     with _GradMode(create_graph):
         product = _grad(rows, seeds, vector, create_graph)
         product = check_grads(product, outputs, strict, create_graph, "back_trick")
-    return _result(outputs, is_outputs_tuple, create_graph), _result(product, is_outputs_tuple, create_graph)
+    return _result(outputs, is_outputs_tuple, create_graph), _result(
+        product, is_outputs_tuple, create_graph
+    )
 
 
 def vhp(
-    func: Callable[..., Any], inputs: Tensors, v: Any = None, create_graph: bool = False, strict: bool = False
+    func: Callable[..., Any],
+    inputs: Tensors,
+    v: Any = None,
+    create_graph: bool = False,
+    strict: bool = False,
 ) -> tuple[Any, Any]:
     """Return the output of the scalar function `func` and the product of `v` with its Hessian.
 
@@ -118,12 +138,16 @@ def vhp(
 
 
 def hvp(
-    func: Callable[..., Any], inputs: Tensors, v: Any = None, create_graph: bool = False, strict: bool = False
+    func: Callable[..., Any],
+    inputs: Tensors,
+    v: Any = None,
+    create_graph: bool = False,
+    strict: bool = False,
 ) -> tuple[Any, Any]:
     """Return the output of the scalar function `func` and the product of its Hessian with `v`.
 
-    Parameters and errors are those of `vjp`; `v` and the product are nested as `inputs`. `vhp` costs less, and for a
-    function with continuous second derivatives gives the same.
+    Parameters and errors are those of `vjp`; `v` and the product are nested as `inputs`. `vhp`
+    costs less, and for a function with continuous second derivatives gives the same.
     """
     is_tuple, given = _tensors(inputs, "inputs", "hvp")
     vector = _vector(v, given, is_tuple, "hvp")
@@ -131,7 +155,9 @@ def hvp(
         leaves = _inputs(given, create_graph)
         output, jacobian_ = _scalar_gradient(func, leaves, strict, "hvp")
         seeds = _seeds(leaves)
-        rows = check_grads(_grad(jacobian_, leaves, seeds, True), leaves, strict, True, "double_back")
+        rows = check_grads(
+            _grad(jacobian_, leaves, seeds, True), leaves, strict, True, "double_back"
+        )
         check_depends(rows, "hessian", strict)
     with _GradMode(create_graph):
         product = _grad(rows, seeds, vector, create_graph)
@@ -156,13 +182,14 @@ def jacobian(
     vectorize
         Compute all rows at once, by `vmap`. Default: False, one after another.
     strategy
-        ``'reverse-mode'`` (default), or ``'forward-mode'``, which needs `vectorize` and is faster for few inputs.
+        ``'reverse-mode'`` (default), or ``'forward-mode'``, which needs `vectorize` and is faster
+        for few inputs.
 
     Returns
     -------
     Tensor or tuple
-        For one input and one output a tensor of the shape of the output followed by that of the input; for several a
-        tuple per output, of one entry per input.
+        For one input and one output a tensor of the shape of the output followed by that of the
+        input; for several a tuple per output, of one entry per input.
 
     Raises
     ------
@@ -175,31 +202,38 @@ def jacobian(
     """
     if strategy not in ("forward-mode", "reverse-mode"):
         raise AssertionError(
-            'Expected strategy to be either "forward-mode" or "reverse-mode". Hint: If your function has more outputs '
-            'than inputs, "forward-mode" tends to be more performant. Otherwise, prefer to use "reverse-mode".'
+            'Expected strategy to be either "forward-mode" or '
+            '"reverse-mode". Hint: If your function has more outputs '
+            'than inputs, "forward-mode" tends to be more '
+            'performant. Otherwise, prefer to use "reverse-mode".'
         )
     is_tuple, given = _tensors(inputs, "inputs", "jacobian")
     name = "dovetail.autograd.functional.jacobian"
     if strategy == "forward-mode":
         if create_graph:
             raise NotImplementedError(
-                f'{name}: `create_graph=True` and `strategy="forward-mode"` are not supported together (yet). Please '
+                f"{name}: `create_graph=True` and "
+                '`strategy="forward-mode"` are not supported together '
+                "(yet). Please "
                 'either set `create_graph=False` or `strategy="reverse-mode"`.'
             )
         if strict:
             raise RuntimeError(
-                f'{name}: `strict=True` and `strategy="forward-mode"` are not supported together (yet). Please either '
+                f'{name}: `strict=True` and `strategy="forward-mode"` are '
+                "not supported together (yet). Please either "
                 'set `strict=False` or `strategy="reverse-mode"`.'
             )
         if not vectorize:
             raise NotImplementedError(
-                "Computing Jacobian using forward-AD or forward-over-reverse Hessian is only implemented for "
+                "Computing Jacobian using forward-AD or forward-over-reverse Hessian is only "
+                "implemented for "
                 "`vectorize=True`. Set it."
             )
         return _forward_jacobian(func, given, is_tuple)
     if strict and vectorize:
         raise RuntimeError(
-            f"{name}: `strict=True` and `vectorized=True` are not supported together. Please either set "
+            f"{name}: `strict=True` and `vectorized=True` are not supported together. Please "
+            "either set "
             "`strict=False` or `vectorize=False`."
         )
     with _GradMode(True):
@@ -259,7 +293,7 @@ def hessian(
     return found if is_tuple else found[0][0]
 
 
-# -- pieces ----------------------------------------------------------------------------------------------------------
+# -- pieces ----------------------------------------------------------------------------------------
 
 
 class _GradMode:
@@ -286,7 +320,8 @@ def _tensors(value: Any, name: str, function: str) -> tuple[bool, tuple[TensorBa
         if not isinstance(each, TensorBase):
             where = f"the value at index {index}" if is_tuple else f"the given {name}"
             raise TypeError(
-                f"The {name} given to {function} must be either a Tensor or a tuple of Tensors but {where} has type "
+                f"The {name} given to {function} must be either a Tensor or a tuple of Tensors "
+                f"but {where} has type "
                 f"{type(each)}."
             )
     return is_tuple, given
@@ -297,12 +332,15 @@ def _outputs(value: Any, function: str) -> tuple[bool, tuple[TensorBase, ...]]:
 
 
 def _inputs(given: Sequence[TensorBase], create_graph: bool) -> tuple[TensorBase, ...]:
-    """Return new tensors to differentiate by: with `create_graph` still attached to the graph of those given."""
+    """Return new tensors to differentiate by: with `create_graph` still attached to the graph of
+    those given.
+    """
     made = []
     for tensor in given:
         if not tensor._signature & DIFFERENTIABLE:
             raise RuntimeError(
-                f"only Tensors of floating point dtype can require gradients, but an input is {tensor.dtype}. Convert "
+                "only Tensors of floating point dtype can require gradients, but an input is "
+                f"{tensor.dtype}. Convert "
                 "it first."
             )
         if create_graph and tensor.requires_grad:
@@ -314,24 +352,37 @@ def _inputs(given: Sequence[TensorBase], create_graph: bool) -> tuple[TensorBase
     return tuple(made)
 
 
-def _vector(v: Any, like: Sequence[TensorBase], is_tuple: bool, function: str) -> tuple[TensorBase, ...]:
-    """Return `v` as a tuple of tensors shaped as `like`, which are inputs, or for `vjp` the outputs."""
+def _vector(
+    v: Any, like: Sequence[TensorBase], is_tuple: bool, function: str
+) -> tuple[TensorBase, ...]:
+    """Return `v` as a tuple of tensors shaped as `like`, which are inputs, or for `vjp` the
+    outputs.
+    """
     if v is None:
         if len(like) != 1 or like[0].numel() != 1:
-            what = "user-provided function returns" if function == "vjp" else "input to the user-provided function is"
+            what = (
+                "user-provided function returns"
+                if function == "vjp"
+                else "input to the user-provided function is"
+            )
             raise RuntimeError(
-                f"The vector v can only be None if the {what} a single Tensor with a single element. Give v."
+                f"The vector v can only be None if the {what} a single Tensor with a single "
+                "element. Give v."
             )
         return (filled_like(like[0], 1),)
     _, given = _tensors(v, "v", function)
     if len(given) != len(like):
         if is_tuple:
-            raise RuntimeError(f"v is a tuple of invalid length: should be {len(like)} but got {len(given)}.")
+            raise RuntimeError(
+                f"v is a tuple of invalid length: should be {len(like)} but got {len(given)}."
+            )
         raise RuntimeError("The given v should contain a single Tensor.")
     for index, (each, model) in enumerate(zip(given, like, strict=True)):
         if tuple(each.array.shape) != tuple(model.array.shape):
             entry = f"Entry {index} of v" if is_tuple else "v"
-            raise RuntimeError(f"{entry} has invalid size: should be {model.shape} but got {each.shape}.")
+            raise RuntimeError(
+                f"{entry} has invalid size: should be {model.shape} but got {each.shape}."
+            )
     return given
 
 
@@ -346,21 +397,29 @@ def _seeds(tensors: Sequence[TensorBase]) -> tuple[TensorBase, ...]:
 
 
 def _grad(
-    outputs: Sequence[TensorBase], inputs: Sequence[TensorBase], seeds: Sequence[TensorBase] | None, create_graph: bool
+    outputs: Sequence[TensorBase],
+    inputs: Sequence[TensorBase],
+    seeds: Sequence[TensorBase] | None,
+    create_graph: bool,
 ) -> tuple[TensorBase | None, ...]:
     """Return the gradients, None where there is no dependence."""
     used = [index for index, output in enumerate(outputs) if output.requires_grad]
     if not used:
         return (None,) * len(inputs)
     given = None if seeds is None else [seeds[index] for index in used]
-    return grad([outputs[i] for i in used], inputs, given, create_graph=create_graph, allow_unused=True)
+    return grad(
+        [outputs[i] for i in used], inputs, given, create_graph=create_graph, allow_unused=True
+    )
 
 
 def _check_single(outputs: Sequence[TensorBase], is_tuple: bool, function: str) -> None:
     if is_tuple:
         raise RuntimeError(f"The function given to {function} should return a single Tensor")
     if outputs[0].numel() != 1:
-        raise RuntimeError(f"The Tensor returned by the function given to {function} should contain a single element")
+        raise RuntimeError(
+            f"The Tensor returned by the function given to {function} should contain a single "
+            "element"
+        )
 
 
 def _scalar_gradient(
@@ -384,7 +443,9 @@ def _result(tensors: Sequence[TensorBase], is_tuple: bool, create_graph: bool) -
     return made if is_tuple else made[0]
 
 
-def _forward_jacobian(func: Callable[..., Any], given: tuple[TensorBase, ...], is_tuple: bool) -> Any:
+def _forward_jacobian(
+    func: Callable[..., Any], given: tuple[TensorBase, ...], is_tuple: bool
+) -> Any:
     is_outputs_tuple = False
 
     def call(*values: Any) -> Any:

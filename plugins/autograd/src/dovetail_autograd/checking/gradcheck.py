@@ -70,7 +70,8 @@ def gradcheck(
     check_batched_grad
         Also check that gradients of stacked output gradients are the stacked gradients.
     check_batched_forward_grad
-        Also check that forward mode on a batch of tangents gives what it gives on one after another.
+        Also check that forward mode on a batch of tangents gives what it gives on one after
+        another.
     check_forward_ad
         Also compare the tangents of forward mode with differences. Default: False.
     check_backward_ad
@@ -96,11 +97,17 @@ def gradcheck(
     """
     arguments = as_tuple(inputs)
     if not (check_forward_ad or check_backward_ad):
-        raise AssertionError("Expected at least one of check_forward_ad or check_backward_ad to be True")
+        raise AssertionError(
+            "Expected at least one of check_forward_ad or check_backward_ad to be True"
+        )
     if check_batched_grad and not check_backward_ad:
-        raise AssertionError("Setting check_batched_grad=True requires check_backward_ad to be True")
+        raise AssertionError(
+            "Setting check_batched_grad=True requires check_backward_ad to be True"
+        )
     if check_batched_forward_grad and not check_forward_ad:
-        raise AssertionError("Setting check_batched_forward_grad=True requires check_forward_ad to be True")
+        raise AssertionError(
+            "Setting check_batched_forward_grad=True requires check_forward_ad to be True"
+        )
     if not raise_exception:
         try:
             return gradcheck(
@@ -150,7 +157,17 @@ def gradcheck(
         for part in parts_of(output):
             for input_nr in differentiable:
                 compare(
-                    func, arguments, output_nr, output, part, input_nr, eps, atol, rtol, nondet_tol, check_grad_dtypes
+                    func,
+                    arguments,
+                    output_nr,
+                    output,
+                    part,
+                    input_nr,
+                    eps,
+                    atol,
+                    rtol,
+                    nondet_tol,
+                    check_grad_dtypes,
                 )
     if check_batched_grad:
         _check_batched(arguments, differentiable, outputs)
@@ -194,15 +211,25 @@ def gradgradcheck(
         Whether the check passed. The other parameters and errors are those of `gradcheck`.
     """
     if not (check_fwd_over_rev or check_rev_over_rev):
-        raise AssertionError("Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True")
-    for name, wanted in (("check_undefined_grad", check_undefined_grad), ("check_batched_grad", check_batched_grad)):
+        raise AssertionError(
+            "Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True"
+        )
+    for name, wanted in (
+        ("check_undefined_grad", check_undefined_grad),
+        ("check_batched_grad", check_batched_grad),
+    ):
         if wanted and not check_rev_over_rev:
             raise AssertionError(f"Setting {name}=True requires check_rev_over_rev to be True")
     arguments = as_tuple(inputs)
     differentiable = _check_inputs(arguments)
     if grad_outputs is None:
         outputs = _differentiable_outputs(func(*arguments))
-        gradients = tuple([project(output, seed=index, requires_grad=True) for index, output in enumerate(outputs)])
+        gradients = tuple(
+            [
+                project(output, seed=index, requires_grad=True)
+                for index, output in enumerate(outputs)
+            ]
+        )
     else:
         gradients = as_tuple(grad_outputs)
 
@@ -247,21 +274,26 @@ def _check_inputs(arguments: tuple[Any, ...]) -> list[int]:
         differentiable.append(index)
         if str(value.dtype).rpartition(".")[2] not in ("float64", "complex128"):
             warnings.warn(
-                f"Input #{index} requires gradient and is not a double precision floating point or complex. This "
-                "check will likely fail if all the inputs are not of double precision floating point or complex.",
+                f"Input #{index} requires gradient and is not a double precision floating point "
+                "or complex. This "
+                "check will likely fail if all the inputs are not of double precision floating "
+                "point or complex.",
                 UserWarning,
                 stacklevel=3,
             )
         if not perturbable(value):
             raise RuntimeError(
-                f"The {index}th input has a dimension with stride 0. gradcheck only supports inputs that are "
-                "non-overlapping to be able to compute the numerical gradients correctly. You should call .contiguous "
+                f"The {index}th input has a dimension with stride 0. gradcheck only supports "
+                "inputs that are "
+                "non-overlapping to be able to compute the numerical gradients correctly. You "
+                "should call .contiguous "
                 "on the input before passing it to gradcheck."
             )
         value.retain_grad()
     if not differentiable:
         raise ValueError(
-            "gradcheck expects at least one input tensor to require gradient, but none of them have requires_grad=True."
+            "gradcheck expects at least one input tensor to require gradient, but none of them "
+            "have requires_grad=True."
         )
     return differentiable
 
@@ -270,16 +302,22 @@ def _differentiable_outputs(returned: Any) -> tuple[TensorBase, ...]:
     values = as_tuple(returned)
     for value in values:
         if not isinstance(value, TensorBase):
-            raise ValueError(f"Expected the function to return Tensors, but got {type(value).__name__}.")
+            raise ValueError(
+                f"Expected the function to return Tensors, but got {type(value).__name__}."
+            )
     return tuple([value for value in values if value.requires_grad])
 
 
-def _check_constant(func: Any, arguments: tuple[Any, ...], differentiable: list[int], eps: float) -> None:
+def _check_constant(
+    func: Any, arguments: tuple[Any, ...], differentiable: list[int], eps: float
+) -> None:
     values = as_tuple(func(*arguments))
     for output_nr in range(len(values)):
         for part in parts_of(values[output_nr]):
             for input_nr in differentiable:
-                jacobian = numerical_jacobian(lambda *a: as_tuple(func(*a)), arguments, input_nr, output_nr, part, eps)
+                jacobian = numerical_jacobian(
+                    lambda *a: as_tuple(func(*a)), arguments, input_nr, output_nr, part, eps
+                )
                 if any([abs(entry) > 1e-9 for row in jacobian for entry in row]):
                     raise GradcheckError("Numerical gradient for function expected to be zero")
 
@@ -308,7 +346,8 @@ def _compare_slow(
             if not abs(left - right) <= atol + rtol * abs(right):
                 prefix = _prefix(output, part)
                 raise GradcheckError(
-                    f"{prefix}Jacobian mismatch for output {output_nr} with respect to input {input_nr},\n"
+                    f"{prefix}Jacobian mismatch for output {output_nr} with respect to input "
+                    f"{input_nr},\n"
                     f"numerical:{show(numerical, value)}\nanalytical:{show(analytical, value)}\n"
                 )
     for row, other in zip(analytical, again, strict=True):
@@ -320,20 +359,34 @@ def _compare_slow(
 def _prefix(output: TensorBase, part: complex) -> str:
     if not output.dtype.is_complex:
         return ""
-    return f"While considering the {'imaginary' if part == 1j else 'real'} part of complex outputs only, "
+    return (
+        "While considering the "
+        f"{'imaginary' if part == 1j else 'real'} part of "
+        "complex outputs only, "
+    )
 
 
 def _nondeterministic(nondet_tol: float) -> GradcheckError:
     return GradcheckError(
-        "Backward is not reentrant, i.e., running backward with same input and grad_output multiple times gives "
+        "Backward is not reentrant, i.e., running backward with same input and grad_output "
+        "multiple times gives "
         "different values, although analytical gradient matches numerical gradient."
         f"The tolerance for nondeterminism was {nondet_tol}.\n\n{_NONDETERMINISTIC}"
     )
 
 
-def _analytical(output: TensorBase, value: TensorBase, part: complex, check_dtype: bool) -> Jacobian:
-    columns = [analytical_column(output, value, index, part, check_dtype) for index in range(output.numel())]
-    return [list(row) for row in zip(*columns, strict=True)] if columns else [[] for _ in range(value.numel())]
+def _analytical(
+    output: TensorBase, value: TensorBase, part: complex, check_dtype: bool
+) -> Jacobian:
+    columns = [
+        analytical_column(output, value, index, part, check_dtype)
+        for index in range(output.numel())
+    ]
+    return (
+        [list(row) for row in zip(*columns, strict=True)]
+        if columns
+        else [[] for _ in range(value.numel())]
+    )
 
 
 def _compare_fast(
@@ -357,30 +410,46 @@ def _compare_fast(
     )
     if not abs(numerical - analytical) <= atol + rtol * abs(numerical):
         message = (
-            f"{_prefix(output, part)}Jacobian mismatch for output {output_nr} with respect to input {input_nr},\n"
-            f"numerical:{numerical}\nanalytical:{analytical}\n\nThe above quantities relating the numerical and "
-            "analytical jacobians are computed in fast mode: call gradcheck with fast_mode=False to see both.\n"
+            f"{_prefix(output, part)}Jacobian mismatch for output {output_nr} with respect to "
+            f"input {input_nr},\n"
+            f"numerical:{numerical}\nanalytical:{analytical}\n\nThe above quantities relating the "
+            "numerical and "
+            "analytical jacobians are computed in fast mode: call gradcheck with fast_mode=False "
+            "to see both.\n"
         )
         raise GradcheckError(message)
     if abs(analytical - again) > nondet_tol:
         raise _nondeterministic(nondet_tol)
 
 
-def _check_batched(arguments: tuple[Any, ...], differentiable: list[int], outputs: tuple[TensorBase, ...]) -> None:
+def _check_batched(
+    arguments: tuple[Any, ...], differentiable: list[int], outputs: tuple[TensorBase, ...]
+) -> None:
     from ..transforms.batched_gradients import stack, unstack
 
     wanted = tuple([arguments[index] for index in differentiable])
     for output in outputs:
         gradients = [project(output, seed=seed) for seed in range(2)]
-        alone = [grad(output, wanted, each, retain_graph=True, allow_unused=True) for each in gradients]
-        together = grad(output, wanted, stack(gradients), retain_graph=True, allow_unused=True, is_grads_batched=True)
+        alone = [
+            grad(output, wanted, each, retain_graph=True, allow_unused=True) for each in gradients
+        ]
+        together = grad(
+            output,
+            wanted,
+            stack(gradients),
+            retain_graph=True,
+            allow_unused=True,
+            is_grads_batched=True,
+        )
         for position, batched in enumerate(together):
             expected = [each[position] for each in alone]
             if batched is None:
                 continue
             for left, right in zip(unstack(batched), expected, strict=True):
                 if right is not None and not bool((abs(left.array - right.array) <= 1e-6).all()):
-                    raise GradcheckError("While computing batched gradients, got a result other than one by one.")
+                    raise GradcheckError(
+                        "While computing batched gradients, got a result other than one by one."
+                    )
 
 
 class _Undefined(Function):
@@ -395,24 +464,33 @@ class _Undefined(Function):
         return None
 
 
-def _check_undefined(func: Any, arguments: tuple[Any, ...], differentiable: list[int], count: int) -> None:
+def _check_undefined(
+    func: Any, arguments: tuple[Any, ...], differentiable: list[int], count: int
+) -> None:
     """Check that an undefined gradient for one output or all of them is taken for zero."""
     wanted = tuple([arguments[index] for index in differentiable])
-    for undefined in [set(range(count)), *([{index} for index in range(count)] if count > 1 else [])]:
+    for undefined in [
+        set(range(count)),
+        *([{index} for index in range(count)] if count > 1 else []),
+    ]:
         outputs = _differentiable_outputs(func(*arguments))
-        chosen = tuple([_Undefined.apply(each) for index, each in enumerate(outputs) if index in undefined])
+        chosen = tuple(
+            [_Undefined.apply(each) for index, each in enumerate(outputs) if index in undefined]
+        )
         gradients = tuple([project(each, seed=index) for index, each in enumerate(chosen)])
         try:
             found = grad(chosen, wanted, gradients, allow_unused=True)
         except RuntimeError as error:
             raise GradcheckError(
-                "Expected backward function to handle undefined output grads. Please look at 'Notes about undefined "
+                "Expected backward function to handle undefined output grads. Please look at "
+                "'Notes about undefined "
                 "output gradients': treat a gradient that is None as zero."
             ) from error
         for each in found:
             if each is not None and bool((each.array != 0).any()):
                 raise GradcheckError(
-                    "Expected all input grads to be undefined or zero when all output grads are undefined or zero."
+                    "Expected all input grads to be undefined or zero when all output grads are "
+                    "undefined or zero."
                 )
 
 

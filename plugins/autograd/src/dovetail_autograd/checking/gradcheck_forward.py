@@ -1,4 +1,6 @@
-"""`gradcheck` of forward mode: tangents compared with differences of function values, one by one and batched."""
+"""`gradcheck` of forward mode: tangents compared with differences of function values, one by one
+and batched.
+"""
 
 from __future__ import annotations
 
@@ -47,19 +49,34 @@ def check_forward(
         value = arguments[input_nr]
         for unit in (1.0, 1j) if value.dtype.is_complex and not fast_mode else (1.0,):
             directions = [project(value, seed=1)] if fast_mode else _units(value, unit)
-            analytical = [_tangents(func, arguments, input_nr, each, positions, check_dtypes) for each in directions]
-            numerical = [_differences(func, arguments, input_nr, each, positions, eps) for each in directions]
+            analytical = [
+                _tangents(func, arguments, input_nr, each, positions, check_dtypes)
+                for each in directions
+            ]
+            numerical = [
+                _differences(func, arguments, input_nr, each, positions, eps) for each in directions
+            ]
             for output_nr, position in enumerate(positions):
                 found = [elements(row[output_nr]) for row in analytical]
                 expected = [row[output_nr] for row in numerical]
                 if not _close(found, expected, atol, rtol):
                     raise _mismatch(
-                        position, input_nr, value, unit, analytical[0][output_nr], found, expected, fast_mode
+                        position,
+                        input_nr,
+                        value,
+                        unit,
+                        analytical[0][output_nr],
+                        found,
+                        expected,
+                        fast_mode,
                     )
 
 
 def check_batched_forward(
-    func: Callable[..., Any], arguments: tuple[Any, ...], differentiable: Sequence[int], positions: Sequence[int]
+    func: Callable[..., Any],
+    arguments: tuple[Any, ...],
+    differentiable: Sequence[int],
+    positions: Sequence[int],
 ) -> None:
     """Compare the tangents for a batch of directions with those for one after another.
 
@@ -79,7 +96,8 @@ def check_batched_forward(
             together = vmap(push)(operator("stack", "default")(directions, 0))
         except RuntimeError as error:
             raise GradcheckError(
-                f"While computing batched gradients, encountered exception: {error}. Without the batch there is none: "
+                f"While computing batched gradients, encountered exception: {error}. Without the "
+                "batch there is none: "
                 "an operator lacks a batching rule, or has a wrong one."
             ) from error
         alone = [push(each) for each in directions]
@@ -87,8 +105,10 @@ def check_batched_forward(
             for row, single in zip(operator("unbind", "int")(batch, 0), alone, strict=True):
                 if not bool((abs(row.array - single[output_nr].array) <= 1e-6).all()):
                     raise GradcheckError(
-                        f"For output {positions[output_nr]} and input {input_nr}:\n\nThe batched tangent of forward "
-                        f"mode differs from that computed alone.\nGot:\n{row!r}\n\nExpected:\n{single[output_nr]!r}"
+                        f"For output {positions[output_nr]} and input {input_nr}:\n\nThe batched "
+                        "tangent of forward "
+                        "mode differs from that computed "
+                        f"alone.\nGot:\n{row!r}\n\nExpected:\n{single[output_nr]!r}"
                     )
 
 
@@ -118,9 +138,13 @@ def _tangents(
     tangents = []
     for primal, tangent in unpacked:
         if tangent is not None and tuple(tangent.array.shape) != tuple(primal.array.shape):
-            raise GradcheckError("Analytical gradient has incorrect size: that of forward mode, a tangent.")
+            raise GradcheckError(
+                "Analytical gradient has incorrect size: that of forward mode, a tangent."
+            )
         if check_dtypes and tangent is not None and tangent.dtype != primal.dtype:
-            raise GradcheckError(f"Expected tangent to have dtype {primal.dtype}, but got {tangent.dtype}.")
+            raise GradcheckError(
+                f"Expected tangent to have dtype {primal.dtype}, but got {tangent.dtype}."
+            )
         tangents.append(filled_like(primal, 0) if tangent is None else tangent)
     return tangents
 
@@ -137,7 +161,10 @@ def _pushed(
         given = list(arguments)
         given[input_nr] = attached_dual(level, arguments[input_nr], direction)
         outputs = as_tuple(func(*given))
-        found = [(level.primal(outputs[position]), level.tangent(outputs[position])) for position in positions]
+        found = [
+            (level.primal(outputs[position]), level.tangent(outputs[position]))
+            for position in positions
+        ]
     return [filled_like(primal, 0) if tangent is None else tangent for primal, tangent in found]
 
 
@@ -149,7 +176,9 @@ def _differences(
     positions: Sequence[int],
     eps: float,
 ) -> list[list[complex]]:
-    """Return, per output, the difference quotient along `direction`; the input is changed in place and put back."""
+    """Return, per output, the difference quotient along `direction`; the input is changed in place
+    and put back.
+    """
     array = arguments[input_nr].array
     original = array.copy()
 
@@ -170,8 +199,14 @@ def _differences(
     ]
 
 
-def _close(found: list[list[complex]], expected: list[list[complex]], atol: float, rtol: float) -> bool:
-    pairs = [pair for row, other in zip(found, expected, strict=True) for pair in zip(row, other, strict=True)]
+def _close(
+    found: list[list[complex]], expected: list[list[complex]], atol: float, rtol: float
+) -> bool:
+    pairs = [
+        pair
+        for row, other in zip(found, expected, strict=True)
+        for pair in zip(row, other, strict=True)
+    ]
     return all([abs(left - right) <= atol + rtol * abs(right) for left, right in pairs])
 
 
@@ -192,12 +227,14 @@ def _mismatch(
     note = ""
     if fast_mode:
         note = (
-            "\nThe above quantities relating the numerical and analytical jacobians are computed in fast mode: call "
+            "\nThe above quantities relating the numerical and analytical jacobians are computed "
+            "in fast mode: call "
             "gradcheck with fast_mode=False to see both.\n"
         )
     model = output if output.dtype.is_complex else value
     return GradcheckError(
-        f"{prefix}Jacobian computed with forward mode mismatch for output {position} with respect to input {input_nr},"
+        f"{prefix}Jacobian computed with forward mode mismatch for output {position} with respect "
+        f"to input {input_nr},"
         f"\nnumerical:{show(expected, model)}\nanalytical:{show(found, model)}\n{note}"
     )
 

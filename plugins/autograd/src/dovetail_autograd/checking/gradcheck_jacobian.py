@@ -1,7 +1,9 @@
-"""Jacobians for `gradcheck`, as lists of Python numbers: one row per input element, one column per output element.
+"""Jacobians for `gradcheck`, as lists of Python numbers: one row per input element, one column per
+output element.
 
-Complex numbers count by PyTorch's convention: the gradient of a real function L of z = a + ib is dL/da + i dL/db. A
-complex output is checked as two real ones, its real part (`part` 1) and its imaginary part (`part` 1j).
+Complex numbers count by PyTorch's convention: the gradient of a real function L of z = a + ib is
+dL/da + i dL/db. A complex output is checked as two real ones, its real part (`part` 1) and its
+imaginary part (`part` 1j).
 """
 
 from __future__ import annotations
@@ -28,7 +30,12 @@ class GradcheckError(RuntimeError):
 
 def perturbable(value: TensorBase) -> bool:
     """Return whether no two elements of `value` share memory through a dimension of stride 0."""
-    return not any([stride == 0 and size > 1 for size, stride in zip(value.array.shape, value.stride(), strict=True)])
+    return not any(
+        [
+            stride == 0 and size > 1
+            for size, stride in zip(value.array.shape, value.stride(), strict=True)
+        ]
+    )
 
 
 def parts_of(output: TensorBase) -> tuple[complex, ...]:
@@ -52,9 +59,16 @@ def _steps(value: TensorBase, eps: float) -> list[complex]:
 
 
 def numerical_jacobian(
-    outputs: Outputs, arguments: tuple[Any, ...], input_nr: int, output_nr: int, part: complex, eps: float
+    outputs: Outputs,
+    arguments: tuple[Any, ...],
+    input_nr: int,
+    output_nr: int,
+    part: complex,
+    eps: float,
 ) -> Jacobian:
-    """Return the Jacobian by differences; elements of the input are changed in place and put back."""
+    """Return the Jacobian by differences; elements of the input are changed in place and put
+    back.
+    """
     value = arguments[input_nr]
     array = value.array
     rows: Jacobian = []
@@ -70,14 +84,22 @@ def numerical_jacobian(
             finally:
                 array[index] = original
             unit = step / eps
-            differences = [unit * (high - low) / (2 * eps) for high, low in zip(above, below, strict=True)]
-            row = differences if row is None else [a + b for a, b in zip(row, differences, strict=True)]
+            differences = [
+                unit * (high - low) / (2 * eps) for high, low in zip(above, below, strict=True)
+            ]
+            row = (
+                differences
+                if row is None
+                else [a + b for a, b in zip(row, differences, strict=True)]
+            )
         assert row is not None
         rows.append(row)
     return rows
 
 
-def _values(outputs: Outputs, arguments: tuple[Any, ...], output_nr: int, part: complex) -> list[float]:
+def _values(
+    outputs: Outputs, arguments: tuple[Any, ...], output_nr: int, part: complex
+) -> list[float]:
     with enable_grad():
         output = outputs(*arguments)[output_nr]
     values = elements(output)
@@ -93,12 +115,16 @@ def analytical_column(
     return _gradient(output, value, gradient, check_dtype)
 
 
-def _gradient(output: TensorBase, value: TensorBase, gradient: TensorBase, check_dtype: bool) -> list[complex]:
+def _gradient(
+    output: TensorBase, value: TensorBase, gradient: TensorBase, check_dtype: bool
+) -> list[complex]:
     (found,) = grad(output, value, gradient, retain_graph=True, allow_unused=True)
     if found is None:
         return [0.0] * value.numel()
     if check_dtype and found.dtype != value.dtype:
-        raise GradcheckError(f"Expected gradient to have dtype {value.dtype}, but got {found.dtype}.")
+        raise GradcheckError(
+            f"Expected gradient to have dtype {value.dtype}, but got {found.dtype}."
+        )
     if tuple(found.array.shape) != tuple(value.array.shape):
         raise GradcheckError("Analytical gradient has incorrect size")
     return elements(found)
@@ -110,7 +136,9 @@ def project(output: TensorBase, seed: int, requires_grad: bool = False) -> Tenso
     result = calls.filled_like(output, 0)
     for index in indices(result):
         number = generator.uniform(-1, 1)
-        result.array[index] = number + 1j * generator.uniform(-1, 1) if output.dtype.is_complex else number
+        result.array[index] = (
+            number + 1j * generator.uniform(-1, 1) if output.dtype.is_complex else number
+        )
     if requires_grad:
         result._signature |= GRAD
     return result
@@ -126,7 +154,9 @@ def directional(
     eps: float,
     check_dtype: bool,
 ) -> tuple[float, float, float]:
-    """Return a random projection of the Jacobian: by differences, analytically, and analytically once more."""
+    """Return a random projection of the Jacobian: by differences, analytically, and analytically
+    once more.
+    """
     value = arguments[input_nr]
     direction = project(value, seed=1)
     weights = [each.real for each in map(complex, elements(project(output, seed=2)))]
@@ -139,7 +169,9 @@ def directional(
         below = _values(outputs, arguments, output_nr, part)
     finally:
         array[...] = original
-    numerical = sum([w * (high - low) for w, high, low in zip(weights, above, below, strict=True)]) / (2 * eps)
+    numerical = sum(
+        [w * (high - low) for w, high, low in zip(weights, above, below, strict=True)]
+    ) / (2 * eps)
     gradient = calls.filled_like(output, 0)
     for index, weight in zip(indices(output), weights, strict=True):
         gradient.array[index] = weight * part

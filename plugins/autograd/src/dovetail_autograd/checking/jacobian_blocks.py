@@ -1,4 +1,6 @@
-"""The Jacobian of recorded outputs in blocks, one per output and input: row by row, or all rows at once."""
+"""The Jacobian of recorded outputs in blocks, one per output and input: row by row, or all rows at
+once.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ def blocks_row_by_row(
             if not output.requires_grad:
                 rows.append([filled_like(leaf, 0) for leaf in leaves])
                 continue
-            found = grad([element], leaves, retain_graph=True, create_graph=create_graph, allow_unused=True)
+            found = grad(
+                [element], leaves, retain_graph=True, create_graph=create_graph, allow_unused=True
+            )
             rows.append(check_grads(found, leaves, strict, create_graph, f"output {index}"))
         block = []
         for position, leaf in enumerate(leaves):
@@ -50,7 +54,8 @@ def batched_blocks(
 
         def pull(*seeds: TensorBase) -> Any:
             return grad(
-                used, leaves, seeds, retain_graph=True, create_graph=create_graph, allow_unused=True,
+                used, leaves, seeds, retain_graph=True, create_graph=create_graph,
+                allow_unused=True,
                 materialize_grads=True,
             )  # fmt: skip
 
@@ -61,12 +66,17 @@ def batched_blocks(
         sizes = [(*output.array.shape, *leaf.array.shape) for leaf in leaves]
         if not output.requires_grad:
             blocks.append(
-                [operator("new_zeros", "default")(leaf, list(size)) for leaf, size in zip(leaves, sizes, strict=True)]
+                [
+                    operator("new_zeros", "default")(leaf, list(size))
+                    for leaf, size in zip(leaves, sizes, strict=True)
+                ]
             )
             continue
         count = output.numel()
         parts = [operator("narrow", "default")(row, 0, start, count) for row in rows]
-        blocks.append([operator("reshape", "default")(p, list(s)) for p, s in zip(parts, sizes, strict=True)])
+        blocks.append(
+            [operator("reshape", "default")(p, list(s)) for p, s in zip(parts, sizes, strict=True)]
+        )
         start += count
     return blocks
 

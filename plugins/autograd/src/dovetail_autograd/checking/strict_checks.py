@@ -1,4 +1,6 @@
-"""What ``strict=True`` asks of functions in `autograd.functional`, and the zeros that stand for no dependence else."""
+"""What ``strict=True`` asks of functions in `autograd.functional`, and the zeros that stand for no
+dependence else.
+"""
 
 from __future__ import annotations
 
@@ -11,38 +13,50 @@ from ..graph.engine_ops import filled_like
 
 _NOT_DIFFERENTIABLE: Final = {
     "outputs": (
-        "Output {} of the user-provided function does not require gradients. The outputs must be computed in a "
+        "Output {} of the user-provided function does not require gradients. The outputs must be "
+        "computed in a "
         "differentiable manner from the input when running in strict mode."
     ),
     "grad_inputs": (
-        "The gradient with respect to input {} is independent of the inputs of the user-provided function. This is not "
+        "The gradient with respect to input {} is independent of the inputs of the user-provided "
+        "function. This is not "
         "allowed in strict mode."
     ),
     "jacobian": (
-        "While computing the hessian, found that the jacobian of the user-provided function with respect to input {} "
-        "is independent of the input. This is not allowed in strict mode. You should ensure that your function is "
-        "twice differentiable and that the jacobian depends on the inputs (this would be violated by a linear function "
+        "While computing the hessian, found that the jacobian of the user-provided function with "
+        "respect to input {} "
+        "is independent of the input. This is not allowed in strict mode. You should ensure that "
+        "your function is "
+        "twice differentiable and that the jacobian depends on the inputs (this would be violated "
+        "by a linear function "
         "for example)."
     ),
     "hessian": (
-        "While computing the hessian, found that the hessian of the user-provided function with respect to input {} is "
-        "independent of the input. This is not allowed in strict mode. You should ensure that your function is twice "
+        "While computing the hessian, found that the hessian of the user-provided function with "
+        "respect to input {} is "
+        "independent of the input. This is not allowed in strict mode. You should ensure that "
+        "your function is twice "
         "differentiable and that the hessian depends on the inputs."
     ),
 }
 
 _INDEPENDENT: Final = {
-    "back": "The output of the user-provided function is independent of input {}. This is not allowed in strict mode.",
+    "back": "The output of the user-provided function is independent of "
+    "input {}. This is not allowed in strict mode.",
     "back_trick": (
-        "The gradient with respect to the input is independent of entry {} in the grad_outputs when using the double "
+        "The gradient with respect to the input is independent of entry {} in the grad_outputs "
+        "when using the double "
         "backward trick to compute forward mode gradients. This is not allowed in strict mode."
     ),
     "double_back": (
-        "The jacobian of the user-provided function is independent of input {}. This is not allowed in strict mode."
+        "The jacobian of the user-provided function is independent of input {}. This is not "
+        "allowed in strict mode."
     ),
     "double_back_trick": (
-        "The hessian of the user-provided function is independent of entry {} in the grad_jacobian. This is not "
-        "allowed in strict mode as it prevents from using the double backward trick to replace forward mode AD."
+        "The hessian of the user-provided function is independent of entry {} in the "
+        "grad_jacobian. This is not "
+        "allowed in strict mode as it prevents from using the double backward trick to replace "
+        "forward mode AD."
     ),
 }
 
@@ -68,20 +82,25 @@ def check_depends(tensors: Any, kind: str, strict: bool) -> None:
 
 
 def check_grads(
-    grads: Sequence[TensorBase | None], like: Sequence[TensorBase], strict: bool, create_graph: bool, stage: str
+    grads: Sequence[TensorBase | None],
+    like: Sequence[TensorBase],
+    strict: bool,
+    create_graph: bool,
+    stage: str,
 ) -> tuple[TensorBase, ...]:
     """Return `grads` with zeros shaped as `like` for None.
 
     Parameters
     ----------
     stage
-        What was differentiated: ``'back'``, ``'back_trick'``, ``'double_back'``, ``'double_back_trick'``, or
-        ``'output i'`` of the function.
+        What was differentiated: ``'back'``, ``'back_trick'``, ``'double_back'``,
+        ``'double_back_trick'``, or ``'output i'`` of the function.
 
     Raises
     ------
     RuntimeError
-        If `strict`, for None, and with `create_graph` for a gradient that does not depend on the inputs.
+        If `strict`, for None, and with `create_graph` for a gradient that does not depend on the
+        inputs.
     """
     made = []
     for index, (found, model) in enumerate(zip(grads, like, strict=True)):
@@ -89,13 +108,15 @@ def check_grads(
             if stage in _INDEPENDENT:
                 raise RuntimeError(_INDEPENDENT[stage].format(index))
             raise RuntimeError(
-                f"{stage.capitalize()} of the user-provided function is independent of input {index}. This is not "
+                f"{stage.capitalize()} of the user-provided function is independent of input "
+                f"{index}. This is not "
                 "allowed in strict mode."
             )
         if strict and create_graph and found is not None and not found.requires_grad:
             what = "hessian" if stage.startswith("double") else "jacobian"
             raise RuntimeError(
-                f"The {what} of the user-provided function is independent of input {index}. This is not allowed in "
+                f"The {what} of the user-provided function is independent of input {index}. This "
+                "is not allowed in "
                 "strict mode when create_graph=True."
             )
         made.append(filled_like(model, 0) if found is None else found)

@@ -1,4 +1,6 @@
-"""The transforms in force, kept apart from what they are made of: asking whether there are any loads nothing."""
+"""The transforms in force, kept apart from what they are made of: asking whether there are any
+loads nothing.
+"""
 
 from __future__ import annotations
 
@@ -18,5 +20,7 @@ set_active_levels: Final[Callable[[tuple[Level, ...]], Any]] = _levels.set
 
 
 def is_in_transform() -> bool:
-    """Return whether a function is being transformed, so that its graph must not be taken over from inside."""
+    """Return whether a function is being transformed, so that its graph must not be taken over from
+    inside.
+    """
     return any([level.transforms_function for level in _levels.get()])

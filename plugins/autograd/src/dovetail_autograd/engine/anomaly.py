@@ -1,4 +1,6 @@
-"""Anomaly mode: remembers where each node was recorded, and stops at the first gradient that is nan."""
+"""Anomaly mode: remembers where each node was recorded, and stops at the first gradient that is
+nan.
+"""
 
 from __future__ import annotations
 
@@ -66,7 +68,8 @@ class detect_anomaly:
         self._before = _mode.get()
         self._check_nan = check_nan
         warnings.warn(
-            "Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for "
+            "Anomaly Detection has been enabled. This mode will increase the runtime and should "
+            "only be enabled for "
             "debugging.",
             stacklevel=2,
         )
@@ -94,7 +97,8 @@ def watch(node: Node) -> Iterator[None]:
         detail = (
             f"Traceback of forward call that caused the error:\n{''.join(where)}"
             if where
-            else "No forward pass information available. Enable detect anomaly during forward pass for more "
+            else "No forward pass information available. Enable detect "
+            "anomaly during forward pass for more "
             "information."
         )
         warnings.warn(f"Error detected in {node.name()}. {detail}", stacklevel=2)
@@ -114,7 +118,8 @@ def check_nan(node: Node, grads: Sequence[TensorBase | None]) -> None:
     for index, grad in enumerate(grads):
         if grad is not None and _has_nan(grad.array):
             raise RuntimeError(
-                f"Function '{node.name()}' returned nan values in its {index}th output. The warning above shows the "
+                f"Function '{node.name()}' returned nan values in its {index}th output. The "
+                "warning above shows the "
                 "forward call."
             )
 

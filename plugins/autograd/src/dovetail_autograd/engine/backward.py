@@ -12,7 +12,16 @@ from dovetail_kernel.keys.interception import NOT_PLAIN, PYTHON_DISPATCH
 from dovetail_kernel.keys.state import AutoDispatchBelowAutograd, DisableTorchFunction, state
 from dovetail_kernel.tensor.tensor_base import TensorBase, new_tensor, tensor_class
 from dovetail_kernel.types.dtype import DTYPES
-from dovetail_kernel.types.signature import DTYPE_MASK, GRAD, INFERENCE, NO_GRAD, NORMAL, VIEW, WRAPPED_BIT, ZERO_DIM
+from dovetail_kernel.types.signature import (
+    DTYPE_MASK,
+    GRAD,
+    INFERENCE,
+    NO_GRAD,
+    NORMAL,
+    VIEW,
+    WRAPPED_BIT,
+    ZERO_DIM,
+)
 
 from ..graph import engine_ops as calls
 from ..graph.autograd_meta import gradient_edge, leaf_edge
@@ -63,53 +72,76 @@ def backward(
     Raises
     ------
     RuntimeError
-        For outputs without graph, gradients of another shape, an empty `inputs`, or values freed by an earlier run.
+        For outputs without graph, gradients of another shape, an empty `inputs`, or values freed by
+        an earlier run.
     """
     if active_levels():
         _check_not_in_transform()
     if grad_variables is not None:
-        warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2)
+        warnings.warn(
+            "`grad_variables` is deprecated. Use `grad_tensors` instead.",
+            FutureWarning,
+            stacklevel=2,
+        )
         if grad_tensors is not None:
             raise RuntimeError(
-                "`grad_tensors` and `grad_variables` (deprecated) arguments both passed. Use `grad_tensors`."
+                "`grad_tensors` and `grad_variables` (deprecated) arguments both passed. Use "
+                "`grad_tensors`."
             )
         grad_tensors = grad_variables
     wanted: list[EdgeTuple] | None = None
     if inputs is not None:
         given = as_tuple(inputs)
         if not given:
-            raise RuntimeError("`inputs` argument to `backward()` cannot be empty. Leave it out to reach every leaf.")
+            raise RuntimeError(
+                "`inputs` argument to `backward()` cannot be empty. Leave it out to reach every "
+                "leaf."
+            )
         wanted = []
         for each in given:
             if isinstance(each, TensorBase) and not each.is_leaf:
                 each.retain_grad()
-            wanted.append(_edge_of_input(each, "can't retain_grad on Tensor that has requires_grad=False"))
+            wanted.append(
+                _edge_of_input(each, "can't retain_grad on Tensor that has requires_grad=False")
+            )
     roots, grads = _roots(as_tuple(tensors), grad_tensors)
     if create_graph and not _warned_of_cycle:
         _warned_of_cycle.append(True)
         warnings.warn(
-            "Using backward() with create_graph=True will create a reference cycle between the parameter and its "
-            "gradient which can cause a memory leak. We recommend using autograd.grad when creating the graph to avoid "
-            "this. If you have to use this function, make sure to reset the .grad fields of your parameters to None "
+            "Using backward() with create_graph=True will create a reference cycle between the "
+            "parameter and its "
+            "gradient which can cause a memory leak. We recommend using autograd.grad when "
+            "creating the graph to avoid "
+            "this. If you have to use this function, make sure to reset the .grad fields of your "
+            "parameters to None "
             "after use to break the cycle and avoid the leak.",
             UserWarning,
             stacklevel=2,
         )
-    execute(roots, grads, create_graph if retain_graph is None else retain_graph, create_graph, wanted)
+    execute(
+        roots, grads, create_graph if retain_graph is None else retain_graph, create_graph, wanted
+    )
 
 
 def _check_not_in_transform() -> None:
     if is_in_transform():
         raise RuntimeError(
-            "backward() called inside a functorch transform. This is not supported, please use dovetail.func.grad or "
+            "backward() called inside a functorch transform. This is not supported, please use "
+            "dovetail.func.grad or "
             "dovetail.func.vjp instead or call backward() outside of functorch transforms."
         )
 
 
 def backward_of_one(
-    tensor: TensorBase, gradient: TensorBase | None, retain_graph: bool | None, create_graph: bool, inputs: Any
+    tensor: TensorBase,
+    gradient: TensorBase | None,
+    retain_graph: bool | None,
+    create_graph: bool,
+    inputs: Any,
 ) -> None:
-    """Do what `backward` does for one tensor, with a way of its own to the engine in the common case."""
+    """Do what `backward` does for one tensor, with a way of its own to the engine in the common
+    case.
+    """
     if create_graph or inputs is not None:
         backward((tensor,), (gradient,), retain_graph, create_graph, None, inputs)
         return
@@ -134,7 +166,13 @@ def backward_of_one(
         elif isinstance(gradient, TensorBase):
             array = gradient.array
             if not (signature ^ gradient._signature) & ~GRAD and array.shape == tensor.array.shape:
-                execute_plainly(edge, array, gradient, array_side(backend_of_signature(signature)), bool(retain_graph))
+                execute_plainly(
+                    edge,
+                    array,
+                    gradient,
+                    array_side(backend_of_signature(signature)),
+                    bool(retain_graph),
+                )
                 return
     root = _root(0, tensor, gradient)
     execute((root[0],), (root[1],), bool(retain_graph), False)
@@ -165,9 +203,11 @@ def grad(
     create_graph
         Record the backward itself, for higher derivatives.
     allow_unused
-        Return None for an input that `outputs` do not depend on. Default: the value of `materialize_grads`.
+        Return None for an input that `outputs` do not depend on. Default: the value of
+        `materialize_grads`.
     is_grads_batched
-        The first dimension of `grad_outputs` runs over several gradients; the results are stacked likewise.
+        The first dimension of `grad_outputs` runs over several gradients; the results are stacked
+        likewise.
     materialize_grads
         Return zeros instead of None.
 
@@ -179,36 +219,57 @@ def grad(
     Raises
     ------
     RuntimeError
-        For an unused input, outputs without graph, gradients of another shape, or values freed by an earlier run.
+        For an unused input, outputs without graph, gradients of another shape, or values freed by
+        an earlier run.
     ValueError
         If `allow_unused` is False and `materialize_grads` True.
     """
     if materialize_grads and allow_unused is False:
         raise ValueError(
-            "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
+            "Expected allow_unused to be True or not passed when materialize_grads=True, but got: "
+            "allow_unused=False."
         )
     if allow_unused is None:
         allow_unused = materialize_grads
     wanted_inputs = as_tuple(inputs)
     if not wanted_inputs:
-        raise RuntimeError("`inputs` argument to `grad()` cannot be empty. Name at least one tensor.")
-    wanted = [_edge_of_input(each, "One of the differentiated Tensors does not require grad") for each in wanted_inputs]
+        raise RuntimeError(
+            "`inputs` argument to `grad()` cannot be empty. Name at least one tensor."
+        )
+    wanted = [
+        _edge_of_input(each, "One of the differentiated Tensors does not require grad")
+        for each in wanted_inputs
+    ]
     if is_grads_batched:
         from ..transforms.batched_gradients import grad_batched
 
         return grad_batched(
-            grad, as_tuple(outputs), inputs, as_tuple(grad_outputs), retain_graph, create_graph, allow_unused
+            grad,
+            as_tuple(outputs),
+            inputs,
+            as_tuple(grad_outputs),
+            retain_graph,
+            create_graph,
+            allow_unused,
         )
     roots, grads = _roots(as_tuple(outputs), grad_outputs)
     found = list(
-        execute(roots, grads, create_graph if retain_graph is None else retain_graph, create_graph, wanted, True)
+        execute(
+            roots,
+            grads,
+            create_graph if retain_graph is None else retain_graph,
+            create_graph,
+            wanted,
+            True,
+        )
     )
     for index, (each, gradient) in enumerate(zip(wanted_inputs, found, strict=True)):
         if gradient is not None:
             continue
         if not allow_unused:
             raise RuntimeError(
-                f"The differentiated Tensor at index {index} appears to not have been used in the graph. Set "
+                f"The differentiated Tensor at index {index} appears to not have been used in the "
+                "graph. Set "
                 "allow_unused=True if this is the desired behavior."
             )
         if materialize_grads and isinstance(each, TensorBase):
@@ -228,7 +289,9 @@ def _edge_of_input(value: Any, message: str) -> EdgeTuple:
         return value.node, value.output_nr
     value = _recorded(value)
     if not isinstance(value, TensorBase):
-        raise TypeError(f"inputs have to be Tensors or GradientEdges, but got {type(value).__name__}.")
+        raise TypeError(
+            f"inputs have to be Tensors or GradientEdges, but got {type(value).__name__}."
+        )
     edge = gradient_edge(value)
     if edge is None:
         raise RuntimeError(f"{message}. Call requires_grad_() on it before it is used.")
@@ -239,7 +302,8 @@ def _roots(outputs: tuple[Any, ...], grad_outputs: Any) -> tuple[list[EdgeTuple]
     gradients = (None,) * len(outputs) if grad_outputs is None else as_tuple(grad_outputs)
     if len(gradients) != len(outputs):
         raise RuntimeError(
-            f"got {len(outputs)} tensors and {len(gradients)} gradients. Give one gradient, or None, per tensor."
+            f"got {len(outputs)} tensors and {len(gradients)} gradients. Give one gradient, or "
+            "None, per tensor."
         )
     roots: list[EdgeTuple] = []
     grads: list[TensorBase] = []
@@ -261,7 +325,8 @@ def _root(index: int, output: Any, gradient: Any) -> tuple[EdgeTuple, TensorBase
     gradient = _one(output, shape) if gradient is None else _checked(index, gradient, output, shape)
     if edge is None:
         raise RuntimeError(
-            f"element {index} of tensors does not require grad and does not have a grad_fn. Compute it, in grad mode, "
+            f"element {index} of tensors does not require grad and does not have a grad_fn. "
+            "Compute it, in grad mode, "
             "from a tensor that requires grad."
         )
     return edge, gradient
@@ -284,17 +349,22 @@ def _metadata(edge: GradientEdge) -> Metadata:
 def _one(output: Any, shape: tuple[int, ...]) -> TensorBase:
     if shape and prod(shape) != 1:
         raise RuntimeError(
-            f"grad can be implicitly created only for scalar outputs, but the shape is {list(shape)}. "
+            "grad can be implicitly created only for scalar outputs, but the shape is "
+            f"{list(shape)}. "
             "Reduce it to a scalar, or give its gradient."
         )
     if isinstance(output, GradientEdge):
         native, backend = _metadata(output)[1], output.node._array_backend
         if backend is None:
-            raise RuntimeError("grad cannot be implicitly created for an edge of unknown backend. Give its gradient.")
+            raise RuntimeError(
+                "grad cannot be implicitly created for an edge of unknown backend. Give its "
+                "gradient."
+            )
         return calls.filled(shape, native, backend, 1)
     if not output._signature & FLOATING:
         raise RuntimeError(
-            f"grad can be implicitly created only for real scalar outputs but got {output.dtype}. Give its gradient."
+            f"grad can be implicitly created only for real scalar outputs but got {output.dtype}. "
+            "Give its gradient."
         )
     if output._signature & WRAPPED_BIT:
         return calls.filled_like(output, 1)
@@ -310,16 +380,23 @@ def _one(output: Any, shape: tuple[int, ...]) -> TensorBase:
 
 def _checked(index: int, gradient: Any, output: Any, shape: tuple[int, ...]) -> TensorBase:
     if not isinstance(gradient, TensorBase):
-        raise TypeError(f"gradients can be either Tensors or None, but got {type(gradient).__name__}")
+        raise TypeError(
+            f"gradients can be either Tensors or None, but got {type(gradient).__name__}"
+        )
     if gradient.array.shape != shape:
         raise RuntimeError(
-            f"Mismatch in shape: grad_output[{index}] has a shape of {gradient.shape} and output[{index}] has a shape "
+            f"Mismatch in shape: grad_output[{index}] has a shape of {gradient.shape} and "
+            f"output[{index}] has a shape "
             f"of dovetail.Size({list(shape)}). Give a gradient of the output's shape."
         )
-    differs = isinstance(output, TensorBase) and (gradient._signature ^ output._signature) & DTYPE_MASK
+    differs = (
+        isinstance(output, TensorBase) and (gradient._signature ^ output._signature) & DTYPE_MASK
+    )
     if differs and (output.dtype.is_complex or gradient.dtype.is_complex):
         raise RuntimeError(
-            "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
-            f"grad_output[{index}] has a dtype of {gradient.dtype} and output[{index}] has a dtype of {output.dtype}."
+            "For complex Tensors, both grad_output and output are required to have the same "
+            "dtype. Mismatch in dtype: "
+            f"grad_output[{index}] has a dtype of {gradient.dtype} and output[{index}] has a "
+            f"dtype of {output.dtype}."
         )
     return gradient

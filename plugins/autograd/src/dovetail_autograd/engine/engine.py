@@ -1,9 +1,11 @@
-"""The engine: runs a graph backwards without recursion, on plain arrays where nobody can tell, else on tensors.
+"""The engine: runs a graph backwards without recursion, on plain arrays where nobody can tell, else
+on tensors.
 
-The node with the highest sequence number runs first. Since edges lead to lower ones, no gradient for it can still come.
-Only for an AccumulateGrad, which runs as soon as its gradient is complete, gradients have to be counted. Over arrays
-they are not, unless somebody could watch it run: a first gradient of a leaf is completed at the end, and to one that is
-there already each is added as it comes. Gradients that meet at a node are added in the order in which the nodes ran.
+The node with the highest sequence number runs first. Since edges lead to lower ones, no gradient
+for it can still come. Only for an AccumulateGrad, which runs as soon as its gradient is complete,
+gradients have to be counted. Over arrays they are not, unless somebody could watch it run: a first
+gradient of a leaf is completed at the end, and to one that is there already each is added as it
+comes. Gradients that meet at a node are added in the order in which the nodes ran.
 """
 
 from __future__ import annotations
@@ -37,7 +39,8 @@ from .validation import conform_array, conform_tensor
 EdgeOrNone: TypeAlias = "EdgeTuple | None"
 
 _DEPTH_OF_A_THREAD: Final = 40
-"""A backward nested this deep inside others continues on a thread of its own, with a fresh stack."""
+"""A backward nested this deep inside others continues on a thread of its own, with a fresh stack.
+"""
 
 
 def execute(
@@ -71,7 +74,9 @@ def execute(
         One gradient, or None if unused, per edge of `wanted` if `capture`; else empty.
     """
     outer = current_task.get()
-    task = GraphTask(roots, backend_of_signature(grads[0]._signature), keep_graph, create_graph, outer)
+    task = GraphTask(
+        roots, backend_of_signature(grads[0]._signature), keep_graph, create_graph, outer
+    )
     if outer is not None:
         task.depth = outer.depth + 1
         if task.depth % _DEPTH_OF_A_THREAD == 0:
@@ -97,7 +102,9 @@ def _on_new_thread(task: GraphTask, *arguments: Any) -> Sequence[TensorBase | No
     return task.captured
 
 
-def _run(task: GraphTask, grads: Sequence[TensorBase], wanted: Sequence[EdgeTuple] | None, capture: bool) -> None:
+def _run(
+    task: GraphTask, grads: Sequence[TensorBase], wanted: Sequence[EdgeTuple] | None, capture: bool
+) -> None:
     before = state()
     if before & ~NO_GRAD and dispatch_state(before).function_modes:
         with DisableTorchFunction():  # what the engine calls is nobody's call of a function
@@ -115,8 +122,11 @@ def _run(task: GraphTask, grads: Sequence[TensorBase], wanted: Sequence[EdgeTupl
         _run_loudly(task, _ROOT, task.roots, grads)
 
 
-def execute_plainly(root: EdgeTuple, grad: Any, tensor: TensorBase | None, side: ArraySide, keep_graph: bool) -> None:
-    """Run the whole graph from `root` down as `execute` does, with nothing around it: no mode and no other run.
+def execute_plainly(
+    root: EdgeTuple, grad: Any, tensor: TensorBase | None, side: ArraySide, keep_graph: bool
+) -> None:
+    """Run the whole graph from `root` down as `execute` does, with nothing around it: no mode and
+    no other run.
 
     Parameters
     ----------
@@ -128,7 +138,11 @@ def execute_plainly(root: EdgeTuple, grad: Any, tensor: TensorBase | None, side:
     roots = (root,)
     task = GraphTask(roots, side.backend, keep_graph, False, None)
     node: Any = root[0]
-    if node._array_backend is not None or node._is_leaf_node or node.input_metadata.__class__ is list:
+    if (
+        node._array_backend is not None
+        or node._is_leaf_node
+        or node.input_metadata.__class__ is list
+    ):
         _run_quietly(task, side, _ROOT, roots, (grad,))
         return
     # A node that takes tensors, as those of Functions do: the loop over arrays begins after it.
@@ -161,7 +175,9 @@ def execute_plainly(root: EdgeTuple, grad: Any, tensor: TensorBase | None, side:
 def _run_quietly(
     task: GraphTask, side: ArraySide, node: Node, edges: Sequence[EdgeOrNone], grads: Sequence[Any]
 ) -> None:
-    """Run over arrays. Overflow, division by zero and NaN are results here, and no reason to warn."""
+    """Run over arrays. Overflow, division by zero and NaN are results here, and no reason to
+    warn.
+    """
     error_state = side.error_state
     if error_state is None:
         _run_arrays(task, side, node, edges, grads)
@@ -176,7 +192,9 @@ def _run_quietly(
         _in_task(task, _call_back, task)
 
 
-def _run_loudly(task: GraphTask, node: Node, edges: Sequence[EdgeOrNone], grads: Sequence[TensorBase | None]) -> None:
+def _run_loudly(
+    task: GraphTask, node: Node, edges: Sequence[EdgeOrNone], grads: Sequence[TensorBase | None]
+) -> None:
     """Run over tensors."""
     _in_task(task, _run_tensors, task, node, edges, grads)
     if task.callbacks:
@@ -191,7 +209,9 @@ def _call_back(task: GraphTask) -> None:
 
 
 def _in_task(task: GraphTask, function: Callable[..., Any], *arguments: Any) -> Any:
-    """Call what may lead to code of the user, which can ask about `task`, in the grad mode of the run."""
+    """Call what may lead to code of the user, which can ask about `task`, in the grad mode of the
+    run.
+    """
     before = state()
     set_state(before & ~NO_GRAD if task.create_graph else before | NO_GRAD)
     current_task.set(task)
@@ -203,7 +223,9 @@ def _in_task(task: GraphTask, function: Callable[..., Any], *arguments: Any) -> 
 
 
 def _aloud(task: GraphTask, function: Callable[..., Any], *arguments: Any) -> Any:
-    """Interrupt the run over arrays for what may lead to code of the user, in the error state that the user chose."""
+    """Interrupt the run over arrays for what may lead to code of the user, in the error state that
+    the user chose.
+    """
     error_state = array_side(task.backend).error_state
     if error_state is None:
         return _in_task(task, function, *arguments)
@@ -215,9 +237,18 @@ def _aloud(task: GraphTask, function: Callable[..., Any], *arguments: Any) -> An
         task.error_token = set_error_state(quiet)
 
 
-def _evaluate(task: GraphTask, node: Node, grads: Sequence[TensorBase | None]) -> Sequence[TensorBase | None]:
-    """Run `node` on tensors: at once if there is nothing around it, as for most nodes of a Function."""
-    if node._node_hooks is not None or node._is_formula_node or task.captures is not None or anomaly_mode()[0]:
+def _evaluate(
+    task: GraphTask, node: Node, grads: Sequence[TensorBase | None]
+) -> Sequence[TensorBase | None]:
+    """Run `node` on tensors: at once if there is nothing around it, as for most nodes of a
+    Function.
+    """
+    if (
+        node._node_hooks is not None
+        or node._is_formula_node
+        or task.captures is not None
+        or anomaly_mode()[0]
+    ):
         return evaluate(task, node, list(grads))
     outer = task.node
     task.node = node
@@ -233,12 +264,14 @@ def _evaluate(task: GraphTask, node: Node, grads: Sequence[TensorBase | None]) -
 def _run_arrays(
     task: GraphTask, side: ArraySide, node: Node, edges: Sequence[EdgeOrNone], grads: Sequence[Any]
 ) -> None:
-    """The engine's loop over plain arrays. A node that needs tensors gets them made for it, and its results unwrapped.
+    """The engine's loop over plain arrays. A node that needs tensors gets them made for it, and its
+    results unwrapped.
 
-    It begins in the middle, where `node` has just returned `grads` for `edges`. Nodes wait in the heap
-    `ready`, their gradients in `buffers`; but `following`, the best to run next among those that `node` leads to, and
-    `second`, the best of the rest, go through neither, with their gradients `arrived` and `waiting`. In a chain that is
-    every node, and in a sum of many terms too. Gradients of leaves that nobody watches meet in `leaves` until the end.
+    It begins in the middle, where `node` has just returned `grads` for `edges`. Nodes wait in the
+    heap `ready`, their gradients in `buffers`; but `following`, the best to run next among those
+    that `node` leads to, and `second`, the best of the rest, go through neither, with their
+    gradients `arrived` and `waiting`. In a chain that is every node, and in a sum of many terms
+    too. Gradients of leaves that nobody watches meet in `leaves` until the end.
     """
     backend = task.backend
     captures = task.captures
@@ -267,7 +300,10 @@ def _run_arrays(
                     if grad is None:
                         continue
                     metadata = target.input_metadata
-                    if grad is given:  # passed on, as by a sum: it fits the node, and mostly what the node leads to
+                    if (
+                        grad is given
+                        # Passed on, as by a sum: it fits the node, and mostly what follows.
+                    ):
                         if metadata != node.input_metadata:
                             grad = _conformed(node, index, grad, target, backend, kernels)
                     elif grad.shape != metadata[0] or grad.dtype is not metadata[1]:
@@ -280,7 +316,12 @@ def _run_arrays(
                     elif target._array_backend is backend:
                         target.accumulate_array(grad)
                         if target.meta.post_accumulate:
-                            _aloud(task, run_post_accumulate_hooks, target.variable, target.meta.post_accumulate)
+                            _aloud(
+                                task,
+                                run_post_accumulate_hooks,
+                                target.variable,
+                                target.meta.post_accumulate,
+                            )
                     else:
                         _aloud(task, _run_leaf_on_array, task, node, index, target, grad)
                     continue
@@ -288,7 +329,13 @@ def _run_arrays(
                 continue
             metadata = target.input_metadata
             if metadata.__class__ is list:
-                held = arrived if target is following else waiting if target is second else buffers.get(target)
+                held = (
+                    arrived
+                    if target is following
+                    else waiting
+                    if target is second
+                    else buffers.get(target)
+                )
                 grad = _gather_array(node, index, edge, grad, held, backend, kernels)
                 if held is not None:
                     continue
@@ -311,7 +358,11 @@ def _run_arrays(
                     if not target._is_leaf_node:
                         buffers[target] = grad
                         continue
-            elif target is following or target is second or (target in buffers and not target._is_leaf_node):
+            elif (
+                target is following
+                or target is second
+                or (target in buffers and not target._is_leaf_node)
+            ):
                 continue
             if counts is not None and target._is_leaf_node:
                 if counts[target]:
@@ -330,7 +381,12 @@ def _run_arrays(
                     held = given = None  # the leaf may take over an array that nobody else holds
                     target.accumulate_array(grad)
                     if target.meta.post_accumulate:
-                        _aloud(task, run_post_accumulate_hooks, target.variable, target.meta.post_accumulate)
+                        _aloud(
+                            task,
+                            run_post_accumulate_hooks,
+                            target.variable,
+                            target.meta.post_accumulate,
+                        )
                 else:
                     _aloud(task, _run_leaf_on_array, task, node, index, target, grad)
             elif following is None:
@@ -390,7 +446,11 @@ def _run_arrays(
             try:
                 if arrived.__class__ is list:
                     defined = any([each is not None for each in arrived])
-                    grads = node.apply_arrays(kernels, edges, *arrived) if defined else (None,) * len(edges)
+                    grads = (
+                        node.apply_arrays(kernels, edges, *arrived)
+                        if defined
+                        else (None,) * len(edges)
+                    )
                 else:
                     grads = node.apply_arrays(kernels, edges, arrived)
             except NoArrayKernelError:
@@ -425,15 +485,21 @@ def _run_arrays(
             _aloud(task, _run_leaf_on_array, task, _ROOT, 0, target, grad)
 
 
-def _conformed(node: Node, index: int, grad: Any, target: Any, backend: Backend, kernels: ArrayKernels) -> Any:
-    """Return `grad` with the shape and dtype that `target` wants; as it is if `target` is elsewhere."""
+def _conformed(
+    node: Node, index: int, grad: Any, target: Any, backend: Backend, kernels: ArrayKernels
+) -> Any:
+    """Return `grad` with the shape and dtype that `target` wants; as it is if `target` is
+    elsewhere.
+    """
     if target._array_backend is not backend and target._array_backend is not None:
         return grad
     shape, dtype = target.input_metadata
     return conform_array(node, index, grad, shape, dtype, backend, kernels)
 
 
-def _run_leaf_on_array(task: GraphTask, node: Node, index: int, target: AccumulateGrad, grad: Any) -> None:
+def _run_leaf_on_array(
+    task: GraphTask, node: Node, index: int, target: AccumulateGrad, grad: Any
+) -> None:
     """Bring a complete gradient to a leaf that has hooks, is captured, or is elsewhere."""
     shape, dtype = cast(Metadata, target.input_metadata)
     tensor = array_side(task.backend).wrap(grad, None)
@@ -441,9 +507,17 @@ def _run_leaf_on_array(task: GraphTask, node: Node, index: int, target: Accumula
 
 
 def _gather_array(
-    node: Node, index: int, edge: EdgeTuple, grad: Any, held: list[Any] | None, backend: Backend, kernels: ArrayKernels
+    node: Node,
+    index: int,
+    edge: EdgeTuple,
+    grad: Any,
+    held: list[Any] | None,
+    backend: Backend,
+    kernels: ArrayKernels,
 ) -> list[Any]:
-    """Add `grad` to what is held at one output of a node with several; return all that is held there."""
+    """Add `grad` to what is held at one output of a node with several; return all that is held
+    there.
+    """
     metadata: Any = edge[0].input_metadata
     gathered: list[Any] = [None] * len(metadata) if held is None else held
     if grad is not None:
@@ -485,7 +559,9 @@ class ArraySide:
 array_side: Final = cache(ArraySide)
 
 
-def _as_tensors(node: Node, grad: Any, wrap: Callable[[Any, None], TensorBase]) -> list[TensorBase | None]:
+def _as_tensors(
+    node: Node, grad: Any, wrap: Callable[[Any, None], TensorBase]
+) -> list[TensorBase | None]:
     """Return the arrays that came to `node` as one tensor or None per output."""
     if type(grad) is list:
         return [None if each is None else wrap(each, None) for each in grad]
@@ -529,8 +605,12 @@ def _leave_arrays(
     _aloud(task, _run_tensors, task, node, (*edges, *waiting), (*grads, *held))
 
 
-def _run_tensors(task: GraphTask, node: Node, edges: Sequence[EdgeOrNone], grads: Sequence[TensorBase | None]) -> None:
-    """The engine's loop over tensors; like that over arrays, it begins with `grads` as if `node` had returned them."""
+def _run_tensors(
+    task: GraphTask, node: Node, edges: Sequence[EdgeOrNone], grads: Sequence[TensorBase | None]
+) -> None:
+    """The engine's loop over tensors; like that over arrays, it begins with `grads` as if `node`
+    had returned them.
+    """
     run_node, reach_leaf = evaluate, run_leaf
     if state() & ~NO_GRAD and dispatch_state().traced:
         from .traced import traced_evaluate as run_node
@@ -570,7 +650,9 @@ def _run_tensors(task: GraphTask, node: Node, edges: Sequence[EdgeOrNone], grads
 def _gather_tensor(
     node: Node, index: int, target: Node, output_nr: int, grad: TensorBase, buffers: dict[Node, Any]
 ) -> None:
-    """Add `grad`, the gradient `index` that `node` returned, to what waits at output `output_nr` of `target`."""
+    """Add `grad`, the gradient `index` that `node` returned, to what waits at output `output_nr` of
+    `target`.
+    """
     metadata = target.input_metadata
     if isinstance(metadata, list):
         gathered = buffers.setdefault(target, [None] * len(metadata))
@@ -585,7 +667,9 @@ def _gather_tensor(
 
 
 class GraphRoot(Node):
-    """Stands for the caller of the engine where a message names the node that a gradient came from."""
+    """Stands for the caller of the engine where a message names the node that a gradient came
+    from.
+    """
 
     __slots__ = ()
 
@@ -608,7 +692,8 @@ def queue_callback(callback: Any) -> None:
     task = current_task.get()
     if task is None:
         raise RuntimeError(
-            "Final callbacks can only be installed during backward pass. Call this from a hook or backward."
+            "Final callbacks can only be installed during backward pass. Call this from a hook or "
+            "backward."
         )
     task.callbacks = (*task.callbacks, callback)
 
@@ -620,7 +705,9 @@ def current_graph_task_id() -> int:
 
 
 def runs_whole_graph() -> bool:
-    """Return whether the backward under way, and those it is nested in, were asked for all leaves rather than some."""
+    """Return whether the backward under way, and those it is nested in, were asked for all leaves
+    rather than some.
+    """
     task = current_task.get()
     while task is not None:
         if task.kept is not None:
@@ -644,8 +731,12 @@ def will_engine_execute_node(node: Node) -> bool:
         Outside backward, or for something that is no node.
     """
     if not isinstance(node, Node):
-        raise TypeError(f"_will_engine_execute_node expects an grad_fn, but got {type(node).__name__}")
+        raise TypeError(
+            f"_will_engine_execute_node expects an grad_fn, but got {type(node).__name__}"
+        )
     task = current_task.get()
     if task is None:
-        raise RuntimeError("_get_should_execute_nodes should only be called during the backward pass")
+        raise RuntimeError(
+            "_get_should_execute_nodes should only be called during the backward pass"
+        )
     return task.runs(node)

@@ -1,4 +1,6 @@
-"""Running one node on tensors with all that may surround it: hooks, captured and retained gradients, anomaly mode."""
+"""Running one node on tensors with all that may surround it: hooks, captured and retained
+gradients, anomaly mode.
+"""
 
 from __future__ import annotations
 
@@ -21,11 +23,13 @@ if TYPE_CHECKING:
     from .graph_task import GraphTask
 
 
-def evaluate(task: GraphTask, node: Node, grads: list[TensorBase | None]) -> Sequence[TensorBase | None]:
+def evaluate(
+    task: GraphTask, node: Node, grads: list[TensorBase | None]
+) -> Sequence[TensorBase | None]:
     """Run `node` on the gradients of its outputs; return those of its inputs, one per edge.
 
-    The order is that of PyTorch: tensor hooks, retained gradients, captured gradients, node pre-hooks, the node, node
-    hooks. A node that is only captured does not run.
+    The order is that of PyTorch: tensor hooks, retained gradients, captured gradients, node
+    pre-hooks, the node, node hooks. A node that is only captured does not run.
     """
     hooks = node._node_hooks
     if hooks is not None:
@@ -87,7 +91,9 @@ def is_watched(node: AccumulateGrad) -> bool:
 
 
 def run_leaf(task: GraphTask, node: AccumulateGrad, grad: TensorBase | None) -> None:
-    """Bring a complete gradient, or none, to a leaf that has hooks or is captured, or while gradients are tensors."""
+    """Bring a complete gradient, or none, to a leaf that has hooks or is captured, or while
+    gradients are tensors.
+    """
     hooks = node._node_hooks
     grads: list[TensorBase | None] = [grad]
     if hooks is not None:

@@ -1,4 +1,6 @@
-"""``dovetail.autograd.graph``: looking at the graph, hooks over several tensors, and what happens to saved tensors."""
+"""``dovetail.autograd.graph``: looking at the graph, hooks over several tensors, and what happens
+to saved tensors.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ from .graph_task import current_task
 
 
 class GradientEdge(NamedTuple):
-    """A place in the graph where a gradient arrives: usable as an output or input of `grad` and `backward`."""
+    """A place in the graph where a gradient arrives: usable as an output or input of `grad` and
+    `backward`.
+    """
 
     node: Node
     output_nr: int
@@ -39,7 +43,8 @@ def get_gradient_edge(tensor: TensorBase) -> GradientEdge:
     edge = gradient_edge(tensor) if requires_grad(tensor) else None
     if edge is None:
         raise RuntimeError(
-            "It is not possible to get the gradient edge for a Tensor that does not require gradients. "
+            "It is not possible to get the gradient edge for a Tensor that does not require "
+            "gradients. "
             "Call requires_grad_() on it first."
         )
     return GradientEdge(edge[0].presented(), edge[1])
@@ -57,7 +62,8 @@ def increment_version(tensor: TensorBase | Iterable[TensorBase]) -> None:
     for each in tensors:
         if each.is_inference():
             raise RuntimeError(
-                "Inference tensors do not track version counter. Clone the tensor outside inference mode."
+                "Inference tensors do not track version counter. Clone the tensor outside "
+                "inference mode."
             )
     for each in tensors:
         bump_version(each)
@@ -88,8 +94,8 @@ def register_multi_grad_hook(
     tensors
         Tensors that require grad.
     fn
-        With mode ``'all'`` called with a list of gradients, None where the backward computes none, as soon as the last
-        is there; with ``'any'`` with the first gradient.
+        With mode ``'all'`` called with a list of gradients, None where the backward computes none,
+        as soon as the last is there; with ``'any'`` with the first gradient.
     mode
         ``'all'`` or ``'any'``. Default: ``'all'``.
 
@@ -139,7 +145,9 @@ def register_multi_grad_hook(
 
         return hook
 
-    return MultiGradHandle([tensor.register_hook(hook_for(index)) for index, tensor in enumerate(tensors)])
+    return MultiGradHandle(
+        [tensor.register_hook(hook_for(index)) for index, tensor in enumerate(tensors)]
+    )
 
 
 __all__ = [

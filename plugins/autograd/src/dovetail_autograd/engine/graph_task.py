@@ -1,4 +1,6 @@
-"""GraphTask: what one run of the engine knows, and counting how many gradients each node of a graph waits for."""
+"""GraphTask: what one run of the engine knows, and counting how many gradients each node of a graph
+waits for.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ if TYPE_CHECKING:
     from ..graph.node import EdgeTuple, Node
 
 PRUNED: Final = 1 << 59
-"""The least count of a node that is not to run: however many gradients come, it never becomes ready."""
+"""The least count of a node that is not to run: however many gradients come, it never becomes
+ready.
+"""
 
 
 class GraphTask:
@@ -28,12 +32,14 @@ class GraphTask:
     roots
         Where it begins.
     counts
-        Every node that is still ahead, with how many gradients it gets besides the first; `PRUNED` or more for a node
-        that is not to run. None as long as nobody needed to know, since to look at the whole graph first takes time.
+        Every node that is still ahead, with how many gradients it gets besides the first; `PRUNED`
+        or more for a node that is not to run. None as long as nobody needed to know, since to look
+        at the whole graph first takes time.
     keep_graph, create_graph
         Whether saved values survive, and whether the backward is itself recorded.
     captures
-        Per node (output number, position in `captured`) for the gradients that were asked for; None: none were.
+        Per node (output number, position in `captured`) for the gradients that were asked for;
+        None: none were.
     kept
         The nodes that lead to what is wanted, or None for all of them.
     needed
@@ -95,8 +101,8 @@ class GraphTask:
     def want(self, wanted: Sequence[EdgeTuple], capture: bool) -> None:
         """Prune the run to what leads to `wanted`.
 
-        With `capture` the gradients at `wanted` are kept in `captured`, and one of these nodes runs only if it leads to
-        another one that is wanted.
+        With `capture` the gradients at `wanted` are kept in `captured`, and one of these nodes runs
+        only if it leads to another one that is wanted.
         """
         nodes = {edge[0] for edge in wanted}
         self._reached = reached = count_gradients(self.roots)
@@ -111,7 +117,8 @@ class GraphTask:
         self.needed = {
             node
             for node in kept
-            if node not in nodes or any([edge is not None and edge[0] in kept for edge in node.next_edges])
+            if node not in nodes
+            or any([edge is not None and edge[0] in kept for edge in node.next_edges])
         }
 
     def reaches(self, node: Node) -> bool:
@@ -126,7 +133,9 @@ class GraphTask:
 
     def gets_gradient(self, node: Node) -> bool:
         """Return whether a gradient arrives at `node`, so that its tensor hooks are called."""
-        return self.runs(node) or (self.captures is not None and node in self.captures and self.reaches(node))
+        return self.runs(node) or (
+            self.captures is not None and node in self.captures and self.reaches(node)
+        )
 
 
 def count_gradients(roots: Sequence[EdgeTuple | None]) -> dict[Node, int]:

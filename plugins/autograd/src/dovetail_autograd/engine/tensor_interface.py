@@ -1,4 +1,6 @@
-"""What the attributes of tensors ask of autograd: `requires_grad`, `grad`, `grad_fn`, hooks, `backward`."""
+"""What the attributes of tensors ask of autograd: `requires_grad`, `grad`, `grad_fn`, hooks,
+`backward`.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +22,10 @@ from .active_levels import is_in_transform
 from .backward import backward_of_one
 
 _SCALAR_TYPES = {
-    "float16": "Half", "bfloat16": "BFloat16", "float32": "Float", "float64": "Double", "complex64": "ComplexFloat",
-    "complex128": "ComplexDouble", "uint8": "Byte", "int8": "Char", "int16": "Short", "int32": "Int", "int64": "Long",
+    "float16": "Half", "bfloat16": "BFloat16", "float32": "Float", "float64": "Double",
+    "complex64": "ComplexFloat",
+    "complex128": "ComplexDouble", "uint8": "Byte", "int8": "Char", "int16": "Short",
+    "int32": "Int", "int64": "Long",
     "bool": "Bool",
 }  # fmt: skip
 
@@ -43,9 +47,12 @@ class TensorInterface(AutogradInterface):
         """
         if is_in_transform():
             raise RuntimeError(
-                "You are attempting to call Tensor.requires_grad_() (or perhaps using autograd.functional.* APIs) "
-                "inside of a function being transformed by a functorch transform. This is unsupported, please attempt "
-                "to use the functorch transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or call requires_grad_() "
+                "You are attempting to call Tensor.requires_grad_() (or perhaps using "
+                "autograd.functional.* APIs) "
+                "inside of a function being transformed by a functorch transform. This is "
+                "unsupported, please attempt "
+                "to use the functorch transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or "
+                "call requires_grad_() "
                 "outside of a function being transformed instead."
             )
 
@@ -61,12 +68,14 @@ class TensorInterface(AutogradInterface):
             if value:
                 return
             raise RuntimeError(
-                "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in "
+                "you can only change requires_grad flags of leaf variables. If you want to use a "
+                "computed variable in "
                 "a subgraph that doesn't require differentiation use var_no_grad = var.detach()."
             )
         if value and not tensor._signature & NORMAL and not dispatch_state().inference:
             raise RuntimeError(
-                "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed. Clone it first."
+                "Setting requires_grad=True on inference tensor outside InferenceMode is not "
+                "allowed. Clone it first."
             )
         if tensor._signature & VIEW:
             tensor._meta.requires_grad = value
@@ -84,9 +93,12 @@ class TensorInterface(AutogradInterface):
             return grad
         if not self.is_leaf(tensor):
             warnings.warn(
-                "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute "
-                "won't be populated during autograd.backward(). If you indeed want the .grad field to be populated "
-                "for a non-leaf Tensor, use .retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor "
+                "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its "
+                ".grad attribute "
+                "won't be populated during autograd.backward(). If you indeed want the .grad "
+                "field to be populated "
+                "for a non-leaf Tensor, use .retain_grad() on the non-leaf Tensor. If you access "
+                "the non-leaf Tensor "
                 "by mistake, make sure you access the leaf Tensor instead.",
                 UserWarning,
                 stacklevel=3,
@@ -109,28 +121,36 @@ class TensorInterface(AutogradInterface):
             return
         if not isinstance(grad, TensorBase):
             raise TypeError(
-                f"assigned grad expected to be a Tensor or None but got grad of type {type(grad).__name__}. "
+                "assigned grad expected to be a Tensor or None but got grad of type "
+                f"{type(grad).__name__}. "
                 "Make a tensor of it."
             )
         if grad is tensor:
             raise RuntimeError("can't assign Variable as its own grad. Assign a clone.")
         if grad._backend is not tensor._backend:
             raise RuntimeError(
-                f"attempting to assign a gradient with device type '{grad.device.type}' to a tensor with device type "
-                f"'{tensor.device.type}'. Please ensure that the gradient and the tensor are on the same device"
+                f"attempting to assign a gradient with device type '{grad.device.type}' to a "
+                "tensor with device type "
+                f"'{tensor.device.type}'. Please ensure that the gradient and the tensor are on "
+                "the same device"
             )
         wanted = self.grad_dtype(tensor)
         if wanted is not None and grad.dtype != wanted:
             raise RuntimeError(
-                f"attempting to assign a gradient with dtype '{_scalar_type(grad.dtype).lower()}' to a tensor with "
-                f"grad_dtype '{_scalar_type(wanted)}'. The gradient must match the tensor's grad_dtype (defaults to "
-                "the tensor's dtype). You can set the tensor's grad_dtype attribute with a specific dtype, or None to "
+                f"attempting to assign a gradient with dtype '{_scalar_type(grad.dtype).lower()}' "
+                "to a tensor with "
+                f"grad_dtype '{_scalar_type(wanted)}'. The gradient must match the tensor's "
+                "grad_dtype (defaults to "
+                "the tensor's dtype). You can set the tensor's grad_dtype attribute with a "
+                "specific dtype, or None to "
                 "allow any dtype."
             )
         if tuple(grad.array.shape) != tuple(tensor.array.shape):
             raise RuntimeError(
-                f"attempting to assign a gradient of size '{list(grad.array.shape)}' to a tensor of size "
-                f"'{list(tensor.array.shape)}'. Please ensure that the gradient and the tensor are the same size"
+                f"attempting to assign a gradient of size '{list(grad.array.shape)}' to a tensor "
+                "of size "
+                f"'{list(tensor.array.shape)}'. Please ensure that the gradient and the tensor "
+                "are the same size"
             )
         meta_of(tensor).grad = grad
 
@@ -148,27 +168,38 @@ class TensorInterface(AutogradInterface):
             For a non-leaf.
         """
         if not self.is_leaf(tensor):
-            raise RuntimeError("grad_dtype can only be accessed on leaf tensors. Ask the leaves it was computed from.")
+            raise RuntimeError(
+                "grad_dtype can only be accessed on leaf tensors. Ask the leaves it was computed "
+                "from."
+            )
         found: dtype | None = self.grad_dtype(tensor)
         return found
 
     def set_grad_dtype(self, tensor: TensorBase, wanted: dtype | None) -> None:
-        """Choose the dtype in which gradients of the leaf `tensor` accumulate; None: whichever comes.
+        """Choose the dtype in which gradients of the leaf `tensor` accumulate; None: whichever
+        comes.
 
         Raises
         ------
         RuntimeError
-            For a non-leaf, something that is no dtype, or a leaf that has a gradient of another dtype.
+            For a non-leaf, something that is no dtype, or a leaf that has a gradient of another
+            dtype.
         """
         if not self.is_leaf(tensor):
-            raise RuntimeError("grad_dtype can only be set on leaf tensors. Set it on those it was computed from.")
+            raise RuntimeError(
+                "grad_dtype can only be set on leaf tensors. Set it on those it was computed from."
+            )
         if wanted is not None and not isinstance(wanted, dtype):
-            raise RuntimeError(f"grad_dtype must be a dovetail.dtype or None, but got {type(wanted).__name__}")
+            raise RuntimeError(
+                f"grad_dtype must be a dovetail.dtype or None, but got {type(wanted).__name__}"
+            )
         meta = meta_of(tensor)
         if wanted is not None and meta.grad is not None and meta.grad.dtype is not wanted:
             raise RuntimeError(
-                f"Cannot set grad_dtype to '{_scalar_type(wanted)}' because there is already a gradient with dtype "
-                f"'{_scalar_type(meta.grad.dtype).lower()}'. Please clear the gradient (.grad = None) before changing "
+                f"Cannot set grad_dtype to '{_scalar_type(wanted)}' because there is already a "
+                "gradient with dtype "
+                f"'{_scalar_type(meta.grad.dtype).lower()}'. Please clear the gradient (.grad = "
+                "None) before changing "
                 "grad_dtype, or ensure the new grad_dtype matches the existing gradient's dtype."
             )
         meta.grad_dtype = wanted
@@ -177,7 +208,9 @@ class TensorInterface(AutogradInterface):
             node.give_dtype(wanted)
 
     def grad_fn(self, tensor: TensorBase) -> Node | None:
-        """Return the node that made `tensor`, up to date also for a view whose base was written in place."""
+        """Return the node that made `tensor`, up to date also for a view whose base was written in
+        place.
+        """
         if tensor._signature & VIEW:
             made: Node | None = tensor._meta.view.grad_fn(tensor)
             return made
@@ -203,7 +236,8 @@ class TensorInterface(AutogradInterface):
         """
         if not requires_grad(tensor):
             raise RuntimeError(
-                "can't retain_grad on Tensor that has requires_grad=False. Call requires_grad_() on what it is made of."
+                "can't retain_grad on Tensor that has requires_grad=False. Call requires_grad_() "
+                "on what it is made of."
             )
         if self.is_leaf(tensor) or self.retains_grad(tensor):
             return
@@ -223,8 +257,8 @@ class TensorInterface(AutogradInterface):
         Raises
         ------
         RuntimeError
-            For a view; in inference mode, which lets one pass that has nothing to be detached from, for one that
-            requires grad.
+            For a view; in inference mode, which lets one pass that has nothing to be detached from,
+            for one that requires grad.
         """
         if tensor._signature & VIEW:
             if dispatch_state().inference and not requires_grad(tensor):
@@ -256,7 +290,8 @@ class TensorInterface(AutogradInterface):
         return hooks
 
     def register_hook(self, tensor: TensorBase, hook: Any) -> RemovableHandle:
-        """Call `hook` with the gradient of `tensor` whenever it is computed; it may return a replacement.
+        """Call `hook` with the gradient of `tensor` whenever it is computed; it may return a
+        replacement.
 
         Raises
         ------
@@ -266,7 +301,8 @@ class TensorInterface(AutogradInterface):
         edge = gradient_edge(tensor) if requires_grad(tensor) else None
         if edge is None:
             raise RuntimeError(
-                "cannot register a hook on a tensor that doesn't require gradient. Call requires_grad_() on it first."
+                "cannot register a hook on a tensor that doesn't require gradient. Call "
+                "requires_grad_() on it first."
             )
         node, output_nr = edge[0], edge[1]
         hooks = _leaf_hooks(tensor, node) if self.is_leaf(tensor) else node._make_hooks()
@@ -282,11 +318,13 @@ class TensorInterface(AutogradInterface):
         """
         if not requires_grad(tensor):
             raise RuntimeError(
-                "cannot register a hook on a tensor that doesn't require gradient. Call requires_grad_() on it first."
+                "cannot register a hook on a tensor that doesn't require gradient. Call "
+                "requires_grad_() on it first."
             )
         if not self.is_leaf(tensor):
             raise RuntimeError(
-                "post accumulate grad hooks cannot be registered on non-leaf tensors. Use register_hook() or "
+                "post accumulate grad hooks cannot be registered on non-leaf tensors. Use "
+                "register_hook() or "
                 "retain_grad()."
             )
         meta = meta_of(tensor)
@@ -307,7 +345,9 @@ def _leaf_hooks(tensor: TensorBase, node: Node) -> NodeHooks:
 
 
 def _let_rest(tensor: TensorBase, resting: bool) -> None:
-    """Let the accumulator in older graphs of the leaf `tensor` drop what comes, or accumulate again."""
+    """Let the accumulator in older graphs of the leaf `tensor` drop what comes, or accumulate
+    again.
+    """
     node = tensor._meta and tensor._meta.present_accumulator()
     if node is not None:
         node.rest(resting)

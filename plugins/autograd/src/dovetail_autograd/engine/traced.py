@@ -1,4 +1,6 @@
-"""Running nodes while operator calls are traced: each node is a span, with the calls of its formula inside."""
+"""Running nodes while operator calls are traced: each node is a span, with the calls of its formula
+inside.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +18,13 @@ if TYPE_CHECKING:
     from .graph_task import GraphTask
 
 
-def traced_evaluate(task: GraphTask, node: Node, grads: list[TensorBase | None]) -> Sequence[TensorBase | None]:
+def traced_evaluate(
+    task: GraphTask, node: Node, grads: list[TensorBase | None]
+) -> Sequence[TensorBase | None]:
     """Run `node`, as `evaluate` does, and record it."""
-    returned: Sequence[TensorBase | None] = record_node(node.name(), grads, evaluate, task, node, grads)
+    returned: Sequence[TensorBase | None] = record_node(
+        node.name(), grads, evaluate, task, node, grads
+    )
     return returned
 
 

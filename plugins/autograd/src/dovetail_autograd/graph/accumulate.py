@@ -1,4 +1,6 @@
-"""AccumulateGrad: the node at the end of every path, which adds a gradient to ``.grad`` of its leaf."""
+"""AccumulateGrad: the node at the end of every path, which adds a gradient to ``.grad`` of its
+leaf.
+"""
 
 from __future__ import annotations
 
@@ -47,9 +49,10 @@ def watch_leaves() -> None:
 class AccumulateGrad(Node):
     """Adds gradients to ``variable.grad``. One per leaf.
 
-    To record a call has to cost nothing here, so the leaf keeps its accumulator. That the leaf lives as long as a graph
-    leads to it is seen to by the edges, which have it as a third entry. A node that somebody outside the graph gets to
-    see holds its leaf as well; then the leaf holds the node weakly, and makes another one when it has died.
+    To record a call has to cost nothing here, so the leaf keeps its accumulator. That the leaf
+    lives as long as a graph leads to it is seen to by the edges, which have it as a third entry. A
+    node that somebody outside the graph gets to see holds its leaf as well; then the leaf holds the
+    node weakly, and makes another one when it has died.
 
     Attributes
     ----------
@@ -129,9 +132,9 @@ class AccumulateGrad(Node):
     def accumulate_array(self, grad: Any) -> None:
         """Add the array `grad` to the leaf's gradient, or make it the leaf's gradient.
 
-        The engine's local variable and the tuple it came in hold `grad` once each; if nobody else does it becomes the
-        gradient as it is, else a copy. `UNSHARED` is how many references that makes here. A view of a whole array, as
-        two transpositions make it, counts as that array.
+        The engine's local variable and the tuple it came in hold `grad` once each; if nobody else
+        does it becomes the gradient as it is, else a copy. `UNSHARED` is how many references that
+        makes here. A view of a whole array, as two transpositions make it, counts as that array.
         """
         meta = self.meta
         with self.lock:
@@ -146,7 +149,11 @@ class AccumulateGrad(Node):
                         whole = getrefcount(base) <= UNSHARED_BASE and base.shape == grad.shape
                         # The base of what as_strided made is of raw bytes.
                         whole = whole and base.dtype == grad.dtype
-                        grad = base if whole and base.strides == strides else copy_like(grad, self.variable.array)
+                        grad = (
+                            base
+                            if whole and base.strides == strides
+                            else copy_like(grad, self.variable.array)
+                        )
                 if grad.__class__ is not self.array_type:
                     grad = self.arrays.lift(grad)
                 # As `wrap` does it, without a frame of its own.
@@ -178,7 +185,9 @@ class AccumulateGrad(Node):
         return tensor
 
     def accumulate_tensor(self, grad: TensorBase) -> None:
-        """Add the tensor `grad` to the leaf's gradient; out of place where a graph of the backward is recorded."""
+        """Add the tensor `grad` to the leaf's gradient; out of place where a graph of the backward
+        is recorded.
+        """
         variable = self.variable
         meta = self.meta
         with self.lock:
@@ -191,7 +200,11 @@ class AccumulateGrad(Node):
                     meta.grad = calls.clone(calls.detach(grad))
                 else:
                     meta.grad = wrap(copy_like(grad.array, variable.array), grad._backend)
-            elif recording or present._signature != self.plain_signature or grad._signature & NOT_PLAIN:
+            elif (
+                recording
+                or present._signature != self.plain_signature
+                or grad._signature & NOT_PLAIN
+            ):
                 meta.grad = calls.add(present, grad)
             else:
                 add_in_place(present, grad.array, self.is_mutable)
@@ -215,7 +228,9 @@ class AccumulateGrad(Node):
 
 
 class RestingAccumulateGrad(AccumulateGrad):
-    """The accumulator of a leaf that required grad when its graph was recorded, and does not now."""
+    """The accumulator of a leaf that required grad when its graph was recorded, and does not
+    now.
+    """
 
     __slots__ = ()
 
@@ -243,7 +258,8 @@ def add_in_place(present: TensorBase, grad: Any, is_mutable: bool) -> None:
 
 
 def copy_like(grad: Any, model: Any) -> Any:
-    """Return a copy of the array `grad` whose dimensions lie in memory in the order of those of `model`.
+    """Return a copy of the array `grad` whose dimensions lie in memory in the order of those of
+    `model`.
 
     A model that is not dense, or whose order is the usual one, gives the usual order.
     """
@@ -282,7 +298,10 @@ def run_post_accumulate_hooks(variable: TensorBase, hooks: Any) -> None:
     """
     for hook in tuple(hooks.values()):
         if hook(variable) is not None:
-            raise RuntimeError("Tensor post accumulate grad hooks should return None. Change variable.grad instead.")
+            raise RuntimeError(
+                "Tensor post accumulate grad hooks should return None. Change variable.grad "
+                "instead."
+            )
 
 
 class _View:
@@ -299,7 +318,9 @@ class _Probe:
 
 
 def _count_references() -> tuple[int, int]:
-    """Return the references to a gradient nobody shares, and to its base, counted where the engine has them."""
+    """Return the references to a gradient nobody shares, and to its base, counted where the engine
+    has them.
+    """
     grads = (_View(object()),)
     target = _Probe()
     grad = grads[0]

@@ -1,4 +1,6 @@
-"""AutogradMeta: what only some tensors need (gradient, hooks, accumulator, view info), and the edge of a tensor."""
+"""AutogradMeta: what only some tensors need (gradient, hooks, accumulator, view info), and the edge
+of a tensor.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,8 @@ class AutogradMeta:
     post_accumulate
         Post-accumulate hooks of a leaf.
     requires_grad
-        Whether a leaf that is a view was itself made to require grad; for other leaves the signature says so.
+        Whether a leaf that is a view was itself made to require grad; for other leaves the
+        signature says so.
     retains_grad
         Whether a non-leaf keeps its gradient.
     view
@@ -70,7 +73,9 @@ class AutogradMeta:
         self.accumulator = self.presented = None
 
     def array_replaced(self, array: Any) -> None:
-        """Note that the tensor has got another array: an accumulator for one of another shape or dtype is no good."""
+        """Note that the tensor has got another array: an accumulator for one of another shape or
+        dtype is no good.
+        """
         node = self.present_accumulator()
         if node is None:
             return

@@ -1,4 +1,6 @@
-"""The operators that the engine itself calls, by name through the dispatcher, when gradients are tensors."""
+"""The operators that the engine itself calls, by name through the dispatcher, when gradients are
+tensors.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ def operator(name: str, overload: str) -> Any:
 
 
 def needs_dispatch(*tensors: TensorBase) -> bool:
-    """Return whether a call on `tensors` has to be dispatched: it is recorded, overridden, or seen by a mode."""
+    """Return whether a call on `tensors` has to be dispatched: it is recorded, overridden, or seen
+    by a mode.
+    """
     current = state()
     if current & ~NO_GRAD:
         return True
@@ -47,7 +51,11 @@ def sum_to_size(tensor: TensorBase, shape: tuple[int, ...]) -> TensorBase:
         return wrap(sum_array_to_shape(tensor.array, shape), tensor._backend)
     given = tensor.array.shape
     extra = len(given) - len(shape)
-    dims = [dim for dim in range(len(given)) if dim < extra or (shape[dim - extra] == 1 and given[dim] != 1)]
+    dims = [
+        dim
+        for dim in range(len(given))
+        if dim < extra or (shape[dim - extra] == 1 and given[dim] != 1)
+    ]
     if dims:
         tensor = operator("sum", "dim_IntList")(tensor, dims, True)
     if tuple(tensor.array.shape) != tuple(shape):
@@ -62,7 +70,13 @@ def sum_array_to_shape(array: Any, shape: tuple[int, ...]) -> Any:
     if given[extra:] == shape:
         # With dimensions kept, for NumPy makes a number, not an array, of a sum of all.
         return array.sum(axis=tuple(range(extra)), keepdims=True, dtype=array.dtype).reshape(shape)
-    axes = tuple([dim for dim in range(len(given)) if dim < extra or (shape[dim - extra] == 1 and given[dim] != 1)])
+    axes = tuple(
+        [
+            dim
+            for dim in range(len(given))
+            if dim < extra or (shape[dim - extra] == 1 and given[dim] != 1)
+        ]
+    )
     return array.sum(axis=axes, keepdims=True, dtype=array.dtype).reshape(shape)
 
 
@@ -98,9 +112,11 @@ def clone(tensor: TensorBase) -> TensorBase:
 
 
 def twin(tensor: TensorBase, cls: type[TensorBase] | None = None) -> TensorBase:
-    """Return a new leaf of class `cls`, by default a plain one, with the data of `tensor` and a version of its own.
+    """Return a new leaf of class `cls`, by default a plain one, with the data of `tensor` and a
+    version of its own.
 
-    A tensor with ``__torch_dispatch__`` keeps its class, which is asked for it: what it wraps only the class knows.
+    A tensor with ``__torch_dispatch__`` keeps its class, which is asked for it: what it wraps only
+    the class knows.
     """
     if tensor._signature & PYTHON_DISPATCH:
         made = detach(tensor)
@@ -127,7 +143,9 @@ def ones_like(tensor: TensorBase) -> TensorBase:
 
 
 def filled(shape: tuple[int, ...], native_dtype: Any, backend: Any, value: int) -> TensorBase:
-    """Return a new tensor full of `value`; for the backend of wrapped tensors, a plain one on the default device."""
+    """Return a new tensor full of `value`; for the backend of wrapped tensors, a plain one on the
+    default device.
+    """
     if not backend.is_device:
         full: TensorBase = operator("full", "default")(list(shape), value, dtype=native_dtype)
         return full
@@ -142,7 +160,9 @@ def with_strides(tensor: TensorBase, strides: list[int]) -> TensorBase:
         memory = operator("new_empty", "default")(tensor, [extent if tensor.numel() else 0])
         made = operator("as_strided", "default")(memory, sizes, strides, 0)
     else:
-        made = operator("empty_strided", "default")(sizes, strides, dtype=tensor.dtype, device=tensor.device)
+        made = operator("empty_strided", "default")(
+            sizes, strides, dtype=tensor.dtype, device=tensor.device
+        )
     result: TensorBase = operator("copy_", "default")(made, tensor)
     return result
 

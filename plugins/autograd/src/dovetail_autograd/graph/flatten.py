@@ -9,7 +9,8 @@ from .node import Node
 
 
 def flatten(node: Node, returned: Any) -> Sequence[Any]:
-    """Return what a body of `node` returned as one gradient per edge: entries for a ``Tensor[]`` argument are lists.
+    """Return what a body of `node` returned as one gradient per edge: entries for a ``Tensor[]``
+    argument are lists.
 
     Raises
     ------

@@ -1,4 +1,6 @@
-"""The node of a Function call, which is also the context that `forward` and `backward` are given."""
+"""The node of a Function call, which is also the context that `forward` and `backward` are
+given.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,8 @@ DIFFERENTIABLE = sum(each.bit for each in DTYPES if each.is_floating_point or ea
 def no_backward(ctx: Any, *grad_outputs: Any) -> Any:
     """Return one gradient, or None, per argument of `apply`, for the gradients of the outputs."""
     raise NotImplementedError(
-        "You must implement either the backward or vjp method for your custom autograd.Function to use it with "
+        "You must implement either the backward or vjp method for your custom autograd.Function "
+        "to use it with "
         "backward mode AD."
     )
 
@@ -61,7 +64,7 @@ class FunctionNode(Node):
     _materialize = True
     _entries: Any = ()
 
-    # -- the context ---------------------------------------------------------------------------------------------
+    # -- the context -------------------------------------------------------------------------------
 
     @property
     def needs_input_grad(self) -> tuple[Any, ...]:
@@ -119,7 +122,9 @@ class FunctionNode(Node):
             return opened if output_nr is None else placed(opened, (self, output_nr))
         if output_nr is None:
             if current_version(value) != version:
-                raise modified(value, current_version(value), version, value._grad_fn, value.output_nr)
+                raise modified(
+                    value, current_version(value), version, value._grad_fn, value.output_nr
+                )
             tensor: TensorBase = value
             return tensor
         if current_version(value) != version:
@@ -138,28 +143,36 @@ class FunctionNode(Node):
             raise RuntimeError(SECOND_TIME)
         return tuple(self._entries)
 
-    # -- recording -----------------------------------------------------------------------------------------------
+    # -- recording ---------------------------------------------------------------------------------
 
     def _keep_saved(self, *outputs: TensorBase) -> None:
-        """Save `to_save` for good: an output of the call outside its graph, since it holds this node."""
+        """Save `to_save` for good: an output of the call outside its graph, since it holds this
+        node.
+        """
         if self.to_save:
-            self._entries = [self._entry(index, value, outputs) for index, value in enumerate(self.to_save)]
+            self._entries = [
+                self._entry(index, value, outputs) for index, value in enumerate(self.to_save)
+            ]
             self.to_save = ()
         extras = recording_extras() if needs_extras() else None
         if extras is not None:
             recorded(self, extras)
             if extras.hooks:
                 self._entries = [
-                    entry and (pack_tensor(entry[0], *extras.hooks[-1]), entry[1], entry[2]) for entry in self._entries
+                    entry and (pack_tensor(entry[0], *extras.hooks[-1]), entry[1], entry[2])
+                    for entry in self._entries
                 ]
 
     def _entry(self, index: int, value: Any, outputs: Sequence[TensorBase]) -> Any:
-        """Return what to keep of `value`: None, or the tensor, its version, and its number if it is an output."""
+        """Return what to keep of `value`: None, or the tensor, its version, and its number if it is
+        an output.
+        """
         if value is None:
             return None
         if not isinstance(value, TensorBase):
             raise TypeError(
-                f"save_for_backward can only save variables, but argument {index} is of type {type(value).__name__}. "
+                f"save_for_backward can only save variables, but argument {index} is of type "
+                f"{type(value).__name__}. "
                 "Set it as an attribute of ctx."
             )
         for output in outputs:
@@ -176,7 +189,7 @@ class FunctionNode(Node):
         """Note where zeros for the outputs would be, for calls with several."""
         self._made = [output._signature for output in outputs]
 
-    # -- backward ------------------------------------------------------------------------------------------------
+    # -- backward ----------------------------------------------------------------------------------
 
     def apply_tensors(self, *grads: TensorBase | None) -> Sequence[TensorBase | None]:
         """Call the user's backward, and check what it returns."""
@@ -185,7 +198,8 @@ class FunctionNode(Node):
         if function._has_vjp:
             if backward is not no_backward:
                 raise RuntimeError(
-                    "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only "
+                    "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. "
+                    "You should only "
                     "implement one of them."
                 )
             backward = function.vjp
@@ -194,7 +208,12 @@ class FunctionNode(Node):
             result = backward(self, grads[0])
         else:
             if self._materialize:
-                grads = tuple([self._zeros(index) if each is None else each for index, each in enumerate(grads)])
+                grads = tuple(
+                    [
+                        self._zeros(index) if each is None else each
+                        for index, each in enumerate(grads)
+                    ]
+                )
             result = backward(self, *grads)
         returned: tuple[Any, ...] = result if type(result) is tuple else (result,)
         if len(returned) != len(self.next_edges):
@@ -217,7 +236,8 @@ class FunctionNode(Node):
             grads = grads[:expected]
         if len(grads) != expected:
             raise RuntimeError(
-                f"function {self.name()} returned an incorrect number of gradients (expected {expected}, got "
+                f"function {self.name()} returned an incorrect number of gradients (expected "
+                f"{expected}, got "
                 f"{len(grads)}). Return one per argument of apply(), None where there is none."
             )
         return grads
@@ -225,11 +245,13 @@ class FunctionNode(Node):
     def _wrong_gradient(self, index: int, grad: Any) -> RuntimeError:
         if not isinstance(grad, TensorBase):
             return RuntimeError(
-                f"expected Variable or None (got {type(grad).__name__}). Return a tensor or None from "
+                f"expected Variable or None (got {type(grad).__name__}). Return a tensor or None "
+                "from "
                 f"{self._function.__name__}.backward."
             )
         return RuntimeError(
-            f"function {self.name()} returned a gradient different than None at position {index + 1}, but the "
+            f"function {self.name()} returned a gradient different than None at position "
+            f"{index + 1}, but the "
             "corresponding forward input was not a Variable. Return None there."
         )
 
@@ -240,7 +262,9 @@ class FunctionNode(Node):
 
 
 def new_node(node_class: type[FunctionNode]) -> FunctionNode:
-    """Return a new node; `Function.apply` writes this out, since a frame would cost as much as all in it."""
+    """Return a new node; `Function.apply` writes this out, since a frame would cost as much as all
+    in it.
+    """
     node = node_class()
     node._array_backend = node._node_hooks = None
     node._made = node._no_tensors = ()

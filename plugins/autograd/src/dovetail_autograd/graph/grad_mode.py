@@ -30,8 +30,8 @@ def is_inference_mode_enabled() -> bool:
 class _StateMode:
     """A change of the dispatch state, as a context manager and as a decorator.
 
-    A decorated generator or async function has the mode on while its own code runs, never while its caller's does. One
-    object may be entered again before it was left.
+    A decorated generator or async function has the mode on while its own code runs, never while its
+    caller's does. One object may be entered again before it was left.
     """
 
     __slots__ = ("_before",)
@@ -61,8 +61,10 @@ class _StateMode:
 def _decorate(function: Callable[..., Any], mode: Callable[[], _StateMode]) -> Callable[..., Any]:
     if inspect.isclass(function):
         warnings.warn(
-            "Decorating classes is deprecated and will be disabled in future versions. You should only decorate "
-            "functions or methods. To preserve the current behavior of class decoration, you can directly decorate the "
+            "Decorating classes is deprecated and will be disabled in future versions. You should "
+            "only decorate "
+            "functions or methods. To preserve the current behavior of class decoration, you can "
+            "directly decorate the "
             "`__init__` method and nothing else.",
             FutureWarning,
             stacklevel=3,
@@ -157,7 +159,9 @@ class _BareDecorator(_StateMode):
 
 
 class no_grad(_BareDecorator):
-    """Nothing is recorded inside: results do not require grad. Context manager and decorator, also bare."""
+    """Nothing is recorded inside: results do not require grad. Context manager and decorator, also
+    bare.
+    """
 
     __slots__ = ()
 
@@ -179,7 +183,8 @@ class enable_grad(_BareDecorator):
 
 
 class set_grad_enabled(_StateMode):
-    """Turn recording on or off: at once when called, for a block as a context manager, for a function as a decorator.
+    """Turn recording on or off: at once when called, for a block as a context manager, for a
+    function as a decorator.
 
     Parameters
     ----------
@@ -208,7 +213,9 @@ class set_grad_enabled(_StateMode):
         set_state(self._after(state()))
 
     def __call__(self, function: F) -> F:
-        """Return `function` with the mode set while it runs; the mode of the caller is put back at once."""
+        """Return `function` with the mode set while it runs; the mode of the caller is put back at
+        once.
+        """
         if self._pending is not None:
             set_state(self._pending)
             self._pending = None
@@ -224,7 +231,8 @@ class inference_mode(_StateMode):
     Parameters
     ----------
     mode
-        False leaves inference mode for the block. Default: True. A function is decorated, as with ``@inference_mode``.
+        False leaves inference mode for the block. Default: True. A function is decorated, as with
+        ``@inference_mode``.
     """
 
     __slots__ = ("mode",)
@@ -246,9 +254,11 @@ class inference_mode(_StateMode):
 
 
 class set_multithreading_enabled:
-    """Say whether backward may use several threads: at once when called, for a block as a context manager.
+    """Say whether backward may use several threads: at once when called, for a block as a context
+    manager.
 
-    The engine runs every backward on the thread that asks for it, so this is remembered and nothing else.
+    The engine runs every backward on the thread that asks for it, so this is remembered and nothing
+    else.
 
     Parameters
     ----------

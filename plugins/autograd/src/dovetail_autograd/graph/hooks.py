@@ -1,4 +1,6 @@
-"""Hooks on nodes and tensors: how they are kept, the handle that removes one, and running them in order."""
+"""Hooks on nodes and tensors: how they are kept, the handle that removes one, and running them in
+order.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,8 @@ from dovetail_kernel.tensor.tensor_base import TensorBase
 
 
 class RemovableHandle:
-    """Removes a hook from the mapping it was registered in; also a context manager that removes it at the end.
+    """Removes a hook from the mapping it was registered in; also a context manager that removes it
+    at the end.
 
     Parameters
     ----------
@@ -53,7 +56,9 @@ class RemovableHandle:
 
 
 class Hooks(OrderedDict[int, Callable[..., Any]]):
-    """The hooks of one kind on one node or tensor, by the id of their handle, in order of registration."""
+    """The hooks of one kind on one node or tensor, by the id of their handle, in order of
+    registration.
+    """
 
     __slots__ = ()
 
@@ -65,7 +70,8 @@ class Hooks(OrderedDict[int, Callable[..., Any]]):
 
 
 class NodeHooks:
-    """All hooks of a node, made when the first is registered: a node without one pays a single None test.
+    """All hooks of a node, made when the first is registered: a node without one pays a single None
+    test.
 
     Attributes
     ----------
@@ -120,27 +126,36 @@ def run_tensor_hooks(hooks: Hooks, grad: TensorBase | None) -> TensorBase | None
 
 
 def check_hook_result(grad: TensorBase | None, result: Any, hook: Any) -> None:
-    """Refuse a replacement that is no tensor, has another shape, dtype or device, or stands where no gradient came."""
+    """Refuse a replacement that is no tensor, has another shape, dtype or device, or stands where
+    no gradient came.
+    """
     if not isinstance(result, TensorBase):
-        raise TypeError(f"expected Variable, but hook returned '{type(result).__name__}'. Return a tensor or None.")
+        raise TypeError(
+            f"expected Variable, but hook returned '{type(result).__name__}'. Return a tensor or "
+            "None."
+        )
     if grad is None:
         raise RuntimeError(
-            f"can't replace a None gradient with a non-None value, which hook '{hook_name(hook)}' returned. "
+            f"can't replace a None gradient with a non-None value, which hook '{hook_name(hook)}' "
+            "returned. "
             "Return None where None was given."
         )
     if result.array.shape != grad.array.shape:
         raise RuntimeError(
-            f"hook '{hook_name(hook)}' has changed the size of value: {list(grad.array.shape)} became "
+            f"hook '{hook_name(hook)}' has changed the size of value: {list(grad.array.shape)} "
+            "became "
             f"{list(result.array.shape)}. A hook has to return a gradient of the same shape."
         )
     if result.dtype != grad.dtype:
         raise RuntimeError(
-            f"hook '{hook_name(hook)}' has changed the type of value (was {grad.dtype} got {result.dtype}). "
+            f"hook '{hook_name(hook)}' has changed the type of value (was {grad.dtype} got "
+            f"{result.dtype}). "
             "A hook has to return a gradient of the same dtype."
         )
     if result.device != grad.device:
         raise RuntimeError(
-            f"hook '{hook_name(hook)}' has changed the device of value (was {grad.device} got {result.device}). "
+            f"hook '{hook_name(hook)}' has changed the device of value (was {grad.device} got "
+            f"{result.device}). "
             "A hook has to return a gradient on the same device."
         )
 
@@ -153,7 +168,8 @@ def run_node_hooks(
     Raises
     ------
     TypeError
-        If a hook returns something else than a tuple of tensors or None (one tensor stands for a tuple of one).
+        If a hook returns something else than a tuple of tensors or None (one tensor stands for a
+        tuple of one).
     RuntimeError
         If a tuple has the wrong length, or a gradient another shape, or stands where None did.
     """
@@ -164,7 +180,10 @@ def run_node_hooks(
         if isinstance(result, TensorBase) and len(grads) == 1:
             result = (result,)
         if not isinstance(result, (tuple, list)):
-            raise TypeError(f"expected tuple, but hook returned '{type(result).__name__}'. Return a tuple or None.")
+            raise TypeError(
+                f"expected tuple, but hook returned '{type(result).__name__}'. Return a tuple or "
+                "None."
+            )
         if len(result) != len(grads):
             raise RuntimeError(
                 f"hook '{hook_name(hook)}' has returned an incorrect number of values "

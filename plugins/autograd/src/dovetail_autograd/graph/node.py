@@ -1,4 +1,6 @@
-"""Nodes of the graph: one per recorded call, with edges to the nodes that made its inputs and what it saved."""
+"""Nodes of the graph: one per recorded call, with edges to the nodes that made its inputs and what
+it saved.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ Metadata = tuple[tuple[int, ...], Any]
 
 LeafEdge: TypeAlias = "tuple[Node, int, TensorBase]"
 EdgeTuple: TypeAlias = "tuple[Node, int] | LeafEdge"
-"""One way on in the graph as the graph holds it: (node, output number of it), and the leaf if it leads to one."""
+"""One way on in the graph as the graph holds it: (node, output number of it), and the leaf if it
+leads to one.
+"""
 
 
 class Edge(NamedTuple):
@@ -54,8 +58,8 @@ class Node:
     input_metadata
         For one output its `Metadata`, for several a list of them.
     _array_backend
-        The backend whose arrays the array body takes; None if only the tensors body will do, as for every node with
-        hooks.
+        The backend whose arrays the array body takes; None if only the tensors body will do, as for
+        every node with hooks.
     _node_hooks
         None until something is registered or `metadata` is asked for.
     """
@@ -72,14 +76,15 @@ class Node:
     _is_leaf_node: ClassVar[bool] = False
     """Whether the node is an AccumulateGrad."""
     _is_formula_node: ClassVar[bool] = False
-    """Whether the node is built in: undefined gradients in mean undefined gradients out, and a complex gradient for a
+    """Whether the node is built in: undefined gradients in mean undefined gradients out, and a
+    complex gradient for a
     real input counts by its real part."""
     _is_flat: ClassVar[bool] = False
     """Whether `apply_tensors` sees to it that it returns one gradient per edge."""
     _fusion: ClassVar[Any] = None
     """What the node is made of, if it stands for two until somebody looks at it."""
 
-    # -- what a node computes; overridden per class --------------------------------------------------------------
+    # -- what a node computes; overridden per class ------------------------------------------------
 
     def apply_tensors(self, *grads: TensorBase | None) -> Any:
         """Return the gradients of the inputs, one per edge."""
@@ -95,7 +100,7 @@ class Node:
     def _release_saved(self) -> None:
         """Free what was saved."""
 
-    # -- what a node tells about itself --------------------------------------------------------------------------
+    # -- what a node tells about itself ------------------------------------------------------------
 
     def name(self) -> str:
         """Return the name of the node."""
@@ -110,7 +115,12 @@ class Node:
     def next_functions(self) -> tuple[Edge, ...]:
         """One (node or None, input number) per differentiable input."""
         edges = self.next_edges
-        return tuple([Edge(None, 0) if edge is None else Edge(edge[0].presented(), edge[1]) for edge in edges])
+        return tuple(
+            [
+                Edge(None, 0) if edge is None else Edge(edge[0].presented(), edge[1])
+                for edge in edges
+            ]
+        )
 
     def presented(self) -> Node:
         """Return this node for somebody outside the graph."""
@@ -138,7 +148,9 @@ class Node:
             [
                 InputMetadata(
                     shape,
-                    native if backend is None else dtype_of_signature(backend.arrays.dtype_bits[native]),
+                    native
+                    if backend is None
+                    else dtype_of_signature(backend.arrays.dtype_bits[native]),
                     None if backend is None else backend.name,
                 )
                 for shape, native in described
@@ -148,7 +160,7 @@ class Node:
     def _sequence_nr(self) -> int:
         return self.sequence_nr
 
-    # -- hooks ---------------------------------------------------------------------------------------------------
+    # -- hooks -------------------------------------------------------------------------------------
 
     def _make_hooks(self) -> NodeHooks:
         hooks = self._node_hooks
@@ -168,8 +180,8 @@ class Node:
         Parameters
         ----------
         hook
-            Gets the gradients the node returned and those it was given, as tuples, and may return a tuple to replace
-            the former.
+            Gets the gradients the node returned and those it was given, as tuples, and may return a
+            tuple to replace the former.
 
         Returns
         -------
@@ -179,7 +191,8 @@ class Node:
         return self._make_hooks().after.register(hook)
 
     def register_prehook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call ``hook(grad_outputs)`` before the node runs; it may return a tuple to replace the gradients.
+        """Call ``hook(grad_outputs)`` before the node runs; it may return a tuple to replace the
+        gradients.
 
         Returns
         -------
@@ -193,7 +206,8 @@ class Node:
 
     def __reduce_ex__(self, protocol: Any) -> NoReturn:
         raise TypeError(
-            f"cannot pickle '{self.name()}' object: a graph is neither copied nor saved. Detach what refers to it."
+            f"cannot pickle '{self.name()}' object: a graph is neither copied nor saved. Detach "
+            "what refers to it."
         )
 
     def __repr__(self) -> str:

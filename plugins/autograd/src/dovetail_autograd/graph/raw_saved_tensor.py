@@ -25,8 +25,11 @@ class SavedTensor:
         self._node = node
         self._saved = saved
 
-    def register_hooks(self, pack: Callable[[TensorBase], Any], unpack: Callable[[Any], TensorBase]) -> None:
-        """Replace the saved tensor by what `pack` makes of it; `unpack` is to give the tensor back at use.
+    def register_hooks(
+        self, pack: Callable[[TensorBase], Any], unpack: Callable[[Any], TensorBase]
+    ) -> None:
+        """Replace the saved tensor by what `pack` makes of it; `unpack` is to give the tensor back
+        at use.
 
         Raises
         ------
@@ -36,7 +39,8 @@ class SavedTensor:
         value = getattr(self._node, f"_{self._saved.name}")
         if value is None:
             raise RuntimeError(
-                "Calling register_hooks on a saved tensor with value None is forbidden: nothing was saved."
+                "Calling register_hooks on a saved tensor with value None is forbidden: nothing "
+                "was saved."
             )
         if value is RELEASED:
             raise RuntimeError(SECOND_TIME)
@@ -51,7 +55,8 @@ class SavedTensor:
 def pack_saved(
     node: Node, saved: Saved, pack: Callable[[TensorBase], Any], unpack: Callable[[Any], TensorBase]
 ) -> None:
-    """Put the value `saved` of `node` into the hands of `pack` and `unpack`. The node then takes the tensors body.
+    """Put the value `saved` of `node` into the hands of `pack` and `unpack`. The node then takes
+    the tensors body.
 
     Raises
     ------
@@ -64,7 +69,9 @@ def pack_saved(
     if value is None or saved.kind == "value":
         return
     if saved.kind == "list":
-        packed = tuple([None if tensor is None else pack_tensor(tensor, pack, unpack) for tensor in value])
+        packed = tuple(
+            [None if tensor is None else pack_tensor(tensor, pack, unpack) for tensor in value]
+        )
         setattr(node, slot, packed)
         return
     tensor = getattr(node, slot)  # a twin by now, if it is a result
@@ -73,7 +80,9 @@ def pack_saved(
     setattr(node, slot, pack_tensor(tensor, pack, unpack))
 
 
-def pack_tensor(tensor: TensorBase, pack: Callable[[TensorBase], Any], unpack: Callable[[Any], TensorBase]) -> Packed:
+def pack_tensor(
+    tensor: TensorBase, pack: Callable[[TensorBase], Any], unpack: Callable[[Any], TensorBase]
+) -> Packed:
     """Return `tensor` packed, outside of any graph.
 
     Raises
@@ -86,14 +95,18 @@ def pack_tensor(tensor: TensorBase, pack: Callable[[TensorBase], Any], unpack: C
         value = pack(tensor)
     if current_version(tensor) != before:
         raise RuntimeError(
-            "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook cannot "
-            "be modified by in-place operations as this can lead to unexpected side-effects. Clone the tensor first."
+            "A saved tensor pack hook is modifying its input in place. Tensors provided as input "
+            "to pack hook cannot "
+            "be modified by in-place operations as this can lead to unexpected side-effects. "
+            "Clone the tensor first."
         )
     return Packed(value, unpack, gradient_edge(tensor))
 
 
 def leave_arrays(node: Node) -> None:
-    """Make `node` one that takes the tensors body only: no slot of it needs its backend from now on."""
+    """Make `node` one that takes the tensors body only: no slot of it needs its backend from now
+    on.
+    """
     backend = node._array_backend
     if backend is None:
         return

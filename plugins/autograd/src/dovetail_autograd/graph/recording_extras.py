@@ -1,4 +1,5 @@
-"""What else happens when a node is recorded: saved-tensor hooks pack its values, anomaly mode notes the stack.
+"""What else happens when a node is recorded: saved-tensor hooks pack its values, anomaly mode notes
+the stack.
 
 Recording routes ask about it only once any task of the process has wanted it.
 """
@@ -53,7 +54,9 @@ _ever_wanted = False
 
 
 def needs_extras() -> bool:
-    """Return whether recording routes have to ask for extras. When that changes they are all composed anew."""
+    """Return whether recording routes have to ask for extras. When that changes they are all
+    composed anew.
+    """
     return _ever_wanted
 
 
@@ -85,7 +88,9 @@ def _remember_where(node: Node) -> None:
 
 
 def recorded(node: Node, extras: Extras) -> None:
-    """Do what `extras` asks for with `node`, whose slots are all filled: called at the end of a recording route."""
+    """Do what `extras` asks for with `node`, whose slots are all filled: called at the end of a
+    recording route.
+    """
     if extras.anomaly:
         _remember_where(node)
     if extras.hooks and node._formula_record is not None:

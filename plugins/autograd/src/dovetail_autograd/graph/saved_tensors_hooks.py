@@ -14,12 +14,14 @@ from .recording_extras import Extras, Pack, Unpack, change_extras, recording_ext
 
 
 class saved_tensors_hooks:
-    """Context manager: `pack` is called with every tensor saved inside, `unpack` gives it back when backward needs it.
+    """Context manager: `pack` is called with every tensor saved inside, `unpack` gives it back when
+    backward needs it.
 
     Parameters
     ----------
     pack_hook
-        Called once per saved tensor, outside of any graph; may return anything, and may not write to its argument.
+        Called once per saved tensor, outside of any graph; may return anything, and may not write
+        to its argument.
     unpack_hook
         Gets what `pack_hook` returned; has to return an equal tensor.
 
@@ -38,19 +40,23 @@ class saved_tensors_hooks:
         extras = recording_extras() or Extras()
         if extras.disabled is not None:
             raise RuntimeError(extras.disabled)
-        self._before.append(change_extras(hooks=(*extras.hooks, (self.pack_hook, self.unpack_hook))))
+        self._before.append(
+            change_extras(hooks=(*extras.hooks, (self.pack_hook, self.unpack_hook)))
+        )
 
     def __exit__(self, *exception: object) -> None:
         restore_extras(self._before.pop())
 
 
 class save_on_cpu(saved_tensors_hooks):
-    """Context manager: saved tensors wait in host memory and return to their device when backward needs them.
+    """Context manager: saved tensors wait in host memory and return to their device when backward
+    needs them.
 
     Parameters
     ----------
     pin_memory
-        Accepted for compatibility; host memory is whatever the cpu backend allocates. Default: False.
+        Accepted for compatibility; host memory is whatever the cpu backend allocates. Default:
+        False.
     device_type
         Accepted for compatibility; tensors of every device are moved. Default: ``"cuda"``.
     """
@@ -58,7 +64,9 @@ class save_on_cpu(saved_tensors_hooks):
     def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
         def pack(tensor: TensorBase) -> tuple[Any, TensorBase]:
             device = tensor.device
-            return device, calls.clone(tensor) if device.type == "cpu" else calls.move(tensor, "cpu")
+            return device, calls.clone(tensor) if device.type == "cpu" else calls.move(
+                tensor, "cpu"
+            )
 
         def unpack(packed: tuple[Any, TensorBase]) -> TensorBase:
             device, tensor = packed
@@ -105,7 +113,9 @@ class _Copy:
 
 
 class AllowMutationOnSavedContext:
-    """What `allow_mutation_on_saved_tensors` gives: the copies of saved tensors, as long as graphs need them."""
+    """What `allow_mutation_on_saved_tensors` gives: the copies of saved tensors, as long as graphs
+    need them.
+    """
 
     def __init__(self) -> None:
         self._copies: WeakSet[_Copy] = WeakSet()
@@ -124,16 +134,19 @@ class AllowMutationOnSavedContext:
     def _unpack(self, copy: _Copy) -> TensorBase:
         if copy.tensor is None or _allowing.get() is not self:
             raise AssertionError(
-                "Trying to backward outside of the 'allow_mutation_on_saved_tensors' context in which the graph was "
+                "Trying to backward outside of the 'allow_mutation_on_saved_tensors' context in "
+                "which the graph was "
                 "originally recorded. Call backward() inside, and before clear()."
             )
         return copy.tensor
 
 
 class allow_mutation_on_saved_tensors:
-    """Context manager: tensors that a graph saved may be written in place, and backward uses what they were before.
+    """Context manager: tensors that a graph saved may be written in place, and backward uses what
+    they were before.
 
-    Every saved tensor is copied when it is saved, whether or not it is written later. Backward has to run inside.
+    Every saved tensor is copied when it is saved, whether or not it is written later. Backward has
+    to run inside.
 
     Raises
     ------
@@ -147,7 +160,9 @@ class allow_mutation_on_saved_tensors:
 
     def __enter__(self) -> AllowMutationOnSavedContext:
         if _allowing.get() is not None:
-            raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested. Use the outer one.")
+            raise RuntimeError(
+                "allow_mutation_on_saved_tensors contexts cannot be nested. Use the outer one."
+            )
         self._hooks.__enter__()
         _allowing.set(self._context)
         return self._context
@@ -158,4 +173,6 @@ class allow_mutation_on_saved_tensors:
         self._context.clear()
 
 
-_allowing: ContextVar[AllowMutationOnSavedContext | None] = ContextVar("dovetail_allowing_mutation", default=None)
+_allowing: ContextVar[AllowMutationOnSavedContext | None] = ContextVar(
+    "dovetail_allowing_mutation", default=None
+)

@@ -1,4 +1,6 @@
-"""Where the elements of a view lie in the memory of its base, also pairs of numbers as complex ones and the reverse."""
+"""Where the elements of a view lie in the memory of its base, also pairs of numbers as complex ones
+and the reverse.
+"""
 
 from __future__ import annotations
 
@@ -15,20 +17,28 @@ _PARTS: Final = 2
 
 
 class Place:
-    """Sizes, strides and offset, in elements of the base, or in real numbers where either of the two is complex.
+    """Sizes, strides and offset, in elements of the base, or in real numbers where either of the
+    two is complex.
 
     Attributes
     ----------
     crossing
-        Whether the view shows pairs of its real base as complex numbers, or the parts of its complex base as real ones.
+        Whether the view shows pairs of its real base as complex numbers, or the parts of its
+        complex base as real ones.
     """
 
     __slots__ = ("crossing", "offset", "size", "stride")
 
     def __init__(self, view: TensorBase, base: TensorBase, start: int = 0) -> None:
-        """Take the place of `view` in the memory of `base`, `start` elements of the base from the first one on."""
+        """Take the place of `view` in the memory of `base`, `start` elements of the base from the
+        first one on.
+        """
         self.crossing = _SAME
-        self.size, self.stride, offset = list(view.array.shape), list(view.stride()), view.storage_offset()
+        self.size, self.stride, offset = (
+            list(view.array.shape),
+            list(view.stride()),
+            view.storage_offset(),
+        )
         if (view._signature ^ base._signature) & DTYPE_MASK:
             if view.is_complex():
                 self.crossing = _PAIRS
@@ -54,5 +64,7 @@ def viewed(base: TensorBase, place: Place) -> TensorBase:
 
 
 def _strided(base: TensorBase, place: Place) -> TensorBase:
-    found: TensorBase = calls.operator("as_strided", "default")(base, place.size, place.stride, place.offset)
+    found: TensorBase = calls.operator("as_strided", "default")(
+        base, place.size, place.stride, place.offset
+    )
     return found

@@ -1,4 +1,6 @@
-"""Differentiable views, and what an in-place write means for the graph of a tensor, its base and its views."""
+"""Differentiable views, and what an in-place write means for the graph of a tensor, its base and
+its views.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +58,9 @@ class ViewInfo:
     attr_version: int
 
     def grad_fn(self, tensor: TensorBase) -> Node | None:
-        """Return the node that made the view `tensor`, made anew if its base was written in place since."""
+        """Return the node that made the view `tensor`, made anew if its base was written in place
+        since.
+        """
         base = self.base
         if tensor._grad_fn is None and not requires_grad(base):
             return None
@@ -72,7 +76,8 @@ class ViewInfo:
 
 
 def mark_view(result: TensorBase, source: TensorBase, several: bool = False) -> None:
-    """Note that `result`, made by a view operator, is a view of `source`; its ``_grad_fn`` is set already.
+    """Note that `result`, made by a view operator, is a view of `source`; its ``_grad_fn`` is set
+    already.
 
     Parameters
     ----------
@@ -145,7 +150,9 @@ def _regenerate(tensor: TensorBase, base: TensorBase) -> None:
 
 
 def _move_retain_grad(tensor: TensorBase, old: Node | None) -> None:
-    """Let the node that `tensor` has now keep its gradient, instead of `old`: other hooks stay where they are."""
+    """Let the node that `tensor` has now keep its gradient, instead of `old`: other hooks stay
+    where they are.
+    """
     meta = tensor._meta
     if meta is None or not meta.retains_grad:
         return
@@ -157,7 +164,8 @@ def _move_retain_grad(tensor: TensorBase, old: Node | None) -> None:
 
 
 def check_inplace(tensor: TensorBase, any_requires_grad: bool) -> None:
-    """Refuse an in-place write to `tensor` that its graph cannot take; called in grad mode, before anything is written.
+    """Refuse an in-place write to `tensor` that its graph cannot take; called in grad mode, before
+    anything is written.
 
     Parameters
     ----------
@@ -194,31 +202,46 @@ def check_inplace(tensor: TensorBase, any_requires_grad: bool) -> None:
 
 
 def _forbidden_view(tensor: TensorBase, info: ViewInfo, written: str = "is being") -> RuntimeError:
-    """Return the error for a view whose making leaves no way to record that it, or what `written` says, is modified."""
+    """Return the error for a view whose making leaves no way to record that it, or what `written`
+    says, is modified.
+    """
     maker = tensor._grad_fn
-    name = maker.name().removesuffix("Backward0").removesuffix("Backward") if maker is not None else "a function"
+    name = (
+        maker.name().removesuffix("Backward0").removesuffix("Backward")
+        if maker is not None
+        else "a function"
+    )
     match info.creation_meta:
         case CreationMeta.NO_GRAD_MODE | CreationMeta.INFERENCE_MODE:
             mode = "no_grad" if info.creation_meta is CreationMeta.NO_GRAD_MODE else "inference"
             where = "with grad mode enabled" if mode == "no_grad" else "in normal mode"
             return RuntimeError(
-                f"A view was created in {mode} mode and {written} modified inplace {where}. Given that this use case "
-                "is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and "
-                f"the inplace either both inside the {mode} block (if you don't want the inplace to be tracked) or "
+                f"A view was created in {mode} mode and {written} modified inplace {where}. Given "
+                "that this use case "
+                "is ambiguous and error-prone, it is forbidden. You can clarify your code by "
+                "moving both the view and "
+                f"the inplace either both inside the {mode} block (if you don't want the inplace "
+                "to be tracked) or "
                 "both outside (if you want the inplace to be tracked)."
             )
         case CreationMeta.MULTI_OUTPUT_NODE:
             return RuntimeError(
-                f"Output {tensor.output_nr} of {name} is a view and {written} modified inplace. This view is the "
-                "output of a function that returns multiple views. Such functions do not allow the output views to be "
+                f"Output {tensor.output_nr} of {name} is a view and {written} modified inplace. "
+                "This view is the "
+                "output of a function that returns multiple views. Such functions do not allow "
+                "the output views to be "
                 "modified inplace. You should replace the inplace operation by an out-of-place one."
             )
         case _:
             return RuntimeError(
-                f"Output {tensor.output_nr} of {name} is a view and {written} modified inplace. This view was created "
-                "inside a custom Function (or because an input was returned as-is) and the autograd logic to handle "
-                "view+inplace would override the custom backward associated with the custom Function, leading to "
-                "incorrect gradients. This behavior is forbidden. You can fix this by cloning the output of the "
+                f"Output {tensor.output_nr} of {name} is a view and {written} modified inplace. "
+                "This view was created "
+                "inside a custom Function (or because an input was returned as-is) and the "
+                "autograd logic to handle "
+                "view+inplace would override the custom backward associated with the custom "
+                "Function, leading to "
+                "incorrect gradients. This behavior is forbidden. You can fix this by cloning the "
+                "output of the "
                 "custom Function."
             )
 
@@ -226,7 +249,8 @@ def _forbidden_view(tensor: TensorBase, info: ViewInfo, written: str = "is being
 def rebase_history(tensor: TensorBase, node: Node, output_nr: int = 0) -> None:
     """Make `node` the maker of `tensor`, which an in-place operator has just written.
 
-    If `tensor` is a view, its base becomes the output of a `CopySlices` that runs `node` on the viewed part.
+    If `tensor` is a view, its base becomes the output of a `CopySlices` that runs `node` on the
+    viewed part.
     """
     info = view_info(tensor)
     old = tensor._grad_fn
@@ -239,8 +263,10 @@ def rebase_history(tensor: TensorBase, node: Node, output_nr: int = 0) -> None:
     base = info.base
     if not fills_its_memory(base):
         raise RuntimeError(
-            "an in-place write to a view whose base overlaps itself or has gaps cannot be differentiated: it "
-            f"has shape {list(base.array.shape)} and strides {list(base.stride())}. Write to a view of "
+            "an in-place write to a view whose base overlaps itself or has gaps cannot be "
+            "differentiated: it "
+            f"has shape {list(base.array.shape)} and strides {list(base.stride())}. Write to a "
+            "view of "
             "base.contiguous()."
         )
     old_base = base._grad_fn
@@ -255,7 +281,9 @@ def rebase_history(tensor: TensorBase, node: Node, output_nr: int = 0) -> None:
 
 
 def fills_its_memory(tensor: TensorBase) -> bool:
-    """Return whether the elements of `tensor` lie side by side, in whatever order of the dimensions."""
+    """Return whether the elements of `tensor` lie side by side, in whatever order of the
+    dimensions.
+    """
     expected = 1
     for stride, size in sorted(zip(tensor.stride(), tensor.array.shape, strict=True)):
         if size == 0:
@@ -268,7 +296,9 @@ def fills_its_memory(tensor: TensorBase) -> bool:
 
 
 class CopySlices(Node):
-    """Node of a base whose view was written in place by `fn`: the gradient of the viewed part goes through `fn`."""
+    """Node of a base whose view was written in place by `fn`: the gradient of the viewed part goes
+    through `fn`.
+    """
 
     __slots__ = ("base_stride", "fn", "place")
     _is_formula_node = True
@@ -289,14 +319,17 @@ class CopySlices(Node):
         return "dovetail::autograd::CopySlices"
 
     def apply_tensors(self, *grads: TensorBase | None) -> Sequence[TensorBase | None]:
-        """Return the gradient of the base before the write, and those of the other inputs of `fn`."""
+        """Return the gradient of the base before the write, and those of the other inputs of
+        `fn`.
+        """
         grad = grads[0]
         if grad is None:
             return [None] * len(self.next_edges)
         fn = self.fn
         if fn is None:
             raise RuntimeError(SECOND_TIME)
-        # In the layout of the base, so that the view's strides find its elements in the gradient too.
+        # In the layout of the base, so that the view's strides find its elements in the gradient
+        # too.
         result = calls.with_strides(grad, self.base_stride)
         part = viewed(result, self.place)
         returned: Any = fn.apply_tensors(calls.clone(part))
@@ -308,5 +341,7 @@ class CopySlices(Node):
         return [result if self.next_edges[0] is not None else None, *others]
 
     def _release_saved(self) -> None:
-        """Let go of `fn`, which keeps what it saved: a saved result leads to it when that is differentiated again."""
+        """Let go of `fn`, which keeps what it saved: a saved result leads to it when that is
+        differentiated again.
+        """
         self.fn = None

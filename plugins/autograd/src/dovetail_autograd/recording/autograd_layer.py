@@ -1,7 +1,8 @@
-"""The Autograd functionality: composes routes that record, from formula records and the routes below them.
+"""The Autograd functionality: composes routes that record, from formula records and the routes
+below them.
 
-A recording route is the text of the route below with lines before it that collect the edges of the inputs, and lines
-after it that make the node. For `mul` on two tensors the latter are::
+A recording route is the text of the route below with lines before it that collect the edges of the
+inputs, and lines after it that make the node. For `mul` on two tensors the latter are::
 
     node = Node()
     result._grad_fn = node
@@ -29,7 +30,14 @@ from dovetail_dispatcher.table.operator import Operator
 from dovetail_kernel import DTYPES, after_autograd_keyset, backends_of_signature
 from dovetail_kernel.tensor.tensor_base import TensorBase
 from dovetail_kernel.tensor.version import VersionCounter
-from dovetail_kernel.types.signature import DTYPE_MASK, GRAD, INFERENCE, PYTHON_COMPLEX, PYTHON_SCALAR, VIEW
+from dovetail_kernel.types.signature import (
+    DTYPE_MASK,
+    GRAD,
+    INFERENCE,
+    PYTHON_COMPLEX,
+    PYTHON_SCALAR,
+    VIEW,
+)
 
 from ..graph.autograd_meta import gradient_edge, leaf_edge
 from ..graph.function_node import DIFFERENTIABLE
@@ -40,7 +48,14 @@ from ..graph.views import check_inplace, mark_view, rebase_history
 from .edge_text import edge_lines, run_below_autograd
 from .fused_recording import fused_route
 from .node_classes import build_node_class
-from .route_support import NotImplementedNode, attach_list, copy_before_write, edge_of, edges_of, mark_views
+from .route_support import (
+    NotImplementedNode,
+    attach_list,
+    copy_before_write,
+    edge_of,
+    edges_of,
+    mark_views,
+)
 
 COMPLEX: Final = PYTHON_COMPLEX | sum([each.bit for each in DTYPES if each.is_complex])
 """The bits of a call key that say that some number in the call is complex."""
@@ -54,8 +69,8 @@ def _set_autograd_fallback_mode(mode: str) -> None:
     Parameters
     ----------
     mode
-        ``'error'``: backward raises. ``'warn'``: backward warns and gives no gradient. ``'nothing'``: results do not
-        require grad. Default at import: ``'error'``.
+        ``'error'``: backward raises. ``'warn'``: backward warns and gives no gradient.
+        ``'nothing'``: results do not require grad. Default at import: ``'error'``.
 
     Raises
     ------
@@ -98,7 +113,9 @@ def autograd_layer(composition: Composition, kernel: Kernel) -> RouteText:
 
 
 def view_layer(below: RouteText, op: Operator, key: int) -> None:
-    """Let the route of a call in inference mode note whose views its results are; detach() makes none."""
+    """Let the route of a call in inference mode note whose views its results are; detach() makes
+    none.
+    """
     flags = op.formula.output_differentiability if isinstance(op.formula, Formula) else None
     if flags is None or any(flags):
         _add_view_lines(below, op, key)
@@ -144,13 +161,23 @@ class Recording:
         self.written = _written(op)
         self.is_view = op.schema._is_view_op() and self.written is None
         self.is_inline = "KEYS" not in below.bindings and "below" not in below.bindings
-        has_list = any(spelling(a).startswith("Tensor[") or spelling(a).startswith("Tensor?[") for a in self.inputs)
+        has_list = any(
+            spelling(a).startswith("Tensor[") or spelling(a).startswith("Tensor?[")
+            for a in self.inputs
+        )
         backends = backends_of_signature(self.key)
-        on_arrays = formula.arrays is not None and self.is_inline and not below.promoted and len(backends) == 1
+        on_arrays = (
+            formula.arrays is not None
+            and self.is_inline
+            and not below.promoted
+            and len(backends) == 1
+        )
         self.backend = backends[0] if on_arrays and backends[0].is_device else None
         tensor_like = [a for a in op.schema.arguments if is_tensor_like(a) and not a.is_out]
         self.is_sure = not self.key & VIEW and all(a.name in formula.inputs for a in tensor_like)
-        self.is_only = self.is_sure and len(tensor_like) == 1 and spelling(tensor_like[0]) == "Tensor"
+        self.is_only = (
+            self.is_sure and len(tensor_like) == 1 and spelling(tensor_like[0]) == "Tensor"
+        )
         below.bindings.update(
             BACKEND=self.backend,
             GRAD=GRAD,
@@ -184,7 +211,10 @@ class Recording:
         if self.written is not None and self.key & DTYPE_MASK & ~DIFFERENTIABLE:
             # What is written to may be of integers, which have no gradient.
             tensor = parameter(self.written)
-            after = [f"if {tensor}._signature & DIFFERENTIABLE:", *[f"    {line}" for line in after]]
+            after = [
+                f"if {tensor}._signature & DIFFERENTIABLE:",
+                *[f"    {line}" for line in after],
+            ]
         if self.is_sure:
             below.lines[:] = [*before, *below.lines, *after]
         else:
@@ -198,7 +228,9 @@ class Recording:
             _add_view_lines(below, op, self.key)
 
     def number(self, tensor_like: Sequence[Argument]) -> list[str]:
-        """Return the line that makes a tensor of a Python number, as array routes do, for the node to save."""
+        """Return the line that makes a tensor of a Python number, as array routes do, for the node
+        to save.
+        """
         if "numbers" in self.text.bindings or not self.key & PYTHON_SCALAR:
             return []
         if not numbers_allowed(self.op.schema, self.op.promote):
@@ -207,7 +239,7 @@ class Recording:
         first, second = [parameter(a) for a in tensor_like]
         return [f"{second} = tensor_of_number({second}, [{first}])"]
 
-    # -- before the call -----------------------------------------------------------------------------------------
+    # -- before the call ---------------------------------------------------------------------------
 
     def before(self) -> list[str]:
         lines = []
@@ -220,21 +252,32 @@ class Recording:
         if self.written is not None:
             name = parameter(self.written)
             lines.append(f"check_inplace({name}, {'True' if self.is_sure else self.any_edge()})")
-            if any(saved.kind == "input" and saved.name == self.written.name for saved in self.formula.saved):
+            if any(
+                saved.kind == "input" and saved.name == self.written.name
+                for saved in self.formula.saved
+            ):
                 lines.append(f"{name}_overwritten = copy_before_write({name})")
             if self.key & INFERENCE:
                 lines += self.check_savable()
         return lines
 
     def check_savable(self) -> list[str]:
-        """Return the lines that refuse an inference tensor that would be saved, before anything is written."""
+        """Return the lines that refuse an inference tensor that would be saved, before anything is
+        written.
+        """
         lines = []
         for saved in self.formula.saved:
-            if self.written is None or saved.kind not in ("input", "list") or saved.name == self.written.name:
+            if (
+                self.written is None
+                or saved.kind not in ("input", "list")
+                or saved.name == self.written.name
+            ):
                 continue
             local = parameter(self.arguments[saved.name])
             check = (
-                [f"save_input({local})"] if saved.kind == "input" else [f"for each in {local}:", "    save_input(each)"]
+                [f"save_input({local})"]
+                if saved.kind == "input"
+                else [f"for each in {local}:", "    save_input(each)"]
             )
             lines += self.if_needed(saved, check)
         return lines
@@ -242,15 +285,20 @@ class Recording:
     def any_edge(self) -> str:
         """Return the condition that some input requires grad."""
         tests = [
-            f"any({parameter(a)}_edge)" if "[" in spelling(a) else f"{parameter(a)}_edge is not None"
+            f"any({parameter(a)}_edge)"
+            if "[" in spelling(a)
+            else f"{parameter(a)}_edge is not None"
             for a in self.inputs
         ]
         return " or ".join(tests)
 
-    # -- after the call ------------------------------------------------------------------------------------------
+    # -- after the call ----------------------------------------------------------------------------
 
     def after(self) -> list[str]:
-        edges = [f"*{parameter(a)}_edge" if "[" in spelling(a) else f"{parameter(a)}_edge" for a in self.inputs]
+        edges = [
+            f"*{parameter(a)}_edge" if "[" in spelling(a) else f"{parameter(a)}_edge"
+            for a in self.inputs
+        ]
         lines = [
             "node = Node()",
             f"node.next_edges = ({', '.join(edges)},)",
@@ -264,7 +312,11 @@ class Recording:
         if self.written is not None:
             lines.append(f"rebase_history({parameter(self.written)}, node)")
         if needs_extras():
-            lines += ["extras = recording_extras()", "if extras is not None:", "    recorded(node, extras)"]
+            lines += [
+                "extras = recording_extras()",
+                "if extras is not None:",
+                "    recorded(node, extras)",
+            ]
         return lines
 
     def outputs(self) -> list[str]:
@@ -289,7 +341,9 @@ class Recording:
             if not is_differentiable:
                 continue
             lines += self.attach(result, output_nr)
-        while len(described) > 1 and not flags[len(described) - 1]:  # as in PyTorch, not even undefined ones
+        while (
+            len(described) > 1 and not flags[len(described) - 1]
+        ):  # as in PyTorch, not even undefined ones
             described.pop()
         metadata = described[0] if len(described) == 1 else f"[{', '.join(described)}]"
         return [f"node.input_metadata = {metadata}", *lines]
@@ -304,7 +358,9 @@ class Recording:
         ]
 
     def attach(self, result: str, output_nr: int) -> list[str]:
-        """Return the lines that make the node the maker of `result`, if its dtype can have gradients."""
+        """Return the lines that make the node the maker of `result`, if its dtype can have
+        gradients.
+        """
         bits = self.key & DTYPE_MASK
         pointwise_float = self.op.kind == "pointwise" and bits & DIFFERENTIABLE == bits
         lines = [f"{result}._grad_fn = node"]
@@ -319,12 +375,16 @@ class Recording:
         return [f"if {result}._signature & DIFFERENTIABLE:", *[f"    {line}" for line in lines]]
 
     def save(self, saved: Saved) -> list[str]:
-        """Return the lines that fill the slots of `saved`, if one of the inputs that need it requires grad."""
+        """Return the lines that fill the slots of `saved`, if one of the inputs that need it
+        requires grad.
+        """
         slot = f"node._{saved.name}"
         return self.if_needed(saved, self.save_always(saved, slot), [f"{slot} = None"])
 
     def if_needed(self, saved: Saved, lines: list[str], otherwise: Sequence[str] = ()) -> list[str]:
-        """Return `lines` such that they run where one of the inputs that need `saved` requires grad."""
+        """Return `lines` such that they run where one of the inputs that need `saved` requires
+        grad.
+        """
         needed = [name for name in saved.needed_by if name in self.formula.inputs]
         if not needed or (set(needed) == set(self.formula.inputs) and self.is_sure):
             return lines
@@ -346,7 +406,10 @@ class Recording:
                 if self.written is not None and name == self.written.name:
                     local = f"{local}_overwritten"
                 if spelling(argument) == "Tensor?" or self.key & INFERENCE:
-                    return [f"{slot} = {local}", f"{slot}_version = 0 if {local} is None else save_input({local})"]
+                    return [
+                        f"{slot} = {local}",
+                        f"{slot}_version = 0 if {local} is None else save_input({local})",
+                    ]
                 return [
                     f"{slot} = {local}",
                     f"counter = {local}._counter",
@@ -361,7 +424,11 @@ class Recording:
             case "result":
                 results = self.text.results
                 returns = self.op.schema.returns
-                result = results[saved.output] if len(results) == len(returns) else f"{results[0]}[{saved.output}]"
+                result = (
+                    results[saved.output]
+                    if len(results) == len(returns)
+                    else f"{results[0]}[{saved.output}]"
+                )
                 if self.backend is None:
                     return [f"{slot} = save_result_tensor({result})"]
                 if result in self.text.arrays and not self.is_view:
@@ -379,7 +446,8 @@ class Recording:
 def _refuse_gradient(op: Operator, name: str, tensor: TensorBase) -> None:
     if edge_of(tensor) is not None:
         raise RuntimeError(
-            f"The function '{op.base_name}' is not differentiable with respect to argument '{name}'. This input cannot "
+            f"The function '{op.base_name}' is not differentiable with respect to argument "
+            f"'{name}'. This input cannot "
             f"have requires_grad True. Give {name}.detach(), or call it in a no_grad() block."
         )
 
@@ -389,15 +457,21 @@ def _never(_array: Any) -> bool:
 
 
 def _unknown(composition: Composition, below: RouteText) -> RouteText:
-    """Return the route of an operator without formula: they raise in backward unless they have a graph already."""
+    """Return the route of an operator without formula: they raise in backward unless they have a
+    graph already.
+    """
     op = composition.op
     schema = op.schema
-    arguments = ", ".join(parameter(a) for a in schema.arguments if is_tensor_like(a) and not a.is_out)
+    arguments = ", ".join(
+        parameter(a) for a in schema.arguments if is_tensor_like(a) and not a.is_out
+    )
     outs = [a for a in schema.arguments if a.is_out]
     if outs:
         below.bindings.update(refuse_out=_refuse_out, OPERATOR=op)
         outputs = ", ".join(parameter(a) for a in outs)
-        below.lines.insert(0, f"refuse_out(OPERATOR, [{arguments}{', ' if arguments else ''}{outputs}])")
+        below.lines.insert(
+            0, f"refuse_out(OPERATOR, [{arguments}{', ' if arguments else ''}{outputs}])"
+        )
         return below
     written = _written(op)
     if written is not None:
@@ -405,7 +479,9 @@ def _unknown(composition: Composition, below: RouteText) -> RouteText:
     if not below.results:
         return below
     below.bindings.update(mark_unknown=_mark_unknown, OPERATOR=op, WRITTEN=written is not None)
-    below.lines.append(f"mark_unknown(OPERATOR, [{arguments}], [{', '.join(below.results)}], WRITTEN)")
+    below.lines.append(
+        f"mark_unknown(OPERATOR, [{arguments}], [{', '.join(below.results)}], WRITTEN)"
+    )
     return below
 
 
@@ -413,7 +489,8 @@ def _refuse_out(op: Operator, tensors: Sequence[Any]) -> None:
     for tensor in tensors:
         if edge_of(tensor) is not None:
             raise RuntimeError(
-                f"{op.base_name}(): functions with out=... arguments don't support automatic differentiation, "
+                f"{op.base_name}(): functions with out=... arguments don't support automatic "
+                "differentiation, "
                 "but one of the "
                 "arguments requires grad. Leave out out=, or do it in a no_grad() block."
             )
@@ -422,18 +499,27 @@ def _refuse_out(op: Operator, tensors: Sequence[Any]) -> None:
 def _mark_unknown(op: Operator, arguments: list[Any], results: list[Any], written: bool) -> None:
     if _fallback_mode == "nothing":
         return
-    flat = [each for result in results for each in (result if isinstance(result, (list, tuple)) else [result])]
+    flat = [
+        each
+        for result in results
+        for each in (result if isinstance(result, (list, tuple)) else [result])
+    ]
     made = [
         each
         for each in flat
         if isinstance(each, TensorBase)
         and each._signature & DIFFERENTIABLE
-        and (written or (not each._signature & GRAD and not any(each is argument for argument in arguments)))
+        and (
+            written
+            or (not each._signature & GRAD and not any(each is argument for argument in arguments))
+        )
     ]
     if not made:
         return
     name = f"{op.name.replace('::', '.')}.{op.overload or 'default'}"
-    node = NotImplementedNode(name, arguments, made, op.qualified_name if _fallback_mode == "warn" else None)
+    node = NotImplementedNode(
+        name, arguments, made, op.qualified_name if _fallback_mode == "warn" else None
+    )
     if not node.next_edges:
         return
     for output_nr, result in enumerate(made):

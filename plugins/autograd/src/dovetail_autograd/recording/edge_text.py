@@ -1,4 +1,6 @@
-"""Text that recording routes have in common: asking an argument for its gradient edge, and calling below Autograd."""
+"""Text that recording routes have in common: asking an argument for its gradient edge, and calling
+below Autograd.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +13,16 @@ from dovetail_kernel.types.signature import PYTHON_SCALAR, VIEW
 
 
 def edge_lines(argument: Argument, key: int, *, is_only: bool, is_given: bool = False) -> list[str]:
-    """Return the lines that leave the edge of `argument`, or the edges of a list, in ``<name>_edge``.
+    """Return the lines that leave the edge of `argument`, or the edges of a list, in
+    ``<name>_edge``.
 
     Parameters
     ----------
     key
         The key of the calls that the route is for.
     is_only
-        The argument is the one tensor of the call, so that a call that is recorded says that it requires grad.
+        The argument is the one tensor of the call, so that a call that is recorded says that it
+        requires grad.
     is_given
         An optional argument is known not to be None. Default: False.
     """
@@ -30,7 +34,8 @@ def edge_lines(argument: Argument, key: int, *, is_only: bool, is_given: bool = 
     if key & VIEW:
         return [
             f"fn = {name}._grad_fn",
-            f"if {name}._signature & VIEW and (fn is None or {name}._counter.value != {name}._meta.view.attr_version):",
+            f"if {name}._signature & VIEW and (fn is None or {name}._counter.value != "
+            f"{name}._meta.view.attr_version):",
             f"    {name}_edge = gradient_edge({name})",
             f"elif fn is not None: {name}_edge = fn, {name}.output_nr",
             f"elif {name}._signature & GRAD: {name}_edge = leaf_edge({name})",
@@ -50,7 +55,9 @@ def edge_lines(argument: Argument, key: int, *, is_only: bool, is_given: bool = 
 
 
 def run_below_autograd(text: RouteText) -> None:
-    """Let the calls that an opaque kernel makes go below Autograd: its own formula stands for them."""
+    """Let the calls that an opaque kernel makes go below Autograd: its own formula stands for
+    them.
+    """
     text.bindings.update(state=state, set_state=set_state, below_autograd=below_ad_inplace_or_view)
     text.lines[:] = [
         "state_before = state()",

@@ -1,4 +1,6 @@
-"""`Function`: derivatives written by hand, as a class with `forward` and `backward`. The context is the graph node."""
+"""`Function`: derivatives written by hand, as a class with `forward` and `backward`. The context is
+the graph node.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ class FunctionMeta(type):
 
     def __init__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any]) -> None:
         super().__init__(name, bases, namespace)
-        cls._node_class = type(name + "Backward", (FunctionNode,), {"_function": cls, "__module__": cls.__module__})
+        cls._node_class = type(
+            name + "Backward", (FunctionNode,), {"_function": cls, "__module__": cls.__module__}
+        )
         cls._has_setup_context = any("setup_context" in each.__dict__ for each in cls.__mro__[:-2])
         cls._has_vjp = any("vjp" in each.__dict__ for each in cls.__mro__[:-2])
 
@@ -38,15 +42,17 @@ class FunctionMeta(type):
 class Function(metaclass=FunctionMeta):
     """Base class of operations with a derivative of their own.
 
-    A subclass has static methods ``forward(ctx, *args)`` and ``backward(ctx, *grads)``, or instead of the former
-    ``forward(*args)`` with ``setup_context(ctx, inputs, output)``. It is called by ``Subclass.apply(*args)``.
+    A subclass has static methods ``forward(ctx, *args)`` and ``backward(ctx, *grads)``, or instead
+    of the former ``forward(*args)`` with ``setup_context(ctx, inputs, output)``. It is called by
+    ``Subclass.apply(*args)``.
     """
 
     generate_vmap_rule: ClassVar[bool] = False
 
     def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
         raise RuntimeError(
-            "Legacy autograd function with non-static forward method is deprecated. Please use new-style "
+            "Legacy autograd function with non-static forward method is deprecated. Please use "
+            "new-style "
             "autograd function "
             "with static forward method: call MyFunction.apply(...)."
         )
@@ -58,9 +64,12 @@ class Function(metaclass=FunctionMeta):
         Parameters
         ----------
         *args
-            The context, then the arguments of `apply`; only the latter if there is a `setup_context`.
+            The context, then the arguments of `apply`; only the latter if there is a
+            `setup_context`.
         """
-        raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
+        raise NotImplementedError(
+            "You must implement the forward function for custom autograd.Function."
+        )
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
@@ -74,7 +83,8 @@ class Function(metaclass=FunctionMeta):
     def jvp(ctx: Any, *grad_inputs: Any) -> Any:
         """Return the tangents of the outputs, for those of the inputs."""
         raise NotImplementedError(
-            "You must implement the jvp function for custom autograd.Function to use it with forward mode AD."
+            "You must implement the jvp function for custom autograd.Function to use it with "
+            "forward mode AD."
         )
 
     @staticmethod
@@ -93,7 +103,8 @@ class Function(metaclass=FunctionMeta):
         Parameters
         ----------
         *args, **kwargs
-            Arguments of `forward`. Gradients flow to tensors among them, not to tensors inside lists.
+            Arguments of `forward`. Gradients flow to tensors among them, not to tensors inside
+            lists.
 
         Raises
         ------
@@ -158,7 +169,9 @@ def _holds_wrapped(values: Any) -> bool:
     for value in values:
         if isinstance(value, (tuple, list, dict)):
             items = value.values() if isinstance(value, dict) else value
-            if any([isinstance(item, TensorBase) and item._signature & WRAPPED_BIT for item in items]):
+            if any(
+                [isinstance(item, TensorBase) and item._signature & WRAPPED_BIT for item in items]
+            ):
                 return True
             if _holds_wrapped(items):
                 return True
@@ -194,16 +207,22 @@ def wrap_outputs(node: FunctionNode, output: Any, inputs: Sequence[Any], recordi
 
 
 def _mark_view_of_input(output: TensorBase, inputs: Sequence[Any]) -> None:
-    """Make `output` a view of the input whose memory it shares, if there is one: it must not be written in place."""
+    """Make `output` a view of the input whose memory it shares, if there is one: it must not be
+    written in place.
+    """
     for value in inputs:
         if isinstance(value, TensorBase) and value._storage is output._storage:
             info = view_info(value)
-            set_view(output, info.base if info is not None else value, CreationMeta.IN_CUSTOM_FUNCTION)
+            set_view(
+                output, info.base if info is not None else value, CreationMeta.IN_CUSTOM_FUNCTION
+            )
             return
 
 
 class _Outputs:
-    """The uncommon ways in which outputs come: several, inputs as they are, written in place, not differentiable."""
+    """The uncommon ways in which outputs come: several, inputs as they are, written in place, not
+    differentiable.
+    """
 
     def __init__(self, node: FunctionNode, inputs: Sequence[Any], recording: bool) -> None:
         self.node = node
@@ -218,7 +237,8 @@ class _Outputs:
         for tensor in dirty:
             if not any([tensor is value for value in values]):
                 raise RuntimeError(
-                    "Some elements marked as dirty during the forward method were not returned as output. The inputs "
+                    "Some elements marked as dirty during the forward method were not returned as "
+                    "output. The inputs "
                     "that are modified inplace must all be outputs of the Function."
                 )
             bump_version(tensor)
@@ -230,7 +250,9 @@ class _Outputs:
         output_nr = 0
         for value in values:
             if isinstance(value, TensorBase):
-                made.append(self.wrap_tensor(value, output_nr, any([value is tensor for tensor in dirty])))
+                made.append(
+                    self.wrap_tensor(value, output_nr, any([value is tensor for tensor in dirty]))
+                )
                 output_nr += 1
             else:
                 made.append(value)
@@ -249,7 +271,8 @@ class _Outputs:
         edge = gradient_edge(tensor)
         if edge is not None and edge[0]._is_leaf_node:
             raise RuntimeError(
-                "a leaf Variable that requires grad has been used in an in-place operation. Do it on a clone."
+                "a leaf Variable that requires grad has been used in an in-place operation. Do it "
+                "on a clone."
             )
 
     def wrap_tensor(self, value: TensorBase, output_nr: int, is_dirty: bool) -> TensorBase:
@@ -270,7 +293,11 @@ class _Outputs:
             if source._signature & NORMAL and (self.recording or gradient_edge(source) is None):
                 if not skips:
                     self.attach(value, output_nr)
-                set_view(value, info.base if info is not None else source, CreationMeta.IN_CUSTOM_FUNCTION)
+                set_view(
+                    value,
+                    info.base if info is not None else source,
+                    CreationMeta.IN_CUSTOM_FUNCTION,
+                )
             return value
         if skips or not self.recording:
             return calls.detach(value) if value._signature & GRAD and self.recording else value
@@ -298,7 +325,8 @@ def _alias(tensor: TensorBase) -> TensorBase:
 
 
 def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
-    """Return `backward` as a function whose result is a constant: differentiating it again is an error.
+    """Return `backward` as a function whose result is a constant: differentiating it again is an
+    error.
 
     The error is raised only if an incoming gradient itself requires grad.
     """
@@ -311,7 +339,9 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
             outputs = backward(ctx, *grads)
         finally:
             set_state(before)
-        if before & NO_GRAD or not any([isinstance(grad, TensorBase) and grad.requires_grad for grad in grads]):
+        if before & NO_GRAD or not any(
+            [isinstance(grad, TensorBase) and grad.requires_grad for grad in grads]
+        ):
             return outputs
         several = isinstance(outputs, tuple)
         guarded = _guard(list(outputs) if several else [outputs], grads)

@@ -1,12 +1,13 @@
 """Fused recording: one node for two calls, until somebody looks.
 
-Such a node has the name of the outer of the two and is of a subclass of its class. Its edges lead past the inner one,
-and in the engine's loop over arrays it gives the gradients of both. Whoever gets to see it, puts a hook on it or runs
-it on tensors has it split first: the inner node is made, both are given what they would have saved, and the edges lead
-through it.
+Such a node has the name of the outer of the two and is of a subclass of its class. Its edges lead
+past the inner one, and in the engine's loop over arrays it gives the gradients of both. Whoever
+gets to see it, puts a hook on it or runs it on tensors has it split first: the inner node is made,
+both are given what they would have saved, and the edges lead through it.
 
-The last step of that is one assignment, and the engine hands the edges that it follows to the body, so that a thread
-which runs the graph meanwhile follows either the edges of one node or those of two.
+The last step of that is one assignment, and the engine hands the edges that it follows to the body,
+so that a thread which runs the graph meanwhile follows either the edges of one node or those of
+two.
 """
 
 from __future__ import annotations
@@ -29,7 +30,12 @@ from dovetail_dispatcher.table.kernels import Kernel
 from dovetail_dispatcher.table.operator import Operator
 from dovetail_kernel import Backend, backend_key, backends_of_signature
 from dovetail_kernel.tensor.storage import share_storage
-from dovetail_kernel.tensor.tensor_base import TensorBase, bare_tensor_maker, new_tensor, tensor_class
+from dovetail_kernel.tensor.tensor_base import (
+    TensorBase,
+    bare_tensor_maker,
+    new_tensor,
+    tensor_class,
+)
 from dovetail_kernel.tensor.version import VersionCounter, share_version
 from dovetail_kernel.types.signature import DTYPE_MASK, GRAD, NORMAL, ZERO_DIM
 
@@ -117,7 +123,9 @@ def _metadata_of_inner(node: Any, fusion: Fusion) -> Any:
 
 
 def _needs(node: Any, name: str) -> bool:
-    """Return whether the outer node saves the input `name`: some input whose gradient takes it requires grad."""
+    """Return whether the outer node saves the input `name`: some input whose gradient takes it
+    requires grad.
+    """
     formula: Formula = node.outer_class._formula_record
     saved = next((each for each in formula.saved if each.name == name), None)
     if saved is None:
@@ -130,7 +138,13 @@ def _result_of_inner(node: Any, inner: Node, fusion: Fusion) -> TensorBase:
     """Return the tensor that the inner call would have returned."""
     array = fusion.inner_result(node)
     backend: Backend = node._array_backend
-    bits = backend.bit | backend.arrays.dtype_bits[array.dtype] | NORMAL | GRAD | (0 if array.ndim else ZERO_DIM)
+    bits = (
+        backend.bit
+        | backend.arrays.dtype_bits[array.dtype]
+        | NORMAL
+        | GRAD
+        | (0 if array.ndim else ZERO_DIM)
+    )
     tensor = new_tensor(array, bits, tensor_class())
     tensor._grad_fn = inner
     if _operator(fusion.inner).schema._is_view_op():
@@ -149,27 +163,34 @@ def _operator(qualified: str) -> Operator:
     return registry.find_or_throw(name, overload)
 
 
-# -- the class of the nodes ------------------------------------------------------------------------------------------
+# -- the class of the nodes ------------------------------------------------------------------------
 
 
 @cache
 def fused_class(fusion: Fusion, outer: Formula, inner: Formula) -> type[Node]:
-    """Return the class of the nodes that stand for `outer` applied to the result of `inner`, of real numbers."""
+    """Return the class of the nodes that stand for `outer` applied to the result of `inner`, of
+    real numbers.
+    """
     outer_class: Any = build_node_class(outer, is_real=True)
     slots = {slot for saved in outer.saved for slot in slots_of(saved)}
-    arguments = {argument.name: argument for argument in _operator(fusion.operator).schema.arguments}
+    arguments = {
+        argument.name: argument for argument in _operator(fusion.operator).schema.arguments
+    }
     stored = [*fusion.kept, *fusion.saved_arrays]
     for slot, name in fusion.saved.items():
         stored += [slot, f"{slot}_version"] if is_tensor_like(arguments[name]) else [slot]
     own = ["inner", *[slot for slot in stored if slot not in slots]]
-    freed = {f"_{saved.name}" for saved in outer.saved if saved.kind != "value"} - set(fusion.outer_values)
+    freed = {f"_{saved.name}" for saved in outer.saved if saved.kind != "value"} - set(
+        fusion.outer_values
+    )
     freed |= {slot for slot, name in fusion.saved.items() if is_tensor_like(arguments[name])} | {
         *fusion.kept,
         *fusion.saved_arrays,
     }
     lines = [
         f"class {outer.name}(FusedNode, Outer):",
-        f'    """Node of {fusion.operator}, until somebody looks: {fusion.inner}, then {fusion.outer}."""',
+        f'    """Node of {fusion.operator}, until somebody '
+        f'looks: {fusion.inner}, then {fusion.outer}."""',
         "",
         f"    __slots__ = {tuple(own)!r}",
         "",
@@ -203,11 +224,12 @@ def fused_class(fusion: Fusion, outer: Formula, inner: Formula) -> type[Node]:
     return made
 
 
-# -- the route -------------------------------------------------------------------------------------------------------
+# -- the route -------------------------------------------------------------------------------------
 
 
 def fused_route(composition: Composition, kernel: Kernel) -> RouteText | None:
-    """Return the route that records a call of a composite as one, or None where it is not to be fused.
+    """Return the route that records a call of a composite as one, or None where it is not to be
+    fused.
 
     Parameters
     ----------
@@ -222,7 +244,11 @@ def fused_route(composition: Composition, kernel: Kernel) -> RouteText | None:
     if fusion is None or len(backends) != 1:
         return None
     backend = backends[0]
-    if not backend.is_device or key & ~(DTYPE_MASK | NORMAL | GRAD | backend.bit) or not fusion.takes(key & DTYPE_MASK):
+    if (
+        not backend.is_device
+        or key & ~(DTYPE_MASK | NORMAL | GRAD | backend.bit)
+        or not fusion.takes(key & DTYPE_MASK)
+    ):
         return None
     outer, inner = _operator(fusion.outer), _operator(fusion.inner)
     if kernel.registrar is not None or not (_is_own(outer, backend) and _is_own(inner, backend)):
@@ -237,14 +263,25 @@ def fused_route(composition: Composition, kernel: Kernel) -> RouteText | None:
 
 
 def _is_own(op: Operator, backend: Backend) -> bool:
-    """Return whether nobody put a kernel over that of `backend`, nor a derivative over that of the base library."""
-    return len(op.kernels.get(backend_key("Dense", backend), ())) == 1 and isinstance(op.formula, Formula)
+    """Return whether nobody put a kernel over that of `backend`, nor a derivative over that of the
+    base library.
+    """
+    return len(op.kernels.get(backend_key("Dense", backend), ())) == 1 and isinstance(
+        op.formula, Formula
+    )
 
 
 class _FusedRoute:
     """One pass over a schema that writes the text of the route."""
 
-    def __init__(self, composition: Composition, fusion: Fusion, kernel: Kernel, backend: Backend, helper: Any) -> None:
+    def __init__(
+        self,
+        composition: Composition,
+        fusion: Fusion,
+        kernel: Kernel,
+        backend: Backend,
+        helper: Any,
+    ) -> None:
         op = composition.op
         self.fusion = fusion
         self.arguments = {argument.name: argument for argument in op.schema.arguments}
@@ -273,12 +310,16 @@ class _FusedRoute:
             text.bindings["recording_extras"] = recording_extras
             text.lines += ["if recording_extras() is not None:", composite]
         for name in fusion.inputs:
-            text.lines += edge_lines(self.arguments[name], composition.key, is_only=False, is_given=True)
+            text.lines += edge_lines(
+                self.arguments[name], composition.key, is_only=False, is_given=True
+            )
         text.lines += [f"if {fusion.inputs[fusion.place]}_edge is None:", composite]
         further = [f"array{i}" for i, _ in enumerate(fusion.kept, 1)]
         results = ", ".join(["array", *further])
         arguments = [self.array_of(name) for name in fusion.arguments]
-        text.lines += quiet_lines(text, backend, f"{results} = helper({', '.join(arguments)})", helper)
+        text.lines += quiet_lines(
+            text, backend, f"{results} = helper({', '.join(arguments)})", helper
+        )
         text.lines += [
             "result = make_tensor()",
             "result.array = array",
@@ -296,7 +337,9 @@ class _FusedRoute:
             "node.input_metadata = (array.shape, array.dtype)",
             *[f"node.{slot} = {array}" for slot, array in zip(fusion.kept, further, strict=True)],
         ]
-        text.lines += [f"node.{slot} = {self.array_of(name)}" for slot, name in fusion.saved_arrays.items()]
+        text.lines += [
+            f"node.{slot} = {self.array_of(name)}" for slot, name in fusion.saved_arrays.items()
+        ]
         for slot, name in fusion.saved.items():
             text.lines += self.save(slot, name)
 

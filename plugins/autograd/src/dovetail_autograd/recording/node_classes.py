@@ -1,4 +1,6 @@
-"""Node classes made from formula records, as text that is compiled once: ``MulBackward0`` and its kin."""
+"""Node classes made from formula records, as text that is compiled once: ``MulBackward0`` and its
+kin.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,8 @@ def _unpack_input(saved: Saved) -> list[str]:
     return [
         f"    def unpack_{name}(self):",
         f"        value = self._{name}",
-        f"        if value.__class__ is Tensor and value._counter is None and not self._{name}_version:",
+        "        if value.__class__ is Tensor and value._counter is None and not "
+        f"self._{name}_version:",
         "            return value",
         f"        return unpack_input(self, {name!r}, value)",
     ]
@@ -60,7 +63,10 @@ def _unpack_result(saved: Saved) -> list[str]:
 
 def _unpack_list(saved: Saved) -> list[str]:
     name = saved.name
-    return [f"    def unpack_{name}(self):", f"        return unpack_list(self, {name!r}, self._{name})"]
+    return [
+        f"    def unpack_{name}(self):",
+        f"        return unpack_list(self, {name!r}, self._{name})",
+    ]
 
 
 def _unpack_value(saved: Saved) -> list[str]:
@@ -81,7 +87,9 @@ def _release(formula: Formula) -> list[str]:
 
 
 @cache
-def build_node_class(formula: Formula, has_lists: bool = False, is_real: bool = False) -> type[Node]:
+def build_node_class(
+    formula: Formula, has_lists: bool = False, is_real: bool = False
+) -> type[Node]:
     """Return the node class of `formula`, made at first use.
 
     Parameters

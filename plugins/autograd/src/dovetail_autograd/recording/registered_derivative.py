@@ -25,11 +25,15 @@ from .edge_text import edge_lines, run_below_autograd
 from .route_support import edge_of
 
 NO_TENSOR: Final = -1
-"""Stands for the number of tensors in a result that is none, such as an int: backward gets None for it."""
+"""Stands for the number of tensors in a result that is none, such as an int: backward gets None for
+it.
+"""
 
 
 class GeneratedNode(FunctionNode):
-    """One call of an operator with a `PythonFormula`; the context of its `setup_context` and `backward`."""
+    """One call of an operator with a `PythonFormula`; the context of its `setup_context` and
+    `backward`.
+    """
 
     __slots__ = ("is_list", "needs")
 
@@ -37,9 +41,12 @@ class GeneratedNode(FunctionNode):
     takes_gradient: ClassVar[tuple[bool, ...]]
     """Per positional argument of the operator whether it can have gradients at all."""
     optional_inputs: ClassVar[int]
-    """How many of the last positional arguments backward may return nothing for: values with a default."""
+    """How many of the last positional arguments backward may return nothing for: values with a
+    default.
+    """
     is_list: list[tuple[int | None, bool]] | None
-    """Per argument the number of tensors in a ``Tensor[]`` (else None), and whether it can have gradients at all. None
+    """Per argument the number of tensors in a ``Tensor[]`` (else None), and whether it can have
+    gradients at all. None
     for an operator without lists and with a single result."""
     needs: tuple[Any, ...]
 
@@ -67,7 +74,9 @@ class GeneratedNode(FunctionNode):
             return self._checked(returned, [(None, takes) for takes in self.takes_gradient])
         given: list[Any] = []
         if self._materialize:
-            grads = tuple([self._zeros(index) if grad is None else grad for index, grad in enumerate(grads)])
+            grads = tuple(
+                [self._zeros(index) if grad is None else grad for index, grad in enumerate(grads)]
+            )
         position = 0
         for length in self._lengths:
             if length is None:
@@ -79,17 +88,23 @@ class GeneratedNode(FunctionNode):
                 given.append(list(grads[position : position + length]))
                 position += length
         returned = self.formula_record.backward(self, *given)
-        return self._checked(returned, self.is_list or [(None, takes) for takes in self.takes_gradient])
+        return self._checked(
+            returned, self.is_list or [(None, takes) for takes in self.takes_gradient]
+        )
 
-    def _checked(self, returned: Any, is_list: list[tuple[int | None, bool]]) -> Sequence[TensorBase | None]:
+    def _checked(
+        self, returned: Any, is_list: list[tuple[int | None, bool]]
+    ) -> Sequence[TensorBase | None]:
         returned = tuple(returned) if isinstance(returned, (tuple, list)) else (returned,)
         expected = len(is_list)
         if len(returned) > expected and all([each is None for each in returned[expected:]]):
             returned = returned[:expected]
         if not expected - self.optional_inputs <= len(returned) <= expected:
             raise RuntimeError(
-                f"function {self.name()} returned an incorrect number of gradients (expected {expected}, got "
-                f"{len(returned)}). Return one per positional argument of {self.formula_record.operator}, None where "
+                f"function {self.name()} returned an incorrect number of gradients (expected "
+                f"{expected}, got "
+                f"{len(returned)}). Return one per positional argument of "
+                f"{self.formula_record.operator}, None where "
                 "there is none."
             )
         returned += (None,) * (expected - len(returned))
@@ -100,7 +115,8 @@ class GeneratedNode(FunctionNode):
                     flat.append(each)
                 elif each is not None:
                     raise RuntimeError(
-                        f"function {self.name()} returned a gradient different than None at position "
+                        f"function {self.name()} returned a gradient different than None at "
+                        "position "
                         f"{len(flat) + 1}, but the "
                         "corresponding forward input was not a Variable. Return None there."
                     )
@@ -110,12 +126,16 @@ class GeneratedNode(FunctionNode):
                 flat.extend(each)
             else:
                 raise RuntimeError(
-                    "Expected the return from backward to be of the same structure as the inputs: a list of "
+                    "Expected the return from backward to be of the same structure as the inputs: "
+                    "a list of "
                     f"{length} gradients for a Tensor[] argument of {self.formula_record.operator}."
                 )
         for each in flat:
             if each is not None and not isinstance(each, TensorBase):
-                raise RuntimeError(f"expected Variable or None (got {type(each).__name__}). Return a tensor or None.")
+                raise RuntimeError(
+                    f"expected Variable or None (got {type(each).__name__}). Return a tensor or "
+                    "None."
+                )
         return flatten(self, tuple(flat))
 
     @property
@@ -131,13 +151,22 @@ def node_class(formula: PythonFormula, schema: FunctionSchema) -> type[Generated
         "formula_record": formula,
         "takes_gradient": tuple([is_tensor_like(a) for a in schema.arguments if not a.kwarg_only]),
         "optional_inputs": len([a for a in schema.arguments if not a.kwarg_only])
-        - max([i for i, a in enumerate(schema.arguments, 1) if is_tensor_like(a) or not a.has_default_value()] or [0]),
+        - max(
+            [
+                i
+                for i, a in enumerate(schema.arguments, 1)
+                if is_tensor_like(a) or not a.has_default_value()
+            ]
+            or [0]
+        ),
         "__slots__": (),
     }
     return type(formula.name + "Backward", (GeneratedNode,), members)
 
 
-def python_formula_route(composition: Composition, formula: PythonFormula, below: RouteText) -> RouteText:
+def python_formula_route(
+    composition: Composition, formula: PythonFormula, below: RouteText
+) -> RouteText:
     """Return the route that runs `below` under Autograd and records a node of `formula`."""
     schema = composition.op.schema
     cls = node_class(formula, schema)
@@ -149,14 +178,17 @@ def python_formula_route(composition: Composition, formula: PythonFormula, below
     names = ", ".join(parameter(a) for a in schema.arguments)
     results = ", ".join(below.results)
     below.bindings["record"] = partial(_record, formula, cls, schema)
-    below.lines.append(f"{results} = record(({names},), {results if len(below.results) == 1 else f'({results})'})")
+    below.lines.append(
+        f"{results} = record(({names},), {results if len(below.results) == 1 else f'({results})'})"
+    )
     return below
 
 
 def _record_one_result(
     composition: Composition, formula: PythonFormula, cls: type[GeneratedNode], text: RouteText
 ) -> None:
-    """Add the lines that record a call of an operator without lists and with one result: the common case.
+    """Add the lines that record a call of an operator without lists and with one result: the common
+    case.
 
     For an operator with one argument they are::
 
@@ -182,7 +214,9 @@ def _record_one_result(
     )
     differentiable = [a for a in schema.arguments if is_tensor_like(a)]
     edges = [f"{parameter(a)}_edge" for a in differentiable]
-    before = [line for a in differentiable for line in edge_lines(a, composition.key, is_only=False)]
+    before = [
+        line for a in differentiable for line in edge_lines(a, composition.key, is_only=False)
+    ]
     after = [
         f"if {' or '.join([f'{edge} is not None' for edge in edges])}:",
         "    node = Node()",
@@ -201,12 +235,20 @@ def _record_one_result(
     text.lines[:] = [*before, *text.lines, *after]
 
 
-def _set_up_lines(formula: PythonFormula, schema: FunctionSchema, text: RouteText, result: str) -> list[str]:
-    """Return the lines that let the user set up the context of `node`, and keep what was saved there."""
+def _set_up_lines(
+    formula: PythonFormula, schema: FunctionSchema, text: RouteText, result: str
+) -> list[str]:
+    """Return the lines that let the user set up the context of `node`, and keep what was saved
+    there.
+    """
     if formula.setup_context is None:
         return [f"node._keep_saved({result})"] if needs_extras() else []
     text.bindings.update(
-        NO_GRAD=NO_GRAD, setup_context=formula.setup_context, state=state, set_state=set_state, unmark=_unmark
+        NO_GRAD=NO_GRAD,
+        setup_context=formula.setup_context,
+        state=state,
+        set_state=set_state,
+        unmark=_unmark,
     )
     inputs = "".join(f"{parameter(a)}, " for a in schema.arguments if not a.kwarg_only)
     keyword = ", ".join(f"{a.name!r}: {parameter(a)}" for a in schema.arguments if a.kwarg_only)
@@ -220,7 +262,9 @@ def _set_up_lines(formula: PythonFormula, schema: FunctionSchema, text: RouteTex
         "    set_state(outer)",
         "if node.non_differentiable is not None:",
         f"    unmark(node, {result})",
-        f"node._keep_saved({result})" if needs_extras() else f"if node.to_save: node._keep_saved({result})",
+        f"node._keep_saved({result})"
+        if needs_extras()
+        else f"if node.to_save: node._keep_saved({result})",
     ]
 
 
@@ -232,7 +276,11 @@ def _unmark(node: GeneratedNode, output: TensorBase) -> None:
 
 
 def _record(
-    formula: PythonFormula, cls: type[GeneratedNode], schema: FunctionSchema, values: tuple[Any, ...], output: Any
+    formula: PythonFormula,
+    cls: type[GeneratedNode],
+    schema: FunctionSchema,
+    values: tuple[Any, ...],
+    output: Any,
 ) -> Any:
     node = cast(GeneratedNode, new_node(cls))
     edges: list[Any] = []
@@ -294,9 +342,15 @@ def _record(
 
 
 def _set_up(
-    formula: PythonFormula, schema: FunctionSchema, node: GeneratedNode, values: tuple[Any, ...], output: Any
+    formula: PythonFormula,
+    schema: FunctionSchema,
+    node: GeneratedNode,
+    values: tuple[Any, ...],
+    output: Any,
 ) -> None:
-    positional = tuple([v for a, v in zip(schema.arguments, values, strict=True) if not a.kwarg_only])
+    positional = tuple(
+        [v for a, v in zip(schema.arguments, values, strict=True) if not a.kwarg_only]
+    )
     keyword = {a.name: v for a, v in zip(schema.arguments, values, strict=True) if a.kwarg_only}
     extra = {"keyword_only_inputs": keyword} if keyword else {}
     before = state()

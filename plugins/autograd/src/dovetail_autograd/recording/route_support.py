@@ -1,4 +1,6 @@
-"""What recording routes call off the common path: edges, clones of what is about to be written, lists of results."""
+"""What recording routes call off the common path: edges, clones of what is about to be written,
+lists of results.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ def edges_of(values: Sequence[Any] | None) -> tuple[EdgeTuple | None, ...]:
 
 
 def copy_before_write(tensor: TensorBase) -> TensorBase:
-    """Return a copy of `tensor` with the same place in the graph, for a formula that needs what is overwritten."""
+    """Return a copy of `tensor` with the same place in the graph, for a formula that needs what is
+    overwritten.
+    """
     is_wrapped = tensor._signature & PYTHON_DISPATCH
     twin = calls.clone(tensor) if is_wrapped else wrap(tensor.array.copy(), tensor._backend)
     edge = gradient_edge(tensor)
@@ -58,16 +62,24 @@ class NotImplementedNode(Node):
     __slots__ = ("operator", "warned_name")
 
     def __init__(
-        self, operator: str, arguments: Sequence[Any], results: Sequence[TensorBase], warned_name: str | None = None
+        self,
+        operator: str,
+        arguments: Sequence[Any],
+        results: Sequence[TensorBase],
+        warned_name: str | None = None,
     ) -> None:
         edges: list[EdgeTuple | None] = []
         for argument in arguments:
-            edges.extend(edges_of(argument) if isinstance(argument, (list, tuple)) else [edge_of(argument)])
+            edges.extend(
+                edges_of(argument) if isinstance(argument, (list, tuple)) else [edge_of(argument)]
+            )
         self.operator = operator
         self.warned_name = warned_name
         self.next_edges = tuple([edge for edge in edges if edge is not None])
         self.sequence_nr = next_sequence_nr()
-        self.input_metadata = [(tuple(result.array.shape), result.array.dtype) for result in results]
+        self.input_metadata = [
+            (tuple(result.array.shape), result.array.dtype) for result in results
+        ]
         self._array_backend = None
         self._node_hooks = None
 
@@ -75,15 +87,18 @@ class NotImplementedNode(Node):
         """Say what is missing: as a warning, if there is a name to warn of, else as an error."""
         if self.warned_name is not None:
             warnings.warn(
-                f"{self.warned_name}: an autograd kernel was not registered to the Autograd key(s) but we are trying "
-                "to backprop through it. This may lead to silently incorrect behavior. Please use register_autograd "
+                f"{self.warned_name}: an autograd kernel was not registered to the Autograd "
+                "key(s) but we are trying "
+                "to backprop through it. This may lead to silently incorrect behavior. Please use "
+                "register_autograd "
                 "to add a formula.",
                 UserWarning,
                 stacklevel=2,
             )
             return [None] * len(self.next_edges)
         raise RuntimeError(
-            f"Trying to backward through {self.operator} but no autograd formula was registered. Please use "
+            f"Trying to backward through {self.operator} but no autograd formula was registered. "
+            "Please use "
             "register_autograd to add one."
         )
 
@@ -93,11 +108,15 @@ class DelayedError(Node):
 
     __slots__ = ("message",)
 
-    def __init__(self, message: str, inputs: Sequence[TensorBase], outputs: Sequence[TensorBase]) -> None:
+    def __init__(
+        self, message: str, inputs: Sequence[TensorBase], outputs: Sequence[TensorBase]
+    ) -> None:
         self.message = message
         self.next_edges = tuple([gradient_edge(tensor) for tensor in inputs])
         self.sequence_nr = next_sequence_nr()
-        self.input_metadata = [(tuple(output.array.shape), output.array.dtype) for output in outputs]
+        self.input_metadata = [
+            (tuple(output.array.shape), output.array.dtype) for output in outputs
+        ]
         self._array_backend = None
         self._node_hooks = None
 

@@ -1,4 +1,6 @@
-"""What a node saved, for those who look at graphs: no hook runs, no error is raised, nothing changes."""
+"""What a node saved, for those who look at graphs: no hook runs, no error is raised, nothing
+changes.
+"""
 
 from __future__ import annotations
 
@@ -23,8 +25,8 @@ class SavedValue(NamedTuple):
     value
         The tensor, number, ...; None if nothing was saved, or it is not to be had.
     state
-        "kept"; "freed" by a backward; "changed": written in place since, so that backward will fail; "packed" by
-        saved-tensor hooks, which are not asked.
+        "kept"; "freed" by a backward; "changed": written in place since, so that backward will
+        fail; "packed" by saved-tensor hooks, which are not asked.
     """
 
     name: str

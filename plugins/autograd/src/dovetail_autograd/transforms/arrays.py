@@ -1,4 +1,6 @@
-"""The arrays of wrapped tensors: a batch of tensors, or a tensor with its tangent, in the place of a plain array."""
+"""The arrays of wrapped tensors: a batch of tensors, or a tensor with its tangent, in the place of
+a plain array.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,8 @@ if TYPE_CHECKING:
 
 
 class WrappedArray:
-    """What a transform has in place of an array. Shape, dtype and strides are those of the tensor that users see.
+    """What a transform has in place of an array. Shape, dtype and strides are those of the tensor
+    that users see.
 
     Attributes
     ----------
@@ -93,7 +96,9 @@ class WrappedArray:
 
 
 class BatchedArray(WrappedArray):
-    """A batch of tensors that are to be seen one at a time: the physical tensor has the batch in dimension 0."""
+    """A batch of tensors that are to be seen one at a time: the physical tensor has the batch in
+    dimension 0.
+    """
 
     __slots__ = ()
     kind = "BatchedTensor"
@@ -130,16 +135,19 @@ class BatchedArray(WrappedArray):
             Always.
         """
         raise RuntimeError(
-            "Cannot access data pointer of Tensor that doesn't have storage: vmap: the elements of a batched tensor "
-            "cannot be looked at inside of vmap. Return the tensor from the function, and look at it there."
+            "Cannot access data pointer of Tensor that doesn't have storage: vmap: the elements "
+            "of a batched tensor "
+            "cannot be looked at inside of vmap. Return the tensor from the function, and look at "
+            "it there."
         )
 
 
 class SharedArray(WrappedArray):
     """A tensor that all samples share, at the level of their vmap.
 
-    A fresh leaf of a gradient inside of a vmap is one: if it were the tensor itself, the physical calls would record a
-    graph to it as well. And so is what is computed from nothing but shared tensors.
+    A fresh leaf of a gradient inside of a vmap is one: if it were the tensor itself, the physical
+    calls would record a graph to it as well. And so is what is computed from nothing but shared
+    tensors.
     """
 
     __slots__ = ()
@@ -188,7 +196,9 @@ class WrappedArrays(ArrayBackend):
         return array.physical.data_ptr()
 
     def storage_of(self, array: WrappedArray) -> WrappedArray:
-        """Return the wrapper itself: views of wrapped tensors share the storage object of their base."""
+        """Return the wrapper itself: views of wrapped tensors share the storage object of their
+        base.
+        """
         return array
 
     def strides(self, array: WrappedArray) -> tuple[int, ...]:
@@ -198,7 +208,9 @@ class WrappedArrays(ArrayBackend):
     def may_overlap(self, a: WrappedArray, b: WrappedArray) -> bool:
         """Return whether the physical tensors share some element."""
         backend = a.physical._backend
-        return b.physical._backend is backend and backend.arrays.may_overlap(a.physical.array, b.physical.array)
+        return b.physical._backend is backend and backend.arrays.may_overlap(
+            a.physical.array, b.physical.array
+        )
 
 
 def is_wrapped(value: object) -> bool:

@@ -1,4 +1,6 @@
-"""The interpreter of calls on batched tensors: one call of the operator's batching rule, or one call per entry."""
+"""The interpreter of calls on batched tensors: one call of the operator's batching rule, or one
+call per entry.
+"""
 
 from __future__ import annotations
 
@@ -70,12 +72,20 @@ def _shape_of(op: Any) -> _Shape:
     alias = returns[0].alias_info if len(returns) == 1 and not schema.is_mutable else None
     if alias is not None and returns[0].real_type.schema_str == "Tensor":
         view_of = next(
-            i for i, a in enumerate(arguments) if a.alias_info and a.alias_info.before_set & alias.before_set
+            i
+            for i, a in enumerate(arguments)
+            if a.alias_info and a.alias_info.before_set & alias.before_set
         )
     else:
         view_of = None
     return _Shape(
-        tuple([i for i, a in enumerate(arguments) if a.real_type.schema_str in ("Tensor[]", "Tensor?[]")]),
+        tuple(
+            [
+                i
+                for i, a in enumerate(arguments)
+                if a.real_type.schema_str in ("Tensor[]", "Tensor?[]")
+            ]
+        ),
         tuple([i for i, a in enumerate(arguments) if a.is_write and not a.kwarg_only]),
         any([a.is_out for a in arguments]),
         not schema.is_mutable and len(returns) > 0 and not any([r.alias_info for r in returns]),
@@ -116,7 +126,9 @@ class VmapLevel(Level):
         super().__exit__(*exception)
 
     def wrap(self, tensor: TensorBase, dim: int | None = 0) -> TensorBase:
-        """Return `tensor`, whose dimension `dim` is the batch, as a tensor without that dimension. None: shared."""
+        """Return `tensor`, whose dimension `dim` is the batch, as a tensor without that dimension.
+        None: shared.
+        """
         if dim is None:
             return wrapped(SharedArray(tensor, self))
         if dim:
@@ -130,16 +142,21 @@ class VmapLevel(Level):
         return self.wrap(tensor, None)
 
     def unwrap(self, tensor: TensorBase) -> tuple[TensorBase, int | None]:
-        """Return the physical tensor of `tensor`, and its batch dimension: None if it has none at this level."""
+        """Return the physical tensor of `tensor`, and its batch dimension: None if it has none at
+        this level.
+        """
         if tensor._signature & WRAPPED_BIT and tensor.array.level is self:
             return tensor.array.physical, tensor.array.dim
         return tensor, None
 
     def interpret(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Run the call by the operator's batching rule; else by its decomposition; else entry by entry."""
+        """Run the call by the operator's batching rule; else by its decomposition; else entry by
+        entry.
+        """
         if not self.is_alive:
             raise RuntimeError(
-                f"{op.name()} was called on a tensor of a vmap that was left already. Return the tensor from the "
+                f"{op.name()} was called on a tensor of a vmap that was left already. Return the "
+                "tensor from the "
                 "function that is mapped, instead of keeping it elsewhere."
             )
         rule = op._operator.batching_rule
@@ -169,36 +186,55 @@ class VmapLevel(Level):
         return present(op, args, kwargs, self.batched(outputs, out_dims))
 
     def call_function(self, cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Return what a Function gives for batched arguments: by its `vmap`, or by a rule generated for it."""
+        """Return what a Function gives for batched arguments: by its `vmap`, or by a rule generated
+        for it.
+        """
         from .function_rules import call_batched
 
         return call_batched(self, cls, args, kwargs)
 
     def apply(
-        self, rule: BatchingRule, op: Any, physical: Sequence[Any], in_dims: Sequence[Any], kwargs: dict[str, Any]
+        self,
+        rule: BatchingRule,
+        op: Any,
+        physical: Sequence[Any],
+        in_dims: Sequence[Any],
+        kwargs: dict[str, Any],
     ) -> tuple[Any, Any]:
-        """Return what a rule returns, checked if it is a user's, who gets the arguments that are not defaults."""
+        """Return what a rule returns, checked if it is a user's, who gets the arguments that are
+        not defaults.
+        """
         if kwargs:
             _, kwargs = map_tensors(lambda each: self.unwrap(each)[0], (), kwargs)
         if rule.takes_all:
             outputs, out_dims = rule.function(self.info, in_dims, *physical, **kwargs)
             return outputs, out_dims
         given, named = strip_defaults(op._schema, *physical, *kwargs.values())
-        return check_outputs(rule.function(self.info, tuple(in_dims[: len(given)]), *given, **named))
+        return check_outputs(
+            rule.function(self.info, tuple(in_dims[: len(given)]), *given, **named)
+        )
 
     def physical(self, args: Sequence[Any], lists: Sequence[int]) -> tuple[list[Any], list[Any]]:
-        """Return positional arguments with the tensors of this level unwrapped, and their batch dimensions."""
+        """Return positional arguments with the tensors of this level unwrapped, and their batch
+        dimensions.
+        """
         values: list[Any] = []
         dims: list[Any] = []
         for value in args:
             dim = None
-            if isinstance(value, TensorBase) and value._signature & WRAPPED_BIT and value.array.level is self:
+            if (
+                isinstance(value, TensorBase)
+                and value._signature & WRAPPED_BIT
+                and value.array.level is self
+            ):
                 dim = value.array.dim
                 value = value.array.physical
             values.append(value)
             dims.append(dim)
         for position in lists:
-            pairs = [(None, None) if each is None else self.unwrap(each) for each in values[position]]
+            pairs = [
+                (None, None) if each is None else self.unwrap(each) for each in values[position]
+            ]
             values[position] = [tensor for tensor, _ in pairs]
             dims[position] = [dim for _, dim in pairs]
         return values, dims
@@ -208,7 +244,9 @@ class VmapLevel(Level):
         if isinstance(outputs, TensorBase):
             if dims is None:
                 return SharedArray(outputs, self)
-            return BatchedArray(operator("movedim", "int")(outputs, dims, 0) if dims else outputs, self)
+            return BatchedArray(
+                operator("movedim", "int")(outputs, dims, 0) if dims else outputs, self
+            )
         if isinstance(outputs, (list, tuple)):
             each = dims if isinstance(dims, (list, tuple)) else [dims] * len(outputs)
             return [self.batched(output, dim) for output, dim in zip(outputs, each, strict=True)]
@@ -228,8 +266,10 @@ class VmapLevel(Level):
         if op._operator not in _looped:
             _looped.add(op._operator)
             warn_user(
-                "There is a performance drop because we have not yet implemented the batching rule for "
-                f"{op.name()}. It is called once per entry. Register a rule: dovetail.library.register_vmap."
+                "There is a performance drop because we have not yet implemented the batching "
+                "rule for "
+                f"{op.name()}. It is called once per entry. Register a rule: "
+                "dovetail.library.register_vmap."
             )
         select = operator("select", "int")
         results = []
@@ -246,7 +286,9 @@ class VmapLevel(Level):
 
 
 class GradBatchLevel(VmapLevel):
-    """The vmap of one backward with a batch of gradients: no function is transformed, so its graph may be used."""
+    """The vmap of one backward with a batch of gradients: no function is transformed, so its graph
+    may be used.
+    """
 
     __slots__ = ()
     transforms_function = False

@@ -30,7 +30,8 @@ def grad_batched(
     create_graph: bool,
     allow_unused: bool,
 ) -> tuple[TensorBase | None, ...]:
-    """Return what `grad`, the function of that name, returns for every entry of the `grad_outputs`, stacked.
+    """Return what `grad`, the function of that name, returns for every entry of the `grad_outputs`,
+    stacked.
 
     The graph is run once, with batched gradients.
 
@@ -40,12 +41,19 @@ def grad_batched(
         If a gradient is missing, or batch sizes differ.
     """
     if any([each is None for each in grad_outputs]) or len(grad_outputs) != len(outputs):
-        raise RuntimeError("is_grads_batched=True needs one batched gradient per output. Give all of grad_outputs.")
-    sizes = {each.array.shape[0] if each.array.ndim else -1 for each in grad_outputs if each is not None}
-    if len(sizes) != 1 or -1 in sizes:
-        shapes = ", ".join([str(tuple(each.array.shape)) for each in grad_outputs if each is not None])
         raise RuntimeError(
-            "with is_grads_batched=True the gradients have to agree in size in their first dimension, but their shapes "
+            "is_grads_batched=True needs one batched gradient per output. Give all of grad_outputs."
+        )
+    sizes = {
+        each.array.shape[0] if each.array.ndim else -1 for each in grad_outputs if each is not None
+    }
+    if len(sizes) != 1 or -1 in sizes:
+        shapes = ", ".join(
+            [str(tuple(each.array.shape)) for each in grad_outputs if each is not None]
+        )
+        raise RuntimeError(
+            "with is_grads_batched=True the gradients have to agree in size in their first "
+            "dimension, but their shapes "
             f"are {shapes}."
         )
     from .batch_interpreter import GradBatchLevel  # nobody else needs the transforms

@@ -1,8 +1,10 @@
-"""The interpreter of calls on dual tensors: the call on the primals, and the tangents of its results.
+"""The interpreter of calls on dual tensors: the call on the primals, and the tangents of its
+results.
 
-Tangents come from the forward formula of the operator (`Forward` records); without one, from its backward formula by
-the double-backward trick: the gradient of a gradient, taken with respect to the gradient that it began with, is the
-product of the Jacobian with whatever that second gradient began with. An operator without any formula is an error.
+Tangents come from the forward formula of the operator (`Forward` records); without one, from its
+backward formula by the double-backward trick: the gradient of a gradient, taken with respect to the
+gradient that it began with, is the product of the Jacobian with whatever that second gradient began
+with. An operator without any formula is an error.
 """
 
 from __future__ import annotations
@@ -21,7 +23,14 @@ from .forward_plans import plan_of
 from .inplace_duals import write_dual
 from .levels import Level
 from .tangents import TangentCall, conformed, is_differentiable, unsupported
-from .wrapped_calls import bound_arguments, decomposition, map_tensors, numbers_as_tensors, present, run_decomposed
+from .wrapped_calls import (
+    bound_arguments,
+    decomposition,
+    map_tensors,
+    numbers_as_tensors,
+    present,
+    run_decomposed,
+)
 from .wrapped_functions import apply_keeping, jvp_of_function
 
 
@@ -31,7 +40,9 @@ class JvpLevel(Level):
     __slots__ = ()
 
     def results(self, tensors: Sequence[TensorBase]) -> list[TensorBase]:
-        """Return physical results without a graph that leads to nothing but leaves of the inside."""
+        """Return physical results without a graph that leads to nothing but leaves of the
+        inside.
+        """
         if not self.leaves or leads_elsewhere(tensors, self.leaves):
             return list(tensors)
         return [cut(each) if each.requires_grad else each for each in tensors]
@@ -49,7 +60,11 @@ class JvpLevel(Level):
 
     def tangent(self, tensor: TensorBase) -> TensorBase | None:
         """Return the tangent of `tensor` at this level, None if it has none."""
-        if is_wrapped(tensor) and tensor.array.level is self and isinstance(tensor.array, DualArray):
+        if (
+            is_wrapped(tensor)
+            and tensor.array.level is self
+            and isinstance(tensor.array, DualArray)
+        ):
             return tensor.array.tangent
         return None
 
@@ -104,7 +119,9 @@ class JvpLevel(Level):
         self, value: Any, tangent: Any, node: Any, inputs: Sequence[Any], primals: Sequence[Any]
     ) -> Any:
         written = [outer for outer, inner in zip(inputs, primals, strict=True) if inner is value]
-        skips = any([value is each for each in node.non_differentiable or ()]) or not is_differentiable(value)
+        skips = any(
+            [value is each for each in node.non_differentiable or ()]
+        ) or not is_differentiable(value)
         if any([value is each for each in node.dirty_tensors or ()]):
             if tangent is not None:
                 write_dual(self, written[0], _checked_tangent(tangent, value))
@@ -138,7 +155,8 @@ def dual(level: JvpLevel, primal: TensorBase, tangent: TensorBase) -> TensorBase
         raise different_size(primal, tangent)
     if tangent.device != primal.device:
         raise RuntimeError(
-            f"Expected a tangent on the device of its tensor, {primal.device}, but got one on {tangent.device}. "
+            f"Expected a tangent on the device of its tensor, {primal.device}, but got one on "
+            f"{tangent.device}. "
             "Move it there."
         )
     if tangent.dtype is not primal.dtype:
@@ -147,7 +165,9 @@ def dual(level: JvpLevel, primal: TensorBase, tangent: TensorBase) -> TensorBase
 
 
 def attached_dual(level: JvpLevel, primal: TensorBase, tangent: TensorBase) -> TensorBase:
-    """Return what `dual` does, in the graph of `primal` itself: gradients of dual tensors are dual, and lead there."""
+    """Return what `dual` does, in the graph of `primal` itself: gradients of dual tensors are dual,
+    and lead there.
+    """
     made = dual(level, primal, tangent)
     edge = gradient_edge(made.array.physical)
     if edge is not None:
@@ -159,8 +179,10 @@ def attached_dual(level: JvpLevel, primal: TensorBase, tangent: TensorBase) -> T
 def different_size(primal: TensorBase, tangent: TensorBase) -> RuntimeError:
     """Return the error for a tangent of another shape than its primal."""
     return RuntimeError(
-        "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not "
-        f"supported. Tensor is of size {list(primal.array.shape)} while the given forward gradient is of size "
+        "Trying to set a forward gradient that has a different size than that of the original "
+        "Tensor, this is not "
+        f"supported. Tensor is of size {list(primal.array.shape)} while the given forward "
+        "gradient is of size "
         f"{list(tangent.array.shape)}. Give a tangent of the shape of the tensor."
     )
 

@@ -1,7 +1,8 @@
 """Forward-mode differentiation with dual numbers: ``autograd.forward_ad``.
 
-A dual tensor carries a tangent along with its value (the primal), and every operator that it goes through computes the
-tangent of its result beside the result: one pass gives the product of the Jacobian with the tangent.
+A dual tensor carries a tangent along with its value (the primal), and every operator that it goes
+through computes the tangent of its result beside the result: one pass gives the product of the
+Jacobian with the tangent.
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ _ONLY_LEVEL: Final = 0
 
 
 class DualLevel(JvpLevel):
-    """The level of `enter_dual_level`, inside of which the ordinary graph may be used as anywhere."""
+    """The level of `enter_dual_level`, inside of which the ordinary graph may be used as
+    anywhere.
+    """
 
     __slots__ = ()
     transforms_function = False
@@ -52,7 +55,8 @@ def enter_dual_level() -> int:
     """
     if _current.get() is not None:
         raise RuntimeError(
-            "Nested forward mode AD is not supported at the moment. Leave the dual level first, or use "
+            "Nested forward mode AD is not supported at the moment. Leave the dual level first, "
+            "or use "
             "dovetail.func.jvp, which nests."
         )
     level = DualLevel()
@@ -76,10 +80,14 @@ def exit_dual_level(*, level: int | None = None) -> None:
     """
     current = _current.get()
     if current is None:
-        raise RuntimeError("Dual level must be a positive number: no level was entered. Call enter_dual_level() first.")
+        raise RuntimeError(
+            "Dual level must be a positive number: no level was entered. Call enter_dual_level() "
+            "first."
+        )
     if level is not None and level != _ONLY_LEVEL:
         raise RuntimeError(
-            "Trying to exit a forward AD level that was not the last one that was created. This is not supported: give "
+            "Trying to exit a forward AD level that was not the last one that was created. This "
+            "is not supported: give "
             f"{_ONLY_LEVEL}, which enter_dual_level() returned, or nothing."
         )
     _current.set(None)
@@ -93,7 +101,10 @@ class dual_level:
         return enter_dual_level()
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
     ) -> None:
         exit_dual_level()
 
@@ -106,7 +117,8 @@ def make_dual(tensor: TensorBase, tangent: TensorBase, *, level: int | None = No
     tensor
         A tensor of floating-point or complex dtype.
     tangent
-        Its tangent, of the same shape and device; one of another dtype is cast. `unpack_dual` gives it back as it is.
+        Its tangent, of the same shape and device; one of another dtype is cast. `unpack_dual` gives
+        it back as it is.
     level
         The number that `enter_dual_level` returned. Default: the current level.
 
@@ -122,31 +134,38 @@ def make_dual(tensor: TensorBase, tangent: TensorBase, *, level: int | None = No
     current = _current.get()
     if current is None:
         raise RuntimeError(
-            "Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() first."
+            "Trying to create a dual Tensor for forward AD but no level exists, make sure to "
+            "enter_dual_level() first."
         )
     for name, value in (("tensor", tensor), ("tangent", tangent)):
         if not isinstance(value, TensorBase):
-            raise TypeError(f"make_dual(): argument '{name}' must be Tensor, not {type(value).__name__}")
+            raise TypeError(
+                f"make_dual(): argument '{name}' must be Tensor, not {type(value).__name__}"
+            )
     for name, value in (("primal", tensor), ("tangent", tangent)):
         if not (value.dtype.is_floating_point or value.dtype.is_complex):
             raise ValueError(
-                f"Expected {name} to be floating point or complex, but got: {value.dtype}. Convert it first."
+                f"Expected {name} to be floating point or complex, but got: {value.dtype}. "
+                "Convert it first."
             )
     if current.tangent(tensor) is not None:
         raise RuntimeError(
-            "Making a dual Tensor based on a Tensor that already has a forward gradient at the same level 0 is not "
+            "Making a dual Tensor based on a Tensor that already has a forward gradient at the "
+            "same level 0 is not "
             "supported. Take unpack_dual(tensor).primal."
         )
     if current.tangent(tangent) is not None:
         raise RuntimeError(
-            "Setting a forward grad that itself has a forward gradient at the same level0 is not supported. Nest "
+            "Setting a forward grad that itself has a forward gradient at the same level0 is not "
+            "supported. Nest "
             "dovetail.func.jvp for higher derivatives."
         )
     return attached_dual(current, tensor, tangent)
 
 
 def unpack_dual(tensor: TensorBase, *, level: int | None = None) -> UnpackedDualTensor:
-    """Return the primal and the tangent of `tensor`; the tangent is None if it has none, or its level was left.
+    """Return the primal and the tangent of `tensor`; the tangent is None if it has none, or its
+    level was left.
 
     Raises
     ------
@@ -154,9 +173,15 @@ def unpack_dual(tensor: TensorBase, *, level: int | None = None) -> UnpackedDual
         For anything but a tensor.
     """
     if not isinstance(tensor, TensorBase):
-        raise TypeError(f"_unpack_dual(): argument 'dual' must be Tensor, not {type(tensor).__name__}")
+        raise TypeError(
+            f"_unpack_dual(): argument 'dual' must be Tensor, not {type(tensor).__name__}"
+        )
     current = _current.get()
-    while is_wrapped(tensor) and isinstance(tensor.array, DualArray) and not tensor.array.level.is_alive:
+    while (
+        is_wrapped(tensor)
+        and isinstance(tensor.array, DualArray)
+        and not tensor.array.level.is_alive
+    ):
         tensor = tensor.array.physical
     if current is None:
         return UnpackedDualTensor(tensor, None)

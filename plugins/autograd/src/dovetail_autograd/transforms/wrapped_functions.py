@@ -1,4 +1,6 @@
-"""`Function` on wrapped tensors: its own rule for each transform, and a node for gradients of wrapped tensors."""
+"""`Function` on wrapped tensors: its own rule for each transform, and a node for gradients of
+wrapped tensors.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ from .levels import Level
 from .pytree import flatten
 
 
-def call_wrapped_function(cls: type[Function], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def call_wrapped_function(
+    cls: type[Function], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
     """Return ``cls.apply(*args, **kwargs)`` for arguments some of which are wrapped.
 
     Raises
@@ -32,11 +36,16 @@ def call_wrapped_function(cls: type[Function], args: tuple[Any, ...], kwargs: di
     levels: list[Level] = [each.array.level for each in tensors if each._signature & WRAPPED_BIT]
     level = max(levels, key=lambda each: each.depth)
     before = state()
-    edges = [gradient_edge(v) if isinstance(v, TensorBase) and v._signature & GRAD else None for v in inputs]
+    edges = [
+        gradient_edge(v) if isinstance(v, TensorBase) and v._signature & GRAD else None
+        for v in inputs
+    ]
     recording = not before & NO_GRAD and any([edge is not None for edge in edges])
     missing = (
-        "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must "
-        f"override the setup_context staticmethod: split {cls.__name__}.forward(ctx, ...) into forward(...) and "
+        "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, "
+        "...), it must "
+        f"override the setup_context staticmethod: split {cls.__name__}.forward(ctx, ...) into "
+        "forward(...) and "
         "setup_context(ctx, inputs, output)."
     )
     if recording and not cls._has_setup_context and level.transforms_function:
@@ -46,9 +55,13 @@ def call_wrapped_function(cls: type[Function], args: tuple[Any, ...], kwargs: di
         return outputs
     if not cls._has_setup_context:
         # What its context holds are primals. Whoever wants first derivatives alone has them there.
-        return _undifferentiable(outputs, tensors, f"{missing} For the gradient of the primal: unpack_dual(y).primal.")
+        return _undifferentiable(
+            outputs, tensors, f"{missing} For the gradient of the primal: unpack_dual(y).primal."
+        )
     node = new_node(cls._node_class)
-    node._no_tensors = [index for index, value in enumerate(inputs) if not isinstance(value, TensorBase)]
+    node._no_tensors = [
+        index for index, value in enumerate(inputs) if not isinstance(value, TensorBase)
+    ]
     node.next_edges = tuple(edges)
     set_state(before | NO_GRAD)
     try:
@@ -86,7 +99,9 @@ class Keeping:
         return getattr(self._function, name)
 
 
-def apply_keeping(cls: type[Function], args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Any, FunctionNode]:
+def apply_keeping(
+    cls: type[Function], args: Sequence[Any], kwargs: dict[str, Any]
+) -> tuple[Any, FunctionNode]:
     """Return ``cls.apply(*args, **kwargs)``, and the context of the call."""
     keeping: Any = Keeping(cls)
     apply: Any = Function.apply
@@ -94,7 +109,11 @@ def apply_keeping(cls: type[Function], args: Sequence[Any], kwargs: dict[str, An
 
 
 def jvp_of_function(
-    cls: type[Function], node: FunctionNode, primals: Sequence[Any], tangents: Sequence[TensorBase | None], count: int
+    cls: type[Function],
+    node: FunctionNode,
+    primals: Sequence[Any],
+    tangents: Sequence[TensorBase | None],
+    count: int,
 ) -> Sequence[Any]:
     """Return the tangents of the outputs of a call: what the `jvp` of the Function says.
 
@@ -120,13 +139,18 @@ def jvp_of_function(
     from ..graph.engine_ops import filled_like
 
     given = [
-        filled_like(primal, 0) if tangent is None and node._materialize and isinstance(primal, TensorBase) else tangent
+        filled_like(primal, 0)
+        if tangent is None and node._materialize and isinstance(primal, TensorBase)
+        else tangent
         for primal, tangent in zip(primals, tangents, strict=True)
     ]
     kept = node._entries
     saved = node.saved_for_forward or node.to_save
     if saved:
-        node._entries = [None if each is None else node._entry(index, each, ()) for index, each in enumerate(saved)]
+        node._entries = [
+            None if each is None else node._entry(index, each, ())
+            for index, each in enumerate(saved)
+        ]
     try:
         returned = cls.jvp(node, *given)
     finally:
@@ -134,12 +158,14 @@ def jvp_of_function(
     found = returned if isinstance(returned, (tuple, list)) else (returned,)
     if len(found) != count:
         raise RuntimeError(
-            f"function {node.name()} returned an incorrect number of forward gradients (expected {count}, got "
+            f"function {node.name()} returned an incorrect number of forward gradients (expected "
+            f"{count}, got "
             f"{len(found)}). Return one tangent, or None, per output of {cls.__name__}.forward."
         )
     for each in found:
         if each is not None and not isinstance(each, TensorBase):
             raise RuntimeError(
-                f"{cls.__name__}.jvp returned a {type(each).__name__}: expected a Tensor or None per output."
+                f"{cls.__name__}.jvp returned a {type(each).__name__}: expected a Tensor or None "
+                "per output."
             )
     return found
