@@ -1,4 +1,6 @@
-"""What routes do is pinned: the text of each is equal to that in `routes`, or shorter, and makes no call more."""
+"""What routes do is pinned: the text of each is equal to that in `routes`, or shorter, and makes no
+call more.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,8 @@ from route_texts import RouteText
 pytestmark = pytest.mark.cpu_only(reason="the routes of cpu kernels are pinned")
 
 TEXT = RouteText(
-    "def f(x, other):\n    y = kernel(x.array, other)\n    if y is not None:\n        y = lift(y)\n    return y",
+    "def f(x, other):\n    y = kernel(x.array, other)\n    if y is not None:\n        y = "
+    "lift(y)\n    return y",
     {"kernel": "<add>", "lift": "<asarray>"},
 )
 
@@ -49,11 +52,16 @@ def test_a_call_more_is_reported_with_the_difference() -> None:
     ],
 )
 def test_every_count_may_not_grow(old: str, new: str, reason: str) -> None:
-    assert reason in "\n".join(problems({"f": TEXT}, {"f": replace(TEXT, source=TEXT.source.replace(old, new))}))
+    assert reason in "\n".join(
+        problems({"f": TEXT}, {"f": replace(TEXT, source=TEXT.source.replace(old, new))})
+    )
 
 
 def test_a_constant_of_another_value_is_reported() -> None:
-    before, after = ({"f": RouteText("def f(x):\n    x._signature = S", {"S": bits})} for bits in ("GRAD", "NORMAL"))
+    before, after = (
+        {"f": RouteText("def f(x):\n    x._signature = S", {"S": bits})}
+        for bits in ("GRAD", "NORMAL")
+    )
     assert "the constant S is NORMAL, was GRAD" in "\n".join(problems(before, after))
 
 

@@ -1,8 +1,9 @@
-"""The pinned texts of routes: `tests/golden/routes`, a file per family, and a program that writes them.
+"""The pinned texts of routes: `tests/golden/routes`, a file per family, and a program that writes
+them.
 
-    python tests/support/golden_routes.py                   say which routes differ from what is pinned
-    python tests/support/golden_routes.py --write           pin the present texts, unless one does more than before
-    python tests/support/golden_routes.py --write --allow-growth
+    python tests/support/golden_routes.py                   say which routes differ from what is
+    pinned python tests/support/golden_routes.py --write           pin the present texts, unless one
+    does more than before python tests/support/golden_routes.py --write --allow-growth
 
 A section is the call and its state, what is counted in the text, what its global names are bound
 to, and the text; or the title of an earlier section of the same file that has all of these.
@@ -25,15 +26,20 @@ FOLDER: Final = Path(__file__).parents[1] / "golden" / "routes"
 _TITLE, _COUNTS, _BOUND, _AS = "=== ", "counts: ", "bound: ", "as: "
 _HINT: Final = (
     "A route may become shorter, never do more. Make it do less, or accept the new texts: "
-    "python tests/support/golden_routes.py --write (--allow-growth if a route must do more, and say why in the commit)."
+    "python tests/support/golden_routes.py --write (--allow-growth if a route must do more, and "
+    "say why in the commit)."
 )
 
 Texts = dict[str, RouteText]
 
 
 def present_routes() -> dict[str, Texts]:
-    """Return the texts by family as they are now, from a fresh process: what others registered must not show."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("DOVETAIL_")}
+    """Return the texts by family as they are now, from a fresh process: what others registered must
+    not show.
+    """
+    environment = {
+        name: value for name, value in os.environ.items() if not name.startswith("DOVETAIL_")
+    }
     command = [sys.executable, __file__, "--collect"]
     done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
     if done.returncode:
@@ -51,8 +57,12 @@ def pinned_routes(family: str) -> Texts:
 
 
 def problems(pinned: Texts, now: Texts) -> list[str]:
-    """Return what is wrong with the texts of a family: those that do more than they did, that are gone or new."""
-    found = [f"{title}: the call has no such route any more." for title in pinned if title not in now]
+    """Return what is wrong with the texts of a family: those that do more than they did, that are
+    gone or new.
+    """
+    found = [
+        f"{title}: the call has no such route any more." for title in pinned if title not in now
+    ]
     found += [f"{title}: the route is not pinned yet." for title in now if title not in pinned]
     for title, text in now.items():
         if title in pinned and (reasons := grown(pinned[title], text)):
@@ -100,7 +110,10 @@ def parsed(content: str) -> Texts:
         pairs = [pair.partition("=") for pair in bound.removeprefix(_BOUND).split(", ") if pair]
         text = RouteText("\n".join(source), {name: value for name, _, value in pairs})
         if counts != _counts_line(text):
-            raise ValueError(f"{title}: the file says {counts!r}, but its text has {_counts_line(text)!r}. {_HINT}")
+            raise ValueError(
+                f"{title}: the file says {counts!r}, but its text has {_counts_line(text)!r}. "
+                f"{_HINT}"
+            )
         earlier[title] = text
     return earlier
 
@@ -109,7 +122,9 @@ def main() -> int:
     """Compare, or write what is asked for; return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--write", action="store_true", help="pin the present texts")
-    parser.add_argument("--allow-growth", action="store_true", help="even where a route does more than before")
+    parser.add_argument(
+        "--allow-growth", action="store_true", help="even where a route does more than before"
+    )
     parser.add_argument("--collect", action="store_true", help="print the present texts as JSON")
     options = parser.parse_args()
     if options.collect:
@@ -129,7 +144,9 @@ def main() -> int:
             refused += problems(pinned, texts)
         elif not options.allow_growth:
             kept = {title: text for title, text in pinned.items() if title in texts}
-            refused += problems(kept, {title: text for title, text in texts.items() if title in kept})
+            refused += problems(
+                kept, {title: text for title, text in texts.items() if title in kept}
+            )
     for line in refused:
         print(line)
     if refused:

@@ -1,10 +1,10 @@
 """Makes the calls of `tests/golden/calls` and reads the routes that they leave in the table.
 
-There is a file per family, with a call a line, and the states that it is made in; without one a call
-is plain. Of the arguments `f` and `e` are float32, `d` double, `h` half, `i` and `j` int64 and int32,
-`m` bool, `c` complex, `z`, `zd` and `zi` 0-dim, `inf` an inference tensor, `meta` on the device meta,
-`mirror` on a third backend; `g(x)` is a leaf that requires grad, `n(x)` what was computed of one,
-`view(x)` a view.
+There is a file per family, with a call a line, and the states that it is made in; without one a
+call is plain. Of the arguments `f` and `e` are float32, `d` double, `h` half, `i` and `j` int64 and
+int32, `m` bool, `c` complex, `z`, `zd` and `zi` 0-dim, `inf` an inference tensor, `meta` on the
+device meta, `mirror` on a third backend; `g(x)` is a leaf that requires grad, `n(x)` what was
+computed of one, `view(x)` a view.
 """
 
 from __future__ import annotations
@@ -90,7 +90,9 @@ def _routes_of(call: str, mode: str) -> Iterator[tuple[str, RouteText]]:
         op = getattr(op, part)
     if "." not in rest:
         op = op.default
-    args, kwargs = eval(f"_call({arguments}", {**_values(), "_call": lambda *args, **kwargs: (args, kwargs)})
+    args, kwargs = eval(
+        f"_call({arguments}", {**_values(), "_call": lambda *args, **kwargs: (args, kwargs)}
+    )
     try:
         made = _routes_after(op, mode, args, kwargs)
     except Exception as error:
@@ -102,7 +104,9 @@ def _routes_of(call: str, mode: str) -> Iterator[tuple[str, RouteText]]:
         yield f"{call} | {mode}" + (f" #{number}" if number > 1 else ""), read_route(route)
 
 
-def _routes_after(op: Any, mode: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Callable[..., Any]]:
+def _routes_after(
+    op: Any, mode: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> list[Callable[..., Any]]:
     """Make the call with no route there yet, and return those that it left."""
     forget(op)
     with warnings.catch_warnings(), STATES.get(mode, nullcontext)():
@@ -134,7 +138,9 @@ def routes_of(op: Any) -> list[Callable[..., Any]]:
 
 
 def _values() -> dict[str, Any]:
-    """Return the names that calls are written with; the tensors are new, for some calls write to them."""
+    """Return the names that calls are written with; the tensors are new, for some calls write to
+    them.
+    """
     f = dt.arange(6, dtype=dt.float32).reshape(2, 3) / 7 + 0.1
     index = dt.tensor([[0, 1, 0], [1, 0, 1]])
     with dt.inference_mode():

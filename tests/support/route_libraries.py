@@ -1,4 +1,6 @@
-"""Operators of a third party, one for every way of registering kernels and derivatives, to pin their routes."""
+"""Operators of a third party, one for every way of registering kernels and derivatives, to pin
+their routes.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,9 @@ _kept: Final[list[Any]] = []
 
 
 def define() -> None:
-    """Register the operators of the namespace ``golden``, and a backend of its own, on which the base library runs."""
+    """Register the operators of the namespace ``golden``, and a backend of its own, on which the
+    base library runs.
+    """
     register_backend("mirror", np)
     lib = Library("golden", "DEF")
     _kept.append(lib)
@@ -72,14 +76,19 @@ def _define_kernels(lib: Library) -> None:
     lib.impl("write_some", lambda x, ys: None, "CPU")
     lib.define("into(Tensor x, *, Tensor(a!) out) -> Tensor(a!)")
     lib.impl("into", lambda x, *, out: out.copy_(x), "CPU")
-    lib.define("array(Tensor x, Tensor? y, Tensor[] zs, Tensor?[] ws, ScalarType? t=None) -> (Tensor, Tensor)")
+    lib.define(
+        "array(Tensor x, Tensor? y, Tensor[] zs, Tensor?[] ws, ScalarType? t=None) -> (Tensor, "
+        "Tensor)"
+    )
     lib.array_impl("array", lambda x, y, zs, ws, t=None: (x + 1, zs[0] + 1), "CPU")
     lib.define("number(Tensor x, ScalarType t) -> float")
     lib.array_impl("number", lambda x, t: float(x.sum()), "CPU")
     lib.define("array_nothing(Tensor x) -> ()")
     lib.array_impl("array_nothing", lambda x: None, "CPU")
     lib.define("plain_optional(Tensor x, bool flag=False, int? k=None) -> Tensor")
-    lib.array_impl("plain_optional", lambda x, flag=False, k=None: x + 1, "CPU", plain=lambda x: x + 1)
+    lib.array_impl(
+        "plain_optional", lambda x, flag=False, k=None: x + 1, "CPU", plain=lambda x: x + 1
+    )
     lib.define("plain_never(Tensor x, int k) -> Tensor")
     lib.array_impl("plain_never", lambda x, k: x + k, "CPU", plain=lambda x: x)
     lib.define("with_keyset(Tensor x) -> Tensor")
@@ -117,13 +126,19 @@ def _define_derivatives(lib: Library) -> None:
     ):
         lib.define(schema)
     lib.impl("learned", lambda x, y=None: x * 2, "CPU")
-    register_autograd("golden::learned", lambda ctx, g: (g * 2, None), setup_context=_set_up, lib=lib)
+    register_autograd(
+        "golden::learned", lambda ctx, g: (g * 2, None), setup_context=_set_up, lib=lib
+    )
     lib.impl("learned_without_context", lambda x: x * 2, "CPU")
     register_autograd("golden::learned_without_context", lambda ctx, g: g * 2, lib=lib)
     lib.impl("learned_with_keyword", lambda x, *, k=2.0: x * k, "CPU")
-    register_autograd("golden::learned_with_keyword", lambda ctx, g: g * 2, setup_context=_set_up_keyword, lib=lib)
+    register_autograd(
+        "golden::learned_with_keyword", lambda ctx, g: g * 2, setup_context=_set_up_keyword, lib=lib
+    )
     lib.impl("learned_list", lambda xs: xs[0] * 2, "CPU")
-    register_autograd("golden::learned_list", lambda ctx, g: [g] * 2, setup_context=_set_up, lib=lib)
+    register_autograd(
+        "golden::learned_list", lambda ctx, g: [g] * 2, setup_context=_set_up, lib=lib
+    )
     lib.impl("learned_pair", lambda x: (x * 2, x * 3), "CPU")
     register_autograd("golden::learned_pair", lambda ctx, g, f: g + f, lib=lib)
     lib.array_impl("learned_array", lambda x: x * 2, "CPU")
@@ -175,12 +190,25 @@ def _define_custom_ops() -> None:
     def made_learned(x: Tensor, y: Tensor) -> Tensor:
         return x * y
 
-    tagged = "(Tensor(a!) x) -> Tensor(a!)", "(Tensor x, *, Tensor(a!) a, Tensor(b!) b) -> (Tensor(a!), Tensor(b!))"
-    custom_op("golden::made_inplace", lambda x: x, schema=tagged[0], mutates_args=("x",), tags=Tag.inplace)
-    custom_op("golden::made_out", lambda x, a, b: (a, b), schema=tagged[1], mutates_args=("a", "b"), tags=Tag.out)
+    tagged = (
+        "(Tensor(a!) x) -> Tensor(a!)",
+        "(Tensor x, *, Tensor(a!) a, Tensor(b!) b) -> (Tensor(a!), Tensor(b!))",
+    )
+    custom_op(
+        "golden::made_inplace", lambda x: x, schema=tagged[0], mutates_args=("x",), tags=Tag.inplace
+    )
+    custom_op(
+        "golden::made_out",
+        lambda x, a, b: (a, b),
+        schema=tagged[1],
+        mutates_args=("a", "b"),
+        tags=Tag.out,
+    )
     made_learned.register_autograd(lambda ctx, g: (g, g), setup_context=_set_up)
     made.register_fake(_fake_made)
-    _kept.extend([made, made_pair, made_of_list, made_number, made_writing, made_writing_some, made_learned])
+    _kept.extend(
+        [made, made_pair, made_of_list, made_number, made_writing, made_writing_some, made_learned]
+    )
 
 
 def _fake_made(x: Tensor, k: int = 1) -> Tensor:

@@ -1,7 +1,8 @@
 """The text of a route: how it is read off the function that runs, and what of it may not grow.
 
-A text is read from the callable in the table, so that nothing here depends on how routes are composed. Two texts are
-compared by their structure: local names and the names of globals are numbered in the order in which they occur.
+A text is read from the callable in the table, so that nothing here depends on how routes are
+composed. Two texts are compared by their structure: local names and the names of globals are
+numbered in the order in which they occur.
 """
 
 from __future__ import annotations
@@ -18,16 +19,27 @@ from types import FunctionType, ModuleType
 from typing import Any, Final
 
 from dovetail_kernel import DTYPES, DispatchKeySet
-from dovetail_kernel import signature as signature_bits
+from dovetail_kernel.types import signature as signature_bits
 
 MACHINERY: Final = ("dovetail_dispatcher", "dovetail_autograd")
-"""Packages whose functions are part of a route; a function of any other is a kernel that the table calls directly."""
+"""Packages whose functions are part of a route; a function of any other is a kernel that the table
+calls directly.
+"""
 
 KERNEL_ITSELF: Final = "# the kernel itself: "
 """Stands for the text of a route that is nothing but the kernel."""
 
 _FLAGS: Final = (
-    *("ZERO_DIM", "GRAD", "VIEW", "NORMAL", "OVERRIDES", "PYTHON_BOOL", "PYTHON_INT", "PYTHON_FLOAT"),
+    *(
+        "ZERO_DIM",
+        "GRAD",
+        "VIEW",
+        "NORMAL",
+        "OVERRIDES",
+        "PYTHON_BOOL",
+        "PYTHON_INT",
+        "PYTHON_FLOAT",
+    ),
     *("PYTHON_COMPLEX", "NO_GRAD", "META_BIT", "CPU_BIT", "CUDA_BIT", "WRAPPED_BIT", "INFERENCE"),
 )
 _BITS: Final = {
@@ -43,10 +55,11 @@ class RouteText:
     Attributes
     ----------
     source
-        One or more function definitions, the one that is called first; or a comment, for a kernel that is called
-        directly.
+        One or more function definitions, the one that is called first; or a comment, for a kernel
+        that is called directly.
     bound
-        Global names, in the order of their occurrence, with their values as text. Objects are in angle brackets.
+        Global names, in the order of their occurrence, with their values as text. Objects are in
+        angle brackets.
     """
 
     source: str
@@ -77,14 +90,20 @@ class RouteText:
         nodes = list(ast.walk(self.tree))
         return {
             "lines": len([line for line in self.normalized if line]),
-            "statements": sum(isinstance(n, ast.stmt) and not isinstance(n, ast.FunctionDef) for n in nodes),
+            "statements": sum(
+                isinstance(n, ast.stmt) and not isinstance(n, ast.FunctionDef) for n in nodes
+            ),
             "calls": sum(isinstance(n, ast.Call) for n in nodes),
-            "attributes": sum(isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Load) for n in nodes),
+            "attributes": sum(
+                isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Load) for n in nodes
+            ),
         }
 
 
 def grown(pinned: RouteText, now: RouteText) -> list[str]:
-    """Return in what way `now` does more than `pinned`; nothing if it is the same, or does no more in fewer words."""
+    """Return in what way `now` does more than `pinned`; nothing if it is the same, or does no more
+    in fewer words.
+    """
     if pinned.normalized == now.normalized:
         pairs = zip(pinned.bound.items(), now.bound.values(), strict=True)
         return [
@@ -92,7 +111,9 @@ def grown(pinned: RouteText, now: RouteText) -> list[str]:
             for (name, a), b in pairs
             if a != b and not (a.startswith("<") and b.startswith("<"))
         ]
-    return [f"{what}: {pinned.counts[what]} → {now.counts[what]}" for what in _grown_counts(pinned, now)]
+    return [
+        f"{what}: {pinned.counts[what]} → {now.counts[what]}" for what in _grown_counts(pinned, now)
+    ]
 
 
 def _grown_counts(pinned: RouteText, now: RouteText) -> list[str]:
@@ -100,7 +121,9 @@ def _grown_counts(pinned: RouteText, now: RouteText) -> list[str]:
 
 
 def read_route(route: Callable[..., Any]) -> RouteText:
-    """Return the text of a route: its own, and that of the routes and functions that it closes over."""
+    """Return the text of a route: its own, and that of the routes and functions that it closes
+    over.
+    """
     sources, bound = [], {}
     for function in _parts(route):
         if not _is_machinery(function):
@@ -135,7 +158,9 @@ def _source_of(function: FunctionType) -> str:
     block = inspect.getblock(lines[code.co_firstlineno - 1 :])
     text = textwrap.dedent("".join(block))
     if not text.lstrip().startswith("def "):
-        raise LookupError(f"no source of {function!r} in {code.co_filename}: routes must be in linecache.")
+        raise LookupError(
+            f"no source of {function!r} in {code.co_filename}: routes must be in linecache."
+        )
     return "\n".join(line.rstrip() for line in text.splitlines() if line.strip())
 
 
@@ -180,17 +205,27 @@ def _name_of(value: Any) -> str:
     return name.replace("<locals>.", "")
 
 
-# -- normal form -----------------------------------------------------------------------------------------------------
+# -- normal form -----------------------------------------------------------------------------------
 
 
 def _strip(function: ast.FunctionDef) -> None:
     arguments = function.args
-    for each in [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg]:
+    for each in [
+        *arguments.posonlyargs,
+        *arguments.args,
+        *arguments.kwonlyargs,
+        arguments.vararg,
+        arguments.kwarg,
+    ]:
         if each is not None:
             each.annotation = None
     function.returns = None
     first = function.body[0]
-    if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str):
+    if (
+        isinstance(first, ast.Expr)
+        and isinstance(first.value, ast.Constant)
+        and isinstance(first.value.value, str)
+    ):
         del function.body[0]
 
 
@@ -202,13 +237,17 @@ def _in_order(node: ast.AST) -> Iterator[ast.AST]:
 
 def _locals(function: ast.FunctionDef) -> frozenset[str]:
     found = {node.arg for node in ast.walk(function) if isinstance(node, ast.arg)}
-    found |= {n.id for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    found |= {
+        n.id for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+    }
     found |= {n.name for n in ast.walk(function) if isinstance(n, ast.ExceptHandler) and n.name}
     return frozenset(found)
 
 
 class _Renamed(ast.NodeTransformer):
-    """Numbers local names, each function for itself, and global names, which the functions of a text share."""
+    """Numbers local names, each function for itself, and global names, which the functions of a
+    text share.
+    """
 
     def __init__(self, own: frozenset[str], shared: dict[str, str]) -> None:
         self.own = own
