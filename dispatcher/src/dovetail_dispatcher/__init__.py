@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from .inspection.spans import CallSpan, Span
     from .inspection.tracing import Trace
     from .interception.function_modes import BaseTorchFunctionMode, TorchFunctionMode
-    from .interception.intercepted_attributes import interceptable, operator_modules
+    from .interception.interceptable_attributes import interceptable, operator_modules
     from .interception.intercepted_functions import is_overridable, overridable
     from .interception.mode_stacks import dispatch_modes
     from .interception.overrides import (
@@ -83,9 +83,9 @@ _ON_DEMAND = {
     "has_torch_function": "interception.overrides",
     "has_torch_function_unary": "interception.overrides",
     "has_torch_function_variadic": "interception.overrides",
-    "interceptable": "interception.intercepted_attributes",
+    "interceptable": "interception.interceptable_attributes",
     "is_overridable": "interception.intercepted_functions",
-    "operator_modules": "interception.intercepted_attributes",
+    "operator_modules": "interception.interceptable_attributes",
     "overridable": "interception.intercepted_functions",
     "overridden_name": "interception.overrides",
     "register_autograd": "registration.register",

@@ -23,13 +23,13 @@ from ..calls.ops import OpOverload
 from ..calls.templates.arguments import is_tensor_like
 from ..schema import FunctionSchema, bind, infer_schema, parse_schema
 from ..table import registry
-from ..table.batching import checked_rule
 from ..table.derivative_formula import PythonFormula
 from ..table.kernel_signatures import check_kernel
 from ..table.kernels import COUNT_WRITES, CUSTOM, FAKE, TENSOR, Kernel
 from ..table.providers import provider_name
 from ..table.tags import Tag, checked_tags
 from ..table.user_warning import warn_user
+from .batching_rules import checked_rule
 from .custom_op_checks import (
     MutatesArgs,
     check_callable,

@@ -13,12 +13,12 @@ from dovetail_kernel.plugins.entries import LIBRARIES
 
 from ..calls.ops import OpOverload
 from ..table import registry
-from ..table.batching import checked_rule
 from ..table.derivative_formula import PythonFormula
 from ..table.kernels import FAKE, TENSOR
 from ..table.operator import Operator
 from ..table.tags import Tag
 from ..table.user_warning import warn_user
+from .batching_rules import checked_rule
 from .custom_op_checks import check_callable, check_differentiable, check_formula
 from .custom_ops import CustomOpDef, DeviceTypes, find_custom_op
 from .library import Library

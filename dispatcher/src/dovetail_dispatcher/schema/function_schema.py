@@ -7,6 +7,7 @@ from enum import Enum
 from functools import cached_property
 from typing import Any, Final, NamedTuple
 
+from .compatibility import is_backward_compatible
 from .formatting import format_argument, format_schema
 from .types import ListType, OptionalType, Type
 
@@ -162,8 +163,6 @@ class FunctionSchema:
 
         New arguments need defaults; argument types may become wider and return types narrower.
         """
-        from .compatibility import is_backward_compatible
-
         return is_backward_compatible(self, old)
 
     @cached_property

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from dovetail_kernel import DispatchKey
 
 from ..schema import FunctionSchema, parse_schema
-from .batching import BatchingRule
+from .batching_rule import BatchingRule
 from .derivative_formula import Formula
 from .fusion import Fusion
 from .kernels import ARRAY, Kernel

@@ -21,7 +21,7 @@ from dovetail_kernel import Backend, DispatchKey, on_default_dtype_change, runti
 from dovetail_kernel.errors import did_you_mean
 
 from ..schema import FunctionSchema, parse_schema
-from .batching import BatchingRule
+from .batching_rule import BatchingRule
 from .kernels import Kernel
 from .operator import Operator
 from .providers import Registrar

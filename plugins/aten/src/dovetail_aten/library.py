@@ -9,8 +9,8 @@ from importlib import import_module
 from typing import Any
 
 from dovetail_dispatcher import Kernel
+from dovetail_dispatcher.registration.batching_rules import on_first_vmap
 from dovetail_dispatcher.table import registry
-from dovetail_dispatcher.table.batching import on_first_vmap
 from dovetail_dispatcher.table.kernels import TENSOR
 from dovetail_kernel import DispatchKey, plugin_manager
 

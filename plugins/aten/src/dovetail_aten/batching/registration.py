@@ -10,8 +10,9 @@ from __future__ import annotations
 from typing import Any
 
 from dovetail_dispatcher import Operator
+from dovetail_dispatcher.registration.batching_rules import random_state_savers
 from dovetail_dispatcher.table import registry
-from dovetail_dispatcher.table.batching import BatchingRule, random_state_savers
+from dovetail_dispatcher.table.batching_rule import BatchingRule
 
 from .._generated import functions as F
 from ..backend.generator import save_default_generators

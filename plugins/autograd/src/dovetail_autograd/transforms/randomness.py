@@ -15,8 +15,8 @@ from threading import Lock
 from typing import Any
 
 from dovetail_dispatcher import Kernel
+from dovetail_dispatcher.registration.batching_rules import load_batching_rules, random_state_savers
 from dovetail_dispatcher.table import registry
-from dovetail_dispatcher.table.batching import load_batching_rules, random_state_savers
 from dovetail_dispatcher.table.kernels import TENSOR
 from dovetail_dispatcher.table.operator import Operator
 from dovetail_dispatcher.table.transactions import transaction
