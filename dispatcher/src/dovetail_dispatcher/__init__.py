@@ -36,10 +36,9 @@ if TYPE_CHECKING:
         wrap_torch_function,
     )
     from .interception.python_dispatch import TorchDispatchMode
-    from .registration.custom_ops import CustomOpDef, custom_op
+    from .registration.custom_op_definition import CustomOpDef
+    from .registration.custom_ops import custom_op
     from .registration.register import (
-        define,
-        impl,
         impl_abstract,
         register_autocast,
         register_autograd,
@@ -48,6 +47,7 @@ if TYPE_CHECKING:
         register_torch_dispatch,
         register_vmap,
     )
+    from .registration.register_by_name import define, impl
     from .table.pending import PendingKernel, check_pending
     from .table.places import short_place
 
@@ -60,7 +60,7 @@ _ON_DEMAND = {
     "Trace": "inspection.tracing",
     "Span": "inspection.spans",
     "CallSpan": "inspection.spans",
-    "CustomOpDef": "registration.custom_ops",
+    "CustomOpDef": "registration.custom_op_definition",
     "DispatchTable": "inspection.dumps",
     "Explanation": "inspection.explanation",
     "PendingKernel": "table.pending",
@@ -68,14 +68,14 @@ _ON_DEMAND = {
     "TorchDispatchMode": "interception.python_dispatch",
     "TorchFunctionMode": "interception.function_modes",
     "custom_op": "registration.custom_ops",
-    "define": "registration.register",
+    "define": "registration.register_by_name",
     "dispatch_modes": "interception.mode_stacks",
     "dispatch_table": "inspection.dumps",
     "explain": "inspection.explanation",
     "OpCheckError": "inspection.opcheck",
     "get_ctx": "calls.fake_context",
     "get_kernel": "inspection.kernel_handles",
-    "impl": "registration.register",
+    "impl": "registration.register_by_name",
     "impl_abstract": "registration.register",
     "opcheck": "inspection.opcheck",
     "register_autocast": "registration.register",

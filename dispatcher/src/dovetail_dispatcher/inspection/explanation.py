@@ -30,7 +30,7 @@ from ..calls.routes import (
     fused_route,
 )
 from ..calls.templates.arguments import is_tensor_like
-from ..registration.custom_ops import CustomOpDef
+from ..registration.custom_op_definition import CustomOpDef
 from ..table import registry
 from ..table.computed_table import Entry, compute, without_fallthrough
 from ..table.kernels import FORMULA, Kernel

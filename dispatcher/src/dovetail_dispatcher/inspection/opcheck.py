@@ -19,7 +19,7 @@ from ..calls.entry_support import bound_call, call_key
 from ..calls.ops import OpOverload, OpOverloadPacket
 from ..calls.routes import argument_keys
 from ..interception.python_dispatch import TorchDispatchMode
-from ..registration.custom_ops import CustomOpDef
+from ..registration.custom_op_definition import CustomOpDef
 from ..schema import FunctionSchema
 from ..table import registry
 from ..table.computed_table import compute

@@ -224,6 +224,29 @@ def casting_kernel(op: Operator, device_type: str, wanted: dtype | None) -> Call
     return kernel
 
 
+def checked_cast(
+    op: Operator, device_type: str, cast_inputs: object
+) -> tuple[str, Callable[..., Any]]:
+    """Return the Autocast key of a device type, and the kernel that casts to `cast_inputs` there.
+
+    Raises
+    ------
+    ValueError
+        If the device type has no autocast.
+    TypeError
+        If `cast_inputs` is no dtype.
+    """
+    if not is_autocast_available(device_type):
+        raise ValueError(
+            f"Device type '{device_type}' does not support autocast. Choose 'cpu' or 'cuda'."
+        )
+    if not isinstance(cast_inputs, dtype):
+        raise TypeError(
+            f"register_autocast: cast_inputs must be a dtype, but got {type(cast_inputs).__name__}."
+        )
+    return autocast_key(device_type).name, casting_kernel(op, device_type, cast_inputs)
+
+
 def without_autocast(op: Operator, device_type: str, /, *args: Any, **kwargs: Any) -> Any:
     """Call `op` with the Autocast key of a device type excluded."""
     before = state()

@@ -1,4 +1,4 @@
-"""What is refused when a library registers a kernel."""
+"""Checks the kernels that libraries register."""
 
 from __future__ import annotations
 

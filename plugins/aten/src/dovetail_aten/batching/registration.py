@@ -13,6 +13,7 @@ from dovetail_dispatcher import Operator
 from dovetail_dispatcher.registration.batching_rules import random_state_savers
 from dovetail_dispatcher.table import registry
 from dovetail_dispatcher.table.batching_rule import BatchingRule
+from dovetail_dispatcher.table.rule_registration import set_batching_rule
 
 from .._generated import functions as F
 from ..backend.generator import save_default_generators
@@ -117,6 +118,5 @@ def register() -> None:
     known = rules()
     for op in registry.all_operators():
         if op.namespace == "aten" and (rule := rule_of(op, known)) is not None:
-            registry.set_batching_rule(
-                op.name, op.overload, BatchingRule(rule, True, op.kind == "random", LOCATION)
-            )
+            batching_rule = BatchingRule(rule, True, op.kind == "random", LOCATION)
+            set_batching_rule(op.name, op.overload, batching_rule, [])

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from dovetail_dispatcher import Kernel
-from dovetail_dispatcher.table import registry
+from dovetail_dispatcher.table.kernel_registration import add_kernel
 from dovetail_dispatcher.table.kernels import TENSOR
 from dovetail_kernel import DispatchKey, TensorBase, bump_version, preserve_format, promote_types
 
@@ -186,7 +186,7 @@ def _local_scalar_dense(self: MetaArray) -> NoReturn:
 def register_copy() -> None:
     """Register ``copy_`` where one of the two tensors is a meta tensor."""
     kernel = Kernel(_copy_, DispatchKey.Meta, TENSOR, f"{__file__}:1")
-    registry.add_kernel("aten::copy_", "", kernel, [])
+    add_kernel("aten::copy_", "", kernel, [])
 
 
 def _copy_(self: TensorBase, src: TensorBase, non_blocking: bool = False) -> TensorBase:

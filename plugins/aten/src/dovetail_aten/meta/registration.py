@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dovetail_dispatcher import Kernel, Operator
 from dovetail_dispatcher.table import registry
+from dovetail_dispatcher.table.kernel_registration import add_kernel
 from dovetail_dispatcher.table.kernels import ARRAY
 from dovetail_kernel import DispatchKey
 
@@ -52,7 +53,7 @@ def register() -> None:
             and op.variant_of is None
             and (rule := rule_of(op, known)) is not None
         ):
-            registry.add_kernel(
+            add_kernel(
                 op.name, op.overload, Kernel(rule, DispatchKey.Meta, ARRAY, f"{__file__}:1"), []
             )
     copies.register_copy()

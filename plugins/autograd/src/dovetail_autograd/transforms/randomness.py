@@ -17,6 +17,7 @@ from typing import Any
 from dovetail_dispatcher import Kernel
 from dovetail_dispatcher.registration.batching_rules import load_batching_rules, random_state_savers
 from dovetail_dispatcher.table import registry
+from dovetail_dispatcher.table.kernel_registration import add_kernel
 from dovetail_dispatcher.table.kernels import TENSOR
 from dovetail_dispatcher.table.operator import Operator
 from dovetail_dispatcher.table.transactions import transaction
@@ -46,7 +47,7 @@ def install() -> None:
                 and op.variant_of is None
             ):
                 kernel = Kernel(_Call(op), DispatchKey.FuncTorchVmapMode, TENSOR, f"{__file__}:1")
-                registry.add_kernel(op.name, op.overload, kernel, [])
+                add_kernel(op.name, op.overload, kernel, [])
 
 
 class _Call:
