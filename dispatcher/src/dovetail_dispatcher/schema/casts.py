@@ -12,10 +12,10 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, Final
 
+from .class_types import ClassType
 from .codes import DTYPE_NAMES, LAYOUT_NAMES, MEMORY_FORMAT_NAMES
 from .types import (
     BoolType,
-    ClassType,
     ComplexType,
     DeviceObjType,
     DictType,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .class_types import ClassType, custom_classes
 from .cursor import Cursor
 from .function_schema import AliasInfo
 from .types import (
@@ -9,7 +10,6 @@ from .types import (
     AnyType,
     AwaitType,
     BoolType,
-    ClassType,
     ComplexType,
     DeviceObjType,
     DictType,
@@ -27,7 +27,6 @@ from .types import (
     Type,
     UnionType,
     VarType,
-    custom_classes,
 )
 
 _NONE = NoneType()
