@@ -27,7 +27,7 @@ from dovetail_dispatcher.table.kernel_registration import add_kernel
 from dovetail_dispatcher.table.kernels import BOXED, TENSOR
 from dovetail_dispatcher.table.operator import CoveredDefinition, Operator
 from dovetail_dispatcher.table.pending import register_when_there
-from dovetail_dispatcher.table.providers import Registrar
+from dovetail_dispatcher.table.registrars import Registrar
 from dovetail_dispatcher.table.rule_registration import (
     set_batching_rule,
     set_derivative_formula,

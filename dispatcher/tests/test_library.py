@@ -1,4 +1,4 @@
-"""`Library`: what may be registered, what is refused and in which words, and what is left
+"""`Library`: what may be registered, which errors say no and in which words, and what is left
 afterwards.
 """
 
@@ -468,7 +468,7 @@ def test_a_destroyed_library_registers_nothing(
         call(lib)
 
 
-def test_what_a_library_registered_stays_when_nobody_holds_it(tensor: Tensors) -> None:
+def test_what_a_library_registered_stays_when_it_is_not_held(tensor: Tensors) -> None:
     lib = Library("ll", "DEF")
     lib.define("f(Tensor x) -> Tensor")
     lib.impl("f", same, "CPU")

@@ -503,7 +503,7 @@ def test_the_plugin_being_loaded_is_known_while_it_is(
     assert manager.loading() is None
 
 
-def test_the_number_of_kernels_is_asked_of_whoever_keeps_them(
+def test_the_number_of_kernels_is_asked_of_what_keeps_them(
     install: Install, manager: PluginManager
 ) -> None:
     install("acme-vision", "acme_vision", LIBRARY, {"libraries": {"vision": "acme_vision"}})
@@ -581,7 +581,9 @@ def test_an_installed_device_type_is_valid_before_its_backend_is_loaded(
     assert "acme_npux" not in sys.modules
 
 
-def test_an_unused_failing_plugin_warns_nobody(install: Install, manager: PluginManager) -> None:
+def test_an_unused_failing_plugin_warns_of_nothing(
+    install: Install, manager: PluginManager
+) -> None:
     install("acme-vision", "acme_vision", "1 / 0", {"libraries": {"vision": "acme_vision"}})
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -1,4 +1,4 @@
-"""`explain`: which kernel a call would run, and why, found without running it."""
+"""`explain`: says which kernels a call would run, and why, without running it."""
 
 from __future__ import annotations
 

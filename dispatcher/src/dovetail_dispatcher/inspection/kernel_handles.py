@@ -1,5 +1,5 @@
-"""`get_kernel`: the kernel that an operator has at a key now, to be called later whatever is
-registered by then.
+"""`get_kernel`: returns the kernel that an operator has at a key now, to be called later whatever
+is registered by then.
 """
 
 from __future__ import annotations

@@ -1,6 +1,4 @@
-"""`opcheck`: whether what was registered for an operator fits together, tried out on example
-arguments.
-"""
+"""`opcheck`: checks on example arguments that what was registered for an operator fits together."""
 
 from __future__ import annotations
 
@@ -28,8 +26,8 @@ from ..table.tags import Tag
 from .check_reproducer import reproducer
 
 _SHARE_UNSAID: Final = ("aten::_unsafe_view",)
-"""Operators whose result shares memory with an argument that nobody may use any more: their schemas
-do not say so.
+"""Operators whose result shares memory with an argument that must not be used any more: their
+schemas do not say so.
 """
 
 

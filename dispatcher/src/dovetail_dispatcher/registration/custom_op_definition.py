@@ -1,4 +1,4 @@
-"""CustomOpDef: an operator made of one Python function, and what is registered on it further."""
+"""CustomOpDef: an operator made of one Python function, on which more can be registered."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from typing import Any, Final, overload
 
 from ..schema import infer_schema, parse_schema
 from ..table import registry
-from ..table.providers import provider_name
+from ..table.registrars import provider_name
 from ..table.tags import Tag, checked_tags
 from .custom_op_checks import MutatesArgs, check_callable, check_keyword_tensors, check_mutated
 from .custom_op_definition import CustomOpDef, DeviceTypes

@@ -1,4 +1,4 @@
-"""`Library`: what an op library registers with, and takes back."""
+"""`Library`: registers the operators and kernels of a namespace, and takes them back."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ..table.changes import Change, take_back
 from ..table.definitions import define
 from ..table.kernel_registration import add_kernel
 from ..table.kernels import ARRAY, BOXED, FALLTHROUGH, TENSOR, Kernel, fallthrough_kernel, origin
-from ..table.providers import Registrar
+from ..table.registrars import Registrar
 from ..table.tags import Tag, checked_tags
 from .library_checks import check_kind, kernel_key, operator_name, parse_schema_of
 from .namespace_owners import own_namespace

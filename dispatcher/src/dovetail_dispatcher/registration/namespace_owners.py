@@ -6,7 +6,7 @@ from typing import Final
 
 from ..table import registry
 from ..table.changes import Change, make
-from ..table.providers import Registrar
+from ..table.registrars import Registrar
 
 _owners: Final[dict[str, tuple[Registrar, str]]] = {}
 """The DEF library of each namespace, as the code that made it and where that is."""

@@ -1,4 +1,4 @@
-"""Registers kernels, derivatives and rules by operator name, without a `Library` in hand."""
+"""Registers kernels, derivatives and rules by operator name, without a `Library`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Binding the arguments of a call to a schema, fully checked, and the texts of what can go wrong.
+"""Binds the arguments of a call to a schema, fully checked, and words the errors.
 
 Entry functions generated for an operator bind by their own Python signature; this is the general
 form, which they fall back on to explain a call that they refuse.

@@ -1,4 +1,6 @@
-"""What a parsed schema is: immutable records of a function, its arguments and their aliasing."""
+"""FunctionSchema: a parsed schema, as immutable records of a function, its arguments and their
+aliasing.
+"""
 
 from __future__ import annotations
 

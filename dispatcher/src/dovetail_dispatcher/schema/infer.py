@@ -1,4 +1,4 @@
-"""The schema of a Python function, read off its annotations."""
+"""Infers the schema of a Python function from its annotations."""
 
 from __future__ import annotations
 

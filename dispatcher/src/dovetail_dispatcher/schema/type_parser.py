@@ -1,4 +1,4 @@
-"""The grammar of types and of their alias annotations."""
+"""Parses types and their alias annotations."""
 
 from __future__ import annotations
 
@@ -42,9 +42,7 @@ class TypeParser(Cursor):
     __slots__ = ()
 
     def argument_type(self) -> tuple[Type, AliasInfo | None]:
-        """A type, or ``T[N]`` or ``T[N]?``: the forms with a size stand only directly in an
-        argument.
-        """
+        """Parse a type, or ``T[N]`` or ``T[N]?``: forms with a size stand only in an argument."""
         declared, alias = self.type()
         if self.accept("["):
             size = self.integer(self.number(), self.index - 1)

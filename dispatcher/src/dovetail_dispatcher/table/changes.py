@@ -1,4 +1,4 @@
-"""Changes of the operator table, each an object that can be applied and reverted.
+"""Change: one registration in the operator table, an object that can be applied and reverted.
 
 `make` gives a change to its owner, and to the transaction around it, *before* it applies it, and
 reverting what never took effect does nothing: a registration that is interrupted can always

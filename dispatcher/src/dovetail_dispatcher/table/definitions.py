@@ -10,8 +10,8 @@ from . import registry
 from .changes import Change, make
 from .kernels import Kernel
 from .operator import Operator
-from .providers import Registrar
 from .redefinition import stale_kernels, take_out
+from .registrars import Registrar
 
 Row: TypeAlias = tuple[
     str, str, str, tuple[str, ...], tuple[str, ...], tuple[Any, ...], "str | None"

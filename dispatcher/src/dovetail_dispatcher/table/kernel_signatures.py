@@ -1,5 +1,5 @@
-"""Whether a Python function can be what it is registered as: checked at registration, not at the
-first call.
+"""Checks at registration, not at the first call, that a Python function can be called as it will
+be.
 
 Only what can never work is refused. Parameters with defaults, ``*args`` and ``**kwargs`` give a
 function freedom, and functions that do not tell their signature (ufuncs, many written in C) are

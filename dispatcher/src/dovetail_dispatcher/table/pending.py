@@ -1,6 +1,4 @@
-"""Kernels that wait: for the definition of their operator, or for a backend that is not there
-yet.
-"""
+"""Keeps the kernels that wait for a backend, and lists those that no call can reach."""
 
 from __future__ import annotations
 

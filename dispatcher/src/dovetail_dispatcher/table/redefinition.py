@@ -8,7 +8,7 @@ from ..schema import FunctionSchema
 from .kernel_signatures import check_kernel
 from .kernels import Kernel
 from .operator import Operator
-from .providers import Registrar
+from .registrars import Registrar
 
 
 def stale_kernels(op: Operator, schema: FunctionSchema, again: Registrar | None) -> list[Kernel]:

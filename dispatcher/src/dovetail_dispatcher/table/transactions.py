@@ -1,4 +1,4 @@
-"""Loading plugins as transactions: one that fails half-way leaves no registration behind."""
+"""Loads plugins in transactions: one that fails half-way leaves no registration behind."""
 
 from __future__ import annotations
 

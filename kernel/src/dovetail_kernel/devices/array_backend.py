@@ -1,4 +1,4 @@
-"""What a backend tells the core about its arrays: dtypes, memory, and how to make one."""
+"""ArrayBackend: describes the arrays of a backend: dtypes, memory, and how to make one."""
 
 from __future__ import annotations
 

@@ -200,7 +200,7 @@ torch_function_off: Final = Transition(lambda s: replace(s, torch_function=False
 functions_as_they_are: Final = Transition(
     lambda s: replace(s, torch_function=False, function_modes=False)
 )
-"""Neither subclasses nor modes have a say in calls of functions."""
+"""Neither subclasses nor modes override functions."""
 
 
 class DisableTorchFunctionSubclass(StateGuard):

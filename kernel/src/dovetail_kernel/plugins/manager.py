@@ -226,9 +226,7 @@ class PluginManager:
             )
 
     def loading(self) -> PluginEntry | None:
-        """Return the entry whose plugin is being loaded in this task: the one to thank for what is
-        registered now.
-        """
+        """Return the entry whose plugin is being loaded in this task, and registers what comes."""
         return _loading.get()
 
     def list_plugins(self) -> list[PluginRecord]:

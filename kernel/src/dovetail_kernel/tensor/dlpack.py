@@ -34,7 +34,7 @@ class DlpackSource:
     Parameters
     ----------
     capsule
-        A DLPack capsule that nobody has consumed.
+        A DLPack capsule that was not consumed yet.
 
     Raises
     ------
