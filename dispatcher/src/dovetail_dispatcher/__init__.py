@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from .interception.python_dispatch import TorchDispatchMode
     from .registration.custom_op_definition import CustomOpDef
     from .registration.custom_ops import custom_op
+    from .registration.define_and_impl import define, impl
     from .registration.register import (
         impl_abstract,
         register_autocast,
@@ -47,7 +48,6 @@ if TYPE_CHECKING:
         register_torch_dispatch,
         register_vmap,
     )
-    from .registration.register_by_name import define, impl
     from .table.pending import PendingKernel, check_pending
     from .table.places import short_place
 
@@ -68,14 +68,14 @@ _ON_DEMAND = {
     "TorchDispatchMode": "interception.python_dispatch",
     "TorchFunctionMode": "interception.function_modes",
     "custom_op": "registration.custom_ops",
-    "define": "registration.register_by_name",
+    "define": "registration.define_and_impl",
     "dispatch_modes": "interception.mode_stacks",
     "dispatch_table": "inspection.dumps",
     "explain": "inspection.explanation",
     "OpCheckError": "inspection.opcheck",
     "get_ctx": "calls.fake_context",
     "get_kernel": "inspection.kernel_handles",
-    "impl": "registration.register_by_name",
+    "impl": "registration.define_and_impl",
     "impl_abstract": "registration.register",
     "opcheck": "inspection.opcheck",
     "register_autocast": "registration.register",

@@ -26,9 +26,9 @@ from .custom_op_checks import (
     check_torch_dispatch_class,
 )
 from .custom_op_definition import CustomOpDef, DeviceTypes
+from .define_and_impl import impl
 from .library import Library
 from .operator_names import OpName, library_for, operator_of
-from .register_by_name import impl
 
 
 def register_kernel(
