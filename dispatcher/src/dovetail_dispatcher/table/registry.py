@@ -13,8 +13,7 @@ reverted.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from threading import RLock
 from typing import Final
 
@@ -89,14 +88,19 @@ def all_operators() -> list[Operator]:
 # -- for changes, which hold the lock --------------------------------------------------------------
 
 
-@contextmanager
-def changing(ops: Iterable[Operator]) -> Iterator[None]:
-    """Change `ops`: their routes are gone before, and the epoch is another one after."""
-    for op in ops:
-        op.forget_routes()
-    try:
-        yield
-    finally:
+class changing:
+    """Change `ops` in a block: their routes are gone before, and the epoch is another one after."""
+
+    __slots__ = ("_ops",)
+
+    def __init__(self, ops: Iterable[Operator]) -> None:
+        self._ops = ops
+
+    def __enter__(self) -> None:
+        for op in self._ops:
+            op.forget_routes()
+
+    def __exit__(self, *_: object) -> None:
         count_change()
 
 
