@@ -14,14 +14,14 @@ from .engine.anomaly import (
     set_detect_anomaly,
 )
 from .engine.backward import backward, grad, set_grad_batched
-from .engine.engine import (
+from .engine.graph_hooks import GradientEdge
+from .engine.inside_backward import (
     current_autograd_node,
     current_graph_task_id,
     queue_callback,
     runs_whole_graph,
     will_engine_execute_node,
 )
-from .engine.graph_hooks import GradientEdge
 from .graph.accumulate import AccumulateGrad
 from .graph.autograd_meta import AutogradMeta, gradient_edge, requires_grad
 from .graph.function_node import FunctionNode

@@ -28,7 +28,8 @@ from ..graph.autograd_meta import gradient_edge, leaf_edge
 from ..graph.node import EdgeTuple, Metadata
 from .active_levels import active_levels, is_in_transform
 from .anomaly import anomaly_mode
-from .engine import array_side, execute, execute_plainly
+from .array_side import array_side
+from .engine import execute, execute_plainly
 from .graph_hooks import GradientEdge
 from .graph_task import current_task
 
