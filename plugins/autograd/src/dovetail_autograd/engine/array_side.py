@@ -20,8 +20,6 @@ class ArraySide:
 
     Attributes
     ----------
-    array_type
-        The class of its arrays.
     error_state
         How to keep its floating-point warnings back; None if it has none.
     plain, mask
@@ -30,11 +28,10 @@ class ArraySide:
         Makes tensors of its arrays outside inference mode.
     """
 
-    __slots__ = ("array_type", "backend", "error_state", "mask", "plain", "wrap")
+    __slots__ = ("backend", "error_state", "mask", "plain", "wrap")
 
     def __init__(self, backend: Backend) -> None:
         self.backend = backend
-        self.array_type = backend.arrays.array_types[0]
         self.error_state = backend.arrays.error_state
         self.plain = backend.bit & ~WRAPPED_BIT
         self.mask = self.plain | NOT_PLAIN | WRAPPED_BIT

@@ -74,131 +74,88 @@ def _loop_over_arrays(
     edges: Sequence[EdgeTuple | None],
     grads: Sequence[Any],
 ) -> None:
-    """The engine's loop over plain arrays. A node that needs tensors gets them made for it, and its
-    results unwrapped.
+    """Bring `grads` to where `edges` lead, run the node that is next, and so on.
 
-    It begins in the middle, where `node` has just returned `grads` for `edges`. Nodes wait in the
-    heap `ready`, their gradients in `buffers`; but `following`, the best to run next among those
-    that `node` leads to, and `second`, the best of the rest, go through neither, with their
-    gradients `arrived` and `waiting`. In a chain that is every node, and in a sum of many terms
-    too. Gradients of leaves that nobody watches meet in `leaves` until the end.
+    Nodes wait in the ready queue `ready`, a heap, and their gradients in the input buffers
+    `buffers`. The best two, `following` and `second`, go through neither, with their gradients
+    `arrived` and `waiting`: in a chain that is every node, and in a sum of many terms too. Only a
+    node with several outputs, or one that no gradient came to, is never among them. Gradients of
+    leaves meet in `leaves`.
     """
     backend = task.backend
     captures = task.captures
     keep_graph = task.keep_graph
     kernels = array_kernels(backend)
-    array_type = side.array_type
     counts = task.count(task.roots) if task.kept is not None or watch.leaves else None
-    leaves: dict[Node, Any] = {}
-    buffers: dict[Node, Any] = {}
     ready: list[tuple[int, Node]] = []
+    buffers: dict[Node, Any] = {}
+    leaves: dict[Node, Any] = {}
     second: Node | None = None
     waiting: Any = None
     arrived: Any = None
+    tensors: Any
     while True:
-        following: Node | None = None
-        given, arrived = arrived, None
+        # Bring every gradient to the node that its edge leads to.
+        given = arrived
+        following, arrived = second, waiting
+        second = waiting = None
         index = -1
         for edge in edges:
             index += 1
             if edge is None:
                 continue
-            grad = grads[index]
             target: Any = edge[0]
-            if counts is None:
+            if counts is not None and counts[target] >= PRUNED:
+                continue
+            grad = grads[index]
+            if grad is None:
                 if target._is_leaf_node:
-                    if grad is None:
-                        continue
-                    metadata = target.input_metadata
-                    if (
-                        grad is given
-                        # Passed on, as by a sum: it fits the node, and mostly what follows.
-                    ):
-                        if metadata != node.input_metadata:
-                            grad = _conformed(node, index, grad, target, backend, kernels)
-                    elif grad.shape != metadata[0] or grad.dtype is not metadata[1]:
-                        grad = _conformed(node, index, grad, target, backend, kernels)
+                    if counts is not None:
+                        _pass_leaf(task, node, index, target, counts, leaves)
+                elif target is not following and target is not second and target not in buffers:
+                    heappush(ready, (-target.sequence_nr, target))
+                    buffers[target] = None
+                continue
+            metadata = target.input_metadata
+            if (
+                metadata != node.input_metadata
+                if grad is given  # as by a sum: it fits `node`, and mostly what follows
+                else grad.shape != metadata[0] or grad.dtype is not metadata[1]
+            ):
+                if metadata.__class__ is list:
+                    _gather(node, index, edge, grad, ready, buffers, backend, kernels)
+                    continue
+                grad = _conformed(node, index, grad, target, backend, kernels)
+            if target._is_leaf_node:
+                if counts is None:
                     held = leaves.get(target)
                     if held is not None:
                         leaves[target] = held + grad
-                    elif target.meta.grad is None:
-                        leaves[target] = grad
-                    elif target._array_backend is backend:
-                        target.accumulate_array(grad)
-                        if target.meta.post_accumulate:
-                            _call_from_arrays(
-                                task,
-                                run_post_accumulate_hooks,
-                                target.variable,
-                                target.meta.post_accumulate,
-                            )
-                    else:
-                        _call_from_arrays(task, _run_leaf, task, node, index, target, grad)
-                    continue
-            elif counts[target] >= PRUNED:
-                continue
-            metadata = target.input_metadata
-            if metadata.__class__ is list:
-                held = (
-                    arrived
-                    if target is following
-                    else waiting
-                    if target is second
-                    else buffers.get(target)
-                )
-                grad = _gather(node, index, edge, grad, held, backend, kernels)
-                if held is not None:
-                    continue
-            elif grad is not None:
-                if grad is given:
-                    if metadata != node.input_metadata:
-                        grad = _conformed(node, index, grad, target, backend, kernels)
-                elif grad.shape != metadata[0] or grad.dtype is not metadata[1]:
-                    grad = _conformed(node, index, grad, target, backend, kernels)
-                if target is following:
-                    arrived = grad if arrived is None else arrived + grad
-                    continue
-                if target is second:
-                    waiting = grad if waiting is None else waiting + grad
-                    continue
-                if buffers and target in buffers:
-                    held = buffers[target]
-                    if held is not None:
-                        grad = held + grad
-                    if not target._is_leaf_node:
-                        buffers[target] = grad
                         continue
-            elif (
-                target is following
-                or target is second
-                or (target in buffers and not target._is_leaf_node)
-            ):
-                continue
-            if counts is not None and target._is_leaf_node:
-                if counts[target]:
+                    if target.meta.grad is None:
+                        leaves[target] = grad
+                        continue
+                elif counts[target]:
                     counts[target] -= 1
-                    if grad is not None:
-                        buffers[target] = grad
+                    leaves[target] = leaves[target] + grad if target in leaves else grad
                     continue
-                held = buffers.pop(target, None)
-                if grad is None:
-                    grad = held
-                if grad is None:
-                    if is_watched(target):
-                        _call_from_arrays(task, run_leaf, task, target, None)
-                    continue
-                if target._array_backend is backend and captures is None:
-                    held = given = None  # the leaf may take over an array that nobody else holds
+                else:
+                    if target in leaves:
+                        grad = leaves.pop(target) + grad
+                    given = None  # the leaf may take over an array that nothing else holds
+                if captures is None and target._array_backend is backend:
                     target.accumulate_array(grad)
                     if target.meta.post_accumulate:
-                        _call_from_arrays(
-                            task,
-                            run_post_accumulate_hooks,
-                            target.variable,
-                            target.meta.post_accumulate,
-                        )
+                        _call_hooks_of_leaf(task, target)
                 else:
                     _call_from_arrays(task, _run_leaf, task, node, index, target, grad)
+            elif target is following:
+                arrived = arrived + grad
+            elif target is second:
+                waiting = waiting + grad
+            elif buffers and target in buffers:
+                held = buffers[target]
+                buffers[target] = grad if held is None else held + grad
             elif following is None:
                 following = target
                 arrived = grad
@@ -215,14 +172,7 @@ def _loop_over_arrays(
                         grad, waiting = waiting, grad
                     heappush(ready, (-target.sequence_nr, target))
                     buffers[target] = grad
-        if second is not None:
-            if following is None:
-                following = second
-                arrived = waiting
-                second = waiting = None
-            elif second.sequence_nr > following.sequence_nr:
-                following, second = second, following
-                arrived, waiting = waiting, arrived
+        # Choose the node that runs next.
         if following is None:
             if not ready:
                 break
@@ -234,61 +184,42 @@ def _loop_over_arrays(
             arrived = buffers.pop(node)
         else:
             node = following
+        # Run it, on arrays if it can be.
         edges = node.next_edges
-        if arrived.__class__ is array_type and node._array_backend is backend and captures is None:
+        if (
+            node._array_backend is backend
+            and arrived is not None
+            and (captures is None or node not in captures)
+        ):
             try:
-                grads = node.apply_arrays(kernels, edges, arrived)
+                if arrived.__class__ is list:
+                    grads = node.apply_arrays(kernels, edges, *arrived)
+                else:
+                    grads = node.apply_arrays(kernels, edges, arrived)
             except NoArrayKernelError:
                 pass
             else:
                 if not keep_graph:
                     node._release_saved()
                 continue
-        if (
-            node._array_backend is not backend
-            or arrived is None
-            or (captures is not None and node in captures)
-            or (arrived.__class__ is list and not any([each is not None for each in arrived]))
-        ):
-            on_tensors = True
+        if node._array_backend is not backend and node._array_backend is not None:
+            buffers[node] = arrived
+            node, edges, tensors, found = GRAPH_ROOT, (), (), None
         else:
-            on_tensors = False
-            try:
-                if arrived.__class__ is list:
-                    defined = any([each is not None for each in arrived])
-                    grads = (
-                        node.apply_arrays(kernels, edges, *arrived)
-                        if defined
-                        else (None,) * len(edges)
-                    )
-                else:
-                    grads = node.apply_arrays(kernels, edges, arrived)
-            except NoArrayKernelError:
-                on_tensors = True
-            else:
-                if not keep_graph:
-                    node._release_saved()
-        if on_tensors:
             if node._fusion is not None:
                 edges = split(node)
-            if second is not None:
-                heappush(ready, (-second.sequence_nr, second))
-                buffers[second] = waiting
-                second = waiting = None
-            if node._array_backend is not backend and node._array_backend is not None:
-                buffers[node] = arrived
-                _leave_arrays(task, GRAPH_ROOT, (), (), [*ready, (0, node)], {**buffers, **leaves})
-                return
             tensors = _call_from_arrays(
                 task, run_node, task, node, as_tensors(node, arrived, side.wrap)
             )
             found = as_arrays(tensors, side)
-            if found is None:
-                _leave_arrays(task, node, edges, tensors, ready, {**buffers, **leaves})
-                return
-            grads = found
-            tensors = ()
-    given = None  # as above
+        if found is None:
+            if second is not None:
+                buffers[second] = waiting
+            _leave_arrays(task, side, node, edges, tensors, {**buffers, **leaves})
+            return
+        grads = found
+        tensors = None  # as `given` above
+    given = None
     while leaves:
         target, grad = leaves.popitem()
         if target._array_backend is backend:
@@ -309,6 +240,51 @@ def _conformed(
     return conform_array(node, index, grad, shape, dtype, backend, kernels)
 
 
+def _gather(
+    node: Node,
+    index: int,
+    edge: EdgeTuple,
+    grad: Any,
+    ready: list[tuple[int, Node]],
+    buffers: dict[Node, Any],
+    backend: Backend,
+    kernels: ArrayKernels,
+) -> None:
+    """Add `grad` to what waits at one output of a node with several."""
+    target, output_nr = edge[0], edge[1]
+    gathered = buffers.get(target)
+    if gathered is None:
+        if target not in buffers:
+            heappush(ready, (-target.sequence_nr, target))
+        gathered = buffers[target] = [None] * len(target.input_metadata)
+    shape, dtype = cast("list[Metadata]", target.input_metadata)[output_nr]
+    if grad.shape != shape or grad.dtype is not dtype:
+        grad = conform_array(node, index, grad, shape, dtype, backend, kernels)
+    present = gathered[output_nr]
+    gathered[output_nr] = grad if present is None else present + grad
+
+
+def _pass_leaf(
+    task: GraphTask,
+    node: Node,
+    index: int,
+    target: Any,
+    counts: dict[Node, int],
+    leaves: dict[Node, Any],
+) -> None:
+    """Count a gradient that did not come; after the last one the leaf has all it gets."""
+    if counts[target]:
+        counts[target] -= 1
+    elif target in leaves:
+        _call_from_arrays(task, _run_leaf, task, node, index, target, leaves.pop(target))
+    elif is_watched(target):
+        _call_from_arrays(task, run_leaf, task, target, None)
+
+
+def _call_hooks_of_leaf(task: GraphTask, leaf: AccumulateGrad) -> None:
+    _call_from_arrays(task, run_post_accumulate_hooks, leaf.variable, leaf.meta.post_accumulate)
+
+
 def _run_leaf(task: GraphTask, node: Node, index: int, target: AccumulateGrad, grad: Any) -> None:
     """Bring a complete gradient to a leaf that has hooks, is captured, or is elsewhere."""
     shape, dtype = cast(Metadata, target.input_metadata)
@@ -316,45 +292,21 @@ def _run_leaf(task: GraphTask, node: Node, index: int, target: AccumulateGrad, g
     run_leaf(task, target, conform_tensor(node, index, tensor, shape, dtype, target._array_backend))
 
 
-def _gather(
-    node: Node,
-    index: int,
-    edge: EdgeTuple,
-    grad: Any,
-    held: list[Any] | None,
-    backend: Backend,
-    kernels: ArrayKernels,
-) -> list[Any]:
-    """Add `grad` to what is held at one output of a node with several; return all that is held
-    there.
-    """
-    metadata: Any = edge[0].input_metadata
-    gathered: list[Any] = [None] * len(metadata) if held is None else held
-    if grad is not None:
-        output_nr = edge[1]
-        shape, dtype = metadata[output_nr]
-        if grad.shape != shape or grad.dtype is not dtype:
-            grad = conform_array(node, index, grad, shape, dtype, backend, kernels)
-        present = gathered[output_nr]
-        gathered[output_nr] = grad if present is None else present + grad
-    return gathered
-
-
 def _leave_arrays(
     task: GraphTask,
+    side: ArraySide,
     node: Node,
     edges: Sequence[EdgeTuple | None],
     grads: Sequence[TensorBase | None],
-    ready: Sequence[tuple[int, Node]],
     buffers: dict[Node, Any],
 ) -> None:
-    """Go on with tensors, since `node` returned `grads`, which are not all plain arrays."""
+    """Go on over tensors, since `node` returned `grads`, which are not all plain arrays, or the
+    next node is on another backend.
+    """
     waiting: list[EdgeTuple] = []
     held: list[TensorBase | None] = []
-    wrap = array_side(task.backend).wrap
-    leaves = [(0, each) for each in buffers if each._is_leaf_node]
-    for _, each in [*ready, *leaves]:
-        for output_nr, grad in enumerate(as_tensors(each, buffers[each], wrap)):
-            waiting.append((each, output_nr))
+    for target, arrived in buffers.items():
+        for output_nr, grad in enumerate(as_tensors(target, arrived, side.wrap)):
+            waiting.append((target, output_nr))
             held.append(grad)
     _call_from_arrays(task, loop_over_tensors, task, node, (*edges, *waiting), (*grads, *held))
