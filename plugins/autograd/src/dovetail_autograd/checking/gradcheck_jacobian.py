@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 from dovetail_kernel.tensor.tensor_base import TensorBase, wrap
 from dovetail_kernel.types.signature import GRAD
 
-from ..engine.backward import grad
+from ..engine.backward import as_tuple, grad
 from ..graph import engine_ops as calls
 from ..graph.grad_mode import enable_grad
 
@@ -26,6 +26,23 @@ Outputs: TypeAlias = Callable[..., tuple[TensorBase, ...]]
 
 class GradcheckError(RuntimeError):
     """A derivative differs from what differences of function values say."""
+
+
+def differentiable_outputs(returned: Any) -> tuple[TensorBase, ...]:
+    """Return those of the outputs of a function that require grad.
+
+    Raises
+    ------
+    ValueError
+        If an output is no tensor.
+    """
+    values = as_tuple(returned)
+    for value in values:
+        if not isinstance(value, TensorBase):
+            raise ValueError(
+                f"Expected the function to return Tensors, but got {type(value).__name__}."
+            )
+    return tuple([value for value in values if value.requires_grad])
 
 
 def perturbable(value: TensorBase) -> bool:
