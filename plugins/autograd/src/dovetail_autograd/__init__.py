@@ -14,7 +14,11 @@ from .engine.anomaly import (
     set_detect_anomaly,
 )
 from .engine.backward import backward, grad, set_grad_batched
-from .engine.graph_hooks import GradientEdge
+from .engine.graph_functions import (
+    get_gradient_edge,
+    increment_version,
+    register_multi_grad_hook,
+)
 from .engine.inside_backward import (
     current_autograd_node,
     current_graph_task_id,
@@ -36,7 +40,13 @@ from .graph.grad_mode import (
     set_multithreading_enabled,
 )
 from .graph.hooks import RemovableHandle
-from .graph.node import Edge, Node
+from .graph.node import Edge, GradientEdge, Node
+from .graph.saved_tensors_hooks import (
+    allow_mutation_on_saved_tensors,
+    disable_saved_tensors_hooks,
+    save_on_cpu,
+    saved_tensors_hooks,
+)
 from .recording import autograd_layer
 from .recording.autograd_layer import _get_autograd_fallback_mode, _set_autograd_fallback_mode
 from .recording.function import Function, once_differentiable
@@ -59,17 +69,21 @@ __all__ = [
     "SavedValue",
     "_get_autograd_fallback_mode",
     "_set_autograd_fallback_mode",
+    "allow_mutation_on_saved_tensors",
     "backward",
     "build_node_class",
     "current_autograd_node",
     "current_graph_task_id",
     "detect_anomaly",
+    "disable_saved_tensors_hooks",
     "dovetail_load",
     "enable_grad",
+    "get_gradient_edge",
     "grad",
     "gradcheck",
     "gradgradcheck",
     "gradient_edge",
+    "increment_version",
     "inference_mode",
     "install",
     "is_anomaly_check_nan_enabled",
@@ -80,8 +94,11 @@ __all__ = [
     "no_grad",
     "once_differentiable",
     "queue_callback",
+    "register_multi_grad_hook",
     "requires_grad",
     "runs_whole_graph",
+    "save_on_cpu",
+    "saved_tensors_hooks",
     "saved_values",
     "set_detect_anomaly",
     "set_grad_enabled",

@@ -10,7 +10,8 @@ from typing import Any
 
 from dovetail_kernel.tensor.tensor_base import TensorBase
 
-from ..engine.backward import as_tuple, grad
+from ..engine.backward import grad
+from ..engine.roots import as_tuple
 from ..graph import engine_ops
 from ..recording.function import Function
 from .gradcheck_jacobian import (

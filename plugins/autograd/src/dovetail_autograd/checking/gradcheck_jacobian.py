@@ -16,7 +16,8 @@ from typing import Any, TypeAlias
 from dovetail_kernel.tensor.tensor_base import TensorBase, wrap
 from dovetail_kernel.types.signature import GRAD
 
-from ..engine.backward import as_tuple, grad
+from ..engine.backward import grad
+from ..engine.roots import as_tuple
 from ..graph import engine_ops as calls
 from ..graph.grad_mode import enable_grad
 

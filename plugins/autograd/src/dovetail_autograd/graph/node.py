@@ -37,6 +37,15 @@ class Edge(NamedTuple):
     input_nr: int
 
 
+class GradientEdge(NamedTuple):
+    """A place in the graph where a gradient arrives: usable as an output or input of `grad` and
+    `backward`.
+    """
+
+    node: Node
+    output_nr: int
+
+
 class InputMetadata(NamedTuple):
     """What is known of the gradients that a node takes: those of its outputs."""
 
