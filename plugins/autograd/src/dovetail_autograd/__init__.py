@@ -41,6 +41,7 @@ from .graph.grad_mode import (
 )
 from .graph.hooks import RemovableHandle
 from .graph.node import Edge, GradientEdge, Node
+from .graph.saved_listing import SavedValue, saved_values
 from .graph.saved_tensors_hooks import (
     allow_mutation_on_saved_tensors,
     disable_saved_tensors_hooks,
@@ -51,7 +52,6 @@ from .recording import autograd_layer
 from .recording.autograd_layer import _get_autograd_fallback_mode, _set_autograd_fallback_mode
 from .recording.function import Function, once_differentiable
 from .recording.node_classes import build_node_class
-from .recording.saved_listing import SavedValue, saved_values
 
 if TYPE_CHECKING:
     from .checking.gradcheck import GradcheckError, gradcheck, gradgradcheck

@@ -18,7 +18,7 @@ from dovetail_kernel.types.signature import GRAD
 
 from ..engine.backward import grad
 from ..engine.roots import as_tuple
-from ..graph import engine_ops as calls
+from ..graph import engine_ops
 from ..graph.grad_mode import enable_grad
 
 Jacobian: TypeAlias = list[list[complex]]
@@ -128,7 +128,7 @@ def analytical_column(
     output: TensorBase, value: TensorBase, index: int, part: complex, check_dtype: bool
 ) -> list[complex]:
     """Return the gradient of element `index` of `output` with respect to `value`."""
-    gradient = calls.filled_like(output, 0)
+    gradient = engine_ops.filled_like(output, 0)
     gradient.array[indices(output)[index]] = part
     return _gradient(output, value, gradient, check_dtype)
 
@@ -151,7 +151,7 @@ def _gradient(
 def project(output: TensorBase, seed: int, requires_grad: bool = False) -> TensorBase:
     """Return reproducible random numbers of the shape and dtype of `output`."""
     generator = random.Random(seed)
-    result = calls.filled_like(output, 0)
+    result = engine_ops.filled_like(output, 0)
     for index in indices(result):
         number = generator.uniform(-1, 1)
         result.array[index] = (
@@ -190,7 +190,7 @@ def directional(
     numerical = sum(
         [w * (high - low) for w, high, low in zip(weights, above, below, strict=True)]
     ) / (2 * eps)
-    gradient = calls.filled_like(output, 0)
+    gradient = engine_ops.filled_like(output, 0)
     for index, weight in zip(indices(output), weights, strict=True):
         gradient.array[index] = weight * part
     steps = [complex(each) for each in elements(direction)]

@@ -19,7 +19,7 @@ from dovetail_kernel.types.signature import (
     ZERO_DIM,
 )
 
-from ..graph import engine_ops as calls
+from ..graph import engine_ops
 from ..graph.autograd_meta import leaf_edge
 from ..graph.node import EdgeTuple
 from .active_levels import active_levels, is_in_transform
@@ -261,7 +261,7 @@ def grad(
                 "allow_unused=True if this is the desired behavior."
             )
         if materialize_grads and isinstance(each, TensorBase):
-            found[index] = calls.filled_like(each, 0)
+            found[index] = engine_ops.filled_like(each, 0)
     return tuple(found)
 
 

@@ -11,7 +11,7 @@ from dovetail_kernel.keys import interception
 from dovetail_kernel.keys.state import DisableTorchFunction
 from dovetail_kernel.tensor.tensor_base import TensorBase
 
-from ..graph import engine_ops as calls
+from ..graph import engine_ops
 from ..graph.accumulate import AccumulateGrad, run_post_accumulate_hooks
 from ..graph.autograd_meta import meta_of
 from ..graph.flatten import flatten
@@ -88,7 +88,9 @@ def _before_capture(hooks: NodeHooks, grads: list[TensorBase | None]) -> None:
         grad = grads[output_nr]
         if tensor is not None and grad is not None:
             meta = meta_of(tensor)
-            meta.grad = calls.clone(grad) if meta.grad is None else calls.add(meta.grad, grad)
+            meta.grad = (
+                engine_ops.clone(grad) if meta.grad is None else engine_ops.add(meta.grad, grad)
+            )
 
 
 def _apply(node: Node, grads: tuple[TensorBase | None, ...]) -> Sequence[TensorBase | None]:

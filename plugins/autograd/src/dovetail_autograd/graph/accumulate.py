@@ -16,7 +16,7 @@ from dovetail_kernel.tensor.tensor_base import TensorBase, bare_tensor_maker, wr
 from dovetail_kernel.tensor.version import VersionCounter
 from dovetail_kernel.types.signature import DTYPE_MASK, GRAD, INFERENCE, NORMAL, VIEW
 
-from . import engine_ops as calls
+from . import engine_ops
 from .node import Node
 
 if TYPE_CHECKING:
@@ -168,7 +168,7 @@ class AccumulateGrad(Node):
             elif present._signature == self.plain_signature:
                 add_in_place(present, grad, self.is_mutable)
             else:
-                meta.grad = calls.add(present, self.wrap(grad))
+                meta.grad = engine_ops.add(present, self.wrap(grad))
 
     def wrap(self, grad: Any) -> TensorBase:
         """Return a new tensor around the array `grad`, which has the leaf's shape and dtype."""
@@ -195,9 +195,9 @@ class AccumulateGrad(Node):
             recording = is_grad_enabled()
             if present is None:
                 if recording and grad._signature & GRAD:
-                    meta.grad = calls.clone(grad)
+                    meta.grad = engine_ops.clone(grad)
                 elif grad._signature & NOT_PLAIN:
-                    meta.grad = calls.clone(calls.detach(grad))
+                    meta.grad = engine_ops.clone(engine_ops.detach(grad))
                 else:
                     meta.grad = wrap(copy_like(grad.array, variable.array), grad._backend)
             elif (
@@ -205,7 +205,7 @@ class AccumulateGrad(Node):
                 or present._signature != self.plain_signature
                 or grad._signature & NOT_PLAIN
             ):
-                meta.grad = calls.add(present, grad)
+                meta.grad = engine_ops.add(present, grad)
             else:
                 add_in_place(present, grad.array, self.is_mutable)
         if meta.post_accumulate:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from dovetail_dispatcher.table import registry
 from dovetail_kernel.tensor.tensor_base import TensorBase
 
-from .raw_saved_tensor import pack_saved
+from .saved_tensor import pack_saved
 
 if TYPE_CHECKING:
     from .node import Node

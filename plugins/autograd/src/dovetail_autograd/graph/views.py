@@ -12,11 +12,11 @@ from dovetail_kernel.tensor.tensor_base import TensorBase
 from dovetail_kernel.tensor.version import VersionCounter
 from dovetail_kernel.types.signature import GRAD, NO_GRAD, NORMAL, VIEW
 
-from . import engine_ops as calls
+from . import engine_ops
 from .autograd_meta import AutogradMeta, gradient_edge, requires_grad, retain_on_node
 from .flatten import flatten
 from .node import Node, next_sequence_nr
-from .saved_values import SECOND_TIME, current_version
+from .saved_slots import SECOND_TIME, current_version
 from .view_memory import Place, viewed
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ def view_info(tensor: TensorBase) -> ViewInfo | None:
 def _regenerate(tensor: TensorBase, base: TensorBase) -> None:
     is_cut = not requires_grad(base)
     if is_cut:
-        base = calls.detach(base)
+        base = engine_ops.detach(base)
         base._signature |= GRAD
     before = state()
     # Whoever asks, and be it in inference mode, the node is recorded.
@@ -330,14 +330,14 @@ class CopySlices(Node):
             raise RuntimeError(SECOND_TIME)
         # In the layout of the base, so that the view's strides find its elements in the gradient
         # too.
-        result = calls.with_strides(grad, self.base_stride)
+        result = engine_ops.with_strides(grad, self.base_stride)
         part = viewed(result, self.place)
-        returned: Any = fn.apply_tensors(calls.clone(part))
+        returned: Any = fn.apply_tensors(engine_ops.clone(part))
         own, *others = flatten(fn, returned)
         if own is None:
-            calls.operator("zero_", "default")(part)
+            engine_ops.operator("zero_", "default")(part)
         else:
-            calls.operator("copy_", "default")(part, own)
+            engine_ops.operator("copy_", "default")(part, own)
         return [result if self.next_edges[0] is not None else None, *others]
 
     def _release_saved(self) -> None:
