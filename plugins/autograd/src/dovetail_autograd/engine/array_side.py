@@ -1,4 +1,4 @@
-"""What a run over the arrays of one backend asks of it, and the way between arrays and tensors."""
+"""The array side of a backend, which a run over its arrays needs: its tensors and their arrays."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..graph.node import Node
 
 
 class ArraySide:
-    """What every run over the arrays of a backend asks of it.
+    """Keeps what every run over the arrays of a backend asks of it.
 
     Attributes
     ----------

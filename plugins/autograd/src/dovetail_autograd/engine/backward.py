@@ -266,7 +266,7 @@ def grad(
 
 
 _grad_batched: Callable[..., tuple[TensorBase | None, ...]]
-"""What `grad` does with ``is_grads_batched=True``; installed with autograd."""
+"""Does what `grad` is to do with ``is_grads_batched=True``; installed with autograd."""
 
 
 def set_grad_batched(function: Callable[..., tuple[TensorBase | None, ...]]) -> None:

@@ -36,8 +36,8 @@ class GraphTask:
         Where it begins.
     counts
         Every node that is still ahead, with how many gradients it gets besides the first; `PRUNED`
-        or more for a node that is not to run. None as long as nobody needed to know, since to look
-        at the whole graph first takes time.
+        or more for a node that is not to run. None where the run does without, since to count
+        takes a walk through the whole graph.
     keep_graph, create_graph
         Whether saved values survive, and whether the backward is itself recorded.
     captures
@@ -48,7 +48,7 @@ class GraphTask:
     needed
         Those of them that run, rather than being captured only.
     node
-        The node that runs now, where somebody could ask.
+        The node that runs now, while its code may ask for it.
     callbacks
         Called when the run is over.
     outer

@@ -1,4 +1,4 @@
-"""What code that a backward calls can ask about it, and ask of it."""
+"""Answers code that a backward calls: which run and which node it is in; and takes callbacks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a backward begins: the edges of its outputs, and the first gradient at each, given or 1."""
+"""The roots of a backward: the edges of its outputs, and the first gradient at each, given or 1."""
 
 from __future__ import annotations
 

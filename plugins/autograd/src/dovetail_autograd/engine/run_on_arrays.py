@@ -21,10 +21,10 @@ from ..graph.accumulate import AccumulateGrad, run_post_accumulate_hooks, watch
 from ..graph.node import EdgeTuple, Metadata, Node
 from ..recording.fused_recording import split
 from .array_side import ArraySide, array_side, as_arrays, as_tensors
+from .conform import conform_array, conform_tensor
 from .evaluate import is_watched, run_leaf, run_node
 from .graph_task import GRAPH_ROOT, PRUNED, GraphTask, call_back, call_in_task
 from .run_on_tensors import loop_over_tensors
-from .validation import conform_array, conform_tensor
 
 
 def run_on_arrays(

@@ -14,9 +14,9 @@ from dovetail_kernel.types.signature import NO_GRAD
 
 from ..graph import engine_ops
 from ..graph.node import EdgeTuple, Node
+from .conform import conform_tensor
 from .evaluate import evaluate, is_watched, run_leaf
 from .graph_task import PRUNED, GraphTask, call_back, call_in_task
-from .validation import conform_tensor
 
 
 def run_on_tensors(

@@ -33,7 +33,7 @@ LAST = 2**64 - 1
 
 
 class _Watch:
-    """Whether any leaf ever had hooks, so that it matters when its gradient is complete."""
+    """Notes whether any leaf ever had hooks, so that it matters when its gradient is complete."""
 
     leaves = False
 
@@ -49,10 +49,10 @@ def watch_leaves() -> None:
 class AccumulateGrad(Node):
     """Adds gradients to ``variable.grad``. One per leaf.
 
-    To record a call has to cost nothing here, so the leaf keeps its accumulator. That the leaf
-    lives as long as a graph leads to it is seen to by the edges, which have it as a third entry. A
-    node that somebody outside the graph gets to see holds its leaf as well; then the leaf holds the
-    node weakly, and makes another one when it has died.
+    To record a call has to cost nothing here, so the leaf keeps its accumulator. The edges, which
+    have the leaf as a third entry, keep it alive as long as a graph leads to it. A node that was
+    presented to the user holds its leaf as well; then the leaf holds the node weakly, and makes
+    another one when it has died.
 
     Attributes
     ----------
@@ -132,9 +132,10 @@ class AccumulateGrad(Node):
     def accumulate_array(self, grad: Any) -> None:
         """Add the array `grad` to the leaf's gradient, or make it the leaf's gradient.
 
-        The engine's local variable and the tuple it came in hold `grad` once each; if nobody else
-        does it becomes the gradient as it is, else a copy. `UNSHARED` is how many references that
-        makes here. A view of a whole array, as two transpositions make it, counts as that array.
+        The engine's local variable and the tuple it came in hold `grad` once each; without further
+        references it becomes the gradient as it is, else a copy does. `UNSHARED` is how many
+        references that makes here. A view of a whole array, as two transpositions make it, counts
+        as that array.
         """
         meta = self.meta
         with self.lock:
@@ -318,7 +319,7 @@ class _Probe:
 
 
 def _count_references() -> tuple[int, int]:
-    """Return the references to a gradient nobody shares, and to its base, counted where the engine
+    """Count the references to a gradient that nothing else holds, and to its base, where the engine
     has them.
     """
     grads = (_View(object()),)

@@ -99,7 +99,7 @@ class FunctionNode(Node):
 
     @property
     def saved_tensors(self) -> tuple[TensorBase | None, ...]:
-        """What was saved; empty during forward.
+        """The tensors that were saved; empty during forward.
 
         Raises
         ------

@@ -1,5 +1,5 @@
-"""What a node saved, for those who look at graphs: no hook runs, no error is raised, nothing
-changes.
+"""Lists what a node saved, for drawings and explanations of graphs: runs no hook, raises no error,
+changes nothing.
 """
 
 from __future__ import annotations

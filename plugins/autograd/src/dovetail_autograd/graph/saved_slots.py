@@ -1,5 +1,5 @@
-"""What nodes keep from forward for backward: version checks, released values, results rebuilt on
-demand.
+"""The slots in which nodes keep values from forward for backward: version checks, released values,
+results rebuilt on demand.
 """
 
 from __future__ import annotations

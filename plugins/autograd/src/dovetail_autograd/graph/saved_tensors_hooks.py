@@ -113,9 +113,7 @@ class _Copy:
 
 
 class AllowMutationOnSavedContext:
-    """What `allow_mutation_on_saved_tensors` gives: the copies of saved tensors, as long as graphs
-    need them.
-    """
+    """Holds the copies that `allow_mutation_on_saved_tensors` makes while graphs need them."""
 
     def __init__(self) -> None:
         self._copies: WeakSet[_Copy] = WeakSet()

@@ -1,5 +1,5 @@
-"""Where the elements of a view lie in the memory of its base, also pairs of numbers as complex ones
-and the reverse.
+"""The place of a view in the memory of its base, also of pairs of numbers seen as complex ones and
+the reverse.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class CreationMeta(Enum):
-    """How a view came about: decides whether it may be written in place in grad mode."""
+    """Says how a view came about, which decides whether it may be written in place in grad mode."""
 
     DEFAULT = "DEFAULT"
     IN_CUSTOM_FUNCTION = "IN_CUSTOM_FUNCTION"
@@ -38,7 +38,7 @@ _MULTI_OUTPUT_NODE = CreationMeta.MULTI_OUTPUT_NODE
 
 
 class ViewInfo:
-    """What a differentiable view is a view of.
+    """Says what a differentiable view is a view of.
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ class ViewInfo:
         if self.attr_version != version:
             if self.creation_meta is not CreationMeta.DEFAULT:
                 raise _forbidden_view(tensor, self, "its base or another view of its base has been")
-            # First, since whoever keeps the gradient of the view asks for its node again.
+            # First, since `retain_grad` of the view asks for its node again.
             self.attr_version = version
             _regenerate(tensor, base)
         node: Node | None = tensor._grad_fn
@@ -104,7 +104,7 @@ def _creation_in(now: int) -> CreationMeta:
 
 
 def set_view(result: TensorBase, base: TensorBase, creation_meta: CreationMeta) -> None:
-    """Make the new tensor `result`, which nobody else has seen yet, a view of the root `base`."""
+    """Make `result`, a tensor that was just made, a view of the root `base`."""
     meta = result._meta
     if meta is None:
         meta = result._meta = AutogradMeta()
@@ -132,7 +132,7 @@ def _regenerate(tensor: TensorBase, base: TensorBase) -> None:
         base = engine_ops.detach(base)
         base._signature |= GRAD
     before = state()
-    # Whoever asks, and be it in inference mode, the node is recorded.
+    # The node is recorded in any mode, inference mode too.
     set_state(inference_mode_off(before) if before & ~NO_GRAD else 0)
     try:
         fresh = viewed(base, Place(tensor, base))

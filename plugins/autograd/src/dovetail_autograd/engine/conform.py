@@ -1,5 +1,5 @@
-"""What a node returned, fitted to the input it is for: shape, dtype and device, as the engine
-promises them.
+"""Fits a gradient that a node returned to the input it is for: shape, dtype and device, as the
+engine promises them.
 """
 
 from __future__ import annotations
