@@ -92,57 +92,42 @@ def gradcheck(
         raise AssertionError(
             "Setting check_batched_forward_grad=True requires check_forward_ad to be True"
         )
-    if not raise_exception:
-        try:
-            return gradcheck(
+    differentiable = _check_inputs(arguments)
+    backward = BackwardCheck(func, arguments, eps, atol, rtol, nondet_tol, check_grad_dtypes)
+    try:
+        returned = as_tuple(func(*arguments))
+        outputs = differentiable_outputs(returned)
+        if not outputs:
+            check_constant(func, arguments, differentiable, eps)
+            return True
+        if check_forward_ad:
+            # Most checks need no transforms, which take their time to load.
+            from .gradcheck_forward import check_batched_forward, check_forward
+
+            positions = [index for index, each in enumerate(returned) if each.requires_grad]
+            check_forward(
                 func,
                 arguments,
+                differentiable,
+                positions,
                 eps=eps,
                 atol=atol,
                 rtol=rtol,
-                nondet_tol=nondet_tol,
-                check_undefined_grad=check_undefined_grad,
-                check_grad_dtypes=check_grad_dtypes,
-                check_batched_grad=check_batched_grad,
-                check_batched_forward_grad=check_batched_forward_grad,
-                check_forward_ad=check_forward_ad,
-                check_backward_ad=check_backward_ad,
                 fast_mode=fast_mode,
+                check_dtypes=check_grad_dtypes,
             )
-        except GradcheckError:
-            return False
-    differentiable = _check_inputs(arguments)
-    returned = as_tuple(func(*arguments))
-    outputs = differentiable_outputs(returned)
-    if not outputs:
-        check_constant(func, arguments, differentiable, eps)
-        return True
-    if check_forward_ad:
-        # Most checks need no transforms, which take their time to load.
-        from .gradcheck_forward import check_batched_forward, check_forward
-
-        positions = [index for index, each in enumerate(returned) if each.requires_grad]
-        check_forward(
-            func,
-            arguments,
-            differentiable,
-            positions,
-            eps=eps,
-            atol=atol,
-            rtol=rtol,
-            fast_mode=fast_mode,
-            check_dtypes=check_grad_dtypes,
-        )
-        if check_batched_forward_grad:
-            check_batched_forward(func, arguments, differentiable, positions)
-    if not check_backward_ad:
-        return True
-    check = BackwardCheck(func, arguments, eps, atol, rtol, nondet_tol, check_grad_dtypes)
-    check.compare(outputs, differentiable, fast_mode)
-    if check_batched_grad:
-        check_batched(arguments, differentiable, outputs)
-    if check_undefined_grad:
-        check_undefined(func, arguments, differentiable, len(outputs))
+            if check_batched_forward_grad:
+                check_batched_forward(func, arguments, differentiable, positions)
+        if check_backward_ad:
+            backward.compare(outputs, differentiable, fast_mode)
+            if check_batched_grad:
+                check_batched(arguments, differentiable, outputs)
+            if check_undefined_grad:
+                check_undefined(func, arguments, differentiable, len(outputs))
+    except GradcheckError:
+        if raise_exception:
+            raise
+        return False
     return True
 
 

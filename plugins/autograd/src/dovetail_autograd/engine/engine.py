@@ -62,9 +62,8 @@ def execute(
         One gradient, or None if unused, per edge of `wanted` if `capture`; else empty.
     """
     outer = current_task.get()
-    task = GraphTask(
-        roots, backend_of_signature(grads[0]._signature), keep_graph, create_graph, outer
-    )
+    side = array_side(backend_of_signature(grads[0]._signature))
+    task = GraphTask(roots, side, keep_graph, create_graph, outer)
     if outer is not None:
         task.depth = outer.depth + 1
         if task.depth % _DEPTH_OF_A_THREAD == 0:
@@ -100,12 +99,11 @@ def _run(
         return
     if wanted is not None:
         task.want(wanted, capture)
-    side = array_side(task.backend)
     arrays = None
     if not task.create_graph and not before & ~NO_GRAD and not anomaly_mode()[0]:
-        arrays = as_arrays(grads, side)
+        arrays = as_arrays(grads, task.side)
     if arrays is not None:
-        run_on_arrays(task, side, GRAPH_ROOT, task.roots, arrays)
+        run_on_arrays(task, GRAPH_ROOT, task.roots, arrays)
     else:
         run_on_tensors(task, GRAPH_ROOT, task.roots, grads)
 
@@ -124,14 +122,14 @@ def execute_plainly(
         The tensor that holds it; None if there is none.
     """
     roots = (root,)
-    task = GraphTask(roots, side.backend, keep_graph, False, None)
+    task = GraphTask(roots, side, keep_graph, False, None)
     node: Any = root[0]
     if (
         node._array_backend is not None
         or node._is_leaf_node
         or node.input_metadata.__class__ is list
     ):
-        run_on_arrays(task, side, GRAPH_ROOT, roots, (grad,))
+        run_on_arrays(task, GRAPH_ROOT, roots, (grad,))
         return
     # A node that takes tensors, as those of Functions do: the loop over arrays begins after it.
     edges = node.next_edges
@@ -157,4 +155,4 @@ def execute_plainly(
         run_on_tensors(task, node, edges, grads)
     else:
         grads = ()  # a leaf may take over an array that no tensor holds
-        run_on_arrays(task, side, node, edges, arrays)
+        run_on_arrays(task, node, edges, arrays)

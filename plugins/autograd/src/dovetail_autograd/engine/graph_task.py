@@ -17,9 +17,8 @@ from ..graph.node import Node
 from ..recording.fused_recording import split
 
 if TYPE_CHECKING:
-    from dovetail_kernel.devices.backends import Backend
-
     from ..graph.node import EdgeTuple
+    from .array_side import ArraySide
 
 PRUNED: Final = 1 << 59
 """The least count of a node that is not to run: however many gradients come, it never becomes
@@ -34,6 +33,8 @@ class GraphTask:
     ----------
     roots
         Where it begins.
+    side
+        The array side of the backend that the first gradient is on.
     counts
         Every node that is still ahead, with how many gradients it gets besides the first; `PRUNED`
         or more for a node that is not to run. None where the run does without, since to count
@@ -72,7 +73,7 @@ class GraphTask:
     def __init__(
         self,
         roots: Sequence[EdgeTuple],
-        backend: Backend,
+        side: ArraySide,
         keep_graph: bool,
         create_graph: bool,
         outer: GraphTask | None,
@@ -80,7 +81,7 @@ class GraphTask:
         self.roots = roots
         self.keep_graph = keep_graph
         self.create_graph = create_graph
-        self.backend = backend
+        self.side = side
         self.outer = outer
         self.captured = []
 

@@ -20,7 +20,7 @@ from dovetail_kernel.tensor.tensor_base import TensorBase
 from ..graph.accumulate import AccumulateGrad, run_post_accumulate_hooks, watch
 from ..graph.node import EdgeTuple, Metadata, Node
 from ..recording.fused_recording import split
-from .array_side import ArraySide, array_side, as_arrays, as_tensors
+from .array_side import as_arrays, as_tensors
 from .conform import conform_array, conform_tensor
 from .evaluate import is_watched, run_leaf, run_node
 from .graph_task import GRAPH_ROOT, PRUNED, GraphTask, call_back, call_in_task
@@ -28,24 +28,20 @@ from .run_on_tensors import loop_over_tensors
 
 
 def run_on_arrays(
-    task: GraphTask,
-    side: ArraySide,
-    node: Node,
-    edges: Sequence[EdgeTuple | None],
-    grads: Sequence[Any],
+    task: GraphTask, node: Node, edges: Sequence[EdgeTuple | None], grads: Sequence[Any]
 ) -> None:
     """Run what `edges` lead to, as if `node` had just returned the arrays `grads` for them.
 
     Overflow, division by zero and NaN are results here, and no reason to warn.
     """
-    error_state = side.error_state
+    error_state = task.side.error_state
     if error_state is None:
-        _loop_over_arrays(task, side, node, edges, grads)
+        _loop_over_arrays(task, node, edges, grads)
     else:
         set_error_state, reset_error_state, quiet = error_state
         task.error_token = set_error_state(quiet)
         try:
-            _loop_over_arrays(task, side, node, edges, grads)
+            _loop_over_arrays(task, node, edges, grads)
         finally:
             reset_error_state(task.error_token)
     if task.callbacks:
@@ -56,7 +52,7 @@ def _call_from_arrays(task: GraphTask, function: Callable[..., Any], *arguments:
     """Interrupt the run over arrays for what may lead to code of the user, in the error state that
     the user chose.
     """
-    error_state = array_side(task.backend).error_state
+    error_state = task.side.error_state
     if error_state is None:
         return call_in_task(task, function, *arguments)
     set_error_state, reset_error_state, quiet = error_state
@@ -68,11 +64,7 @@ def _call_from_arrays(task: GraphTask, function: Callable[..., Any], *arguments:
 
 
 def _loop_over_arrays(
-    task: GraphTask,
-    side: ArraySide,
-    node: Node,
-    edges: Sequence[EdgeTuple | None],
-    grads: Sequence[Any],
+    task: GraphTask, node: Node, edges: Sequence[EdgeTuple | None], grads: Any
 ) -> None:
     """Bring `grads` to where `edges` lead, run the node that is next, and so on.
 
@@ -82,7 +74,8 @@ def _loop_over_arrays(
     node with several outputs, or one that no gradient came to, is never among them. Gradients of
     leaves meet in `leaves`.
     """
-    backend = task.backend
+    side = task.side
+    backend = side.backend
     captures = task.captures
     keep_graph = task.keep_graph
     kernels = array_kernels(backend)
@@ -93,7 +86,6 @@ def _loop_over_arrays(
     second: Node | None = None
     waiting: Any = None
     arrived: Any = None
-    tensors: Any
     while True:
         # Bring every gradient to the node that its edge leads to.
         given = arrived
@@ -128,20 +120,17 @@ def _loop_over_arrays(
                 grad = _conformed(node, index, grad, target, backend, kernels)
             if target._is_leaf_node:
                 if counts is None:
-                    held = leaves.get(target)
-                    if held is not None:
-                        leaves[target] = held + grad
-                        continue
                     if target.meta.grad is None:
-                        leaves[target] = grad
+                        held = leaves.get(target)
+                        leaves[target] = grad if held is None else held + grad
                         continue
-                elif counts[target]:
-                    counts[target] -= 1
-                    leaves[target] = leaves[target] + grad if target in leaves else grad
-                    continue
                 else:
                     if target in leaves:
                         grad = leaves.pop(target) + grad
+                    if counts[target]:
+                        counts[target] -= 1
+                        leaves[target] = grad
+                        continue
                     given = None  # the leaf may take over an array that nothing else holds
                 if captures is None and target._array_backend is backend:
                     target.accumulate_array(grad)
@@ -202,22 +191,14 @@ def _loop_over_arrays(
                 if not keep_graph:
                     node._release_saved()
                 continue
-        if node._array_backend is not backend and node._array_backend is not None:
-            buffers[node] = arrived
-            node, edges, tensors, found = GRAPH_ROOT, (), (), None
-        else:
-            if node._fusion is not None:
-                edges = split(node)
-            tensors = _call_from_arrays(
-                task, run_node, task, node, as_tensors(node, arrived, side.wrap)
-            )
-            found = as_arrays(tensors, side)
-        if found is None:
+        tensors: Any = _run_on_tensors(task, node, arrived)
+        edges = node.next_edges
+        grads = as_arrays(tensors, side)
+        if grads is None:
             if second is not None:
                 buffers[second] = waiting
-            _leave_arrays(task, side, node, edges, tensors, {**buffers, **leaves})
+            _leave_arrays(task, node, edges, tensors, {**buffers, **leaves})
             return
-        grads = found
         tensors = None  # as `given` above
     given = None
     while leaves:
@@ -288,25 +269,43 @@ def _call_hooks_of_leaf(task: GraphTask, leaf: AccumulateGrad) -> None:
 def _run_leaf(task: GraphTask, node: Node, index: int, target: AccumulateGrad, grad: Any) -> None:
     """Bring a complete gradient to a leaf that has hooks, is captured, or is elsewhere."""
     shape, dtype = cast(Metadata, target.input_metadata)
-    tensor = array_side(task.backend).wrap(grad, None)
+    tensor = task.side.wrap(grad, None)
     run_leaf(task, target, conform_tensor(node, index, tensor, shape, dtype, target._array_backend))
+
+
+def _run_on_tensors(task: GraphTask, node: Node, arrived: Any) -> Sequence[TensorBase | None]:
+    """Run `node` on tensors made of the arrays that came to it; on its own backend, if that is
+    another one.
+    """
+    if node._fusion is not None:
+        split(node)
+    tensors = as_tensors(node, arrived, task.side.wrap)
+    backend = node._array_backend
+    if backend is not None and backend is not task.side.backend:
+        metadata = node.input_metadata
+        wanted = metadata if isinstance(metadata, list) else [metadata]
+        tensors = [
+            None if each is None else conform_tensor(GRAPH_ROOT, 0, each, shape, dtype, backend)
+            for each, (shape, dtype) in zip(tensors, wanted, strict=True)
+        ]
+    returned: Sequence[TensorBase | None] = _call_from_arrays(task, run_node, task, node, tensors)
+    return returned
 
 
 def _leave_arrays(
     task: GraphTask,
-    side: ArraySide,
     node: Node,
     edges: Sequence[EdgeTuple | None],
     grads: Sequence[TensorBase | None],
     buffers: dict[Node, Any],
 ) -> None:
-    """Go on over tensors, since `node` returned `grads`, which are not all plain arrays, or the
-    next node is on another backend.
+    """Go on over tensors, since `node` returned `grads`, which are not all plain tensors of the
+    backend.
     """
     waiting: list[EdgeTuple] = []
     held: list[TensorBase | None] = []
     for target, arrived in buffers.items():
-        for output_nr, grad in enumerate(as_tensors(target, arrived, side.wrap)):
+        for output_nr, grad in enumerate(as_tensors(target, arrived, task.side.wrap)):
             waiting.append((target, output_nr))
             held.append(grad)
     _call_from_arrays(task, loop_over_tensors, task, node, (*edges, *waiting), (*grads, *held))

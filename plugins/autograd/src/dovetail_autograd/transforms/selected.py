@@ -1,4 +1,4 @@
-"""Selects the arguments that a transform differentiates by, and checks what the function returns."""
+"""Selects the arguments that a transform differentiates by; checks what the function returns."""
 
 from __future__ import annotations
 
