@@ -6,1412 +6,58 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from dovetail_dispatcher.table import registry
-from dovetail_dispatcher.calls.entry_support import (
-    MISSING, SCALAR_BITS, DType, are_ints, miss, state,
-)
+from dovetail_dispatcher.calls.entry_support import SCALAR_BITS, DType, are_ints, miss, state
 from dovetail_dispatcher.schema import default_of
 from dovetail_kernel import TensorBase
 from dovetail_aten.tensor import return_types
-from dovetail_aten.tensor.overloads import NUMBERS, Overload, choose
+from dovetail_aten.tensor.first_call import complete, operator
+from dovetail_aten.tensor.overloads import NUMBERS, Overloads
 from dovetail_aten.tensor.return_types import named
+__all__ = [
+    "empty", "empty_strided", "zeros", "ones", "full", "arange", "linspace", "eye", "scalar_tensor",
+    "zeros_like", "ones_like", "empty_like", "full_like", "rand_like", "randn_like", "rand",
+    "randn", "randint", "randperm", "bernoulli", "native_dropout", "dropout", "multinomial", "add",
+    "add_", "sub", "sub_", "rsub", "mul", "mul_", "div", "div_", "floor_divide", "floor_divide_",
+    "remainder", "remainder_", "fmod", "fmod_", "pow", "pow_", "subtract", "subtract_", "multiply",
+    "multiply_", "divide", "divide_", "true_divide", "true_divide_", "negative", "negative_",
+    "absolute", "absolute_", "neg", "neg_", "positive", "abs", "abs_", "sign", "sign_", "sgn",
+    "sgn_", "reciprocal", "reciprocal_", "sqrt", "sqrt_", "rsqrt", "rsqrt_", "square", "square_",
+    "exp", "exp_", "exp2", "exp2_", "expm1", "expm1_", "log", "log_", "log2", "log2_", "log10",
+    "log10_", "log1p", "log1p_", "sin", "sin_", "cos", "cos_", "tan", "tan_", "asin", "asin_",
+    "acos", "acos_", "atan", "atan_", "atan2", "atan2_", "sinh", "sinh_", "cosh", "cosh_", "tanh",
+    "tanh_", "asinh", "asinh_", "acosh", "acosh_", "atanh", "atanh_", "erf", "erf_", "erfc",
+    "erfc_", "sigmoid", "sigmoid_", "floor", "floor_", "ceil", "ceil_", "round", "round_", "trunc",
+    "trunc_", "fix", "fix_", "frac", "frac_", "isnan", "isinf", "isfinite", "nan_to_num",
+    "nan_to_num_", "arcsin", "arcsin_", "arccos", "arccos_", "arctan", "arctan_", "arctan2",
+    "arctan2_", "arcsinh", "arcsinh_", "arccosh", "arccosh_", "arctanh", "arctanh_", "clip",
+    "clip_", "clamp", "clamp_", "clamp_min", "clamp_min_", "clamp_max", "clamp_max_", "maximum",
+    "minimum", "where", "lerp", "lerp_", "addcmul", "addcmul_", "addcdiv", "addcdiv_",
+    "logical_and", "logical_and_", "logical_or", "logical_or_", "logical_xor", "logical_xor_",
+    "logical_not", "logical_not_", "bitwise_and", "bitwise_and_", "bitwise_or", "bitwise_or_",
+    "bitwise_xor", "bitwise_xor_", "bitwise_not", "bitwise_not_", "eq", "eq_", "ne", "ne_", "lt",
+    "lt_", "le", "le_", "gt", "gt_", "ge", "ge_", "greater", "greater_", "greater_equal",
+    "greater_equal_", "less", "less_", "less_equal", "less_equal_", "not_equal", "not_equal_",
+    "conj", "resolve_conj", "is_complex", "is_floating_point", "real", "imag", "angle", "logaddexp",
+    "hypot", "hypot_", "xlogy", "xlogy_", "masked_fill", "masked_fill_", "isclose", "sum", "mean",
+    "prod", "amax", "amin", "max", "min", "argmax", "argmin", "any", "all", "var", "std", "norm",
+    "logsumexp", "cumsum", "cumsum_", "cumprod", "cumprod_", "sort", "argsort", "topk", "nonzero",
+    "count_nonzero", "mm", "bmm", "mv", "dot", "vdot", "inner", "addmm", "addmm_", "addmv",
+    "addmv_", "addbmm", "addbmm_", "baddbmm", "baddbmm_", "matmul", "outer", "einsum", "reshape",
+    "permute", "transpose", "t", "adjoint", "select", "unsqueeze", "squeeze", "unbind", "split",
+    "split_with_sizes", "chunk", "diagonal", "narrow", "flatten", "unflatten", "movedim",
+    "moveaxis", "as_strided", "detach", "view_as_real", "view_as_complex", "swapaxes", "swapdims",
+    "broadcast_to", "clone", "flip", "roll", "tile", "cat", "concat", "concatenate", "stack",
+    "hstack", "vstack", "tril", "tril_", "triu", "triu_", "diag", "diag_embed", "constant_pad_nd",
+    "index_put", "index_put_", "index_select", "index_add", "index_add_", "gather", "scatter",
+    "scatter_", "scatter_add", "scatter_add_", "masked_select", "take", "relu", "relu_", "prelu",
+    "threshold", "threshold_", "softmax", "log_softmax", "binary_cross_entropy_with_logits",
+    "embedding", "layer_norm", "native_layer_norm", "equal", "allclose", "fill_", "zero_",
+    "is_nonzero",
+]
 
 
-def _operator(name: str, overload: str) -> Any:
-    """Return the operator whose entry is below; the library's registrations come first."""
-    return registry.find_or_throw(name, overload)
-empty_memory_format_op = _operator("aten::empty", "memory_format")
-empty_memory_format_routes = empty_memory_format_op.routes
-empty_strided_op = _operator("aten::empty_strided", "")
-empty_strided_routes = empty_strided_op.routes
-zeros_op = _operator("aten::zeros", "")
-zeros_routes = zeros_op.routes
-ones_op = _operator("aten::ones", "")
-ones_routes = ones_op.routes
-full_op = _operator("aten::full", "")
-full_routes = full_op.routes
-arange_op = _operator("aten::arange", "")
-arange_routes = arange_op.routes
-arange_start_op = _operator("aten::arange", "start")
-arange_start_routes = arange_start_op.routes
-arange_start_step_op = _operator("aten::arange", "start_step")
-arange_start_step_routes = arange_start_step_op.routes
-linspace_op = _operator("aten::linspace", "")
-linspace_routes = linspace_op.routes
-eye_op = _operator("aten::eye", "")
-eye_routes = eye_op.routes
-scalar_tensor_op = _operator("aten::scalar_tensor", "")
-scalar_tensor_routes = scalar_tensor_op.routes
-zeros_like_op = _operator("aten::zeros_like", "")
-zeros_like_routes = zeros_like_op.routes
-ones_like_op = _operator("aten::ones_like", "")
-ones_like_routes = ones_like_op.routes
-empty_like_op = _operator("aten::empty_like", "")
-empty_like_routes = empty_like_op.routes
-full_like_op = _operator("aten::full_like", "")
-full_like_routes = full_like_op.routes
-rand_like_op = _operator("aten::rand_like", "")
-rand_like_routes = rand_like_op.routes
-randn_like_op = _operator("aten::randn_like", "")
-randn_like_routes = randn_like_op.routes
-new_zeros_op = _operator("aten::new_zeros", "")
-new_zeros_routes = new_zeros_op.routes
-new_ones_op = _operator("aten::new_ones", "")
-new_ones_routes = new_ones_op.routes
-new_full_op = _operator("aten::new_full", "")
-new_full_routes = new_full_op.routes
-new_empty_op = _operator("aten::new_empty", "")
-new_empty_routes = new_empty_op.routes
-rand_op = _operator("aten::rand", "")
-rand_routes = rand_op.routes
-randn_op = _operator("aten::randn", "")
-randn_routes = randn_op.routes
-randint_op = _operator("aten::randint", "")
-randint_routes = randint_op.routes
-dtype_default = default_of(randint_op.schema.arguments[2])
-randint_low_op = _operator("aten::randint", "low")
-randint_low_routes = randint_low_op.routes
-dtype_default = default_of(randint_low_op.schema.arguments[3])
-randperm_op = _operator("aten::randperm", "")
-randperm_routes = randperm_op.routes
-dtype_default = default_of(randperm_op.schema.arguments[1])
-uniform__op = _operator("aten::uniform_", "")
-uniform__routes = uniform__op.routes
-normal__op = _operator("aten::normal_", "")
-normal__routes = normal__op.routes
-bernoulli_op = _operator("aten::bernoulli", "")
-bernoulli_routes = bernoulli_op.routes
-bernoulli_out_op = _operator("aten::bernoulli", "out")
-bernoulli_out_routes = bernoulli_out_op.routes
-bernoulli__float_op = _operator("aten::bernoulli_", "float")
-bernoulli__float_routes = bernoulli__float_op.routes
-native_dropout_op = _operator("aten::native_dropout", "")
-native_dropout_routes = native_dropout_op.routes
-dropout_op = _operator("aten::dropout", "")
-dropout_routes = dropout_op.routes
-multinomial_op = _operator("aten::multinomial", "")
-multinomial_routes = multinomial_op.routes
-multinomial_out_op = _operator("aten::multinomial", "out")
-multinomial_out_routes = multinomial_out_op.routes
-add_Tensor_op = _operator("aten::add", "Tensor")
-add_Tensor_routes = add_Tensor_op.routes
-add_Scalar_op = _operator("aten::add", "Scalar")
-add_Scalar_routes = add_Scalar_op.routes
-add_out_op = _operator("aten::add", "out")
-add_out_routes = add_out_op.routes
-add_Scalar_out_op = _operator("aten::add", "Scalar_out")
-add_Scalar_out_routes = add_Scalar_out_op.routes
-add__Tensor_op = _operator("aten::add_", "Tensor")
-add__Tensor_routes = add__Tensor_op.routes
-add__Scalar_op = _operator("aten::add_", "Scalar")
-add__Scalar_routes = add__Scalar_op.routes
-sub_Tensor_op = _operator("aten::sub", "Tensor")
-sub_Tensor_routes = sub_Tensor_op.routes
-sub_Scalar_op = _operator("aten::sub", "Scalar")
-sub_Scalar_routes = sub_Scalar_op.routes
-sub_out_op = _operator("aten::sub", "out")
-sub_out_routes = sub_out_op.routes
-sub_Scalar_out_op = _operator("aten::sub", "Scalar_out")
-sub_Scalar_out_routes = sub_Scalar_out_op.routes
-sub__Tensor_op = _operator("aten::sub_", "Tensor")
-sub__Tensor_routes = sub__Tensor_op.routes
-sub__Scalar_op = _operator("aten::sub_", "Scalar")
-sub__Scalar_routes = sub__Scalar_op.routes
-rsub_Tensor_op = _operator("aten::rsub", "Tensor")
-rsub_Tensor_routes = rsub_Tensor_op.routes
-rsub_Scalar_op = _operator("aten::rsub", "Scalar")
-rsub_Scalar_routes = rsub_Scalar_op.routes
-rsub_Tensor_out_op = _operator("aten::rsub", "Tensor_out")
-rsub_Tensor_out_routes = rsub_Tensor_out_op.routes
-rsub_Scalar_out_op = _operator("aten::rsub", "Scalar_out")
-rsub_Scalar_out_routes = rsub_Scalar_out_op.routes
-mul_Tensor_op = _operator("aten::mul", "Tensor")
-mul_Tensor_routes = mul_Tensor_op.routes
-mul_Scalar_op = _operator("aten::mul", "Scalar")
-mul_Scalar_routes = mul_Scalar_op.routes
-mul_out_op = _operator("aten::mul", "out")
-mul_out_routes = mul_out_op.routes
-mul_Scalar_out_op = _operator("aten::mul", "Scalar_out")
-mul_Scalar_out_routes = mul_Scalar_out_op.routes
-mul__Tensor_op = _operator("aten::mul_", "Tensor")
-mul__Tensor_routes = mul__Tensor_op.routes
-mul__Scalar_op = _operator("aten::mul_", "Scalar")
-mul__Scalar_routes = mul__Scalar_op.routes
-div_Tensor_op = _operator("aten::div", "Tensor")
-div_Tensor_routes = div_Tensor_op.routes
-div_Scalar_op = _operator("aten::div", "Scalar")
-div_Scalar_routes = div_Scalar_op.routes
-div_Tensor_mode_op = _operator("aten::div", "Tensor_mode")
-div_Tensor_mode_routes = div_Tensor_mode_op.routes
-div_Scalar_mode_op = _operator("aten::div", "Scalar_mode")
-div_Scalar_mode_routes = div_Scalar_mode_op.routes
-div_out_op = _operator("aten::div", "out")
-div_out_routes = div_out_op.routes
-div_Scalar_out_op = _operator("aten::div", "Scalar_out")
-div_Scalar_out_routes = div_Scalar_out_op.routes
-div_out_mode_op = _operator("aten::div", "out_mode")
-div_out_mode_routes = div_out_mode_op.routes
-div_Scalar_mode_out_op = _operator("aten::div", "Scalar_mode_out")
-div_Scalar_mode_out_routes = div_Scalar_mode_out_op.routes
-div__Tensor_op = _operator("aten::div_", "Tensor")
-div__Tensor_routes = div__Tensor_op.routes
-div__Scalar_op = _operator("aten::div_", "Scalar")
-div__Scalar_routes = div__Scalar_op.routes
-div__Tensor_mode_op = _operator("aten::div_", "Tensor_mode")
-div__Tensor_mode_routes = div__Tensor_mode_op.routes
-div__Scalar_mode_op = _operator("aten::div_", "Scalar_mode")
-div__Scalar_mode_routes = div__Scalar_mode_op.routes
-floor_divide_op = _operator("aten::floor_divide", "")
-floor_divide_routes = floor_divide_op.routes
-floor_divide_Scalar_op = _operator("aten::floor_divide", "Scalar")
-floor_divide_Scalar_routes = floor_divide_Scalar_op.routes
-floor_divide_out_op = _operator("aten::floor_divide", "out")
-floor_divide_out_routes = floor_divide_out_op.routes
-floor_divide_Scalar_out_op = _operator("aten::floor_divide", "Scalar_out")
-floor_divide_Scalar_out_routes = floor_divide_Scalar_out_op.routes
-floor_divide__Tensor_op = _operator("aten::floor_divide_", "Tensor")
-floor_divide__Tensor_routes = floor_divide__Tensor_op.routes
-floor_divide__Scalar_op = _operator("aten::floor_divide_", "Scalar")
-floor_divide__Scalar_routes = floor_divide__Scalar_op.routes
-remainder_Tensor_op = _operator("aten::remainder", "Tensor")
-remainder_Tensor_routes = remainder_Tensor_op.routes
-remainder_Scalar_op = _operator("aten::remainder", "Scalar")
-remainder_Scalar_routes = remainder_Scalar_op.routes
-remainder_Tensor_out_op = _operator("aten::remainder", "Tensor_out")
-remainder_Tensor_out_routes = remainder_Tensor_out_op.routes
-remainder_Scalar_out_op = _operator("aten::remainder", "Scalar_out")
-remainder_Scalar_out_routes = remainder_Scalar_out_op.routes
-remainder__Tensor_op = _operator("aten::remainder_", "Tensor")
-remainder__Tensor_routes = remainder__Tensor_op.routes
-remainder__Scalar_op = _operator("aten::remainder_", "Scalar")
-remainder__Scalar_routes = remainder__Scalar_op.routes
-fmod_Tensor_op = _operator("aten::fmod", "Tensor")
-fmod_Tensor_routes = fmod_Tensor_op.routes
-fmod_Scalar_op = _operator("aten::fmod", "Scalar")
-fmod_Scalar_routes = fmod_Scalar_op.routes
-fmod_Tensor_out_op = _operator("aten::fmod", "Tensor_out")
-fmod_Tensor_out_routes = fmod_Tensor_out_op.routes
-fmod_Scalar_out_op = _operator("aten::fmod", "Scalar_out")
-fmod_Scalar_out_routes = fmod_Scalar_out_op.routes
-fmod__Tensor_op = _operator("aten::fmod_", "Tensor")
-fmod__Tensor_routes = fmod__Tensor_op.routes
-fmod__Scalar_op = _operator("aten::fmod_", "Scalar")
-fmod__Scalar_routes = fmod__Scalar_op.routes
-pow_Tensor_Tensor_op = _operator("aten::pow", "Tensor_Tensor")
-pow_Tensor_Tensor_routes = pow_Tensor_Tensor_op.routes
-pow_Tensor_Scalar_op = _operator("aten::pow", "Tensor_Scalar")
-pow_Tensor_Scalar_routes = pow_Tensor_Scalar_op.routes
-pow_Scalar_op = _operator("aten::pow", "Scalar")
-pow_Scalar_routes = pow_Scalar_op.routes
-pow_Tensor_Tensor_out_op = _operator("aten::pow", "Tensor_Tensor_out")
-pow_Tensor_Tensor_out_routes = pow_Tensor_Tensor_out_op.routes
-pow_Tensor_Scalar_out_op = _operator("aten::pow", "Tensor_Scalar_out")
-pow_Tensor_Scalar_out_routes = pow_Tensor_Scalar_out_op.routes
-pow_Scalar_out_op = _operator("aten::pow", "Scalar_out")
-pow_Scalar_out_routes = pow_Scalar_out_op.routes
-pow__Tensor_op = _operator("aten::pow_", "Tensor")
-pow__Tensor_routes = pow__Tensor_op.routes
-pow__Scalar_op = _operator("aten::pow_", "Scalar")
-pow__Scalar_routes = pow__Scalar_op.routes
-subtract_Tensor_op = _operator("aten::subtract", "Tensor")
-subtract_Tensor_routes = subtract_Tensor_op.routes
-subtract_Scalar_op = _operator("aten::subtract", "Scalar")
-subtract_Scalar_routes = subtract_Scalar_op.routes
-subtract__Tensor_op = _operator("aten::subtract_", "Tensor")
-subtract__Tensor_routes = subtract__Tensor_op.routes
-subtract__Scalar_op = _operator("aten::subtract_", "Scalar")
-subtract__Scalar_routes = subtract__Scalar_op.routes
-multiply_Tensor_op = _operator("aten::multiply", "Tensor")
-multiply_Tensor_routes = multiply_Tensor_op.routes
-multiply_Scalar_op = _operator("aten::multiply", "Scalar")
-multiply_Scalar_routes = multiply_Scalar_op.routes
-multiply__Tensor_op = _operator("aten::multiply_", "Tensor")
-multiply__Tensor_routes = multiply__Tensor_op.routes
-multiply__Scalar_op = _operator("aten::multiply_", "Scalar")
-multiply__Scalar_routes = multiply__Scalar_op.routes
-divide_Tensor_op = _operator("aten::divide", "Tensor")
-divide_Tensor_routes = divide_Tensor_op.routes
-divide_Scalar_op = _operator("aten::divide", "Scalar")
-divide_Scalar_routes = divide_Scalar_op.routes
-divide_Tensor_mode_op = _operator("aten::divide", "Tensor_mode")
-divide_Tensor_mode_routes = divide_Tensor_mode_op.routes
-divide_Scalar_mode_op = _operator("aten::divide", "Scalar_mode")
-divide_Scalar_mode_routes = divide_Scalar_mode_op.routes
-divide__Tensor_op = _operator("aten::divide_", "Tensor")
-divide__Tensor_routes = divide__Tensor_op.routes
-divide__Scalar_op = _operator("aten::divide_", "Scalar")
-divide__Scalar_routes = divide__Scalar_op.routes
-divide__Tensor_mode_op = _operator("aten::divide_", "Tensor_mode")
-divide__Tensor_mode_routes = divide__Tensor_mode_op.routes
-divide__Scalar_mode_op = _operator("aten::divide_", "Scalar_mode")
-divide__Scalar_mode_routes = divide__Scalar_mode_op.routes
-true_divide_Tensor_op = _operator("aten::true_divide", "Tensor")
-true_divide_Tensor_routes = true_divide_Tensor_op.routes
-true_divide_Scalar_op = _operator("aten::true_divide", "Scalar")
-true_divide_Scalar_routes = true_divide_Scalar_op.routes
-true_divide__Tensor_op = _operator("aten::true_divide_", "Tensor")
-true_divide__Tensor_routes = true_divide__Tensor_op.routes
-true_divide__Scalar_op = _operator("aten::true_divide_", "Scalar")
-true_divide__Scalar_routes = true_divide__Scalar_op.routes
-negative_op = _operator("aten::negative", "")
-negative_routes = negative_op.routes
-negative__op = _operator("aten::negative_", "")
-negative__routes = negative__op.routes
-absolute_op = _operator("aten::absolute", "")
-absolute_routes = absolute_op.routes
-absolute__op = _operator("aten::absolute_", "")
-absolute__routes = absolute__op.routes
-neg_op = _operator("aten::neg", "")
-neg_routes = neg_op.routes
-neg_out_op = _operator("aten::neg", "out")
-neg_out_routes = neg_out_op.routes
-neg__op = _operator("aten::neg_", "")
-neg__routes = neg__op.routes
-positive_op = _operator("aten::positive", "")
-positive_routes = positive_op.routes
-abs_op = _operator("aten::abs", "")
-abs_routes = abs_op.routes
-abs_out_op = _operator("aten::abs", "out")
-abs_out_routes = abs_out_op.routes
-abs__op = _operator("aten::abs_", "")
-abs__routes = abs__op.routes
-sign_op = _operator("aten::sign", "")
-sign_routes = sign_op.routes
-sign_out_op = _operator("aten::sign", "out")
-sign_out_routes = sign_out_op.routes
-sign__op = _operator("aten::sign_", "")
-sign__routes = sign__op.routes
-sgn_op = _operator("aten::sgn", "")
-sgn_routes = sgn_op.routes
-sgn_out_op = _operator("aten::sgn", "out")
-sgn_out_routes = sgn_out_op.routes
-sgn__op = _operator("aten::sgn_", "")
-sgn__routes = sgn__op.routes
-reciprocal_op = _operator("aten::reciprocal", "")
-reciprocal_routes = reciprocal_op.routes
-reciprocal_out_op = _operator("aten::reciprocal", "out")
-reciprocal_out_routes = reciprocal_out_op.routes
-reciprocal__op = _operator("aten::reciprocal_", "")
-reciprocal__routes = reciprocal__op.routes
-sqrt_op = _operator("aten::sqrt", "")
-sqrt_routes = sqrt_op.routes
-sqrt_out_op = _operator("aten::sqrt", "out")
-sqrt_out_routes = sqrt_out_op.routes
-sqrt__op = _operator("aten::sqrt_", "")
-sqrt__routes = sqrt__op.routes
-rsqrt_op = _operator("aten::rsqrt", "")
-rsqrt_routes = rsqrt_op.routes
-rsqrt_out_op = _operator("aten::rsqrt", "out")
-rsqrt_out_routes = rsqrt_out_op.routes
-rsqrt__op = _operator("aten::rsqrt_", "")
-rsqrt__routes = rsqrt__op.routes
-square_op = _operator("aten::square", "")
-square_routes = square_op.routes
-square__op = _operator("aten::square_", "")
-square__routes = square__op.routes
-exp_op = _operator("aten::exp", "")
-exp_routes = exp_op.routes
-exp_out_op = _operator("aten::exp", "out")
-exp_out_routes = exp_out_op.routes
-exp__op = _operator("aten::exp_", "")
-exp__routes = exp__op.routes
-exp2_op = _operator("aten::exp2", "")
-exp2_routes = exp2_op.routes
-exp2_out_op = _operator("aten::exp2", "out")
-exp2_out_routes = exp2_out_op.routes
-exp2__op = _operator("aten::exp2_", "")
-exp2__routes = exp2__op.routes
-expm1_op = _operator("aten::expm1", "")
-expm1_routes = expm1_op.routes
-expm1_out_op = _operator("aten::expm1", "out")
-expm1_out_routes = expm1_out_op.routes
-expm1__op = _operator("aten::expm1_", "")
-expm1__routes = expm1__op.routes
-log_op = _operator("aten::log", "")
-log_routes = log_op.routes
-log_out_op = _operator("aten::log", "out")
-log_out_routes = log_out_op.routes
-log__op = _operator("aten::log_", "")
-log__routes = log__op.routes
-log2_op = _operator("aten::log2", "")
-log2_routes = log2_op.routes
-log2_out_op = _operator("aten::log2", "out")
-log2_out_routes = log2_out_op.routes
-log2__op = _operator("aten::log2_", "")
-log2__routes = log2__op.routes
-log10_op = _operator("aten::log10", "")
-log10_routes = log10_op.routes
-log10_out_op = _operator("aten::log10", "out")
-log10_out_routes = log10_out_op.routes
-log10__op = _operator("aten::log10_", "")
-log10__routes = log10__op.routes
-log1p_op = _operator("aten::log1p", "")
-log1p_routes = log1p_op.routes
-log1p_out_op = _operator("aten::log1p", "out")
-log1p_out_routes = log1p_out_op.routes
-log1p__op = _operator("aten::log1p_", "")
-log1p__routes = log1p__op.routes
-sin_op = _operator("aten::sin", "")
-sin_routes = sin_op.routes
-sin_out_op = _operator("aten::sin", "out")
-sin_out_routes = sin_out_op.routes
-sin__op = _operator("aten::sin_", "")
-sin__routes = sin__op.routes
-cos_op = _operator("aten::cos", "")
-cos_routes = cos_op.routes
-cos_out_op = _operator("aten::cos", "out")
-cos_out_routes = cos_out_op.routes
-cos__op = _operator("aten::cos_", "")
-cos__routes = cos__op.routes
-tan_op = _operator("aten::tan", "")
-tan_routes = tan_op.routes
-tan_out_op = _operator("aten::tan", "out")
-tan_out_routes = tan_out_op.routes
-tan__op = _operator("aten::tan_", "")
-tan__routes = tan__op.routes
-asin_op = _operator("aten::asin", "")
-asin_routes = asin_op.routes
-asin_out_op = _operator("aten::asin", "out")
-asin_out_routes = asin_out_op.routes
-asin__op = _operator("aten::asin_", "")
-asin__routes = asin__op.routes
-acos_op = _operator("aten::acos", "")
-acos_routes = acos_op.routes
-acos_out_op = _operator("aten::acos", "out")
-acos_out_routes = acos_out_op.routes
-acos__op = _operator("aten::acos_", "")
-acos__routes = acos__op.routes
-atan_op = _operator("aten::atan", "")
-atan_routes = atan_op.routes
-atan_out_op = _operator("aten::atan", "out")
-atan_out_routes = atan_out_op.routes
-atan__op = _operator("aten::atan_", "")
-atan__routes = atan__op.routes
-atan2_op = _operator("aten::atan2", "")
-atan2_routes = atan2_op.routes
-atan2_out_op = _operator("aten::atan2", "out")
-atan2_out_routes = atan2_out_op.routes
-atan2__op = _operator("aten::atan2_", "")
-atan2__routes = atan2__op.routes
-sinh_op = _operator("aten::sinh", "")
-sinh_routes = sinh_op.routes
-sinh_out_op = _operator("aten::sinh", "out")
-sinh_out_routes = sinh_out_op.routes
-sinh__op = _operator("aten::sinh_", "")
-sinh__routes = sinh__op.routes
-cosh_op = _operator("aten::cosh", "")
-cosh_routes = cosh_op.routes
-cosh_out_op = _operator("aten::cosh", "out")
-cosh_out_routes = cosh_out_op.routes
-cosh__op = _operator("aten::cosh_", "")
-cosh__routes = cosh__op.routes
-tanh_op = _operator("aten::tanh", "")
-tanh_routes = tanh_op.routes
-tanh_out_op = _operator("aten::tanh", "out")
-tanh_out_routes = tanh_out_op.routes
-tanh__op = _operator("aten::tanh_", "")
-tanh__routes = tanh__op.routes
-asinh_op = _operator("aten::asinh", "")
-asinh_routes = asinh_op.routes
-asinh_out_op = _operator("aten::asinh", "out")
-asinh_out_routes = asinh_out_op.routes
-asinh__op = _operator("aten::asinh_", "")
-asinh__routes = asinh__op.routes
-acosh_op = _operator("aten::acosh", "")
-acosh_routes = acosh_op.routes
-acosh_out_op = _operator("aten::acosh", "out")
-acosh_out_routes = acosh_out_op.routes
-acosh__op = _operator("aten::acosh_", "")
-acosh__routes = acosh__op.routes
-atanh_op = _operator("aten::atanh", "")
-atanh_routes = atanh_op.routes
-atanh_out_op = _operator("aten::atanh", "out")
-atanh_out_routes = atanh_out_op.routes
-atanh__op = _operator("aten::atanh_", "")
-atanh__routes = atanh__op.routes
-erf_op = _operator("aten::erf", "")
-erf_routes = erf_op.routes
-erf_out_op = _operator("aten::erf", "out")
-erf_out_routes = erf_out_op.routes
-erf__op = _operator("aten::erf_", "")
-erf__routes = erf__op.routes
-erfc_op = _operator("aten::erfc", "")
-erfc_routes = erfc_op.routes
-erfc_out_op = _operator("aten::erfc", "out")
-erfc_out_routes = erfc_out_op.routes
-erfc__op = _operator("aten::erfc_", "")
-erfc__routes = erfc__op.routes
-sigmoid_op = _operator("aten::sigmoid", "")
-sigmoid_routes = sigmoid_op.routes
-sigmoid_out_op = _operator("aten::sigmoid", "out")
-sigmoid_out_routes = sigmoid_out_op.routes
-sigmoid__op = _operator("aten::sigmoid_", "")
-sigmoid__routes = sigmoid__op.routes
-floor_op = _operator("aten::floor", "")
-floor_routes = floor_op.routes
-floor_out_op = _operator("aten::floor", "out")
-floor_out_routes = floor_out_op.routes
-floor__op = _operator("aten::floor_", "")
-floor__routes = floor__op.routes
-ceil_op = _operator("aten::ceil", "")
-ceil_routes = ceil_op.routes
-ceil_out_op = _operator("aten::ceil", "out")
-ceil_out_routes = ceil_out_op.routes
-ceil__op = _operator("aten::ceil_", "")
-ceil__routes = ceil__op.routes
-round_op = _operator("aten::round", "")
-round_routes = round_op.routes
-round_out_op = _operator("aten::round", "out")
-round_out_routes = round_out_op.routes
-round__op = _operator("aten::round_", "")
-round__routes = round__op.routes
-trunc_op = _operator("aten::trunc", "")
-trunc_routes = trunc_op.routes
-trunc_out_op = _operator("aten::trunc", "out")
-trunc_out_routes = trunc_out_op.routes
-trunc__op = _operator("aten::trunc_", "")
-trunc__routes = trunc__op.routes
-fix_op = _operator("aten::fix", "")
-fix_routes = fix_op.routes
-fix__op = _operator("aten::fix_", "")
-fix__routes = fix__op.routes
-frac_op = _operator("aten::frac", "")
-frac_routes = frac_op.routes
-frac_out_op = _operator("aten::frac", "out")
-frac_out_routes = frac_out_op.routes
-frac__op = _operator("aten::frac_", "")
-frac__routes = frac__op.routes
-isnan_op = _operator("aten::isnan", "")
-isnan_routes = isnan_op.routes
-isnan_out_op = _operator("aten::isnan", "out")
-isnan_out_routes = isnan_out_op.routes
-isinf_op = _operator("aten::isinf", "")
-isinf_routes = isinf_op.routes
-isinf_out_op = _operator("aten::isinf", "out")
-isinf_out_routes = isinf_out_op.routes
-isfinite_op = _operator("aten::isfinite", "")
-isfinite_routes = isfinite_op.routes
-nan_to_num_op = _operator("aten::nan_to_num", "")
-nan_to_num_routes = nan_to_num_op.routes
-nan_to_num_out_op = _operator("aten::nan_to_num", "out")
-nan_to_num_out_routes = nan_to_num_out_op.routes
-nan_to_num__op = _operator("aten::nan_to_num_", "")
-nan_to_num__routes = nan_to_num__op.routes
-arcsin_op = _operator("aten::arcsin", "")
-arcsin_routes = arcsin_op.routes
-arcsin__op = _operator("aten::arcsin_", "")
-arcsin__routes = arcsin__op.routes
-arccos_op = _operator("aten::arccos", "")
-arccos_routes = arccos_op.routes
-arccos__op = _operator("aten::arccos_", "")
-arccos__routes = arccos__op.routes
-arctan_op = _operator("aten::arctan", "")
-arctan_routes = arctan_op.routes
-arctan__op = _operator("aten::arctan_", "")
-arctan__routes = arctan__op.routes
-arctan2_op = _operator("aten::arctan2", "")
-arctan2_routes = arctan2_op.routes
-arctan2__op = _operator("aten::arctan2_", "")
-arctan2__routes = arctan2__op.routes
-arcsinh_op = _operator("aten::arcsinh", "")
-arcsinh_routes = arcsinh_op.routes
-arcsinh__op = _operator("aten::arcsinh_", "")
-arcsinh__routes = arcsinh__op.routes
-arccosh_op = _operator("aten::arccosh", "")
-arccosh_routes = arccosh_op.routes
-arccosh__op = _operator("aten::arccosh_", "")
-arccosh__routes = arccosh__op.routes
-arctanh_op = _operator("aten::arctanh", "")
-arctanh_routes = arctanh_op.routes
-arctanh__op = _operator("aten::arctanh_", "")
-arctanh__routes = arctanh__op.routes
-clip_op = _operator("aten::clip", "")
-clip_routes = clip_op.routes
-clip_Tensor_op = _operator("aten::clip", "Tensor")
-clip_Tensor_routes = clip_Tensor_op.routes
-clip__op = _operator("aten::clip_", "")
-clip__routes = clip__op.routes
-clip__Tensor_op = _operator("aten::clip_", "Tensor")
-clip__Tensor_routes = clip__Tensor_op.routes
-clamp_op = _operator("aten::clamp", "")
-clamp_routes = clamp_op.routes
-clamp_Tensor_op = _operator("aten::clamp", "Tensor")
-clamp_Tensor_routes = clamp_Tensor_op.routes
-clamp_out_op = _operator("aten::clamp", "out")
-clamp_out_routes = clamp_out_op.routes
-clamp_Tensor_out_op = _operator("aten::clamp", "Tensor_out")
-clamp_Tensor_out_routes = clamp_Tensor_out_op.routes
-clamp__op = _operator("aten::clamp_", "")
-clamp__routes = clamp__op.routes
-clamp__Tensor_op = _operator("aten::clamp_", "Tensor")
-clamp__Tensor_routes = clamp__Tensor_op.routes
-clamp_min_op = _operator("aten::clamp_min", "")
-clamp_min_routes = clamp_min_op.routes
-clamp_min_Tensor_op = _operator("aten::clamp_min", "Tensor")
-clamp_min_Tensor_routes = clamp_min_Tensor_op.routes
-clamp_min_out_op = _operator("aten::clamp_min", "out")
-clamp_min_out_routes = clamp_min_out_op.routes
-clamp_min_Tensor_out_op = _operator("aten::clamp_min", "Tensor_out")
-clamp_min_Tensor_out_routes = clamp_min_Tensor_out_op.routes
-clamp_min__op = _operator("aten::clamp_min_", "")
-clamp_min__routes = clamp_min__op.routes
-clamp_min__Tensor_op = _operator("aten::clamp_min_", "Tensor")
-clamp_min__Tensor_routes = clamp_min__Tensor_op.routes
-clamp_max_op = _operator("aten::clamp_max", "")
-clamp_max_routes = clamp_max_op.routes
-clamp_max_Tensor_op = _operator("aten::clamp_max", "Tensor")
-clamp_max_Tensor_routes = clamp_max_Tensor_op.routes
-clamp_max_out_op = _operator("aten::clamp_max", "out")
-clamp_max_out_routes = clamp_max_out_op.routes
-clamp_max_Tensor_out_op = _operator("aten::clamp_max", "Tensor_out")
-clamp_max_Tensor_out_routes = clamp_max_Tensor_out_op.routes
-clamp_max__op = _operator("aten::clamp_max_", "")
-clamp_max__routes = clamp_max__op.routes
-clamp_max__Tensor_op = _operator("aten::clamp_max_", "Tensor")
-clamp_max__Tensor_routes = clamp_max__Tensor_op.routes
-maximum_op = _operator("aten::maximum", "")
-maximum_routes = maximum_op.routes
-maximum_out_op = _operator("aten::maximum", "out")
-maximum_out_routes = maximum_out_op.routes
-minimum_op = _operator("aten::minimum", "")
-minimum_routes = minimum_op.routes
-minimum_out_op = _operator("aten::minimum", "out")
-minimum_out_routes = minimum_out_op.routes
-where_self_op = _operator("aten::where", "self")
-where_self_routes = where_self_op.routes
-where_ScalarOther_op = _operator("aten::where", "ScalarOther")
-where_ScalarOther_routes = where_ScalarOther_op.routes
-where_ScalarSelf_op = _operator("aten::where", "ScalarSelf")
-where_ScalarSelf_routes = where_ScalarSelf_op.routes
-where_Scalar_op = _operator("aten::where", "Scalar")
-where_Scalar_routes = where_Scalar_op.routes
-where_op = _operator("aten::where", "")
-where_routes = where_op.routes
-where_self_out_op = _operator("aten::where", "self_out")
-where_self_out_routes = where_self_out_op.routes
-lerp_Scalar_op = _operator("aten::lerp", "Scalar")
-lerp_Scalar_routes = lerp_Scalar_op.routes
-lerp_Tensor_op = _operator("aten::lerp", "Tensor")
-lerp_Tensor_routes = lerp_Tensor_op.routes
-lerp_Scalar_out_op = _operator("aten::lerp", "Scalar_out")
-lerp_Scalar_out_routes = lerp_Scalar_out_op.routes
-lerp_Tensor_out_op = _operator("aten::lerp", "Tensor_out")
-lerp_Tensor_out_routes = lerp_Tensor_out_op.routes
-lerp__Scalar_op = _operator("aten::lerp_", "Scalar")
-lerp__Scalar_routes = lerp__Scalar_op.routes
-lerp__Tensor_op = _operator("aten::lerp_", "Tensor")
-lerp__Tensor_routes = lerp__Tensor_op.routes
-addcmul_op = _operator("aten::addcmul", "")
-addcmul_routes = addcmul_op.routes
-addcmul_out_op = _operator("aten::addcmul", "out")
-addcmul_out_routes = addcmul_out_op.routes
-addcmul__op = _operator("aten::addcmul_", "")
-addcmul__routes = addcmul__op.routes
-addcdiv_op = _operator("aten::addcdiv", "")
-addcdiv_routes = addcdiv_op.routes
-addcdiv_out_op = _operator("aten::addcdiv", "out")
-addcdiv_out_routes = addcdiv_out_op.routes
-addcdiv__op = _operator("aten::addcdiv_", "")
-addcdiv__routes = addcdiv__op.routes
-logical_and_op = _operator("aten::logical_and", "")
-logical_and_routes = logical_and_op.routes
-logical_and_out_op = _operator("aten::logical_and", "out")
-logical_and_out_routes = logical_and_out_op.routes
-logical_and__op = _operator("aten::logical_and_", "")
-logical_and__routes = logical_and__op.routes
-logical_or_op = _operator("aten::logical_or", "")
-logical_or_routes = logical_or_op.routes
-logical_or_out_op = _operator("aten::logical_or", "out")
-logical_or_out_routes = logical_or_out_op.routes
-logical_or__op = _operator("aten::logical_or_", "")
-logical_or__routes = logical_or__op.routes
-logical_xor_op = _operator("aten::logical_xor", "")
-logical_xor_routes = logical_xor_op.routes
-logical_xor_out_op = _operator("aten::logical_xor", "out")
-logical_xor_out_routes = logical_xor_out_op.routes
-logical_xor__op = _operator("aten::logical_xor_", "")
-logical_xor__routes = logical_xor__op.routes
-logical_not_op = _operator("aten::logical_not", "")
-logical_not_routes = logical_not_op.routes
-logical_not_out_op = _operator("aten::logical_not", "out")
-logical_not_out_routes = logical_not_out_op.routes
-logical_not__op = _operator("aten::logical_not_", "")
-logical_not__routes = logical_not__op.routes
-bitwise_and_Tensor_op = _operator("aten::bitwise_and", "Tensor")
-bitwise_and_Tensor_routes = bitwise_and_Tensor_op.routes
-bitwise_and_Scalar_op = _operator("aten::bitwise_and", "Scalar")
-bitwise_and_Scalar_routes = bitwise_and_Scalar_op.routes
-bitwise_and_Tensor_out_op = _operator("aten::bitwise_and", "Tensor_out")
-bitwise_and_Tensor_out_routes = bitwise_and_Tensor_out_op.routes
-bitwise_and_Scalar_out_op = _operator("aten::bitwise_and", "Scalar_out")
-bitwise_and_Scalar_out_routes = bitwise_and_Scalar_out_op.routes
-bitwise_and__Tensor_op = _operator("aten::bitwise_and_", "Tensor")
-bitwise_and__Tensor_routes = bitwise_and__Tensor_op.routes
-bitwise_and__Scalar_op = _operator("aten::bitwise_and_", "Scalar")
-bitwise_and__Scalar_routes = bitwise_and__Scalar_op.routes
-bitwise_or_Tensor_op = _operator("aten::bitwise_or", "Tensor")
-bitwise_or_Tensor_routes = bitwise_or_Tensor_op.routes
-bitwise_or_Scalar_op = _operator("aten::bitwise_or", "Scalar")
-bitwise_or_Scalar_routes = bitwise_or_Scalar_op.routes
-bitwise_or_Tensor_out_op = _operator("aten::bitwise_or", "Tensor_out")
-bitwise_or_Tensor_out_routes = bitwise_or_Tensor_out_op.routes
-bitwise_or_Scalar_out_op = _operator("aten::bitwise_or", "Scalar_out")
-bitwise_or_Scalar_out_routes = bitwise_or_Scalar_out_op.routes
-bitwise_or__Tensor_op = _operator("aten::bitwise_or_", "Tensor")
-bitwise_or__Tensor_routes = bitwise_or__Tensor_op.routes
-bitwise_or__Scalar_op = _operator("aten::bitwise_or_", "Scalar")
-bitwise_or__Scalar_routes = bitwise_or__Scalar_op.routes
-bitwise_xor_Tensor_op = _operator("aten::bitwise_xor", "Tensor")
-bitwise_xor_Tensor_routes = bitwise_xor_Tensor_op.routes
-bitwise_xor_Scalar_op = _operator("aten::bitwise_xor", "Scalar")
-bitwise_xor_Scalar_routes = bitwise_xor_Scalar_op.routes
-bitwise_xor_Tensor_out_op = _operator("aten::bitwise_xor", "Tensor_out")
-bitwise_xor_Tensor_out_routes = bitwise_xor_Tensor_out_op.routes
-bitwise_xor_Scalar_out_op = _operator("aten::bitwise_xor", "Scalar_out")
-bitwise_xor_Scalar_out_routes = bitwise_xor_Scalar_out_op.routes
-bitwise_xor__Tensor_op = _operator("aten::bitwise_xor_", "Tensor")
-bitwise_xor__Tensor_routes = bitwise_xor__Tensor_op.routes
-bitwise_xor__Scalar_op = _operator("aten::bitwise_xor_", "Scalar")
-bitwise_xor__Scalar_routes = bitwise_xor__Scalar_op.routes
-bitwise_not_op = _operator("aten::bitwise_not", "")
-bitwise_not_routes = bitwise_not_op.routes
-bitwise_not_out_op = _operator("aten::bitwise_not", "out")
-bitwise_not_out_routes = bitwise_not_out_op.routes
-bitwise_not__op = _operator("aten::bitwise_not_", "")
-bitwise_not__routes = bitwise_not__op.routes
-__and___Scalar_op = _operator("aten::__and__", "Scalar")
-__and___Scalar_routes = __and___Scalar_op.routes
-__and___Tensor_op = _operator("aten::__and__", "Tensor")
-__and___Tensor_routes = __and___Tensor_op.routes
-__or___Tensor_op = _operator("aten::__or__", "Tensor")
-__or___Tensor_routes = __or___Tensor_op.routes
-__or___Scalar_op = _operator("aten::__or__", "Scalar")
-__or___Scalar_routes = __or___Scalar_op.routes
-__xor___Tensor_op = _operator("aten::__xor__", "Tensor")
-__xor___Tensor_routes = __xor___Tensor_op.routes
-__xor___Scalar_op = _operator("aten::__xor__", "Scalar")
-__xor___Scalar_routes = __xor___Scalar_op.routes
-eq_Tensor_op = _operator("aten::eq", "Tensor")
-eq_Tensor_routes = eq_Tensor_op.routes
-eq_Scalar_op = _operator("aten::eq", "Scalar")
-eq_Scalar_routes = eq_Scalar_op.routes
-eq_Tensor_out_op = _operator("aten::eq", "Tensor_out")
-eq_Tensor_out_routes = eq_Tensor_out_op.routes
-eq_Scalar_out_op = _operator("aten::eq", "Scalar_out")
-eq_Scalar_out_routes = eq_Scalar_out_op.routes
-eq__Tensor_op = _operator("aten::eq_", "Tensor")
-eq__Tensor_routes = eq__Tensor_op.routes
-eq__Scalar_op = _operator("aten::eq_", "Scalar")
-eq__Scalar_routes = eq__Scalar_op.routes
-ne_Tensor_op = _operator("aten::ne", "Tensor")
-ne_Tensor_routes = ne_Tensor_op.routes
-ne_Scalar_op = _operator("aten::ne", "Scalar")
-ne_Scalar_routes = ne_Scalar_op.routes
-ne_Tensor_out_op = _operator("aten::ne", "Tensor_out")
-ne_Tensor_out_routes = ne_Tensor_out_op.routes
-ne_Scalar_out_op = _operator("aten::ne", "Scalar_out")
-ne_Scalar_out_routes = ne_Scalar_out_op.routes
-ne__Tensor_op = _operator("aten::ne_", "Tensor")
-ne__Tensor_routes = ne__Tensor_op.routes
-ne__Scalar_op = _operator("aten::ne_", "Scalar")
-ne__Scalar_routes = ne__Scalar_op.routes
-lt_Tensor_op = _operator("aten::lt", "Tensor")
-lt_Tensor_routes = lt_Tensor_op.routes
-lt_Scalar_op = _operator("aten::lt", "Scalar")
-lt_Scalar_routes = lt_Scalar_op.routes
-lt_Tensor_out_op = _operator("aten::lt", "Tensor_out")
-lt_Tensor_out_routes = lt_Tensor_out_op.routes
-lt_Scalar_out_op = _operator("aten::lt", "Scalar_out")
-lt_Scalar_out_routes = lt_Scalar_out_op.routes
-lt__Tensor_op = _operator("aten::lt_", "Tensor")
-lt__Tensor_routes = lt__Tensor_op.routes
-lt__Scalar_op = _operator("aten::lt_", "Scalar")
-lt__Scalar_routes = lt__Scalar_op.routes
-le_Tensor_op = _operator("aten::le", "Tensor")
-le_Tensor_routes = le_Tensor_op.routes
-le_Scalar_op = _operator("aten::le", "Scalar")
-le_Scalar_routes = le_Scalar_op.routes
-le_Tensor_out_op = _operator("aten::le", "Tensor_out")
-le_Tensor_out_routes = le_Tensor_out_op.routes
-le_Scalar_out_op = _operator("aten::le", "Scalar_out")
-le_Scalar_out_routes = le_Scalar_out_op.routes
-le__Tensor_op = _operator("aten::le_", "Tensor")
-le__Tensor_routes = le__Tensor_op.routes
-le__Scalar_op = _operator("aten::le_", "Scalar")
-le__Scalar_routes = le__Scalar_op.routes
-gt_Tensor_op = _operator("aten::gt", "Tensor")
-gt_Tensor_routes = gt_Tensor_op.routes
-gt_Scalar_op = _operator("aten::gt", "Scalar")
-gt_Scalar_routes = gt_Scalar_op.routes
-gt_Tensor_out_op = _operator("aten::gt", "Tensor_out")
-gt_Tensor_out_routes = gt_Tensor_out_op.routes
-gt_Scalar_out_op = _operator("aten::gt", "Scalar_out")
-gt_Scalar_out_routes = gt_Scalar_out_op.routes
-gt__Tensor_op = _operator("aten::gt_", "Tensor")
-gt__Tensor_routes = gt__Tensor_op.routes
-gt__Scalar_op = _operator("aten::gt_", "Scalar")
-gt__Scalar_routes = gt__Scalar_op.routes
-ge_Tensor_op = _operator("aten::ge", "Tensor")
-ge_Tensor_routes = ge_Tensor_op.routes
-ge_Scalar_op = _operator("aten::ge", "Scalar")
-ge_Scalar_routes = ge_Scalar_op.routes
-ge_Tensor_out_op = _operator("aten::ge", "Tensor_out")
-ge_Tensor_out_routes = ge_Tensor_out_op.routes
-ge_Scalar_out_op = _operator("aten::ge", "Scalar_out")
-ge_Scalar_out_routes = ge_Scalar_out_op.routes
-ge__Tensor_op = _operator("aten::ge_", "Tensor")
-ge__Tensor_routes = ge__Tensor_op.routes
-ge__Scalar_op = _operator("aten::ge_", "Scalar")
-ge__Scalar_routes = ge__Scalar_op.routes
-greater_Tensor_op = _operator("aten::greater", "Tensor")
-greater_Tensor_routes = greater_Tensor_op.routes
-greater_Scalar_op = _operator("aten::greater", "Scalar")
-greater_Scalar_routes = greater_Scalar_op.routes
-greater__Tensor_op = _operator("aten::greater_", "Tensor")
-greater__Tensor_routes = greater__Tensor_op.routes
-greater__Scalar_op = _operator("aten::greater_", "Scalar")
-greater__Scalar_routes = greater__Scalar_op.routes
-greater_equal_Tensor_op = _operator("aten::greater_equal", "Tensor")
-greater_equal_Tensor_routes = greater_equal_Tensor_op.routes
-greater_equal_Scalar_op = _operator("aten::greater_equal", "Scalar")
-greater_equal_Scalar_routes = greater_equal_Scalar_op.routes
-greater_equal__Tensor_op = _operator("aten::greater_equal_", "Tensor")
-greater_equal__Tensor_routes = greater_equal__Tensor_op.routes
-greater_equal__Scalar_op = _operator("aten::greater_equal_", "Scalar")
-greater_equal__Scalar_routes = greater_equal__Scalar_op.routes
-less_Tensor_op = _operator("aten::less", "Tensor")
-less_Tensor_routes = less_Tensor_op.routes
-less_Scalar_op = _operator("aten::less", "Scalar")
-less_Scalar_routes = less_Scalar_op.routes
-less__Tensor_op = _operator("aten::less_", "Tensor")
-less__Tensor_routes = less__Tensor_op.routes
-less__Scalar_op = _operator("aten::less_", "Scalar")
-less__Scalar_routes = less__Scalar_op.routes
-less_equal_Tensor_op = _operator("aten::less_equal", "Tensor")
-less_equal_Tensor_routes = less_equal_Tensor_op.routes
-less_equal_Scalar_op = _operator("aten::less_equal", "Scalar")
-less_equal_Scalar_routes = less_equal_Scalar_op.routes
-less_equal__Tensor_op = _operator("aten::less_equal_", "Tensor")
-less_equal__Tensor_routes = less_equal__Tensor_op.routes
-less_equal__Scalar_op = _operator("aten::less_equal_", "Scalar")
-less_equal__Scalar_routes = less_equal__Scalar_op.routes
-not_equal_Tensor_op = _operator("aten::not_equal", "Tensor")
-not_equal_Tensor_routes = not_equal_Tensor_op.routes
-not_equal_Scalar_op = _operator("aten::not_equal", "Scalar")
-not_equal_Scalar_routes = not_equal_Scalar_op.routes
-not_equal__Tensor_op = _operator("aten::not_equal_", "Tensor")
-not_equal__Tensor_routes = not_equal__Tensor_op.routes
-not_equal__Scalar_op = _operator("aten::not_equal_", "Scalar")
-not_equal__Scalar_routes = not_equal__Scalar_op.routes
-conj_op = _operator("aten::conj", "")
-conj_routes = conj_op.routes
-_conj_physical_op = _operator("aten::_conj_physical", "")
-_conj_physical_routes = _conj_physical_op.routes
-_conj_physical_out_op = _operator("aten::_conj_physical", "out")
-_conj_physical_out_routes = _conj_physical_out_op.routes
-resolve_conj_op = _operator("aten::resolve_conj", "")
-resolve_conj_routes = resolve_conj_op.routes
-is_complex_op = _operator("aten::is_complex", "")
-is_complex_routes = is_complex_op.routes
-is_floating_point_op = _operator("aten::is_floating_point", "")
-is_floating_point_routes = is_floating_point_op.routes
-real_op = _operator("aten::real", "")
-real_routes = real_op.routes
-imag_op = _operator("aten::imag", "")
-imag_routes = imag_op.routes
-angle_op = _operator("aten::angle", "")
-angle_routes = angle_op.routes
-angle_out_op = _operator("aten::angle", "out")
-angle_out_routes = angle_out_op.routes
-logaddexp_op = _operator("aten::logaddexp", "")
-logaddexp_routes = logaddexp_op.routes
-logaddexp_out_op = _operator("aten::logaddexp", "out")
-logaddexp_out_routes = logaddexp_out_op.routes
-hypot_op = _operator("aten::hypot", "")
-hypot_routes = hypot_op.routes
-hypot_out_op = _operator("aten::hypot", "out")
-hypot_out_routes = hypot_out_op.routes
-hypot__op = _operator("aten::hypot_", "")
-hypot__routes = hypot__op.routes
-xlogy_Tensor_op = _operator("aten::xlogy", "Tensor")
-xlogy_Tensor_routes = xlogy_Tensor_op.routes
-xlogy_OutTensor_op = _operator("aten::xlogy", "OutTensor")
-xlogy_OutTensor_routes = xlogy_OutTensor_op.routes
-xlogy__Tensor_op = _operator("aten::xlogy_", "Tensor")
-xlogy__Tensor_routes = xlogy__Tensor_op.routes
-masked_fill_Scalar_op = _operator("aten::masked_fill", "Scalar")
-masked_fill_Scalar_routes = masked_fill_Scalar_op.routes
-masked_fill_Tensor_op = _operator("aten::masked_fill", "Tensor")
-masked_fill_Tensor_routes = masked_fill_Tensor_op.routes
-masked_fill_Scalar_out_op = _operator("aten::masked_fill", "Scalar_out")
-masked_fill_Scalar_out_routes = masked_fill_Scalar_out_op.routes
-masked_fill_Tensor_out_op = _operator("aten::masked_fill", "Tensor_out")
-masked_fill_Tensor_out_routes = masked_fill_Tensor_out_op.routes
-masked_fill__Scalar_op = _operator("aten::masked_fill_", "Scalar")
-masked_fill__Scalar_routes = masked_fill__Scalar_op.routes
-masked_fill__Tensor_op = _operator("aten::masked_fill_", "Tensor")
-masked_fill__Tensor_routes = masked_fill__Tensor_op.routes
-isclose_op = _operator("aten::isclose", "")
-isclose_routes = isclose_op.routes
-sum_dim_IntList_op = _operator("aten::sum", "dim_IntList")
-sum_dim_IntList_routes = sum_dim_IntList_op.routes
-sum_op = _operator("aten::sum", "")
-sum_routes = sum_op.routes
-sum_IntList_out_op = _operator("aten::sum", "IntList_out")
-sum_IntList_out_routes = sum_IntList_out_op.routes
-sum_out_op = _operator("aten::sum", "out")
-sum_out_routes = sum_out_op.routes
-mean_op = _operator("aten::mean", "")
-mean_routes = mean_op.routes
-mean_dim_op = _operator("aten::mean", "dim")
-mean_dim_routes = mean_dim_op.routes
-mean_dtype_out_op = _operator("aten::mean", "dtype_out")
-mean_dtype_out_routes = mean_dtype_out_op.routes
-mean_out_op = _operator("aten::mean", "out")
-mean_out_routes = mean_out_op.routes
-prod_op = _operator("aten::prod", "")
-prod_routes = prod_op.routes
-prod_dim_int_op = _operator("aten::prod", "dim_int")
-prod_dim_int_routes = prod_dim_int_op.routes
-prod_out_op = _operator("aten::prod", "out")
-prod_out_routes = prod_out_op.routes
-prod_int_out_op = _operator("aten::prod", "int_out")
-prod_int_out_routes = prod_int_out_op.routes
-amax_op = _operator("aten::amax", "")
-amax_routes = amax_op.routes
-amax_out_op = _operator("aten::amax", "out")
-amax_out_routes = amax_out_op.routes
-amin_op = _operator("aten::amin", "")
-amin_routes = amin_op.routes
-amin_out_op = _operator("aten::amin", "out")
-amin_out_routes = amin_out_op.routes
-max_other_op = _operator("aten::max", "other")
-max_other_routes = max_other_op.routes
-max_op = _operator("aten::max", "")
-max_routes = max_op.routes
-max_dim_op = _operator("aten::max", "dim")
-max_dim_routes = max_dim_op.routes
-max_dim_named = named(return_types.max)
-max_unary_out_op = _operator("aten::max", "unary_out")
-max_unary_out_routes = max_unary_out_op.routes
-max_dim_max_op = _operator("aten::max", "dim_max")
-max_dim_max_routes = max_dim_max_op.routes
-max_dim_max_named = named(return_types.max_out)
-min_other_op = _operator("aten::min", "other")
-min_other_routes = min_other_op.routes
-min_op = _operator("aten::min", "")
-min_routes = min_op.routes
-min_dim_op = _operator("aten::min", "dim")
-min_dim_routes = min_dim_op.routes
-min_dim_named = named(return_types.min)
-min_unary_out_op = _operator("aten::min", "unary_out")
-min_unary_out_routes = min_unary_out_op.routes
-min_dim_min_op = _operator("aten::min", "dim_min")
-min_dim_min_routes = min_dim_min_op.routes
-min_dim_min_named = named(return_types.min_out)
-argmax_op = _operator("aten::argmax", "")
-argmax_routes = argmax_op.routes
-argmax_out_op = _operator("aten::argmax", "out")
-argmax_out_routes = argmax_out_op.routes
-argmin_op = _operator("aten::argmin", "")
-argmin_routes = argmin_op.routes
-argmin_out_op = _operator("aten::argmin", "out")
-argmin_out_routes = argmin_out_op.routes
-any_op = _operator("aten::any", "")
-any_routes = any_op.routes
-any_dim_op = _operator("aten::any", "dim")
-any_dim_routes = any_dim_op.routes
-any_all_out_op = _operator("aten::any", "all_out")
-any_all_out_routes = any_all_out_op.routes
-any_out_op = _operator("aten::any", "out")
-any_out_routes = any_out_op.routes
-all_op = _operator("aten::all", "")
-all_routes = all_op.routes
-all_dim_op = _operator("aten::all", "dim")
-all_dim_routes = all_dim_op.routes
-all_all_out_op = _operator("aten::all", "all_out")
-all_all_out_routes = all_all_out_op.routes
-all_out_op = _operator("aten::all", "out")
-all_out_routes = all_out_op.routes
-var_op = _operator("aten::var", "")
-var_routes = var_op.routes
-var_dim_op = _operator("aten::var", "dim")
-var_dim_routes = var_dim_op.routes
-var_correction_op = _operator("aten::var", "correction")
-var_correction_routes = var_correction_op.routes
-var_correction_out_op = _operator("aten::var", "correction_out")
-var_correction_out_routes = var_correction_out_op.routes
-std_op = _operator("aten::std", "")
-std_routes = std_op.routes
-std_dim_op = _operator("aten::std", "dim")
-std_dim_routes = std_dim_op.routes
-std_correction_op = _operator("aten::std", "correction")
-std_correction_routes = std_correction_op.routes
-std_correction_out_op = _operator("aten::std", "correction_out")
-std_correction_out_routes = std_correction_out_op.routes
-linalg_vector_norm_op = _operator("aten::linalg_vector_norm", "")
-linalg_vector_norm_routes = linalg_vector_norm_op.routes
-linalg_vector_norm_out_op = _operator("aten::linalg_vector_norm", "out")
-linalg_vector_norm_out_routes = linalg_vector_norm_out_op.routes
-norm_Scalar_op = _operator("aten::norm", "Scalar")
-norm_Scalar_routes = norm_Scalar_op.routes
-norm_ScalarOpt_dim_op = _operator("aten::norm", "ScalarOpt_dim")
-norm_ScalarOpt_dim_routes = norm_ScalarOpt_dim_op.routes
-norm_Scalar_out_op = _operator("aten::norm", "Scalar_out")
-norm_Scalar_out_routes = norm_Scalar_out_op.routes
-norm_out_op = _operator("aten::norm", "out")
-norm_out_routes = norm_out_op.routes
-logsumexp_op = _operator("aten::logsumexp", "")
-logsumexp_routes = logsumexp_op.routes
-logsumexp_out_op = _operator("aten::logsumexp", "out")
-logsumexp_out_routes = logsumexp_out_op.routes
-cumsum_op = _operator("aten::cumsum", "")
-cumsum_routes = cumsum_op.routes
-cumsum_out_op = _operator("aten::cumsum", "out")
-cumsum_out_routes = cumsum_out_op.routes
-cumsum__op = _operator("aten::cumsum_", "")
-cumsum__routes = cumsum__op.routes
-cumprod_op = _operator("aten::cumprod", "")
-cumprod_routes = cumprod_op.routes
-cumprod_out_op = _operator("aten::cumprod", "out")
-cumprod_out_routes = cumprod_out_op.routes
-cumprod__op = _operator("aten::cumprod_", "")
-cumprod__routes = cumprod__op.routes
-sort_op = _operator("aten::sort", "")
-sort_routes = sort_op.routes
-sort_named = named(return_types.sort)
-sort_values_op = _operator("aten::sort", "values")
-sort_values_routes = sort_values_op.routes
-sort_values_named = named(return_types.sort_out)
-argsort_op = _operator("aten::argsort", "")
-argsort_routes = argsort_op.routes
-topk_op = _operator("aten::topk", "")
-topk_routes = topk_op.routes
-topk_named = named(return_types.topk)
-topk_values_op = _operator("aten::topk", "values")
-topk_values_routes = topk_values_op.routes
-topk_values_named = named(return_types.topk_out)
-nonzero_op = _operator("aten::nonzero", "")
-nonzero_routes = nonzero_op.routes
-nonzero_out_op = _operator("aten::nonzero", "out")
-nonzero_out_routes = nonzero_out_op.routes
-count_nonzero_op = _operator("aten::count_nonzero", "")
-count_nonzero_routes = count_nonzero_op.routes
-count_nonzero_dim_IntList_op = _operator("aten::count_nonzero", "dim_IntList")
-count_nonzero_dim_IntList_routes = count_nonzero_dim_IntList_op.routes
-count_nonzero_out_op = _operator("aten::count_nonzero", "out")
-count_nonzero_out_routes = count_nonzero_out_op.routes
-count_nonzero_dim_IntList_out_op = _operator("aten::count_nonzero", "dim_IntList_out")
-count_nonzero_dim_IntList_out_routes = count_nonzero_dim_IntList_out_op.routes
-mm_op = _operator("aten::mm", "")
-mm_routes = mm_op.routes
-mm_out_op = _operator("aten::mm", "out")
-mm_out_routes = mm_out_op.routes
-bmm_op = _operator("aten::bmm", "")
-bmm_routes = bmm_op.routes
-bmm_out_op = _operator("aten::bmm", "out")
-bmm_out_routes = bmm_out_op.routes
-mv_op = _operator("aten::mv", "")
-mv_routes = mv_op.routes
-mv_out_op = _operator("aten::mv", "out")
-mv_out_routes = mv_out_op.routes
-dot_op = _operator("aten::dot", "")
-dot_routes = dot_op.routes
-dot_out_op = _operator("aten::dot", "out")
-dot_out_routes = dot_out_op.routes
-vdot_op = _operator("aten::vdot", "")
-vdot_routes = vdot_op.routes
-vdot_out_op = _operator("aten::vdot", "out")
-vdot_out_routes = vdot_out_op.routes
-inner_op = _operator("aten::inner", "")
-inner_routes = inner_op.routes
-addmm_op = _operator("aten::addmm", "")
-addmm_routes = addmm_op.routes
-addmm_out_op = _operator("aten::addmm", "out")
-addmm_out_routes = addmm_out_op.routes
-addmm__op = _operator("aten::addmm_", "")
-addmm__routes = addmm__op.routes
-addmv_op = _operator("aten::addmv", "")
-addmv_routes = addmv_op.routes
-addmv_out_op = _operator("aten::addmv", "out")
-addmv_out_routes = addmv_out_op.routes
-addmv__op = _operator("aten::addmv_", "")
-addmv__routes = addmv__op.routes
-addbmm_op = _operator("aten::addbmm", "")
-addbmm_routes = addbmm_op.routes
-addbmm_out_op = _operator("aten::addbmm", "out")
-addbmm_out_routes = addbmm_out_op.routes
-addbmm__op = _operator("aten::addbmm_", "")
-addbmm__routes = addbmm__op.routes
-baddbmm_op = _operator("aten::baddbmm", "")
-baddbmm_routes = baddbmm_op.routes
-baddbmm_out_op = _operator("aten::baddbmm", "out")
-baddbmm_out_routes = baddbmm_out_op.routes
-baddbmm__op = _operator("aten::baddbmm_", "")
-baddbmm__routes = baddbmm__op.routes
-matmul_op = _operator("aten::matmul", "")
-matmul_routes = matmul_op.routes
-linear_op = _operator("aten::linear", "")
-linear_routes = linear_op.routes
-outer_op = _operator("aten::outer", "")
-outer_routes = outer_op.routes
-einsum_op = _operator("aten::einsum", "")
-einsum_routes = einsum_op.routes
-view_op = _operator("aten::view", "")
-view_routes = view_op.routes
-view_dtype_op = _operator("aten::view", "dtype")
-view_dtype_routes = view_dtype_op.routes
-reshape_op = _operator("aten::reshape", "")
-reshape_routes = reshape_op.routes
-permute_op = _operator("aten::permute", "")
-permute_routes = permute_op.routes
-transpose_int_op = _operator("aten::transpose", "int")
-transpose_int_routes = transpose_int_op.routes
-t_op = _operator("aten::t", "")
-t_routes = t_op.routes
-numpy_T_op = _operator("aten::numpy_T", "")
-numpy_T_routes = numpy_T_op.routes
-mT_op = _operator("aten::mT", "")
-mT_routes = mT_op.routes
-mH_op = _operator("aten::mH", "")
-mH_routes = mH_op.routes
-adjoint_op = _operator("aten::adjoint", "")
-adjoint_routes = adjoint_op.routes
-matrix_H_op = _operator("aten::matrix_H", "")
-matrix_H_routes = matrix_H_op.routes
-select_int_op = _operator("aten::select", "int")
-select_int_routes = select_int_op.routes
-slice_Tensor_op = _operator("aten::slice", "Tensor")
-slice_Tensor_routes = slice_Tensor_op.routes
-expand_op = _operator("aten::expand", "")
-expand_routes = expand_op.routes
-unsqueeze_op = _operator("aten::unsqueeze", "")
-unsqueeze_routes = unsqueeze_op.routes
-squeeze_op = _operator("aten::squeeze", "")
-squeeze_routes = squeeze_op.routes
-squeeze_dim_op = _operator("aten::squeeze", "dim")
-squeeze_dim_routes = squeeze_dim_op.routes
-squeeze_dims_op = _operator("aten::squeeze", "dims")
-squeeze_dims_routes = squeeze_dims_op.routes
-unbind_int_op = _operator("aten::unbind", "int")
-unbind_int_routes = unbind_int_op.routes
-split_Tensor_op = _operator("aten::split", "Tensor")
-split_Tensor_routes = split_Tensor_op.routes
-split_sizes_op = _operator("aten::split", "sizes")
-split_sizes_routes = split_sizes_op.routes
-split_with_sizes_op = _operator("aten::split_with_sizes", "")
-split_with_sizes_routes = split_with_sizes_op.routes
-chunk_op = _operator("aten::chunk", "")
-chunk_routes = chunk_op.routes
-diagonal_op = _operator("aten::diagonal", "")
-diagonal_routes = diagonal_op.routes
-narrow_op = _operator("aten::narrow", "")
-narrow_routes = narrow_op.routes
-flatten_using_ints_op = _operator("aten::flatten", "using_ints")
-flatten_using_ints_routes = flatten_using_ints_op.routes
-unflatten_int_op = _operator("aten::unflatten", "int")
-unflatten_int_routes = unflatten_int_op.routes
-movedim_int_op = _operator("aten::movedim", "int")
-movedim_int_routes = movedim_int_op.routes
-movedim_intlist_op = _operator("aten::movedim", "intlist")
-movedim_intlist_routes = movedim_intlist_op.routes
-moveaxis_intlist_op = _operator("aten::moveaxis", "intlist")
-moveaxis_intlist_routes = moveaxis_intlist_op.routes
-moveaxis_int_op = _operator("aten::moveaxis", "int")
-moveaxis_int_routes = moveaxis_int_op.routes
-as_strided_op = _operator("aten::as_strided", "")
-as_strided_routes = as_strided_op.routes
-alias_op = _operator("aten::alias", "")
-alias_routes = alias_op.routes
-detach_op = _operator("aten::detach", "")
-detach_routes = detach_op.routes
-view_as_op = _operator("aten::view_as", "")
-view_as_routes = view_as_op.routes
-expand_as_op = _operator("aten::expand_as", "")
-expand_as_routes = expand_as_op.routes
-reshape_as_op = _operator("aten::reshape_as", "")
-reshape_as_routes = reshape_as_op.routes
-view_as_real_op = _operator("aten::view_as_real", "")
-view_as_real_routes = view_as_real_op.routes
-view_as_complex_op = _operator("aten::view_as_complex", "")
-view_as_complex_routes = view_as_complex_op.routes
-swapaxes_op = _operator("aten::swapaxes", "")
-swapaxes_routes = swapaxes_op.routes
-swapdims_op = _operator("aten::swapdims", "")
-swapdims_routes = swapdims_op.routes
-broadcast_to_op = _operator("aten::broadcast_to", "")
-broadcast_to_routes = broadcast_to_op.routes
-_unsafe_view_op = _operator("aten::_unsafe_view", "")
-_unsafe_view_routes = _unsafe_view_op.routes
-contiguous_op = _operator("aten::contiguous", "")
-contiguous_routes = contiguous_op.routes
-memory_format_default = default_of(contiguous_op.schema.arguments[1])
-clone_op = _operator("aten::clone", "")
-clone_routes = clone_op.routes
-clone_out_op = _operator("aten::clone", "out")
-clone_out_routes = clone_out_op.routes
-copy__op = _operator("aten::copy_", "")
-copy__routes = copy__op.routes
-to_device_op = _operator("aten::to", "device")
-to_device_routes = to_device_op.routes
-to_dtype_op = _operator("aten::to", "dtype")
-to_dtype_routes = to_dtype_op.routes
-to_other_op = _operator("aten::to", "other")
-to_other_routes = to_other_op.routes
-to_dtype_layout_op = _operator("aten::to", "dtype_layout")
-to_dtype_layout_routes = to_dtype_layout_op.routes
-_to_copy_op = _operator("aten::_to_copy", "")
-_to_copy_routes = _to_copy_op.routes
-flip_op = _operator("aten::flip", "")
-flip_routes = flip_op.routes
-flip_out_op = _operator("aten::flip", "out")
-flip_out_routes = flip_out_op.routes
-roll_op = _operator("aten::roll", "")
-roll_routes = roll_op.routes
-roll_out_op = _operator("aten::roll", "out")
-roll_out_routes = roll_out_op.routes
-repeat_op = _operator("aten::repeat", "")
-repeat_routes = repeat_op.routes
-tile_op = _operator("aten::tile", "")
-tile_routes = tile_op.routes
-cat_op = _operator("aten::cat", "")
-cat_routes = cat_op.routes
-cat_out_op = _operator("aten::cat", "out")
-cat_out_routes = cat_out_op.routes
-concat_op = _operator("aten::concat", "")
-concat_routes = concat_op.routes
-concatenate_op = _operator("aten::concatenate", "")
-concatenate_routes = concatenate_op.routes
-stack_op = _operator("aten::stack", "")
-stack_routes = stack_op.routes
-stack_out_op = _operator("aten::stack", "out")
-stack_out_routes = stack_out_op.routes
-hstack_op = _operator("aten::hstack", "")
-hstack_routes = hstack_op.routes
-vstack_op = _operator("aten::vstack", "")
-vstack_routes = vstack_op.routes
-tril_op = _operator("aten::tril", "")
-tril_routes = tril_op.routes
-tril_out_op = _operator("aten::tril", "out")
-tril_out_routes = tril_out_op.routes
-tril__op = _operator("aten::tril_", "")
-tril__routes = tril__op.routes
-triu_op = _operator("aten::triu", "")
-triu_routes = triu_op.routes
-triu_out_op = _operator("aten::triu", "out")
-triu_out_routes = triu_out_op.routes
-triu__op = _operator("aten::triu_", "")
-triu__routes = triu__op.routes
-diag_op = _operator("aten::diag", "")
-diag_routes = diag_op.routes
-diag_embed_op = _operator("aten::diag_embed", "")
-diag_embed_routes = diag_embed_op.routes
-constant_pad_nd_op = _operator("aten::constant_pad_nd", "")
-constant_pad_nd_routes = constant_pad_nd_op.routes
-pad_op = _operator("aten::pad", "")
-pad_routes = pad_op.routes
-index_Tensor_op = _operator("aten::index", "Tensor")
-index_Tensor_routes = index_Tensor_op.routes
-index_Tensor_out_op = _operator("aten::index", "Tensor_out")
-index_Tensor_out_routes = index_Tensor_out_op.routes
-index_put_op = _operator("aten::index_put", "")
-index_put_routes = index_put_op.routes
-index_put__op = _operator("aten::index_put_", "")
-index_put__routes = index_put__op.routes
-index_select_op = _operator("aten::index_select", "")
-index_select_routes = index_select_op.routes
-index_select_out_op = _operator("aten::index_select", "out")
-index_select_out_routes = index_select_out_op.routes
-index_add_op = _operator("aten::index_add", "")
-index_add_routes = index_add_op.routes
-index_add_out_op = _operator("aten::index_add", "out")
-index_add_out_routes = index_add_out_op.routes
-index_add__op = _operator("aten::index_add_", "")
-index_add__routes = index_add__op.routes
-gather_op = _operator("aten::gather", "")
-gather_routes = gather_op.routes
-gather_out_op = _operator("aten::gather", "out")
-gather_out_routes = gather_out_op.routes
-scatter_value_op = _operator("aten::scatter", "value")
-scatter_value_routes = scatter_value_op.routes
-scatter_src_op = _operator("aten::scatter", "src")
-scatter_src_routes = scatter_src_op.routes
-scatter_value_out_op = _operator("aten::scatter", "value_out")
-scatter_value_out_routes = scatter_value_out_op.routes
-scatter_src_out_op = _operator("aten::scatter", "src_out")
-scatter_src_out_routes = scatter_src_out_op.routes
-scatter__value_op = _operator("aten::scatter_", "value")
-scatter__value_routes = scatter__value_op.routes
-scatter__src_op = _operator("aten::scatter_", "src")
-scatter__src_routes = scatter__src_op.routes
-scatter_add_op = _operator("aten::scatter_add", "")
-scatter_add_routes = scatter_add_op.routes
-scatter_add_out_op = _operator("aten::scatter_add", "out")
-scatter_add_out_routes = scatter_add_out_op.routes
-scatter_add__op = _operator("aten::scatter_add_", "")
-scatter_add__routes = scatter_add__op.routes
-masked_select_op = _operator("aten::masked_select", "")
-masked_select_routes = masked_select_op.routes
-masked_select_out_op = _operator("aten::masked_select", "out")
-masked_select_out_routes = masked_select_out_op.routes
-take_op = _operator("aten::take", "")
-take_routes = take_op.routes
-take_out_op = _operator("aten::take", "out")
-take_out_routes = take_out_op.routes
-one_hot_op = _operator("aten::one_hot", "")
-one_hot_routes = one_hot_op.routes
-relu_op = _operator("aten::relu", "")
-relu_routes = relu_op.routes
-relu_out_op = _operator("aten::relu", "out")
-relu_out_routes = relu_out_op.routes
-relu__op = _operator("aten::relu_", "")
-relu__routes = relu__op.routes
-leaky_relu_op = _operator("aten::leaky_relu", "")
-leaky_relu_routes = leaky_relu_op.routes
-leaky_relu_out_op = _operator("aten::leaky_relu", "out")
-leaky_relu_out_routes = leaky_relu_out_op.routes
-leaky_relu__op = _operator("aten::leaky_relu_", "")
-leaky_relu__routes = leaky_relu__op.routes
-elu_op = _operator("aten::elu", "")
-elu_routes = elu_op.routes
-elu_out_op = _operator("aten::elu", "out")
-elu_out_routes = elu_out_op.routes
-elu__op = _operator("aten::elu_", "")
-elu__routes = elu__op.routes
-gelu_op = _operator("aten::gelu", "")
-gelu_routes = gelu_op.routes
-gelu_out_op = _operator("aten::gelu", "out")
-gelu_out_routes = gelu_out_op.routes
-gelu__op = _operator("aten::gelu_", "")
-gelu__routes = gelu__op.routes
-silu_op = _operator("aten::silu", "")
-silu_routes = silu_op.routes
-silu_out_op = _operator("aten::silu", "out")
-silu_out_routes = silu_out_op.routes
-silu__op = _operator("aten::silu_", "")
-silu__routes = silu__op.routes
-softplus_op = _operator("aten::softplus", "")
-softplus_routes = softplus_op.routes
-softplus_out_op = _operator("aten::softplus", "out")
-softplus_out_routes = softplus_out_op.routes
-hardtanh_op = _operator("aten::hardtanh", "")
-hardtanh_routes = hardtanh_op.routes
-hardtanh_out_op = _operator("aten::hardtanh", "out")
-hardtanh_out_routes = hardtanh_out_op.routes
-hardtanh__op = _operator("aten::hardtanh_", "")
-hardtanh__routes = hardtanh__op.routes
-log_sigmoid_op = _operator("aten::log_sigmoid", "")
-log_sigmoid_routes = log_sigmoid_op.routes
-log_sigmoid_forward_op = _operator("aten::log_sigmoid_forward", "")
-log_sigmoid_forward_routes = log_sigmoid_forward_op.routes
-prelu_op = _operator("aten::prelu", "")
-prelu_routes = prelu_op.routes
-_prelu_kernel_op = _operator("aten::_prelu_kernel", "")
-_prelu_kernel_routes = _prelu_kernel_op.routes
-threshold_op = _operator("aten::threshold", "")
-threshold_routes = threshold_op.routes
-threshold_out_op = _operator("aten::threshold", "out")
-threshold_out_routes = threshold_out_op.routes
-threshold__op = _operator("aten::threshold_", "")
-threshold__routes = threshold__op.routes
-softmax_int_op = _operator("aten::softmax", "int")
-softmax_int_routes = softmax_int_op.routes
-_softmax_op = _operator("aten::_softmax", "")
-_softmax_routes = _softmax_op.routes
-log_softmax_int_op = _operator("aten::log_softmax", "int")
-log_softmax_int_routes = log_softmax_int_op.routes
-_log_softmax_op = _operator("aten::_log_softmax", "")
-_log_softmax_routes = _log_softmax_op.routes
-nll_loss_op = _operator("aten::nll_loss", "")
-nll_loss_routes = nll_loss_op.routes
-nll_loss_nd_op = _operator("aten::nll_loss_nd", "")
-nll_loss_nd_routes = nll_loss_nd_op.routes
-nll_loss_forward_op = _operator("aten::nll_loss_forward", "")
-nll_loss_forward_routes = nll_loss_forward_op.routes
-cross_entropy_loss_op = _operator("aten::cross_entropy_loss", "")
-cross_entropy_loss_routes = cross_entropy_loss_op.routes
-mse_loss_op = _operator("aten::mse_loss", "")
-mse_loss_routes = mse_loss_op.routes
-l1_loss_op = _operator("aten::l1_loss", "")
-l1_loss_routes = l1_loss_op.routes
-smooth_l1_loss_op = _operator("aten::smooth_l1_loss", "")
-smooth_l1_loss_routes = smooth_l1_loss_op.routes
-binary_cross_entropy_with_logits_op = _operator("aten::binary_cross_entropy_with_logits", "")
-binary_cross_entropy_with_logits_routes = binary_cross_entropy_with_logits_op.routes
-embedding_op = _operator("aten::embedding", "")
-embedding_routes = embedding_op.routes
-layer_norm_op = _operator("aten::layer_norm", "")
-layer_norm_routes = layer_norm_op.routes
-native_layer_norm_op = _operator("aten::native_layer_norm", "")
-native_layer_norm_routes = native_layer_norm_op.routes
-threshold_backward_op = _operator("aten::threshold_backward", "")
-threshold_backward_routes = threshold_backward_op.routes
-gelu_backward_op = _operator("aten::gelu_backward", "")
-gelu_backward_routes = gelu_backward_op.routes
-silu_backward_op = _operator("aten::silu_backward", "")
-silu_backward_routes = silu_backward_op.routes
-elu_backward_op = _operator("aten::elu_backward", "")
-elu_backward_routes = elu_backward_op.routes
-leaky_relu_backward_op = _operator("aten::leaky_relu_backward", "")
-leaky_relu_backward_routes = leaky_relu_backward_op.routes
-softplus_backward_op = _operator("aten::softplus_backward", "")
-softplus_backward_routes = softplus_backward_op.routes
-hardtanh_backward_op = _operator("aten::hardtanh_backward", "")
-hardtanh_backward_routes = hardtanh_backward_op.routes
-log_sigmoid_backward_op = _operator("aten::log_sigmoid_backward", "")
-log_sigmoid_backward_routes = log_sigmoid_backward_op.routes
-sigmoid_backward_op = _operator("aten::sigmoid_backward", "")
-sigmoid_backward_routes = sigmoid_backward_op.routes
-tanh_backward_op = _operator("aten::tanh_backward", "")
-tanh_backward_routes = tanh_backward_op.routes
-_prelu_kernel_backward_op = _operator("aten::_prelu_kernel_backward", "")
-_prelu_kernel_backward_routes = _prelu_kernel_backward_op.routes
-_softmax_backward_data_op = _operator("aten::_softmax_backward_data", "")
-_softmax_backward_data_routes = _softmax_backward_data_op.routes
-_log_softmax_backward_data_op = _operator("aten::_log_softmax_backward_data", "")
-_log_softmax_backward_data_routes = _log_softmax_backward_data_op.routes
-nll_loss_backward_op = _operator("aten::nll_loss_backward", "")
-nll_loss_backward_routes = nll_loss_backward_op.routes
-mse_loss_backward_op = _operator("aten::mse_loss_backward", "")
-mse_loss_backward_routes = mse_loss_backward_op.routes
-smooth_l1_loss_backward_op = _operator("aten::smooth_l1_loss_backward", "")
-smooth_l1_loss_backward_routes = smooth_l1_loss_backward_op.routes
-embedding_dense_backward_op = _operator("aten::embedding_dense_backward", "")
-embedding_dense_backward_routes = embedding_dense_backward_op.routes
-native_layer_norm_backward_op = _operator("aten::native_layer_norm_backward", "")
-native_layer_norm_backward_routes = native_layer_norm_backward_op.routes
-native_dropout_backward_op = _operator("aten::native_dropout_backward", "")
-native_dropout_backward_routes = native_dropout_backward_op.routes
-select_backward_op = _operator("aten::select_backward", "")
-select_backward_routes = select_backward_op.routes
-slice_backward_op = _operator("aten::slice_backward", "")
-slice_backward_routes = slice_backward_op.routes
-diagonal_backward_op = _operator("aten::diagonal_backward", "")
-diagonal_backward_routes = diagonal_backward_op.routes
-value_selecting_reduction_backward_op = _operator("aten::value_selecting_reduction_backward", "")
-value_selecting_reduction_backward_routes = value_selecting_reduction_backward_op.routes
-item_op = _operator("aten::item", "")
-item_routes = item_op.routes
-_local_scalar_dense_op = _operator("aten::_local_scalar_dense", "")
-_local_scalar_dense_routes = _local_scalar_dense_op.routes
-equal_op = _operator("aten::equal", "")
-equal_routes = equal_op.routes
-allclose_op = _operator("aten::allclose", "")
-allclose_routes = allclose_op.routes
-fill__Scalar_op = _operator("aten::fill_", "Scalar")
-fill__Scalar_routes = fill__Scalar_op.routes
-fill__Tensor_op = _operator("aten::fill_", "Tensor")
-fill__Tensor_routes = fill__Tensor_op.routes
-zero__op = _operator("aten::zero_", "")
-zero__routes = zero__op.routes
-is_nonzero_op = _operator("aten::is_nonzero", "")
-is_nonzero_routes = is_nonzero_op.routes
-sum_to_size_op = _operator("aten::sum_to_size", "")
-sum_to_size_routes = sum_to_size_op.routes
 
-
+empty_memory_format_op, empty_memory_format_routes = operator("aten::empty", "memory_format")
 def empty(*sizes_, size=None, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None):
     if size is None:
         size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_
@@ -1428,6 +74,7 @@ def empty(*sizes_, size=None, dtype=None, layout=None, device=None, pin_memory=N
     return miss(empty_memory_format_op, (size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "memory_format": memory_format}, empty)
 
 
+empty_strided_op, empty_strided_routes = operator("aten::empty_strided", "")
 def empty_strided(size, stride, *, dtype=None, layout=None, device=None, pin_memory=None):
     if size.__class__ is list:
         size = tuple(size)
@@ -1444,6 +91,7 @@ def empty_strided(size, stride, *, dtype=None, layout=None, device=None, pin_mem
     return miss(empty_strided_op, (size, stride,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, empty_strided)
 
 
+zeros_op, zeros_routes = operator("aten::zeros", "")
 def zeros(*sizes_, size=None, dtype=None, layout=None, device=None, pin_memory=None):
     if size is None:
         size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_
@@ -1460,6 +108,7 @@ def zeros(*sizes_, size=None, dtype=None, layout=None, device=None, pin_memory=N
     return miss(zeros_op, (size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, zeros)
 
 
+ones_op, ones_routes = operator("aten::ones", "")
 def ones(*sizes_, size=None, dtype=None, layout=None, device=None, pin_memory=None):
     if size is None:
         size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_
@@ -1476,6 +125,7 @@ def ones(*sizes_, size=None, dtype=None, layout=None, device=None, pin_memory=No
     return miss(ones_op, (size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, ones)
 
 
+full_op, full_routes = operator("aten::full", "")
 def full(size, fill_value, *, dtype=None, layout=None, device=None, pin_memory=None):
     if size.__class__ is list:
         size = tuple(size)
@@ -1490,6 +140,7 @@ def full(size, fill_value, *, dtype=None, layout=None, device=None, pin_memory=N
     return miss(full_op, (size, fill_value,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, full)
 
 
+arange_op, arange_routes = operator("aten::arange", "")
 def arange_default(end, *, dtype=None, layout=None, device=None, pin_memory=None):
     if end.__class__ is not int and end.__class__ is not float or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
         return miss(arange_op, (end,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, arange)
@@ -1500,8 +151,7 @@ def arange_default(end, *, dtype=None, layout=None, device=None, pin_memory=None
     else:
         return route(end, dtype, layout, device, pin_memory)
     return miss(arange_op, (end,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, arange)
-
-
+arange_start_op, arange_start_routes = operator("aten::arange", "start")
 def arange_start(start, end, *, dtype=None, layout=None, device=None, pin_memory=None):
     if start.__class__ is not int and start.__class__ is not float or end.__class__ is not int and end.__class__ is not float or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
         return miss(arange_start_op, (start, end,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, arange)
@@ -1512,8 +162,7 @@ def arange_start(start, end, *, dtype=None, layout=None, device=None, pin_memory
     else:
         return route(start, end, dtype, layout, device, pin_memory)
     return miss(arange_start_op, (start, end,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, arange)
-
-
+arange_start_step_op, arange_start_step_routes = operator("aten::arange", "start_step")
 def arange_start_step(start, end, step=1, *, dtype=None, layout=None, device=None, pin_memory=None):
     if start.__class__ is not int and start.__class__ is not float or end.__class__ is not int and end.__class__ is not float or step.__class__ is not int and step.__class__ is not float or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
         return miss(arange_start_step_op, (start, end, step,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, arange)
@@ -1524,15 +173,10 @@ def arange_start_step(start, end, step=1, *, dtype=None, layout=None, device=Non
     else:
         return route(start, end, step, dtype, layout, device, pin_memory)
     return miss(arange_start_step_op, (start, end, step,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, arange)
-
-
-_arange_overloads = (
-    Overload(arange_default, '(Scalar end, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None)', ('end', 'dtype', 'layout', 'device', 'pin_memory'), ('Scalar', 'ScalarType?', 'Layout?', 'Device?', 'bool?'), 1, ('end',)),
-    Overload(arange_start, '(Scalar start, Scalar end, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None)', ('start', 'end', 'dtype', 'layout', 'device', 'pin_memory'), ('Scalar', 'Scalar', 'ScalarType?', 'Layout?', 'Device?', 'bool?'), 2, ('start', 'end')),
-    Overload(arange_start_step, '(Scalar start, Scalar end, Scalar step=1, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None)', ('start', 'end', 'step', 'dtype', 'layout', 'device', 'pin_memory'), ('Scalar', 'Scalar', 'Scalar', 'ScalarType?', 'Layout?', 'Device?', 'bool?'), 3, ('start', 'end')),
-)
-
-
+_arange_overloads = Overloads("aten::arange", {
+    "": (arange_default, None), "start": (arange_start, None),
+    "start_step": (arange_start_step, None),
+})
 def arange(*args, **kwargs):
     if not kwargs:
         count = len(args)
@@ -1542,9 +186,10 @@ def arange(*args, **kwargs):
             return arange_start(*args)
         if count == 3:
             return arange_start_step(*args)
-    return choose("arange", _arange_overloads, args, kwargs)
+    return _arange_overloads.choose(args, kwargs)
 
 
+linspace_op, linspace_routes = operator("aten::linspace", "")
 def linspace(start, end, steps, *, dtype=None, layout=None, device=None, pin_memory=None):
     if start.__class__ is not int and start.__class__ is not float or end.__class__ is not int and end.__class__ is not float or steps.__class__ is not int or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
         return miss(linspace_op, (start, end, steps,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, linspace)
@@ -1557,6 +202,7 @@ def linspace(start, end, steps, *, dtype=None, layout=None, device=None, pin_mem
     return miss(linspace_op, (start, end, steps,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, linspace)
 
 
+eye_op, eye_routes = operator("aten::eye", "")
 def eye(n, *, dtype=None, layout=None, device=None, pin_memory=None):
     if n.__class__ is not int or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
         return miss(eye_op, (n,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, eye)
@@ -1569,6 +215,7 @@ def eye(n, *, dtype=None, layout=None, device=None, pin_memory=None):
     return miss(eye_op, (n,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, eye)
 
 
+scalar_tensor_op, scalar_tensor_routes = operator("aten::scalar_tensor", "")
 def scalar_tensor(s, *, dtype=None, layout=None, device=None, pin_memory=None):
     if s.__class__ is not int and s.__class__ is not float or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
         return miss(scalar_tensor_op, (s,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, scalar_tensor)
@@ -1581,6 +228,7 @@ def scalar_tensor(s, *, dtype=None, layout=None, device=None, pin_memory=None):
     return miss(scalar_tensor_op, (s,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, scalar_tensor)
 
 
+zeros_like_op, zeros_like_routes = operator("aten::zeros_like", "")
 def zeros_like(input, *, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None):
     if dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool or memory_format is not None:
         return miss(zeros_like_op, (input,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "memory_format": memory_format}, zeros_like)
@@ -1593,6 +241,7 @@ def zeros_like(input, *, dtype=None, layout=None, device=None, pin_memory=None, 
     return miss(zeros_like_op, (input,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "memory_format": memory_format}, zeros_like)
 
 
+ones_like_op, ones_like_routes = operator("aten::ones_like", "")
 def ones_like(input, *, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None):
     if dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool or memory_format is not None:
         return miss(ones_like_op, (input,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "memory_format": memory_format}, ones_like)
@@ -1605,6 +254,7 @@ def ones_like(input, *, dtype=None, layout=None, device=None, pin_memory=None, m
     return miss(ones_like_op, (input,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "memory_format": memory_format}, ones_like)
 
 
+empty_like_op, empty_like_routes = operator("aten::empty_like", "")
 def empty_like(input, *, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None):
     if dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool or memory_format is not None:
         return miss(empty_like_op, (input,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "memory_format": memory_format}, empty_like)
@@ -1617,6 +267,7 @@ def empty_like(input, *, dtype=None, layout=None, device=None, pin_memory=None, 
     return miss(empty_like_op, (input,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "memory_format": memory_format}, empty_like)
 
 
+full_like_op, full_like_routes = operator("aten::full_like", "")
 def full_like(input, fill_value, *, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None):
     if fill_value.__class__ is not int and fill_value.__class__ is not float or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool or memory_format is not None:
         return miss(full_like_op, (input, fill_value,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "memory_format": memory_format}, full_like)
@@ -1629,6 +280,7 @@ def full_like(input, fill_value, *, dtype=None, layout=None, device=None, pin_me
     return miss(full_like_op, (input, fill_value,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "memory_format": memory_format}, full_like)
 
 
+rand_like_op, rand_like_routes = operator("aten::rand_like", "")
 def rand_like(input, *, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None):
     if dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool or memory_format is not None:
         return miss(rand_like_op, (input,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "memory_format": memory_format}, rand_like)
@@ -1641,6 +293,7 @@ def rand_like(input, *, dtype=None, layout=None, device=None, pin_memory=None, m
     return miss(rand_like_op, (input,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "memory_format": memory_format}, rand_like)
 
 
+randn_like_op, randn_like_routes = operator("aten::randn_like", "")
 def randn_like(input, *, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None):
     if dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool or memory_format is not None:
         return miss(randn_like_op, (input,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "memory_format": memory_format}, randn_like)
@@ -1653,6 +306,7 @@ def randn_like(input, *, dtype=None, layout=None, device=None, pin_memory=None, 
     return miss(randn_like_op, (input,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "memory_format": memory_format}, randn_like)
 
 
+new_zeros_op, new_zeros_routes = operator("aten::new_zeros", "")
 def new_zeros(input, *sizes_, size=None, dtype=None, layout=None, device=None, pin_memory=None):
     if size is None:
         size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_
@@ -1669,6 +323,7 @@ def new_zeros(input, *sizes_, size=None, dtype=None, layout=None, device=None, p
     return miss(new_zeros_op, (input, size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, new_zeros)
 
 
+new_ones_op, new_ones_routes = operator("aten::new_ones", "")
 def new_ones(input, *sizes_, size=None, dtype=None, layout=None, device=None, pin_memory=None):
     if size is None:
         size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_
@@ -1685,6 +340,7 @@ def new_ones(input, *sizes_, size=None, dtype=None, layout=None, device=None, pi
     return miss(new_ones_op, (input, size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, new_ones)
 
 
+new_full_op, new_full_routes = operator("aten::new_full", "")
 def new_full(input, size, fill_value, *, dtype=None, layout=None, device=None, pin_memory=None):
     if size.__class__ is list:
         size = tuple(size)
@@ -1699,6 +355,7 @@ def new_full(input, size, fill_value, *, dtype=None, layout=None, device=None, p
     return miss(new_full_op, (input, size, fill_value,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, new_full)
 
 
+new_empty_op, new_empty_routes = operator("aten::new_empty", "")
 def new_empty(input, *sizes_, size=None, dtype=None, layout=None, device=None, pin_memory=None):
     if size is None:
         size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_
@@ -1715,6 +372,7 @@ def new_empty(input, *sizes_, size=None, dtype=None, layout=None, device=None, p
     return miss(new_empty_op, (input, size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, new_empty)
 
 
+rand_op, rand_routes = operator("aten::rand", "")
 def rand(*sizes_, size=None, dtype=None, layout=None, device=None, pin_memory=None):
     if size is None:
         size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_
@@ -1731,6 +389,7 @@ def rand(*sizes_, size=None, dtype=None, layout=None, device=None, pin_memory=No
     return miss(rand_op, (size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, rand)
 
 
+randn_op, randn_routes = operator("aten::randn", "")
 def randn(*sizes_, size=None, dtype=None, layout=None, device=None, pin_memory=None):
     if size is None:
         size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_
@@ -1747,6 +406,8 @@ def randn(*sizes_, size=None, dtype=None, layout=None, device=None, pin_memory=N
     return miss(randn_op, (size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, randn)
 
 
+randint_op, randint_routes = operator("aten::randint", "")
+dtype_default = default_of(operator("aten::randint", "")[0].schema.arguments[2])
 def randint_default(high, size, *, dtype=dtype_default, layout=None, device=None, pin_memory=None):
     if size.__class__ is list:
         size = tuple(size)
@@ -1759,8 +420,8 @@ def randint_default(high, size, *, dtype=dtype_default, layout=None, device=None
     else:
         return route(high, size, dtype, layout, device, pin_memory)
     return miss(randint_op, (high, size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, randint)
-
-
+randint_low_op, randint_low_routes = operator("aten::randint", "low")
+dtype_default = default_of(operator("aten::randint", "low")[0].schema.arguments[3])
 def randint_low(low, high, size, *, dtype=dtype_default, layout=None, device=None, pin_memory=None):
     if size.__class__ is list:
         size = tuple(size)
@@ -1773,14 +434,9 @@ def randint_low(low, high, size, *, dtype=dtype_default, layout=None, device=Non
     else:
         return route(low, high, size, dtype, layout, device, pin_memory)
     return miss(randint_low_op, (low, high, size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, randint)
-
-
-_randint_overloads = (
-    Overload(randint_default, '(SymInt high, SymInt[] size, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None)', ('high', 'size', 'dtype', 'layout', 'device', 'pin_memory'), ('SymInt', 'SymInt[]', 'ScalarType?', 'Layout?', 'Device?', 'bool?'), 2, ('high', 'size')),
-    Overload(randint_low, '(SymInt low, SymInt high, SymInt[] size, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None)', ('low', 'high', 'size', 'dtype', 'layout', 'device', 'pin_memory'), ('SymInt', 'SymInt', 'SymInt[]', 'ScalarType?', 'Layout?', 'Device?', 'bool?'), 3, ('low', 'high', 'size')),
-)
-
-
+_randint_overloads = Overloads("aten::randint", {
+    "": (randint_default, None), "low": (randint_low, None),
+})
 def randint(*args, **kwargs):
     if not kwargs:
         count = len(args)
@@ -1788,9 +444,11 @@ def randint(*args, **kwargs):
             return randint_default(*args)
         if count == 3:
             return randint_low(*args)
-    return choose("randint", _randint_overloads, args, kwargs)
+    return _randint_overloads.choose(args, kwargs)
 
 
+randperm_op, randperm_routes = operator("aten::randperm", "")
+dtype_default = default_of(operator("aten::randperm", "")[0].schema.arguments[1])
 def randperm(n, *, dtype=dtype_default, layout=None, device=None, pin_memory=None):
     if n.__class__ is not int or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
         return miss(randperm_op, (n,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, randperm)
@@ -1802,43 +460,12 @@ def randperm(n, *, dtype=dtype_default, layout=None, device=None, pin_memory=Non
         return route(n, dtype, layout, device, pin_memory)
     return miss(randperm_op, (n,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, randperm)
 
-
-def uniform_(input, from_=0.0, to=1.0, *, generator=None):
-    if from_.__class__ is not float or to.__class__ is not float or generator is not None:
-        return miss(uniform__op, (input, from_, to,), {"generator": generator}, uniform_)
-    try:
-        route = uniform__routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, from_, to, generator)
-    return miss(uniform__op, (input, from_, to,), {"generator": generator}, uniform_)
+def uniform_(input, from_=0.0, to=1.0, *, generator=None): return complete(uniform_, "aten::uniform_", "")(input, from_, to, generator=generator)
+def normal_(input, mean=0.0, std=1.0, *, generator=None): return complete(normal_, "aten::normal_", "")(input, mean, std, generator=generator)
 
 
-def normal_(input, mean=0.0, std=1.0, *, generator=None):
-    if mean.__class__ is not float or std.__class__ is not float or generator is not None:
-        return miss(normal__op, (input, mean, std,), {"generator": generator}, normal_)
-    try:
-        route = normal__routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, mean, std, generator)
-    return miss(normal__op, (input, mean, std,), {"generator": generator}, normal_)
-
-
-def bernoulli_out(input, *, generator=None, out):
-    if generator is not None:
-        return miss(bernoulli_out_op, (input,), {"generator": generator, "out": out}, bernoulli)
-    try:
-        route = bernoulli_out_routes[input._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, generator, out)
-    return miss(bernoulli_out_op, (input,), {"generator": generator, "out": out}, bernoulli)
-
-
+def bernoulli_out(input, *, generator=None, out): return complete(bernoulli_out, "aten::bernoulli", "out")(input, generator=generator, out=out)
+bernoulli_op, bernoulli_routes = operator("aten::bernoulli", "")
 def bernoulli(input, *, generator=None, out=None):
     if out is not None:
         return bernoulli_out(input, generator=generator, out=out)
@@ -1852,19 +479,10 @@ def bernoulli(input, *, generator=None, out=None):
         return route(input, generator)
     return miss(bernoulli_op, (input,), {"generator": generator}, bernoulli)
 
-
-def bernoulli_(input, p=0.5, *, generator=None):
-    if p.__class__ is not float or generator is not None:
-        return miss(bernoulli__float_op, (input, p,), {"generator": generator}, bernoulli_)
-    try:
-        route = bernoulli__float_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, p, generator)
-    return miss(bernoulli__float_op, (input, p,), {"generator": generator}, bernoulli_)
+def bernoulli_(input, p=0.5, *, generator=None): return complete(bernoulli_, "aten::bernoulli_", "float")(input, p, generator=generator)
 
 
+native_dropout_op, native_dropout_routes = operator("aten::native_dropout", "")
 def native_dropout(input, p, train):
     if p.__class__ is not float or train is not None and train.__class__ is not bool:
         return miss(native_dropout_op, (input, p, train,), {}, native_dropout)
@@ -1877,6 +495,7 @@ def native_dropout(input, p, train):
     return miss(native_dropout_op, (input, p, train,), {}, native_dropout)
 
 
+dropout_op, dropout_routes = operator("aten::dropout", "")
 def dropout(input, p, train):
     if p.__class__ is not float or train.__class__ is not bool:
         return miss(dropout_op, (input, p, train,), {}, dropout)
@@ -1889,18 +508,8 @@ def dropout(input, p, train):
     return miss(dropout_op, (input, p, train,), {}, dropout)
 
 
-def multinomial_out(input, num_samples, replacement=False, *, generator=None, out):
-    if num_samples.__class__ is not int or replacement.__class__ is not bool or generator is not None:
-        return miss(multinomial_out_op, (input, num_samples, replacement,), {"generator": generator, "out": out}, multinomial)
-    try:
-        route = multinomial_out_routes[input._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, num_samples, replacement, generator, out)
-    return miss(multinomial_out_op, (input, num_samples, replacement,), {"generator": generator, "out": out}, multinomial)
-
-
+def multinomial_out(input, num_samples, replacement=False, *, generator=None, out): return complete(multinomial_out, "aten::multinomial", "out")(input, num_samples, replacement, generator=generator, out=out)
+multinomial_op, multinomial_routes = operator("aten::multinomial", "")
 def multinomial(input, num_samples, replacement=False, *, generator=None, out=None):
     if out is not None:
         return multinomial_out(input, num_samples, replacement, generator=generator, out=out)
@@ -1915,34 +524,9 @@ def multinomial(input, num_samples, replacement=False, *, generator=None, out=No
     return miss(multinomial_op, (input, num_samples, replacement,), {"generator": generator}, multinomial)
 
 
-def add_out(input, other, *, alpha=1, out):
-    if alpha.__class__ is not int and alpha.__class__ is not float:
-        return miss(add_out_op, (input, other,), {"alpha": alpha, "out": out}, add)
-    try:
-        cls = other.__class__
-        if cls in SCALAR_BITS:
-            route = add_out_routes[input._signature | out._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = add_out_routes[input._signature | other._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other, alpha, out)
-    return miss(add_out_op, (input, other,), {"alpha": alpha, "out": out}, add)
-
-
-def add_Scalar_out(input, other, alpha=1, *, out):
-    if other.__class__ is not int and other.__class__ is not float or alpha.__class__ is not int and alpha.__class__ is not float:
-        return miss(add_Scalar_out_op, (input, other, alpha,), {"out": out}, add)
-    try:
-        route = add_Scalar_out_routes[input._signature | out._signature | SCALAR_BITS[other.__class__] | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other, alpha, out)
-    return miss(add_Scalar_out_op, (input, other, alpha,), {"out": out}, add)
-
-
+def add_out(input, other, *, alpha=1, out): return complete(add_out, "aten::add", "out")(input, other, alpha=alpha, out=out)
+def add_Scalar_out(input, other, alpha=1, *, out): return complete(add_Scalar_out, "aten::add", "Scalar_out")(input, other, alpha, out=out)
+add_Tensor_op, add_Tensor_routes = operator("aten::add", "Tensor")
 def add(input, other, *, alpha=1, out=None):
     if out is not None:
         return add_out(input, other, alpha=alpha, out=out)
@@ -1960,51 +544,12 @@ def add(input, other, *, alpha=1, out=None):
         return route(input, other, alpha)
     return miss(add_Tensor_op, (input, other,), {"alpha": alpha}, add)
 
-
-def add_(input, other, *, alpha=1):
-    if alpha.__class__ is not int and alpha.__class__ is not float:
-        return miss(add__Tensor_op, (input, other,), {"alpha": alpha}, add_)
-    try:
-        cls = other.__class__
-        if cls in SCALAR_BITS:
-            route = add__Tensor_routes[input._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = add__Tensor_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other, alpha)
-    return miss(add__Tensor_op, (input, other,), {"alpha": alpha}, add_)
+def add_(input, other, *, alpha=1): return complete(add_, "aten::add_", "Tensor")(input, other, alpha=alpha)
 
 
-def sub_out(input, other, *, alpha=1, out):
-    if alpha.__class__ is not int and alpha.__class__ is not float:
-        return miss(sub_out_op, (input, other,), {"alpha": alpha, "out": out}, sub)
-    try:
-        cls = other.__class__
-        if cls in SCALAR_BITS:
-            route = sub_out_routes[input._signature | out._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = sub_out_routes[input._signature | other._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other, alpha, out)
-    return miss(sub_out_op, (input, other,), {"alpha": alpha, "out": out}, sub)
-
-
-def sub_Scalar_out(input, other, alpha=1, *, out):
-    if other.__class__ is not int and other.__class__ is not float or alpha.__class__ is not int and alpha.__class__ is not float:
-        return miss(sub_Scalar_out_op, (input, other, alpha,), {"out": out}, sub)
-    try:
-        route = sub_Scalar_out_routes[input._signature | out._signature | SCALAR_BITS[other.__class__] | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other, alpha, out)
-    return miss(sub_Scalar_out_op, (input, other, alpha,), {"out": out}, sub)
-
-
+def sub_out(input, other, *, alpha=1, out): return complete(sub_out, "aten::sub", "out")(input, other, alpha=alpha, out=out)
+def sub_Scalar_out(input, other, alpha=1, *, out): return complete(sub_Scalar_out, "aten::sub", "Scalar_out")(input, other, alpha, out=out)
+sub_Tensor_op, sub_Tensor_routes = operator("aten::sub", "Tensor")
 def sub(input, other, *, alpha=1, out=None):
     if out is not None:
         return sub_out(input, other, alpha=alpha, out=out)
@@ -2022,51 +567,12 @@ def sub(input, other, *, alpha=1, out=None):
         return route(input, other, alpha)
     return miss(sub_Tensor_op, (input, other,), {"alpha": alpha}, sub)
 
-
-def sub_(input, other, *, alpha=1):
-    if alpha.__class__ is not int and alpha.__class__ is not float:
-        return miss(sub__Tensor_op, (input, other,), {"alpha": alpha}, sub_)
-    try:
-        cls = other.__class__
-        if cls in SCALAR_BITS:
-            route = sub__Tensor_routes[input._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = sub__Tensor_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other, alpha)
-    return miss(sub__Tensor_op, (input, other,), {"alpha": alpha}, sub_)
+def sub_(input, other, *, alpha=1): return complete(sub_, "aten::sub_", "Tensor")(input, other, alpha=alpha)
 
 
-def rsub_Tensor_out(input, other, *, alpha=1, out):
-    if alpha.__class__ is not int and alpha.__class__ is not float:
-        return miss(rsub_Tensor_out_op, (input, other,), {"alpha": alpha, "out": out}, rsub)
-    try:
-        cls = other.__class__
-        if cls in SCALAR_BITS:
-            route = rsub_Tensor_out_routes[input._signature | out._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = rsub_Tensor_out_routes[input._signature | other._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other, alpha, out)
-    return miss(rsub_Tensor_out_op, (input, other,), {"alpha": alpha, "out": out}, rsub)
-
-
-def rsub_Scalar_out(input, other, alpha=1, *, out):
-    if other.__class__ is not int and other.__class__ is not float or alpha.__class__ is not int and alpha.__class__ is not float:
-        return miss(rsub_Scalar_out_op, (input, other, alpha,), {"out": out}, rsub)
-    try:
-        route = rsub_Scalar_out_routes[input._signature | out._signature | SCALAR_BITS[other.__class__] | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other, alpha, out)
-    return miss(rsub_Scalar_out_op, (input, other, alpha,), {"out": out}, rsub)
-
-
+def rsub_Tensor_out(input, other, *, alpha=1, out): return complete(rsub_Tensor_out, "aten::rsub", "Tensor_out")(input, other, alpha=alpha, out=out)
+def rsub_Scalar_out(input, other, alpha=1, *, out): return complete(rsub_Scalar_out, "aten::rsub", "Scalar_out")(input, other, alpha, out=out)
+rsub_Tensor_op, rsub_Tensor_routes = operator("aten::rsub", "Tensor")
 def rsub_Tensor(input, other, *, alpha=1):
     if alpha.__class__ is not int and alpha.__class__ is not float:
         return miss(rsub_Tensor_op, (input, other,), {"alpha": alpha}, rsub)
@@ -2081,8 +587,7 @@ def rsub_Tensor(input, other, *, alpha=1):
     else:
         return route(input, other, alpha)
     return miss(rsub_Tensor_op, (input, other,), {"alpha": alpha}, rsub)
-
-
+rsub_Scalar_op, rsub_Scalar_routes = operator("aten::rsub", "Scalar")
 def rsub_Scalar(input, other, alpha=1):
     if other.__class__ is not int and other.__class__ is not float or alpha.__class__ is not int and alpha.__class__ is not float:
         return miss(rsub_Scalar_op, (input, other, alpha,), {}, rsub)
@@ -2093,14 +598,9 @@ def rsub_Scalar(input, other, alpha=1):
     else:
         return route(input, other, alpha)
     return miss(rsub_Scalar_op, (input, other, alpha,), {}, rsub)
-
-
-_rsub_overloads = (
-    Overload(rsub_Tensor, '(Tensor input, Tensor other, *, Scalar alpha=1)', ('input', 'other', 'alpha'), ('Tensor', 'Tensor', 'Scalar'), 2, ('input', 'other'), rsub_Tensor_out),
-    Overload(rsub_Scalar, '(Tensor input, Scalar other, Scalar alpha=1)', ('input', 'other', 'alpha'), ('Tensor', 'Scalar', 'Scalar'), 3, ('input', 'other'), rsub_Scalar_out),
-)
-
-
+_rsub_overloads = Overloads("aten::rsub", {
+    "Tensor": (rsub_Tensor, rsub_Tensor_out), "Scalar": (rsub_Scalar, rsub_Scalar_out),
+})
 def rsub(*args, **kwargs):
     if not kwargs:
         count = len(args)
@@ -2111,35 +611,12 @@ def rsub(*args, **kwargs):
                 return rsub_Scalar(*args)
         if count == 3:
             return rsub_Scalar(*args)
-    return choose("rsub", _rsub_overloads, args, kwargs)
+    return _rsub_overloads.choose(args, kwargs)
 
 
-def mul_out(input, other, *, out):
-    try:
-        cls = other.__class__
-        if cls in SCALAR_BITS:
-            route = mul_out_routes[input._signature | out._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = mul_out_routes[input._signature | other._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other, out)
-    return miss(mul_out_op, (input, other,), {"out": out}, mul)
-
-
-def mul_Scalar_out(input, other, *, out):
-    if other.__class__ is not int and other.__class__ is not float:
-        return miss(mul_Scalar_out_op, (input, other,), {"out": out}, mul)
-    try:
-        route = mul_Scalar_out_routes[input._signature | out._signature | SCALAR_BITS[other.__class__] | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other, out)
-    return miss(mul_Scalar_out_op, (input, other,), {"out": out}, mul)
-
-
+def mul_out(input, other, *, out): return complete(mul_out, "aten::mul", "out")(input, other, out=out)
+def mul_Scalar_out(input, other, *, out): return complete(mul_Scalar_out, "aten::mul", "Scalar_out")(input, other, out=out)
+mul_Tensor_op, mul_Tensor_routes = operator("aten::mul", "Tensor")
 def mul(input, other, *, out=None):
     if out is not None:
         return mul_out(input, other, out=out)
@@ -2155,75 +632,14 @@ def mul(input, other, *, out=None):
         return route(input, other)
     return miss(mul_Tensor_op, (input, other,), {}, mul)
 
-
-def mul_(input, other):
-    try:
-        cls = other.__class__
-        if cls in SCALAR_BITS:
-            route = mul__Tensor_routes[input._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = mul__Tensor_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(mul__Tensor_op, (input, other,), {}, mul_)
+def mul_(input, other): return complete(mul_, "aten::mul_", "Tensor")(input, other)
 
 
-def div_out(input, other, *, out):
-    try:
-        cls = other.__class__
-        if cls in SCALAR_BITS:
-            route = div_out_routes[input._signature | out._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = div_out_routes[input._signature | other._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other, out)
-    return miss(div_out_op, (input, other,), {"out": out}, div)
-
-
-def div_Scalar_out(input, other, *, out):
-    if other.__class__ is not int and other.__class__ is not float:
-        return miss(div_Scalar_out_op, (input, other,), {"out": out}, div)
-    try:
-        route = div_Scalar_out_routes[input._signature | out._signature | SCALAR_BITS[other.__class__] | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other, out)
-    return miss(div_Scalar_out_op, (input, other,), {"out": out}, div)
-
-
-def div_out_mode(input, other, *, rounding_mode, out):
-    if rounding_mode is not None and rounding_mode.__class__ is not str:
-        return miss(div_out_mode_op, (input, other,), {"rounding_mode": rounding_mode, "out": out}, div)
-    try:
-        cls = other.__class__
-        if cls in SCALAR_BITS:
-            route = div_out_mode_routes[input._signature | out._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = div_out_mode_routes[input._signature | other._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other, rounding_mode, out)
-    return miss(div_out_mode_op, (input, other,), {"rounding_mode": rounding_mode, "out": out}, div)
-
-
-def div_Scalar_mode_out(input, other, *, rounding_mode, out):
-    if other.__class__ is not int and other.__class__ is not float or rounding_mode is not None and rounding_mode.__class__ is not str:
-        return miss(div_Scalar_mode_out_op, (input, other,), {"rounding_mode": rounding_mode, "out": out}, div)
-    try:
-        route = div_Scalar_mode_out_routes[input._signature | out._signature | SCALAR_BITS[other.__class__] | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other, rounding_mode, out)
-    return miss(div_Scalar_mode_out_op, (input, other,), {"rounding_mode": rounding_mode, "out": out}, div)
-
-
+def div_out(input, other, *, out): return complete(div_out, "aten::div", "out")(input, other, out=out)
+def div_Scalar_out(input, other, *, out): return complete(div_Scalar_out, "aten::div", "Scalar_out")(input, other, out=out)
+def div_out_mode(input, other, *, rounding_mode, out): return complete(div_out_mode, "aten::div", "out_mode")(input, other, rounding_mode=rounding_mode, out=out)
+def div_Scalar_mode_out(input, other, *, rounding_mode, out): return complete(div_Scalar_mode_out, "aten::div", "Scalar_mode_out")(input, other, rounding_mode=rounding_mode, out=out)
+div_Tensor_op, div_Tensor_routes = operator("aten::div", "Tensor")
 def div_Tensor(input, other):
     try:
         cls = other.__class__
@@ -2236,8 +652,7 @@ def div_Tensor(input, other):
     else:
         return route(input, other)
     return miss(div_Tensor_op, (input, other,), {}, div)
-
-
+div_Scalar_op, div_Scalar_routes = operator("aten::div", "Scalar")
 def div_Scalar(input, other):
     if other.__class__ is not int and other.__class__ is not float:
         return miss(div_Scalar_op, (input, other,), {}, div)
@@ -2248,8 +663,7 @@ def div_Scalar(input, other):
     else:
         return route(input, other)
     return miss(div_Scalar_op, (input, other,), {}, div)
-
-
+div_Tensor_mode_op, div_Tensor_mode_routes = operator("aten::div", "Tensor_mode")
 def div_Tensor_mode(input, other, *, rounding_mode):
     if rounding_mode is not None and rounding_mode.__class__ is not str:
         return miss(div_Tensor_mode_op, (input, other,), {"rounding_mode": rounding_mode}, div)
@@ -2264,8 +678,7 @@ def div_Tensor_mode(input, other, *, rounding_mode):
     else:
         return route(input, other, rounding_mode)
     return miss(div_Tensor_mode_op, (input, other,), {"rounding_mode": rounding_mode}, div)
-
-
+div_Scalar_mode_op, div_Scalar_mode_routes = operator("aten::div", "Scalar_mode")
 def div_Scalar_mode(input, other, *, rounding_mode):
     if other.__class__ is not int and other.__class__ is not float or rounding_mode is not None and rounding_mode.__class__ is not str:
         return miss(div_Scalar_mode_op, (input, other,), {"rounding_mode": rounding_mode}, div)
@@ -2276,126 +689,40 @@ def div_Scalar_mode(input, other, *, rounding_mode):
     else:
         return route(input, other, rounding_mode)
     return miss(div_Scalar_mode_op, (input, other,), {"rounding_mode": rounding_mode}, div)
-
-
-_div_overloads = (
-    Overload(div_Tensor, '(Tensor input, Tensor other)', ('input', 'other'), ('Tensor', 'Tensor'), 2, ('input', 'other'), div_out),
-    Overload(div_Tensor, '(Tensor input, Scalar other)', ('input', 'other'), ('Tensor', 'Scalar'), 2, ('input', 'other'), div_Scalar_out),
-    Overload(div_Tensor_mode, '(Tensor input, Tensor other, *, str? rounding_mode)', ('input', 'other', 'rounding_mode'), ('Tensor', 'Tensor', 'str?'), 2, ('input', 'other', 'rounding_mode'), div_out_mode),
-    Overload(div_Tensor_mode, '(Tensor input, Scalar other, *, str? rounding_mode)', ('input', 'other', 'rounding_mode'), ('Tensor', 'Scalar', 'str?'), 2, ('input', 'other', 'rounding_mode'), div_Scalar_mode_out),
-)
-
-
+_div_overloads = Overloads("aten::div", {
+    "Tensor": (div_Tensor, div_out), "Scalar": (div_Tensor, div_Scalar_out),
+    "Tensor_mode": (div_Tensor_mode, div_out_mode),
+    "Scalar_mode": (div_Tensor_mode, div_Scalar_mode_out),
+})
 def div(*args, **kwargs):
     if not kwargs:
         count = len(args)
         if count == 2:
-            if isinstance(args[1], TensorBase):
+            if isinstance(args[1], TensorBase) or args[1].__class__ in NUMBERS:
                 return div_Tensor(*args)
-            if args[1].__class__ in NUMBERS:
-                return div_Tensor(*args)
-    return choose("div", _div_overloads, args, kwargs)
+    return _div_overloads.choose(args, kwargs)
 
 
-def div__Tensor(input, other):
-    try:
-        cls = other.__class__
-        if cls in SCALAR_BITS:
-            route = div__Tensor_routes[input._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = div__Tensor_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(div__Tensor_op, (input, other,), {}, div_)
-
-
-def div__Scalar(input, other):
-    if other.__class__ is not int and other.__class__ is not float:
-        return miss(div__Scalar_op, (input, other,), {}, div_)
-    try:
-        route = div__Scalar_routes[input._signature | SCALAR_BITS[other.__class__] | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(div__Scalar_op, (input, other,), {}, div_)
-
-
-def div__Tensor_mode(input, other, *, rounding_mode):
-    if rounding_mode is not None and rounding_mode.__class__ is not str:
-        return miss(div__Tensor_mode_op, (input, other,), {"rounding_mode": rounding_mode}, div_)
-    try:
-        cls = other.__class__
-        if cls in SCALAR_BITS:
-            route = div__Tensor_mode_routes[input._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = div__Tensor_mode_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other, rounding_mode)
-    return miss(div__Tensor_mode_op, (input, other,), {"rounding_mode": rounding_mode}, div_)
-
-
-def div__Scalar_mode(input, other, *, rounding_mode):
-    if other.__class__ is not int and other.__class__ is not float or rounding_mode is not None and rounding_mode.__class__ is not str:
-        return miss(div__Scalar_mode_op, (input, other,), {"rounding_mode": rounding_mode}, div_)
-    try:
-        route = div__Scalar_mode_routes[input._signature | SCALAR_BITS[other.__class__] | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other, rounding_mode)
-    return miss(div__Scalar_mode_op, (input, other,), {"rounding_mode": rounding_mode}, div_)
-
-
-_div__overloads = (
-    Overload(div__Tensor, '(Tensor(a!) input, Tensor other)', ('input', 'other'), ('Tensor', 'Tensor'), 2, ('input', 'other')),
-    Overload(div__Tensor, '(Tensor(a!) input, Scalar other)', ('input', 'other'), ('Tensor', 'Scalar'), 2, ('input', 'other')),
-    Overload(div__Tensor_mode, '(Tensor(a!) input, Tensor other, *, str? rounding_mode)', ('input', 'other', 'rounding_mode'), ('Tensor', 'Tensor', 'str?'), 2, ('input', 'other', 'rounding_mode')),
-    Overload(div__Tensor_mode, '(Tensor(a!) input, Scalar other, *, str? rounding_mode)', ('input', 'other', 'rounding_mode'), ('Tensor', 'Scalar', 'str?'), 2, ('input', 'other', 'rounding_mode')),
-)
-
-
+def div__Tensor(input, other): return complete(div__Tensor, "aten::div_", "Tensor")(input, other)
+def div__Scalar(input, other): return complete(div__Scalar, "aten::div_", "Scalar")(input, other)
+def div__Tensor_mode(input, other, *, rounding_mode): return complete(div__Tensor_mode, "aten::div_", "Tensor_mode")(input, other, rounding_mode=rounding_mode)
+def div__Scalar_mode(input, other, *, rounding_mode): return complete(div__Scalar_mode, "aten::div_", "Scalar_mode")(input, other, rounding_mode=rounding_mode)
+_div__overloads = Overloads("aten::div_", {
+    "Tensor": (div__Tensor, None), "Scalar": (div__Tensor, None),
+    "Tensor_mode": (div__Tensor_mode, None), "Scalar_mode": (div__Tensor_mode, None),
+})
 def div_(*args, **kwargs):
     if not kwargs:
         count = len(args)
         if count == 2:
-            if isinstance(args[1], TensorBase):
+            if isinstance(args[1], TensorBase) or args[1].__class__ in NUMBERS:
                 return div__Tensor(*args)
-            if args[1].__class__ in NUMBERS:
-                return div__Tensor(*args)
-    return choose("div_", _div__overloads, args, kwargs)
+    return _div__overloads.choose(args, kwargs)
 
 
-def floor_divide_out(input, other, *, out):
-    try:
-        cls = other.__class__
-        if cls in SCALAR_BITS:
-            route = floor_divide_out_routes[input._signature | out._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = floor_divide_out_routes[input._signature | other._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other, out)
-    return miss(floor_divide_out_op, (input, other,), {"out": out}, floor_divide)
-
-
-def floor_divide_Scalar_out(input, other, *, out):
-    if other.__class__ is not int and other.__class__ is not float:
-        return miss(floor_divide_Scalar_out_op, (input, other,), {"out": out}, floor_divide)
-    try:
-        route = floor_divide_Scalar_out_routes[input._signature | out._signature | SCALAR_BITS[other.__class__] | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other, out)
-    return miss(floor_divide_Scalar_out_op, (input, other,), {"out": out}, floor_divide)
-
-
+def floor_divide_out(input, other, *, out): return complete(floor_divide_out, "aten::floor_divide", "out")(input, other, out=out)
+def floor_divide_Scalar_out(input, other, *, out): return complete(floor_divide_Scalar_out, "aten::floor_divide", "Scalar_out")(input, other, out=out)
+floor_divide_op, floor_divide_routes = operator("aten::floor_divide", "")
 def floor_divide(input, other, *, out=None):
     if out is not None:
         return floor_divide_out(input, other, out=out)
@@ -2411,47 +738,12 @@ def floor_divide(input, other, *, out=None):
         return route(input, other)
     return miss(floor_divide_op, (input, other,), {}, floor_divide)
 
-
-def floor_divide_(input, other):
-    try:
-        cls = other.__class__
-        if cls in SCALAR_BITS:
-            route = floor_divide__Tensor_routes[input._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = floor_divide__Tensor_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(floor_divide__Tensor_op, (input, other,), {}, floor_divide_)
+def floor_divide_(input, other): return complete(floor_divide_, "aten::floor_divide_", "Tensor")(input, other)
 
 
-def remainder_Tensor_out(input, other, *, out):
-    try:
-        cls = other.__class__
-        if cls in SCALAR_BITS:
-            route = remainder_Tensor_out_routes[input._signature | out._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = remainder_Tensor_out_routes[input._signature | other._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other, out)
-    return miss(remainder_Tensor_out_op, (input, other,), {"out": out}, remainder)
-
-
-def remainder_Scalar_out(input, other, *, out):
-    if other.__class__ is not int and other.__class__ is not float:
-        return miss(remainder_Scalar_out_op, (input, other,), {"out": out}, remainder)
-    try:
-        route = remainder_Scalar_out_routes[input._signature | out._signature | SCALAR_BITS[other.__class__] | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other, out)
-    return miss(remainder_Scalar_out_op, (input, other,), {"out": out}, remainder)
-
-
+def remainder_Tensor_out(input, other, *, out): return complete(remainder_Tensor_out, "aten::remainder", "Tensor_out")(input, other, out=out)
+def remainder_Scalar_out(input, other, *, out): return complete(remainder_Scalar_out, "aten::remainder", "Scalar_out")(input, other, out=out)
+remainder_Tensor_op, remainder_Tensor_routes = operator("aten::remainder", "Tensor")
 def remainder_Tensor(input, other):
     try:
         cls = other.__class__
@@ -2464,8 +756,7 @@ def remainder_Tensor(input, other):
     else:
         return route(input, other)
     return miss(remainder_Tensor_op, (input, other,), {}, remainder)
-
-
+remainder_Scalar_op, remainder_Scalar_routes = operator("aten::remainder", "Scalar")
 def remainder_Scalar(input, other):
     if other.__class__ is not int and other.__class__ is not float:
         return miss(remainder_Scalar_op, (input, other,), {}, remainder)
@@ -2476,14 +767,10 @@ def remainder_Scalar(input, other):
     else:
         return route(input, other)
     return miss(remainder_Scalar_op, (input, other,), {}, remainder)
-
-
-_remainder_overloads = (
-    Overload(remainder_Tensor, '(Tensor input, Tensor other)', ('input', 'other'), ('Tensor', 'Tensor'), 2, ('input', 'other'), remainder_Tensor_out),
-    Overload(remainder_Scalar, '(Tensor input, Scalar other)', ('input', 'other'), ('Tensor', 'Scalar'), 2, ('input', 'other'), remainder_Scalar_out),
-)
-
-
+_remainder_overloads = Overloads("aten::remainder", {
+    "Tensor": (remainder_Tensor, remainder_Tensor_out),
+    "Scalar": (remainder_Scalar, remainder_Scalar_out),
+})
 def remainder(*args, **kwargs):
     if not kwargs:
         count = len(args)
@@ -2492,41 +779,14 @@ def remainder(*args, **kwargs):
                 return remainder_Tensor(*args)
             if args[1].__class__ in NUMBERS:
                 return remainder_Scalar(*args)
-    return choose("remainder", _remainder_overloads, args, kwargs)
+    return _remainder_overloads.choose(args, kwargs)
 
 
-def remainder__Tensor(input, other):
-    try:
-        cls = other.__class__
-        if cls in SCALAR_BITS:
-            route = remainder__Tensor_routes[input._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = remainder__Tensor_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(remainder__Tensor_op, (input, other,), {}, remainder_)
-
-
-def remainder__Scalar(input, other):
-    if other.__class__ is not int and other.__class__ is not float:
-        return miss(remainder__Scalar_op, (input, other,), {}, remainder_)
-    try:
-        route = remainder__Scalar_routes[input._signature | SCALAR_BITS[other.__class__] | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(remainder__Scalar_op, (input, other,), {}, remainder_)
-
-
-_remainder__overloads = (
-    Overload(remainder__Tensor, '(Tensor(a!) input, Tensor other)', ('input', 'other'), ('Tensor', 'Tensor'), 2, ('input', 'other')),
-    Overload(remainder__Scalar, '(Tensor(a!) input, Scalar other)', ('input', 'other'), ('Tensor', 'Scalar'), 2, ('input', 'other')),
-)
-
-
+def remainder__Tensor(input, other): return complete(remainder__Tensor, "aten::remainder_", "Tensor")(input, other)
+def remainder__Scalar(input, other): return complete(remainder__Scalar, "aten::remainder_", "Scalar")(input, other)
+_remainder__overloads = Overloads("aten::remainder_", {
+    "Tensor": (remainder__Tensor, None), "Scalar": (remainder__Scalar, None),
+})
 def remainder_(*args, **kwargs):
     if not kwargs:
         count = len(args)
@@ -2535,35 +795,12 @@ def remainder_(*args, **kwargs):
                 return remainder__Tensor(*args)
             if args[1].__class__ in NUMBERS:
                 return remainder__Scalar(*args)
-    return choose("remainder_", _remainder__overloads, args, kwargs)
+    return _remainder__overloads.choose(args, kwargs)
 
 
-def fmod_Tensor_out(input, other, *, out):
-    try:
-        cls = other.__class__
-        if cls in SCALAR_BITS:
-            route = fmod_Tensor_out_routes[input._signature | out._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = fmod_Tensor_out_routes[input._signature | other._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other, out)
-    return miss(fmod_Tensor_out_op, (input, other,), {"out": out}, fmod)
-
-
-def fmod_Scalar_out(input, other, *, out):
-    if other.__class__ is not int and other.__class__ is not float:
-        return miss(fmod_Scalar_out_op, (input, other,), {"out": out}, fmod)
-    try:
-        route = fmod_Scalar_out_routes[input._signature | out._signature | SCALAR_BITS[other.__class__] | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other, out)
-    return miss(fmod_Scalar_out_op, (input, other,), {"out": out}, fmod)
-
-
+def fmod_Tensor_out(input, other, *, out): return complete(fmod_Tensor_out, "aten::fmod", "Tensor_out")(input, other, out=out)
+def fmod_Scalar_out(input, other, *, out): return complete(fmod_Scalar_out, "aten::fmod", "Scalar_out")(input, other, out=out)
+fmod_Tensor_op, fmod_Tensor_routes = operator("aten::fmod", "Tensor")
 def fmod_Tensor(input, other):
     try:
         cls = other.__class__
@@ -2576,8 +813,7 @@ def fmod_Tensor(input, other):
     else:
         return route(input, other)
     return miss(fmod_Tensor_op, (input, other,), {}, fmod)
-
-
+fmod_Scalar_op, fmod_Scalar_routes = operator("aten::fmod", "Scalar")
 def fmod_Scalar(input, other):
     if other.__class__ is not int and other.__class__ is not float:
         return miss(fmod_Scalar_op, (input, other,), {}, fmod)
@@ -2588,14 +824,9 @@ def fmod_Scalar(input, other):
     else:
         return route(input, other)
     return miss(fmod_Scalar_op, (input, other,), {}, fmod)
-
-
-_fmod_overloads = (
-    Overload(fmod_Tensor, '(Tensor input, Tensor other)', ('input', 'other'), ('Tensor', 'Tensor'), 2, ('input', 'other'), fmod_Tensor_out),
-    Overload(fmod_Scalar, '(Tensor input, Scalar other)', ('input', 'other'), ('Tensor', 'Scalar'), 2, ('input', 'other'), fmod_Scalar_out),
-)
-
-
+_fmod_overloads = Overloads("aten::fmod", {
+    "Tensor": (fmod_Tensor, fmod_Tensor_out), "Scalar": (fmod_Scalar, fmod_Scalar_out),
+})
 def fmod(*args, **kwargs):
     if not kwargs:
         count = len(args)
@@ -2604,41 +835,14 @@ def fmod(*args, **kwargs):
                 return fmod_Tensor(*args)
             if args[1].__class__ in NUMBERS:
                 return fmod_Scalar(*args)
-    return choose("fmod", _fmod_overloads, args, kwargs)
+    return _fmod_overloads.choose(args, kwargs)
 
 
-def fmod__Tensor(input, other):
-    try:
-        cls = other.__class__
-        if cls in SCALAR_BITS:
-            route = fmod__Tensor_routes[input._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = fmod__Tensor_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(fmod__Tensor_op, (input, other,), {}, fmod_)
-
-
-def fmod__Scalar(input, other):
-    if other.__class__ is not int and other.__class__ is not float:
-        return miss(fmod__Scalar_op, (input, other,), {}, fmod_)
-    try:
-        route = fmod__Scalar_routes[input._signature | SCALAR_BITS[other.__class__] | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(fmod__Scalar_op, (input, other,), {}, fmod_)
-
-
-_fmod__overloads = (
-    Overload(fmod__Tensor, '(Tensor(a!) input, Tensor other)', ('input', 'other'), ('Tensor', 'Tensor'), 2, ('input', 'other')),
-    Overload(fmod__Scalar, '(Tensor(a!) input, Scalar other)', ('input', 'other'), ('Tensor', 'Scalar'), 2, ('input', 'other')),
-)
-
-
+def fmod__Tensor(input, other): return complete(fmod__Tensor, "aten::fmod_", "Tensor")(input, other)
+def fmod__Scalar(input, other): return complete(fmod__Scalar, "aten::fmod_", "Scalar")(input, other)
+_fmod__overloads = Overloads("aten::fmod_", {
+    "Tensor": (fmod__Tensor, None), "Scalar": (fmod__Scalar, None),
+})
 def fmod_(*args, **kwargs):
     if not kwargs:
         count = len(args)
@@ -2647,47 +851,13 @@ def fmod_(*args, **kwargs):
                 return fmod__Tensor(*args)
             if args[1].__class__ in NUMBERS:
                 return fmod__Scalar(*args)
-    return choose("fmod_", _fmod__overloads, args, kwargs)
+    return _fmod__overloads.choose(args, kwargs)
 
 
-def pow_Tensor_Tensor_out(input, exponent, *, out):
-    try:
-        cls = exponent.__class__
-        if cls in SCALAR_BITS:
-            route = pow_Tensor_Tensor_out_routes[input._signature | out._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = pow_Tensor_Tensor_out_routes[input._signature | exponent._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, exponent, out)
-    return miss(pow_Tensor_Tensor_out_op, (input, exponent,), {"out": out}, pow)
-
-
-def pow_Tensor_Scalar_out(input, exponent, *, out):
-    if exponent.__class__ is not int and exponent.__class__ is not float:
-        return miss(pow_Tensor_Scalar_out_op, (input, exponent,), {"out": out}, pow)
-    try:
-        route = pow_Tensor_Scalar_out_routes[input._signature | out._signature | SCALAR_BITS[exponent.__class__] | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, exponent, out)
-    return miss(pow_Tensor_Scalar_out_op, (input, exponent,), {"out": out}, pow)
-
-
-def pow_Scalar_out(input, exponent, *, out):
-    if input.__class__ is not int and input.__class__ is not float:
-        return miss(pow_Scalar_out_op, (input, exponent,), {"out": out}, pow)
-    try:
-        route = pow_Scalar_out_routes[exponent._signature | out._signature | SCALAR_BITS[input.__class__] | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, exponent, out)
-    return miss(pow_Scalar_out_op, (input, exponent,), {"out": out}, pow)
-
-
+def pow_Tensor_Tensor_out(input, exponent, *, out): return complete(pow_Tensor_Tensor_out, "aten::pow", "Tensor_Tensor_out")(input, exponent, out=out)
+def pow_Tensor_Scalar_out(input, exponent, *, out): return complete(pow_Tensor_Scalar_out, "aten::pow", "Tensor_Scalar_out")(input, exponent, out=out)
+def pow_Scalar_out(input, exponent, *, out): return complete(pow_Scalar_out, "aten::pow", "Scalar_out")(input, exponent, out=out)
+pow_Tensor_Tensor_op, pow_Tensor_Tensor_routes = operator("aten::pow", "Tensor_Tensor")
 def pow_Tensor_Tensor(input, exponent):
     try:
         cls = exponent.__class__
@@ -2700,8 +870,7 @@ def pow_Tensor_Tensor(input, exponent):
     else:
         return route(input, exponent)
     return miss(pow_Tensor_Tensor_op, (input, exponent,), {}, pow)
-
-
+pow_Tensor_Scalar_op, pow_Tensor_Scalar_routes = operator("aten::pow", "Tensor_Scalar")
 def pow_Tensor_Scalar(input, exponent):
     if exponent.__class__ is not int and exponent.__class__ is not float:
         return miss(pow_Tensor_Scalar_op, (input, exponent,), {}, pow)
@@ -2712,8 +881,7 @@ def pow_Tensor_Scalar(input, exponent):
     else:
         return route(input, exponent)
     return miss(pow_Tensor_Scalar_op, (input, exponent,), {}, pow)
-
-
+pow_Scalar_op, pow_Scalar_routes = operator("aten::pow", "Scalar")
 def pow_Scalar(input, exponent):
     if input.__class__ is not int and input.__class__ is not float:
         return miss(pow_Scalar_op, (input, exponent,), {}, pow)
@@ -2724,15 +892,11 @@ def pow_Scalar(input, exponent):
     else:
         return route(input, exponent)
     return miss(pow_Scalar_op, (input, exponent,), {}, pow)
-
-
-_pow_overloads = (
-    Overload(pow_Tensor_Tensor, '(Tensor input, Tensor exponent)', ('input', 'exponent'), ('Tensor', 'Tensor'), 2, ('input', 'exponent'), pow_Tensor_Tensor_out),
-    Overload(pow_Tensor_Scalar, '(Tensor input, Scalar exponent)', ('input', 'exponent'), ('Tensor', 'Scalar'), 2, ('input', 'exponent'), pow_Tensor_Scalar_out),
-    Overload(pow_Scalar, '(Scalar input, Tensor exponent)', ('input', 'exponent'), ('Scalar', 'Tensor'), 2, ('input', 'exponent'), pow_Scalar_out),
-)
-
-
+_pow_overloads = Overloads("aten::pow", {
+    "Tensor_Tensor": (pow_Tensor_Tensor, pow_Tensor_Tensor_out),
+    "Tensor_Scalar": (pow_Tensor_Scalar, pow_Tensor_Scalar_out),
+    "Scalar": (pow_Scalar, pow_Scalar_out),
+})
 def pow(*args, **kwargs):
     if not kwargs:
         count = len(args)
@@ -2743,41 +907,14 @@ def pow(*args, **kwargs):
                 return pow_Tensor_Scalar(*args)
             if args[0].__class__ in NUMBERS and isinstance(args[1], TensorBase):
                 return pow_Scalar(*args)
-    return choose("pow", _pow_overloads, args, kwargs)
+    return _pow_overloads.choose(args, kwargs)
 
 
-def pow__Tensor(input, exponent):
-    try:
-        cls = exponent.__class__
-        if cls in SCALAR_BITS:
-            route = pow__Tensor_routes[input._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = pow__Tensor_routes[input._signature | exponent._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, exponent)
-    return miss(pow__Tensor_op, (input, exponent,), {}, pow_)
-
-
-def pow__Scalar(input, exponent):
-    if exponent.__class__ is not int and exponent.__class__ is not float:
-        return miss(pow__Scalar_op, (input, exponent,), {}, pow_)
-    try:
-        route = pow__Scalar_routes[input._signature | SCALAR_BITS[exponent.__class__] | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, exponent)
-    return miss(pow__Scalar_op, (input, exponent,), {}, pow_)
-
-
-_pow__overloads = (
-    Overload(pow__Tensor, '(Tensor(a!) input, Tensor exponent)', ('input', 'exponent'), ('Tensor', 'Tensor'), 2, ('input', 'exponent')),
-    Overload(pow__Scalar, '(Tensor(a!) input, Scalar exponent)', ('input', 'exponent'), ('Tensor', 'Scalar'), 2, ('input', 'exponent')),
-)
-
-
+def pow__Tensor(input, exponent): return complete(pow__Tensor, "aten::pow_", "Tensor")(input, exponent)
+def pow__Scalar(input, exponent): return complete(pow__Scalar, "aten::pow_", "Scalar")(input, exponent)
+_pow__overloads = Overloads("aten::pow_", {
+    "Tensor": (pow__Tensor, None), "Scalar": (pow__Scalar, None),
+})
 def pow_(*args, **kwargs):
     if not kwargs:
         count = len(args)
@@ -2786,9 +923,10 @@ def pow_(*args, **kwargs):
                 return pow__Tensor(*args)
             if args[1].__class__ in NUMBERS:
                 return pow__Scalar(*args)
-    return choose("pow_", _pow__overloads, args, kwargs)
+    return _pow__overloads.choose(args, kwargs)
 
 
+subtract_Tensor_op, subtract_Tensor_routes = operator("aten::subtract", "Tensor")
 def subtract_Tensor(input, other, *, alpha=1):
     if alpha.__class__ is not int and alpha.__class__ is not float:
         return miss(subtract_Tensor_op, (input, other,), {"alpha": alpha}, subtract)
@@ -2799,8 +937,7 @@ def subtract_Tensor(input, other, *, alpha=1):
     else:
         return route(input, other, alpha)
     return miss(subtract_Tensor_op, (input, other,), {"alpha": alpha}, subtract)
-
-
+subtract_Scalar_op, subtract_Scalar_routes = operator("aten::subtract", "Scalar")
 def subtract_Scalar(input, other, alpha=1):
     if other.__class__ is not int and other.__class__ is not float or alpha.__class__ is not int and alpha.__class__ is not float:
         return miss(subtract_Scalar_op, (input, other, alpha,), {}, subtract)
@@ -2811,14 +948,9 @@ def subtract_Scalar(input, other, alpha=1):
     else:
         return route(input, other, alpha)
     return miss(subtract_Scalar_op, (input, other, alpha,), {}, subtract)
-
-
-_subtract_overloads = (
-    Overload(subtract_Tensor, '(Tensor input, Tensor other, *, Scalar alpha=1)', ('input', 'other', 'alpha'), ('Tensor', 'Tensor', 'Scalar'), 2, ('input', 'other')),
-    Overload(subtract_Scalar, '(Tensor input, Scalar other, Scalar alpha=1)', ('input', 'other', 'alpha'), ('Tensor', 'Scalar', 'Scalar'), 3, ('input', 'other')),
-)
-
-
+_subtract_overloads = Overloads("aten::subtract", {
+    "Tensor": (subtract_Tensor, None), "Scalar": (subtract_Scalar, None),
+})
 def subtract(*args, **kwargs):
     if not kwargs:
         count = len(args)
@@ -2829,39 +961,14 @@ def subtract(*args, **kwargs):
                 return subtract_Scalar(*args)
         if count == 3:
             return subtract_Scalar(*args)
-    return choose("subtract", _subtract_overloads, args, kwargs)
+    return _subtract_overloads.choose(args, kwargs)
 
 
-def subtract__Tensor(input, other, *, alpha=1):
-    if alpha.__class__ is not int and alpha.__class__ is not float:
-        return miss(subtract__Tensor_op, (input, other,), {"alpha": alpha}, subtract_)
-    try:
-        route = subtract__Tensor_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other, alpha)
-    return miss(subtract__Tensor_op, (input, other,), {"alpha": alpha}, subtract_)
-
-
-def subtract__Scalar(input, other, alpha=1):
-    if other.__class__ is not int and other.__class__ is not float or alpha.__class__ is not int and alpha.__class__ is not float:
-        return miss(subtract__Scalar_op, (input, other, alpha,), {}, subtract_)
-    try:
-        route = subtract__Scalar_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other, alpha)
-    return miss(subtract__Scalar_op, (input, other, alpha,), {}, subtract_)
-
-
-_subtract__overloads = (
-    Overload(subtract__Tensor, '(Tensor(a!) input, Tensor other, *, Scalar alpha=1)', ('input', 'other', 'alpha'), ('Tensor', 'Tensor', 'Scalar'), 2, ('input', 'other')),
-    Overload(subtract__Scalar, '(Tensor(a!) input, Scalar other, Scalar alpha=1)', ('input', 'other', 'alpha'), ('Tensor', 'Scalar', 'Scalar'), 3, ('input', 'other')),
-)
-
-
+def subtract__Tensor(input, other, *, alpha=1): return complete(subtract__Tensor, "aten::subtract_", "Tensor")(input, other, alpha=alpha)
+def subtract__Scalar(input, other, alpha=1): return complete(subtract__Scalar, "aten::subtract_", "Scalar")(input, other, alpha)
+_subtract__overloads = Overloads("aten::subtract_", {
+    "Tensor": (subtract__Tensor, None), "Scalar": (subtract__Scalar, None),
+})
 def subtract_(*args, **kwargs):
     if not kwargs:
         count = len(args)
@@ -2872,9 +979,10 @@ def subtract_(*args, **kwargs):
                 return subtract__Scalar(*args)
         if count == 3:
             return subtract__Scalar(*args)
-    return choose("subtract_", _subtract__overloads, args, kwargs)
+    return _subtract__overloads.choose(args, kwargs)
 
 
+multiply_Tensor_op, multiply_Tensor_routes = operator("aten::multiply", "Tensor")
 def multiply_Tensor(input, other):
     try:
         route = multiply_Tensor_routes[input._signature | other._signature | state()]
@@ -2883,8 +991,7 @@ def multiply_Tensor(input, other):
     else:
         return route(input, other)
     return miss(multiply_Tensor_op, (input, other,), {}, multiply)
-
-
+multiply_Scalar_op, multiply_Scalar_routes = operator("aten::multiply", "Scalar")
 def multiply_Scalar(input, other):
     if other.__class__ is not int and other.__class__ is not float:
         return miss(multiply_Scalar_op, (input, other,), {}, multiply)
@@ -2895,14 +1002,9 @@ def multiply_Scalar(input, other):
     else:
         return route(input, other)
     return miss(multiply_Scalar_op, (input, other,), {}, multiply)
-
-
-_multiply_overloads = (
-    Overload(multiply_Tensor, '(Tensor input, Tensor other)', ('input', 'other'), ('Tensor', 'Tensor'), 2, ('input', 'other')),
-    Overload(multiply_Scalar, '(Tensor input, Scalar other)', ('input', 'other'), ('Tensor', 'Scalar'), 2, ('input', 'other')),
-)
-
-
+_multiply_overloads = Overloads("aten::multiply", {
+    "Tensor": (multiply_Tensor, None), "Scalar": (multiply_Scalar, None),
+})
 def multiply(*args, **kwargs):
     if not kwargs:
         count = len(args)
@@ -2911,37 +1013,14 @@ def multiply(*args, **kwargs):
                 return multiply_Tensor(*args)
             if args[1].__class__ in NUMBERS:
                 return multiply_Scalar(*args)
-    return choose("multiply", _multiply_overloads, args, kwargs)
+    return _multiply_overloads.choose(args, kwargs)
 
 
-def multiply__Tensor(input, other):
-    try:
-        route = multiply__Tensor_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(multiply__Tensor_op, (input, other,), {}, multiply_)
-
-
-def multiply__Scalar(input, other):
-    if other.__class__ is not int and other.__class__ is not float:
-        return miss(multiply__Scalar_op, (input, other,), {}, multiply_)
-    try:
-        route = multiply__Scalar_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(multiply__Scalar_op, (input, other,), {}, multiply_)
-
-
-_multiply__overloads = (
-    Overload(multiply__Tensor, '(Tensor(a!) input, Tensor other)', ('input', 'other'), ('Tensor', 'Tensor'), 2, ('input', 'other')),
-    Overload(multiply__Scalar, '(Tensor(a!) input, Scalar other)', ('input', 'other'), ('Tensor', 'Scalar'), 2, ('input', 'other')),
-)
-
-
+def multiply__Tensor(input, other): return complete(multiply__Tensor, "aten::multiply_", "Tensor")(input, other)
+def multiply__Scalar(input, other): return complete(multiply__Scalar, "aten::multiply_", "Scalar")(input, other)
+_multiply__overloads = Overloads("aten::multiply_", {
+    "Tensor": (multiply__Tensor, None), "Scalar": (multiply__Scalar, None),
+})
 def multiply_(*args, **kwargs):
     if not kwargs:
         count = len(args)
@@ -2950,9 +1029,10 @@ def multiply_(*args, **kwargs):
                 return multiply__Tensor(*args)
             if args[1].__class__ in NUMBERS:
                 return multiply__Scalar(*args)
-    return choose("multiply_", _multiply__overloads, args, kwargs)
+    return _multiply__overloads.choose(args, kwargs)
 
 
+divide_Tensor_op, divide_Tensor_routes = operator("aten::divide", "Tensor")
 def divide_Tensor(input, other):
     try:
         route = divide_Tensor_routes[input._signature | other._signature | state()]
@@ -2961,8 +1041,7 @@ def divide_Tensor(input, other):
     else:
         return route(input, other)
     return miss(divide_Tensor_op, (input, other,), {}, divide)
-
-
+divide_Scalar_op, divide_Scalar_routes = operator("aten::divide", "Scalar")
 def divide_Scalar(input, other):
     if other.__class__ is not int and other.__class__ is not float:
         return miss(divide_Scalar_op, (input, other,), {}, divide)
@@ -2973,8 +1052,7 @@ def divide_Scalar(input, other):
     else:
         return route(input, other)
     return miss(divide_Scalar_op, (input, other,), {}, divide)
-
-
+divide_Tensor_mode_op, divide_Tensor_mode_routes = operator("aten::divide", "Tensor_mode")
 def divide_Tensor_mode(input, other, *, rounding_mode):
     if rounding_mode is not None and rounding_mode.__class__ is not str:
         return miss(divide_Tensor_mode_op, (input, other,), {"rounding_mode": rounding_mode}, divide)
@@ -2985,8 +1063,7 @@ def divide_Tensor_mode(input, other, *, rounding_mode):
     else:
         return route(input, other, rounding_mode)
     return miss(divide_Tensor_mode_op, (input, other,), {"rounding_mode": rounding_mode}, divide)
-
-
+divide_Scalar_mode_op, divide_Scalar_mode_routes = operator("aten::divide", "Scalar_mode")
 def divide_Scalar_mode(input, other, *, rounding_mode):
     if other.__class__ is not int and other.__class__ is not float or rounding_mode is not None and rounding_mode.__class__ is not str:
         return miss(divide_Scalar_mode_op, (input, other,), {"rounding_mode": rounding_mode}, divide)
@@ -2997,16 +1074,10 @@ def divide_Scalar_mode(input, other, *, rounding_mode):
     else:
         return route(input, other, rounding_mode)
     return miss(divide_Scalar_mode_op, (input, other,), {"rounding_mode": rounding_mode}, divide)
-
-
-_divide_overloads = (
-    Overload(divide_Tensor, '(Tensor input, Tensor other)', ('input', 'other'), ('Tensor', 'Tensor'), 2, ('input', 'other')),
-    Overload(divide_Scalar, '(Tensor input, Scalar other)', ('input', 'other'), ('Tensor', 'Scalar'), 2, ('input', 'other')),
-    Overload(divide_Tensor_mode, '(Tensor input, Tensor other, *, str? rounding_mode)', ('input', 'other', 'rounding_mode'), ('Tensor', 'Tensor', 'str?'), 2, ('input', 'other', 'rounding_mode')),
-    Overload(divide_Scalar_mode, '(Tensor input, Scalar other, *, str? rounding_mode)', ('input', 'other', 'rounding_mode'), ('Tensor', 'Scalar', 'str?'), 2, ('input', 'other', 'rounding_mode')),
-)
-
-
+_divide_overloads = Overloads("aten::divide", {
+    "Tensor": (divide_Tensor, None), "Scalar": (divide_Scalar, None),
+    "Tensor_mode": (divide_Tensor_mode, None), "Scalar_mode": (divide_Scalar_mode, None),
+})
 def divide(*args, **kwargs):
     if not kwargs:
         count = len(args)
@@ -3015,63 +1086,17 @@ def divide(*args, **kwargs):
                 return divide_Tensor(*args)
             if args[1].__class__ in NUMBERS:
                 return divide_Scalar(*args)
-    return choose("divide", _divide_overloads, args, kwargs)
+    return _divide_overloads.choose(args, kwargs)
 
 
-def divide__Tensor(input, other):
-    try:
-        route = divide__Tensor_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(divide__Tensor_op, (input, other,), {}, divide_)
-
-
-def divide__Scalar(input, other):
-    if other.__class__ is not int and other.__class__ is not float:
-        return miss(divide__Scalar_op, (input, other,), {}, divide_)
-    try:
-        route = divide__Scalar_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(divide__Scalar_op, (input, other,), {}, divide_)
-
-
-def divide__Tensor_mode(input, other, *, rounding_mode):
-    if rounding_mode is not None and rounding_mode.__class__ is not str:
-        return miss(divide__Tensor_mode_op, (input, other,), {"rounding_mode": rounding_mode}, divide_)
-    try:
-        route = divide__Tensor_mode_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other, rounding_mode)
-    return miss(divide__Tensor_mode_op, (input, other,), {"rounding_mode": rounding_mode}, divide_)
-
-
-def divide__Scalar_mode(input, other, *, rounding_mode):
-    if other.__class__ is not int and other.__class__ is not float or rounding_mode is not None and rounding_mode.__class__ is not str:
-        return miss(divide__Scalar_mode_op, (input, other,), {"rounding_mode": rounding_mode}, divide_)
-    try:
-        route = divide__Scalar_mode_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other, rounding_mode)
-    return miss(divide__Scalar_mode_op, (input, other,), {"rounding_mode": rounding_mode}, divide_)
-
-
-_divide__overloads = (
-    Overload(divide__Tensor, '(Tensor(a!) input, Tensor other)', ('input', 'other'), ('Tensor', 'Tensor'), 2, ('input', 'other')),
-    Overload(divide__Scalar, '(Tensor(a!) input, Scalar other)', ('input', 'other'), ('Tensor', 'Scalar'), 2, ('input', 'other')),
-    Overload(divide__Tensor_mode, '(Tensor(a!) input, Tensor other, *, str? rounding_mode)', ('input', 'other', 'rounding_mode'), ('Tensor', 'Tensor', 'str?'), 2, ('input', 'other', 'rounding_mode')),
-    Overload(divide__Scalar_mode, '(Tensor(a!) input, Scalar other, *, str? rounding_mode)', ('input', 'other', 'rounding_mode'), ('Tensor', 'Scalar', 'str?'), 2, ('input', 'other', 'rounding_mode')),
-)
-
-
+def divide__Tensor(input, other): return complete(divide__Tensor, "aten::divide_", "Tensor")(input, other)
+def divide__Scalar(input, other): return complete(divide__Scalar, "aten::divide_", "Scalar")(input, other)
+def divide__Tensor_mode(input, other, *, rounding_mode): return complete(divide__Tensor_mode, "aten::divide_", "Tensor_mode")(input, other, rounding_mode=rounding_mode)
+def divide__Scalar_mode(input, other, *, rounding_mode): return complete(divide__Scalar_mode, "aten::divide_", "Scalar_mode")(input, other, rounding_mode=rounding_mode)
+_divide__overloads = Overloads("aten::divide_", {
+    "Tensor": (divide__Tensor, None), "Scalar": (divide__Scalar, None),
+    "Tensor_mode": (divide__Tensor_mode, None), "Scalar_mode": (divide__Scalar_mode, None),
+})
 def divide_(*args, **kwargs):
     if not kwargs:
         count = len(args)
@@ -3080,9 +1105,10 @@ def divide_(*args, **kwargs):
                 return divide__Tensor(*args)
             if args[1].__class__ in NUMBERS:
                 return divide__Scalar(*args)
-    return choose("divide_", _divide__overloads, args, kwargs)
+    return _divide__overloads.choose(args, kwargs)
 
 
+true_divide_Tensor_op, true_divide_Tensor_routes = operator("aten::true_divide", "Tensor")
 def true_divide_Tensor(input, other):
     try:
         route = true_divide_Tensor_routes[input._signature | other._signature | state()]
@@ -3091,8 +1117,7 @@ def true_divide_Tensor(input, other):
     else:
         return route(input, other)
     return miss(true_divide_Tensor_op, (input, other,), {}, true_divide)
-
-
+true_divide_Scalar_op, true_divide_Scalar_routes = operator("aten::true_divide", "Scalar")
 def true_divide_Scalar(input, other):
     if other.__class__ is not int and other.__class__ is not float:
         return miss(true_divide_Scalar_op, (input, other,), {}, true_divide)
@@ -3103,14 +1128,9 @@ def true_divide_Scalar(input, other):
     else:
         return route(input, other)
     return miss(true_divide_Scalar_op, (input, other,), {}, true_divide)
-
-
-_true_divide_overloads = (
-    Overload(true_divide_Tensor, '(Tensor input, Tensor other)', ('input', 'other'), ('Tensor', 'Tensor'), 2, ('input', 'other')),
-    Overload(true_divide_Scalar, '(Tensor input, Scalar other)', ('input', 'other'), ('Tensor', 'Scalar'), 2, ('input', 'other')),
-)
-
-
+_true_divide_overloads = Overloads("aten::true_divide", {
+    "Tensor": (true_divide_Tensor, None), "Scalar": (true_divide_Scalar, None),
+})
 def true_divide(*args, **kwargs):
     if not kwargs:
         count = len(args)
@@ -3119,37 +1139,14 @@ def true_divide(*args, **kwargs):
                 return true_divide_Tensor(*args)
             if args[1].__class__ in NUMBERS:
                 return true_divide_Scalar(*args)
-    return choose("true_divide", _true_divide_overloads, args, kwargs)
+    return _true_divide_overloads.choose(args, kwargs)
 
 
-def true_divide__Tensor(input, other):
-    try:
-        route = true_divide__Tensor_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(true_divide__Tensor_op, (input, other,), {}, true_divide_)
-
-
-def true_divide__Scalar(input, other):
-    if other.__class__ is not int and other.__class__ is not float:
-        return miss(true_divide__Scalar_op, (input, other,), {}, true_divide_)
-    try:
-        route = true_divide__Scalar_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(true_divide__Scalar_op, (input, other,), {}, true_divide_)
-
-
-_true_divide__overloads = (
-    Overload(true_divide__Tensor, '(Tensor(a!) input, Tensor other)', ('input', 'other'), ('Tensor', 'Tensor'), 2, ('input', 'other')),
-    Overload(true_divide__Scalar, '(Tensor(a!) input, Scalar other)', ('input', 'other'), ('Tensor', 'Scalar'), 2, ('input', 'other')),
-)
-
-
+def true_divide__Tensor(input, other): return complete(true_divide__Tensor, "aten::true_divide_", "Tensor")(input, other)
+def true_divide__Scalar(input, other): return complete(true_divide__Scalar, "aten::true_divide_", "Scalar")(input, other)
+_true_divide__overloads = Overloads("aten::true_divide_", {
+    "Tensor": (true_divide__Tensor, None), "Scalar": (true_divide__Scalar, None),
+})
 def true_divide_(*args, **kwargs):
     if not kwargs:
         count = len(args)
@@ -3158,9 +1155,10 @@ def true_divide_(*args, **kwargs):
                 return true_divide__Tensor(*args)
             if args[1].__class__ in NUMBERS:
                 return true_divide__Scalar(*args)
-    return choose("true_divide_", _true_divide__overloads, args, kwargs)
+    return _true_divide__overloads.choose(args, kwargs)
 
 
+negative_op, negative_routes = operator("aten::negative", "")
 def negative(input):
     try:
         route = negative_routes[input._signature | state()]
@@ -3170,17 +1168,10 @@ def negative(input):
         return route(input)
     return miss(negative_op, (input,), {}, negative)
 
-
-def negative_(input):
-    try:
-        route = negative__routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(negative__op, (input,), {}, negative_)
+def negative_(input): return complete(negative_, "aten::negative_", "")(input)
 
 
+absolute_op, absolute_routes = operator("aten::absolute", "")
 def absolute(input):
     try:
         route = absolute_routes[input._signature | state()]
@@ -3190,27 +1181,11 @@ def absolute(input):
         return route(input)
     return miss(absolute_op, (input,), {}, absolute)
 
-
-def absolute_(input):
-    try:
-        route = absolute__routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(absolute__op, (input,), {}, absolute_)
+def absolute_(input): return complete(absolute_, "aten::absolute_", "")(input)
 
 
-def neg_out(input, *, out):
-    try:
-        route = neg_out_routes[input._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, out)
-    return miss(neg_out_op, (input,), {"out": out}, neg)
-
-
+def neg_out(input, *, out): return complete(neg_out, "aten::neg", "out")(input, out=out)
+neg_op, neg_routes = operator("aten::neg", "")
 def neg(input, *, out=None):
     if out is not None:
         return neg_out(input, out=out)
@@ -3222,17 +1197,10 @@ def neg(input, *, out=None):
         return route(input)
     return miss(neg_op, (input,), {}, neg)
 
-
-def neg_(input):
-    try:
-        route = neg__routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(neg__op, (input,), {}, neg_)
+def neg_(input): return complete(neg_, "aten::neg_", "")(input)
 
 
+positive_op, positive_routes = operator("aten::positive", "")
 def positive(input):
     try:
         route = positive_routes[input._signature | state()]
@@ -3243,16 +1211,8 @@ def positive(input):
     return miss(positive_op, (input,), {}, positive)
 
 
-def abs_out(input, *, out):
-    try:
-        route = abs_out_routes[input._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, out)
-    return miss(abs_out_op, (input,), {"out": out}, abs)
-
-
+def abs_out(input, *, out): return complete(abs_out, "aten::abs", "out")(input, out=out)
+abs_op, abs_routes = operator("aten::abs", "")
 def abs(input, *, out=None):
     if out is not None:
         return abs_out(input, out=out)
@@ -3264,27 +1224,11 @@ def abs(input, *, out=None):
         return route(input)
     return miss(abs_op, (input,), {}, abs)
 
-
-def abs_(input):
-    try:
-        route = abs__routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(abs__op, (input,), {}, abs_)
+def abs_(input): return complete(abs_, "aten::abs_", "")(input)
 
 
-def sign_out(input, *, out):
-    try:
-        route = sign_out_routes[input._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, out)
-    return miss(sign_out_op, (input,), {"out": out}, sign)
-
-
+def sign_out(input, *, out): return complete(sign_out, "aten::sign", "out")(input, out=out)
+sign_op, sign_routes = operator("aten::sign", "")
 def sign(input, *, out=None):
     if out is not None:
         return sign_out(input, out=out)
@@ -3296,27 +1240,11 @@ def sign(input, *, out=None):
         return route(input)
     return miss(sign_op, (input,), {}, sign)
 
-
-def sign_(input):
-    try:
-        route = sign__routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(sign__op, (input,), {}, sign_)
+def sign_(input): return complete(sign_, "aten::sign_", "")(input)
 
 
-def sgn_out(input, *, out):
-    try:
-        route = sgn_out_routes[input._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, out)
-    return miss(sgn_out_op, (input,), {"out": out}, sgn)
-
-
+def sgn_out(input, *, out): return complete(sgn_out, "aten::sgn", "out")(input, out=out)
+sgn_op, sgn_routes = operator("aten::sgn", "")
 def sgn(input, *, out=None):
     if out is not None:
         return sgn_out(input, out=out)
@@ -3328,27 +1256,11 @@ def sgn(input, *, out=None):
         return route(input)
     return miss(sgn_op, (input,), {}, sgn)
 
-
-def sgn_(input):
-    try:
-        route = sgn__routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(sgn__op, (input,), {}, sgn_)
+def sgn_(input): return complete(sgn_, "aten::sgn_", "")(input)
 
 
-def reciprocal_out(input, *, out):
-    try:
-        route = reciprocal_out_routes[input._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, out)
-    return miss(reciprocal_out_op, (input,), {"out": out}, reciprocal)
-
-
+def reciprocal_out(input, *, out): return complete(reciprocal_out, "aten::reciprocal", "out")(input, out=out)
+reciprocal_op, reciprocal_routes = operator("aten::reciprocal", "")
 def reciprocal(input, *, out=None):
     if out is not None:
         return reciprocal_out(input, out=out)
@@ -3360,27 +1272,11 @@ def reciprocal(input, *, out=None):
         return route(input)
     return miss(reciprocal_op, (input,), {}, reciprocal)
 
-
-def reciprocal_(input):
-    try:
-        route = reciprocal__routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(reciprocal__op, (input,), {}, reciprocal_)
+def reciprocal_(input): return complete(reciprocal_, "aten::reciprocal_", "")(input)
 
 
-def sqrt_out(input, *, out):
-    try:
-        route = sqrt_out_routes[input._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, out)
-    return miss(sqrt_out_op, (input,), {"out": out}, sqrt)
-
-
+def sqrt_out(input, *, out): return complete(sqrt_out, "aten::sqrt", "out")(input, out=out)
+sqrt_op, sqrt_routes = operator("aten::sqrt", "")
 def sqrt(input, *, out=None):
     if out is not None:
         return sqrt_out(input, out=out)
@@ -3392,27 +1288,11 @@ def sqrt(input, *, out=None):
         return route(input)
     return miss(sqrt_op, (input,), {}, sqrt)
 
-
-def sqrt_(input):
-    try:
-        route = sqrt__routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(sqrt__op, (input,), {}, sqrt_)
+def sqrt_(input): return complete(sqrt_, "aten::sqrt_", "")(input)
 
 
-def rsqrt_out(input, *, out):
-    try:
-        route = rsqrt_out_routes[input._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, out)
-    return miss(rsqrt_out_op, (input,), {"out": out}, rsqrt)
-
-
+def rsqrt_out(input, *, out): return complete(rsqrt_out, "aten::rsqrt", "out")(input, out=out)
+rsqrt_op, rsqrt_routes = operator("aten::rsqrt", "")
 def rsqrt(input, *, out=None):
     if out is not None:
         return rsqrt_out(input, out=out)
@@ -3424,17 +1304,10 @@ def rsqrt(input, *, out=None):
         return route(input)
     return miss(rsqrt_op, (input,), {}, rsqrt)
 
-
-def rsqrt_(input):
-    try:
-        route = rsqrt__routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(rsqrt__op, (input,), {}, rsqrt_)
+def rsqrt_(input): return complete(rsqrt_, "aten::rsqrt_", "")(input)
 
 
+square_op, square_routes = operator("aten::square", "")
 def square(input):
     try:
         route = square_routes[input._signature | state()]
@@ -3444,27 +1317,11 @@ def square(input):
         return route(input)
     return miss(square_op, (input,), {}, square)
 
-
-def square_(input):
-    try:
-        route = square__routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(square__op, (input,), {}, square_)
+def square_(input): return complete(square_, "aten::square_", "")(input)
 
 
-def exp_out(input, *, out):
-    try:
-        route = exp_out_routes[input._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, out)
-    return miss(exp_out_op, (input,), {"out": out}, exp)
-
-
+def exp_out(input, *, out): return complete(exp_out, "aten::exp", "out")(input, out=out)
+exp_op, exp_routes = operator("aten::exp", "")
 def exp(input, *, out=None):
     if out is not None:
         return exp_out(input, out=out)
@@ -3476,27 +1333,11 @@ def exp(input, *, out=None):
         return route(input)
     return miss(exp_op, (input,), {}, exp)
 
-
-def exp_(input):
-    try:
-        route = exp__routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(exp__op, (input,), {}, exp_)
+def exp_(input): return complete(exp_, "aten::exp_", "")(input)
 
 
-def exp2_out(input, *, out):
-    try:
-        route = exp2_out_routes[input._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, out)
-    return miss(exp2_out_op, (input,), {"out": out}, exp2)
-
-
+def exp2_out(input, *, out): return complete(exp2_out, "aten::exp2", "out")(input, out=out)
+exp2_op, exp2_routes = operator("aten::exp2", "")
 def exp2(input, *, out=None):
     if out is not None:
         return exp2_out(input, out=out)
@@ -3508,27 +1349,11 @@ def exp2(input, *, out=None):
         return route(input)
     return miss(exp2_op, (input,), {}, exp2)
 
-
-def exp2_(input):
-    try:
-        route = exp2__routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(exp2__op, (input,), {}, exp2_)
+def exp2_(input): return complete(exp2_, "aten::exp2_", "")(input)
 
 
-def expm1_out(input, *, out):
-    try:
-        route = expm1_out_routes[input._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, out)
-    return miss(expm1_out_op, (input,), {"out": out}, expm1)
-
-
+def expm1_out(input, *, out): return complete(expm1_out, "aten::expm1", "out")(input, out=out)
+expm1_op, expm1_routes = operator("aten::expm1", "")
 def expm1(input, *, out=None):
     if out is not None:
         return expm1_out(input, out=out)
@@ -3540,27 +1365,11 @@ def expm1(input, *, out=None):
         return route(input)
     return miss(expm1_op, (input,), {}, expm1)
 
-
-def expm1_(input):
-    try:
-        route = expm1__routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(expm1__op, (input,), {}, expm1_)
+def expm1_(input): return complete(expm1_, "aten::expm1_", "")(input)
 
 
-def log_out(input, *, out):
-    try:
-        route = log_out_routes[input._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, out)
-    return miss(log_out_op, (input,), {"out": out}, log)
-
-
+def log_out(input, *, out): return complete(log_out, "aten::log", "out")(input, out=out)
+log_op, log_routes = operator("aten::log", "")
 def log(input, *, out=None):
     if out is not None:
         return log_out(input, out=out)
@@ -3572,27 +1381,11 @@ def log(input, *, out=None):
         return route(input)
     return miss(log_op, (input,), {}, log)
 
-
-def log_(input):
-    try:
-        route = log__routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(log__op, (input,), {}, log_)
+def log_(input): return complete(log_, "aten::log_", "")(input)
 
 
-def log2_out(input, *, out):
-    try:
-        route = log2_out_routes[input._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, out)
-    return miss(log2_out_op, (input,), {"out": out}, log2)
-
-
+def log2_out(input, *, out): return complete(log2_out, "aten::log2", "out")(input, out=out)
+log2_op, log2_routes = operator("aten::log2", "")
 def log2(input, *, out=None):
     if out is not None:
         return log2_out(input, out=out)
@@ -3604,27 +1397,11 @@ def log2(input, *, out=None):
         return route(input)
     return miss(log2_op, (input,), {}, log2)
 
-
-def log2_(input):
-    try:
-        route = log2__routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(log2__op, (input,), {}, log2_)
+def log2_(input): return complete(log2_, "aten::log2_", "")(input)
 
 
-def log10_out(input, *, out):
-    try:
-        route = log10_out_routes[input._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, out)
-    return miss(log10_out_op, (input,), {"out": out}, log10)
-
-
+def log10_out(input, *, out): return complete(log10_out, "aten::log10", "out")(input, out=out)
+log10_op, log10_routes = operator("aten::log10", "")
 def log10(input, *, out=None):
     if out is not None:
         return log10_out(input, out=out)
@@ -3636,27 +1413,11 @@ def log10(input, *, out=None):
         return route(input)
     return miss(log10_op, (input,), {}, log10)
 
-
-def log10_(input):
-    try:
-        route = log10__routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(log10__op, (input,), {}, log10_)
+def log10_(input): return complete(log10_, "aten::log10_", "")(input)
 
 
-def log1p_out(input, *, out):
-    try:
-        route = log1p_out_routes[input._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, out)
-    return miss(log1p_out_op, (input,), {"out": out}, log1p)
-
-
+def log1p_out(input, *, out): return complete(log1p_out, "aten::log1p", "out")(input, out=out)
+log1p_op, log1p_routes = operator("aten::log1p", "")
 def log1p(input, *, out=None):
     if out is not None:
         return log1p_out(input, out=out)
@@ -3668,27 +1429,11 @@ def log1p(input, *, out=None):
         return route(input)
     return miss(log1p_op, (input,), {}, log1p)
 
-
-def log1p_(input):
-    try:
-        route = log1p__routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(log1p__op, (input,), {}, log1p_)
+def log1p_(input): return complete(log1p_, "aten::log1p_", "")(input)
 
 
-def sin_out(input, *, out):
-    try:
-        route = sin_out_routes[input._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, out)
-    return miss(sin_out_op, (input,), {"out": out}, sin)
-
-
+def sin_out(input, *, out): return complete(sin_out, "aten::sin", "out")(input, out=out)
+sin_op, sin_routes = operator("aten::sin", "")
 def sin(input, *, out=None):
     if out is not None:
         return sin_out(input, out=out)
@@ -3700,27 +1445,11 @@ def sin(input, *, out=None):
         return route(input)
     return miss(sin_op, (input,), {}, sin)
 
-
-def sin_(input):
-    try:
-        route = sin__routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(sin__op, (input,), {}, sin_)
+def sin_(input): return complete(sin_, "aten::sin_", "")(input)
 
 
-def cos_out(input, *, out):
-    try:
-        route = cos_out_routes[input._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, out)
-    return miss(cos_out_op, (input,), {"out": out}, cos)
-
-
+def cos_out(input, *, out): return complete(cos_out, "aten::cos", "out")(input, out=out)
+cos_op, cos_routes = operator("aten::cos", "")
 def cos(input, *, out=None):
     if out is not None:
         return cos_out(input, out=out)
@@ -3732,27 +1461,11 @@ def cos(input, *, out=None):
         return route(input)
     return miss(cos_op, (input,), {}, cos)
 
-
-def cos_(input):
-    try:
-        route = cos__routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(cos__op, (input,), {}, cos_)
+def cos_(input): return complete(cos_, "aten::cos_", "")(input)
 
 
-def tan_out(input, *, out):
-    try:
-        route = tan_out_routes[input._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, out)
-    return miss(tan_out_op, (input,), {"out": out}, tan)
-
-
+def tan_out(input, *, out): return complete(tan_out, "aten::tan", "out")(input, out=out)
+tan_op, tan_routes = operator("aten::tan", "")
 def tan(input, *, out=None):
     if out is not None:
         return tan_out(input, out=out)
@@ -3764,27 +1477,11 @@ def tan(input, *, out=None):
         return route(input)
     return miss(tan_op, (input,), {}, tan)
 
-
-def tan_(input):
-    try:
-        route = tan__routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(tan__op, (input,), {}, tan_)
+def tan_(input): return complete(tan_, "aten::tan_", "")(input)
 
 
-def asin_out(input, *, out):
-    try:
-        route = asin_out_routes[input._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, out)
-    return miss(asin_out_op, (input,), {"out": out}, asin)
-
-
+def asin_out(input, *, out): return complete(asin_out, "aten::asin", "out")(input, out=out)
+asin_op, asin_routes = operator("aten::asin", "")
 def asin(input, *, out=None):
     if out is not None:
         return asin_out(input, out=out)
@@ -3796,27 +1493,11 @@ def asin(input, *, out=None):
         return route(input)
     return miss(asin_op, (input,), {}, asin)
 
-
-def asin_(input):
-    try:
-        route = asin__routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(asin__op, (input,), {}, asin_)
+def asin_(input): return complete(asin_, "aten::asin_", "")(input)
 
 
-def acos_out(input, *, out):
-    try:
-        route = acos_out_routes[input._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, out)
-    return miss(acos_out_op, (input,), {"out": out}, acos)
-
-
+def acos_out(input, *, out): return complete(acos_out, "aten::acos", "out")(input, out=out)
+acos_op, acos_routes = operator("aten::acos", "")
 def acos(input, *, out=None):
     if out is not None:
         return acos_out(input, out=out)
@@ -3828,27 +1509,11 @@ def acos(input, *, out=None):
         return route(input)
     return miss(acos_op, (input,), {}, acos)
 
-
-def acos_(input):
-    try:
-        route = acos__routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(acos__op, (input,), {}, acos_)
+def acos_(input): return complete(acos_, "aten::acos_", "")(input)
 
 
-def atan_out(input, *, out):
-    try:
-        route = atan_out_routes[input._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, out)
-    return miss(atan_out_op, (input,), {"out": out}, atan)
-
-
+def atan_out(input, *, out): return complete(atan_out, "aten::atan", "out")(input, out=out)
+atan_op, atan_routes = operator("aten::atan", "")
 def atan(input, *, out=None):
     if out is not None:
         return atan_out(input, out=out)
@@ -3860,31 +1525,11 @@ def atan(input, *, out=None):
         return route(input)
     return miss(atan_op, (input,), {}, atan)
 
-
-def atan_(input):
-    try:
-        route = atan__routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(atan__op, (input,), {}, atan_)
+def atan_(input): return complete(atan_, "aten::atan_", "")(input)
 
 
-def atan2_out(input, other, *, out):
-    try:
-        cls = other.__class__
-        if cls in SCALAR_BITS:
-            route = atan2_out_routes[input._signature | out._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = atan2_out_routes[input._signature | other._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other, out)
-    return miss(atan2_out_op, (input, other,), {"out": out}, atan2)
-
-
+def atan2_out(input, other, *, out): return complete(atan2_out, "aten::atan2", "out")(input, other, out=out)
+atan2_op, atan2_routes = operator("aten::atan2", "")
 def atan2(input, other, *, out=None):
     if out is not None:
         return atan2_out(input, other, out=out)
@@ -3900,31 +1545,11 @@ def atan2(input, other, *, out=None):
         return route(input, other)
     return miss(atan2_op, (input, other,), {}, atan2)
 
-
-def atan2_(input, other):
-    try:
-        cls = other.__class__
-        if cls in SCALAR_BITS:
-            route = atan2__routes[input._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = atan2__routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(atan2__op, (input, other,), {}, atan2_)
+def atan2_(input, other): return complete(atan2_, "aten::atan2_", "")(input, other)
 
 
-def sinh_out(input, *, out):
-    try:
-        route = sinh_out_routes[input._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, out)
-    return miss(sinh_out_op, (input,), {"out": out}, sinh)
-
-
+def sinh_out(input, *, out): return complete(sinh_out, "aten::sinh", "out")(input, out=out)
+sinh_op, sinh_routes = operator("aten::sinh", "")
 def sinh(input, *, out=None):
     if out is not None:
         return sinh_out(input, out=out)
@@ -3936,27 +1561,11 @@ def sinh(input, *, out=None):
         return route(input)
     return miss(sinh_op, (input,), {}, sinh)
 
-
-def sinh_(input):
-    try:
-        route = sinh__routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(sinh__op, (input,), {}, sinh_)
+def sinh_(input): return complete(sinh_, "aten::sinh_", "")(input)
 
 
-def cosh_out(input, *, out):
-    try:
-        route = cosh_out_routes[input._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, out)
-    return miss(cosh_out_op, (input,), {"out": out}, cosh)
-
-
+def cosh_out(input, *, out): return complete(cosh_out, "aten::cosh", "out")(input, out=out)
+cosh_op, cosh_routes = operator("aten::cosh", "")
 def cosh(input, *, out=None):
     if out is not None:
         return cosh_out(input, out=out)
@@ -3968,27 +1577,11 @@ def cosh(input, *, out=None):
         return route(input)
     return miss(cosh_op, (input,), {}, cosh)
 
-
-def cosh_(input):
-    try:
-        route = cosh__routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(cosh__op, (input,), {}, cosh_)
+def cosh_(input): return complete(cosh_, "aten::cosh_", "")(input)
 
 
-def tanh_out(input, *, out):
-    try:
-        route = tanh_out_routes[input._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, out)
-    return miss(tanh_out_op, (input,), {"out": out}, tanh)
-
-
+def tanh_out(input, *, out): return complete(tanh_out, "aten::tanh", "out")(input, out=out)
+tanh_op, tanh_routes = operator("aten::tanh", "")
 def tanh(input, *, out=None):
     if out is not None:
         return tanh_out(input, out=out)
@@ -4000,27 +1593,11 @@ def tanh(input, *, out=None):
         return route(input)
     return miss(tanh_op, (input,), {}, tanh)
 
-
-def tanh_(input):
-    try:
-        route = tanh__routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(tanh__op, (input,), {}, tanh_)
+def tanh_(input): return complete(tanh_, "aten::tanh_", "")(input)
 
 
-def asinh_out(input, *, out):
-    try:
-        route = asinh_out_routes[input._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, out)
-    return miss(asinh_out_op, (input,), {"out": out}, asinh)
-
-
+def asinh_out(input, *, out): return complete(asinh_out, "aten::asinh", "out")(input, out=out)
+asinh_op, asinh_routes = operator("aten::asinh", "")
 def asinh(input, *, out=None):
     if out is not None:
         return asinh_out(input, out=out)
@@ -4032,27 +1609,11 @@ def asinh(input, *, out=None):
         return route(input)
     return miss(asinh_op, (input,), {}, asinh)
 
-
-def asinh_(input):
-    try:
-        route = asinh__routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(asinh__op, (input,), {}, asinh_)
+def asinh_(input): return complete(asinh_, "aten::asinh_", "")(input)
 
 
-def acosh_out(input, *, out):
-    try:
-        route = acosh_out_routes[input._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, out)
-    return miss(acosh_out_op, (input,), {"out": out}, acosh)
-
-
+def acosh_out(input, *, out): return complete(acosh_out, "aten::acosh", "out")(input, out=out)
+acosh_op, acosh_routes = operator("aten::acosh", "")
 def acosh(input, *, out=None):
     if out is not None:
         return acosh_out(input, out=out)
@@ -4064,27 +1625,11 @@ def acosh(input, *, out=None):
         return route(input)
     return miss(acosh_op, (input,), {}, acosh)
 
-
-def acosh_(input):
-    try:
-        route = acosh__routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(acosh__op, (input,), {}, acosh_)
+def acosh_(input): return complete(acosh_, "aten::acosh_", "")(input)
 
 
-def atanh_out(input, *, out):
-    try:
-        route = atanh_out_routes[input._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, out)
-    return miss(atanh_out_op, (input,), {"out": out}, atanh)
-
-
+def atanh_out(input, *, out): return complete(atanh_out, "aten::atanh", "out")(input, out=out)
+atanh_op, atanh_routes = operator("aten::atanh", "")
 def atanh(input, *, out=None):
     if out is not None:
         return atanh_out(input, out=out)
@@ -4096,27 +1641,11 @@ def atanh(input, *, out=None):
         return route(input)
     return miss(atanh_op, (input,), {}, atanh)
 
-
-def atanh_(input):
-    try:
-        route = atanh__routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(atanh__op, (input,), {}, atanh_)
+def atanh_(input): return complete(atanh_, "aten::atanh_", "")(input)
 
 
-def erf_out(input, *, out):
-    try:
-        route = erf_out_routes[input._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, out)
-    return miss(erf_out_op, (input,), {"out": out}, erf)
-
-
+def erf_out(input, *, out): return complete(erf_out, "aten::erf", "out")(input, out=out)
+erf_op, erf_routes = operator("aten::erf", "")
 def erf(input, *, out=None):
     if out is not None:
         return erf_out(input, out=out)
@@ -4128,27 +1657,11 @@ def erf(input, *, out=None):
         return route(input)
     return miss(erf_op, (input,), {}, erf)
 
-
-def erf_(input):
-    try:
-        route = erf__routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(erf__op, (input,), {}, erf_)
+def erf_(input): return complete(erf_, "aten::erf_", "")(input)
 
 
-def erfc_out(input, *, out):
-    try:
-        route = erfc_out_routes[input._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, out)
-    return miss(erfc_out_op, (input,), {"out": out}, erfc)
-
-
+def erfc_out(input, *, out): return complete(erfc_out, "aten::erfc", "out")(input, out=out)
+erfc_op, erfc_routes = operator("aten::erfc", "")
 def erfc(input, *, out=None):
     if out is not None:
         return erfc_out(input, out=out)
@@ -4160,27 +1673,11 @@ def erfc(input, *, out=None):
         return route(input)
     return miss(erfc_op, (input,), {}, erfc)
 
-
-def erfc_(input):
-    try:
-        route = erfc__routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(erfc__op, (input,), {}, erfc_)
+def erfc_(input): return complete(erfc_, "aten::erfc_", "")(input)
 
 
-def sigmoid_out(input, *, out):
-    try:
-        route = sigmoid_out_routes[input._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, out)
-    return miss(sigmoid_out_op, (input,), {"out": out}, sigmoid)
-
-
+def sigmoid_out(input, *, out): return complete(sigmoid_out, "aten::sigmoid", "out")(input, out=out)
+sigmoid_op, sigmoid_routes = operator("aten::sigmoid", "")
 def sigmoid(input, *, out=None):
     if out is not None:
         return sigmoid_out(input, out=out)
@@ -4192,27 +1689,11 @@ def sigmoid(input, *, out=None):
         return route(input)
     return miss(sigmoid_op, (input,), {}, sigmoid)
 
-
-def sigmoid_(input):
-    try:
-        route = sigmoid__routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(sigmoid__op, (input,), {}, sigmoid_)
+def sigmoid_(input): return complete(sigmoid_, "aten::sigmoid_", "")(input)
 
 
-def floor_out(input, *, out):
-    try:
-        route = floor_out_routes[input._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, out)
-    return miss(floor_out_op, (input,), {"out": out}, floor)
-
-
+def floor_out(input, *, out): return complete(floor_out, "aten::floor", "out")(input, out=out)
+floor_op, floor_routes = operator("aten::floor", "")
 def floor(input, *, out=None):
     if out is not None:
         return floor_out(input, out=out)
@@ -4224,27 +1705,11 @@ def floor(input, *, out=None):
         return route(input)
     return miss(floor_op, (input,), {}, floor)
 
-
-def floor_(input):
-    try:
-        route = floor__routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(floor__op, (input,), {}, floor_)
+def floor_(input): return complete(floor_, "aten::floor_", "")(input)
 
 
-def ceil_out(input, *, out):
-    try:
-        route = ceil_out_routes[input._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, out)
-    return miss(ceil_out_op, (input,), {"out": out}, ceil)
-
-
+def ceil_out(input, *, out): return complete(ceil_out, "aten::ceil", "out")(input, out=out)
+ceil_op, ceil_routes = operator("aten::ceil", "")
 def ceil(input, *, out=None):
     if out is not None:
         return ceil_out(input, out=out)
@@ -4256,27 +1721,11 @@ def ceil(input, *, out=None):
         return route(input)
     return miss(ceil_op, (input,), {}, ceil)
 
-
-def ceil_(input):
-    try:
-        route = ceil__routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(ceil__op, (input,), {}, ceil_)
+def ceil_(input): return complete(ceil_, "aten::ceil_", "")(input)
 
 
-def round_out(input, *, out):
-    try:
-        route = round_out_routes[input._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, out)
-    return miss(round_out_op, (input,), {"out": out}, round)
-
-
+def round_out(input, *, out): return complete(round_out, "aten::round", "out")(input, out=out)
+round_op, round_routes = operator("aten::round", "")
 def round(input, *, out=None):
     if out is not None:
         return round_out(input, out=out)
@@ -4288,27 +1737,11 @@ def round(input, *, out=None):
         return route(input)
     return miss(round_op, (input,), {}, round)
 
-
-def round_(input):
-    try:
-        route = round__routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(round__op, (input,), {}, round_)
+def round_(input): return complete(round_, "aten::round_", "")(input)
 
 
-def trunc_out(input, *, out):
-    try:
-        route = trunc_out_routes[input._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, out)
-    return miss(trunc_out_op, (input,), {"out": out}, trunc)
-
-
+def trunc_out(input, *, out): return complete(trunc_out, "aten::trunc", "out")(input, out=out)
+trunc_op, trunc_routes = operator("aten::trunc", "")
 def trunc(input, *, out=None):
     if out is not None:
         return trunc_out(input, out=out)
@@ -4320,17 +1753,10 @@ def trunc(input, *, out=None):
         return route(input)
     return miss(trunc_op, (input,), {}, trunc)
 
-
-def trunc_(input):
-    try:
-        route = trunc__routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(trunc__op, (input,), {}, trunc_)
+def trunc_(input): return complete(trunc_, "aten::trunc_", "")(input)
 
 
+fix_op, fix_routes = operator("aten::fix", "")
 def fix(input):
     try:
         route = fix_routes[input._signature | state()]
@@ -4340,27 +1766,11 @@ def fix(input):
         return route(input)
     return miss(fix_op, (input,), {}, fix)
 
-
-def fix_(input):
-    try:
-        route = fix__routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(fix__op, (input,), {}, fix_)
+def fix_(input): return complete(fix_, "aten::fix_", "")(input)
 
 
-def frac_out(input, *, out):
-    try:
-        route = frac_out_routes[input._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, out)
-    return miss(frac_out_op, (input,), {"out": out}, frac)
-
-
+def frac_out(input, *, out): return complete(frac_out, "aten::frac", "out")(input, out=out)
+frac_op, frac_routes = operator("aten::frac", "")
 def frac(input, *, out=None):
     if out is not None:
         return frac_out(input, out=out)
@@ -4372,27 +1782,11 @@ def frac(input, *, out=None):
         return route(input)
     return miss(frac_op, (input,), {}, frac)
 
-
-def frac_(input):
-    try:
-        route = frac__routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(frac__op, (input,), {}, frac_)
+def frac_(input): return complete(frac_, "aten::frac_", "")(input)
 
 
-def isnan_out(input, *, out):
-    try:
-        route = isnan_out_routes[input._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, out)
-    return miss(isnan_out_op, (input,), {"out": out}, isnan)
-
-
+def isnan_out(input, *, out): return complete(isnan_out, "aten::isnan", "out")(input, out=out)
+isnan_op, isnan_routes = operator("aten::isnan", "")
 def isnan(input, *, out=None):
     if out is not None:
         return isnan_out(input, out=out)
@@ -4405,16 +1799,8 @@ def isnan(input, *, out=None):
     return miss(isnan_op, (input,), {}, isnan)
 
 
-def isinf_out(input, *, out):
-    try:
-        route = isinf_out_routes[input._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, out)
-    return miss(isinf_out_op, (input,), {"out": out}, isinf)
-
-
+def isinf_out(input, *, out): return complete(isinf_out, "aten::isinf", "out")(input, out=out)
+isinf_op, isinf_routes = operator("aten::isinf", "")
 def isinf(input, *, out=None):
     if out is not None:
         return isinf_out(input, out=out)
@@ -4427,6 +1813,7 @@ def isinf(input, *, out=None):
     return miss(isinf_op, (input,), {}, isinf)
 
 
+isfinite_op, isfinite_routes = operator("aten::isfinite", "")
 def isfinite(input):
     try:
         route = isfinite_routes[input._signature | state()]
@@ -4437,18 +1824,8 @@ def isfinite(input):
     return miss(isfinite_op, (input,), {}, isfinite)
 
 
-def nan_to_num_out(input, nan=None, posinf=None, neginf=None, *, out):
-    if nan is not None and nan.__class__ is not float or posinf is not None and posinf.__class__ is not float or neginf is not None and neginf.__class__ is not float:
-        return miss(nan_to_num_out_op, (input, nan, posinf, neginf,), {"out": out}, nan_to_num)
-    try:
-        route = nan_to_num_out_routes[input._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, nan, posinf, neginf, out)
-    return miss(nan_to_num_out_op, (input, nan, posinf, neginf,), {"out": out}, nan_to_num)
-
-
+def nan_to_num_out(input, nan=None, posinf=None, neginf=None, *, out): return complete(nan_to_num_out, "aten::nan_to_num", "out")(input, nan, posinf, neginf, out=out)
+nan_to_num_op, nan_to_num_routes = operator("aten::nan_to_num", "")
 def nan_to_num(input, nan=None, posinf=None, neginf=None, *, out=None):
     if out is not None:
         return nan_to_num_out(input, nan, posinf, neginf, out=out)
@@ -4462,19 +1839,10 @@ def nan_to_num(input, nan=None, posinf=None, neginf=None, *, out=None):
         return route(input, nan, posinf, neginf)
     return miss(nan_to_num_op, (input, nan, posinf, neginf,), {}, nan_to_num)
 
-
-def nan_to_num_(input, nan=None, posinf=None, neginf=None):
-    if nan is not None and nan.__class__ is not float or posinf is not None and posinf.__class__ is not float or neginf is not None and neginf.__class__ is not float:
-        return miss(nan_to_num__op, (input, nan, posinf, neginf,), {}, nan_to_num_)
-    try:
-        route = nan_to_num__routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, nan, posinf, neginf)
-    return miss(nan_to_num__op, (input, nan, posinf, neginf,), {}, nan_to_num_)
+def nan_to_num_(input, nan=None, posinf=None, neginf=None): return complete(nan_to_num_, "aten::nan_to_num_", "")(input, nan, posinf, neginf)
 
 
+arcsin_op, arcsin_routes = operator("aten::arcsin", "")
 def arcsin(input):
     try:
         route = arcsin_routes[input._signature | state()]
@@ -4484,17 +1852,10 @@ def arcsin(input):
         return route(input)
     return miss(arcsin_op, (input,), {}, arcsin)
 
-
-def arcsin_(input):
-    try:
-        route = arcsin__routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(arcsin__op, (input,), {}, arcsin_)
+def arcsin_(input): return complete(arcsin_, "aten::arcsin_", "")(input)
 
 
+arccos_op, arccos_routes = operator("aten::arccos", "")
 def arccos(input):
     try:
         route = arccos_routes[input._signature | state()]
@@ -4504,17 +1865,10 @@ def arccos(input):
         return route(input)
     return miss(arccos_op, (input,), {}, arccos)
 
-
-def arccos_(input):
-    try:
-        route = arccos__routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(arccos__op, (input,), {}, arccos_)
+def arccos_(input): return complete(arccos_, "aten::arccos_", "")(input)
 
 
+arctan_op, arctan_routes = operator("aten::arctan", "")
 def arctan(input):
     try:
         route = arctan_routes[input._signature | state()]
@@ -4524,17 +1878,10 @@ def arctan(input):
         return route(input)
     return miss(arctan_op, (input,), {}, arctan)
 
-
-def arctan_(input):
-    try:
-        route = arctan__routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(arctan__op, (input,), {}, arctan_)
+def arctan_(input): return complete(arctan_, "aten::arctan_", "")(input)
 
 
+arctan2_op, arctan2_routes = operator("aten::arctan2", "")
 def arctan2(input, other):
     try:
         route = arctan2_routes[input._signature | other._signature | state()]
@@ -4544,17 +1891,10 @@ def arctan2(input, other):
         return route(input, other)
     return miss(arctan2_op, (input, other,), {}, arctan2)
 
-
-def arctan2_(input, other):
-    try:
-        route = arctan2__routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(arctan2__op, (input, other,), {}, arctan2_)
+def arctan2_(input, other): return complete(arctan2_, "aten::arctan2_", "")(input, other)
 
 
+arcsinh_op, arcsinh_routes = operator("aten::arcsinh", "")
 def arcsinh(input):
     try:
         route = arcsinh_routes[input._signature | state()]
@@ -4564,17 +1904,10 @@ def arcsinh(input):
         return route(input)
     return miss(arcsinh_op, (input,), {}, arcsinh)
 
-
-def arcsinh_(input):
-    try:
-        route = arcsinh__routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(arcsinh__op, (input,), {}, arcsinh_)
+def arcsinh_(input): return complete(arcsinh_, "aten::arcsinh_", "")(input)
 
 
+arccosh_op, arccosh_routes = operator("aten::arccosh", "")
 def arccosh(input):
     try:
         route = arccosh_routes[input._signature | state()]
@@ -4584,17 +1917,10 @@ def arccosh(input):
         return route(input)
     return miss(arccosh_op, (input,), {}, arccosh)
 
-
-def arccosh_(input):
-    try:
-        route = arccosh__routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(arccosh__op, (input,), {}, arccosh_)
+def arccosh_(input): return complete(arccosh_, "aten::arccosh_", "")(input)
 
 
+arctanh_op, arctanh_routes = operator("aten::arctanh", "")
 def arctanh(input):
     try:
         route = arctanh_routes[input._signature | state()]
@@ -4604,17 +1930,10 @@ def arctanh(input):
         return route(input)
     return miss(arctanh_op, (input,), {}, arctanh)
 
-
-def arctanh_(input):
-    try:
-        route = arctanh__routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(arctanh__op, (input,), {}, arctanh_)
+def arctanh_(input): return complete(arctanh_, "aten::arctanh_", "")(input)
 
 
+clip_op, clip_routes = operator("aten::clip", "")
 def clip_default(input, min=None, max=None):
     if min is not None and min.__class__ is not int and min.__class__ is not float or max is not None and max.__class__ is not int and max.__class__ is not float:
         return miss(clip_op, (input, min, max,), {}, clip)
@@ -4625,8 +1944,7 @@ def clip_default(input, min=None, max=None):
     else:
         return route(input, min, max)
     return miss(clip_op, (input, min, max,), {}, clip)
-
-
+clip_Tensor_op, clip_Tensor_routes = operator("aten::clip", "Tensor")
 def clip_Tensor(input, min=None, max=None):
     try:
         key = input._signature | state()
@@ -4640,14 +1958,7 @@ def clip_Tensor(input, min=None, max=None):
     else:
         return route(input, min, max)
     return miss(clip_Tensor_op, (input, min, max,), {}, clip)
-
-
-_clip_overloads = (
-    Overload(clip_default, '(Tensor input, Scalar? min=None, Scalar? max=None)', ('input', 'min', 'max'), ('Tensor', 'Scalar?', 'Scalar?'), 3, ('input',)),
-    Overload(clip_Tensor, '(Tensor input, Tensor? min=None, Tensor? max=None)', ('input', 'min', 'max'), ('Tensor', 'Tensor?', 'Tensor?'), 3, ('input',)),
-)
-
-
+_clip_overloads = Overloads("aten::clip", {"": (clip_default, None), "Tensor": (clip_Tensor, None)})
 def clip(*args, **kwargs):
     if not kwargs:
         count = len(args)
@@ -4663,42 +1974,14 @@ def clip(*args, **kwargs):
                 return clip_default(*args)
             if (args[1] is None or isinstance(args[1], TensorBase)) and (args[2] is None or isinstance(args[2], TensorBase)):
                 return clip_Tensor(*args)
-    return choose("clip", _clip_overloads, args, kwargs)
+    return _clip_overloads.choose(args, kwargs)
 
 
-def clip__default(input, min=None, max=None):
-    if min is not None and min.__class__ is not int and min.__class__ is not float or max is not None and max.__class__ is not int and max.__class__ is not float:
-        return miss(clip__op, (input, min, max,), {}, clip_)
-    try:
-        route = clip__routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, min, max)
-    return miss(clip__op, (input, min, max,), {}, clip_)
-
-
-def clip__Tensor(input, min=None, max=None):
-    try:
-        key = input._signature | state()
-        if min is not None:
-            key |= min._signature
-        if max is not None:
-            key |= max._signature
-        route = clip__Tensor_routes[key]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, min, max)
-    return miss(clip__Tensor_op, (input, min, max,), {}, clip_)
-
-
-_clip__overloads = (
-    Overload(clip__default, '(Tensor(a!) input, Scalar? min=None, Scalar? max=None)', ('input', 'min', 'max'), ('Tensor', 'Scalar?', 'Scalar?'), 3, ('input',)),
-    Overload(clip__Tensor, '(Tensor(a!) input, Tensor? min=None, Tensor? max=None)', ('input', 'min', 'max'), ('Tensor', 'Tensor?', 'Tensor?'), 3, ('input',)),
-)
-
-
+def clip__default(input, min=None, max=None): return complete(clip__default, "aten::clip_", "")(input, min, max)
+def clip__Tensor(input, min=None, max=None): return complete(clip__Tensor, "aten::clip_", "Tensor")(input, min, max)
+_clip__overloads = Overloads("aten::clip_", {
+    "": (clip__default, None), "Tensor": (clip__Tensor, None),
+})
 def clip_(*args, **kwargs):
     if not kwargs:
         count = len(args)
@@ -4714,41 +1997,12 @@ def clip_(*args, **kwargs):
                 return clip__default(*args)
             if (args[1] is None or isinstance(args[1], TensorBase)) and (args[2] is None or isinstance(args[2], TensorBase)):
                 return clip__Tensor(*args)
-    return choose("clip_", _clip__overloads, args, kwargs)
+    return _clip__overloads.choose(args, kwargs)
 
 
-def clamp_out(input, min=None, max=None, *, out):
-    if min is not None and min.__class__ is not int and min.__class__ is not float or max is not None and max.__class__ is not int and max.__class__ is not float:
-        return miss(clamp_out_op, (input, min, max,), {"out": out}, clamp)
-    try:
-        key = input._signature | out._signature | state()
-        if min is not None:
-            key |= SCALAR_BITS[min.__class__]
-        if max is not None:
-            key |= SCALAR_BITS[max.__class__]
-        route = clamp_out_routes[key]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, min, max, out)
-    return miss(clamp_out_op, (input, min, max,), {"out": out}, clamp)
-
-
-def clamp_Tensor_out(input, min=None, max=None, *, out):
-    try:
-        key = input._signature | out._signature | state()
-        if min is not None:
-            key |= min._signature
-        if max is not None:
-            key |= max._signature
-        route = clamp_Tensor_out_routes[key]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, min, max, out)
-    return miss(clamp_Tensor_out_op, (input, min, max,), {"out": out}, clamp)
-
-
+def clamp_out(input, min=None, max=None, *, out): return complete(clamp_out, "aten::clamp", "out")(input, min, max, out=out)
+def clamp_Tensor_out(input, min=None, max=None, *, out): return complete(clamp_Tensor_out, "aten::clamp", "Tensor_out")(input, min, max, out=out)
+clamp_op, clamp_routes = operator("aten::clamp", "")
 def clamp_default(input, min=None, max=None):
     if min is not None and min.__class__ is not int and min.__class__ is not float or max is not None and max.__class__ is not int and max.__class__ is not float:
         return miss(clamp_op, (input, min, max,), {}, clamp)
@@ -4764,8 +2018,7 @@ def clamp_default(input, min=None, max=None):
     else:
         return route(input, min, max)
     return miss(clamp_op, (input, min, max,), {}, clamp)
-
-
+clamp_Tensor_op, clamp_Tensor_routes = operator("aten::clamp", "Tensor")
 def clamp_Tensor(input, min=None, max=None):
     try:
         key = input._signature | state()
@@ -4779,14 +2032,9 @@ def clamp_Tensor(input, min=None, max=None):
     else:
         return route(input, min, max)
     return miss(clamp_Tensor_op, (input, min, max,), {}, clamp)
-
-
-_clamp_overloads = (
-    Overload(clamp_default, '(Tensor input, Scalar? min=None, Scalar? max=None)', ('input', 'min', 'max'), ('Tensor', 'Scalar?', 'Scalar?'), 3, ('input',), clamp_out),
-    Overload(clamp_Tensor, '(Tensor input, Tensor? min=None, Tensor? max=None)', ('input', 'min', 'max'), ('Tensor', 'Tensor?', 'Tensor?'), 3, ('input',), clamp_Tensor_out),
-)
-
-
+_clamp_overloads = Overloads("aten::clamp", {
+    "": (clamp_default, clamp_out), "Tensor": (clamp_Tensor, clamp_Tensor_out),
+})
 def clamp(*args, **kwargs):
     if not kwargs:
         count = len(args)
@@ -4802,47 +2050,14 @@ def clamp(*args, **kwargs):
                 return clamp_default(*args)
             if (args[1] is None or isinstance(args[1], TensorBase)) and (args[2] is None or isinstance(args[2], TensorBase)):
                 return clamp_Tensor(*args)
-    return choose("clamp", _clamp_overloads, args, kwargs)
+    return _clamp_overloads.choose(args, kwargs)
 
 
-def clamp__default(input, min=None, max=None):
-    if min is not None and min.__class__ is not int and min.__class__ is not float or max is not None and max.__class__ is not int and max.__class__ is not float:
-        return miss(clamp__op, (input, min, max,), {}, clamp_)
-    try:
-        key = input._signature | state()
-        if min is not None:
-            key |= SCALAR_BITS[min.__class__]
-        if max is not None:
-            key |= SCALAR_BITS[max.__class__]
-        route = clamp__routes[key]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, min, max)
-    return miss(clamp__op, (input, min, max,), {}, clamp_)
-
-
-def clamp__Tensor(input, min=None, max=None):
-    try:
-        key = input._signature | state()
-        if min is not None:
-            key |= min._signature
-        if max is not None:
-            key |= max._signature
-        route = clamp__Tensor_routes[key]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, min, max)
-    return miss(clamp__Tensor_op, (input, min, max,), {}, clamp_)
-
-
-_clamp__overloads = (
-    Overload(clamp__default, '(Tensor(a!) input, Scalar? min=None, Scalar? max=None)', ('input', 'min', 'max'), ('Tensor', 'Scalar?', 'Scalar?'), 3, ('input',)),
-    Overload(clamp__Tensor, '(Tensor(a!) input, Tensor? min=None, Tensor? max=None)', ('input', 'min', 'max'), ('Tensor', 'Tensor?', 'Tensor?'), 3, ('input',)),
-)
-
-
+def clamp__default(input, min=None, max=None): return complete(clamp__default, "aten::clamp_", "")(input, min, max)
+def clamp__Tensor(input, min=None, max=None): return complete(clamp__Tensor, "aten::clamp_", "Tensor")(input, min, max)
+_clamp__overloads = Overloads("aten::clamp_", {
+    "": (clamp__default, None), "Tensor": (clamp__Tensor, None),
+})
 def clamp_(*args, **kwargs):
     if not kwargs:
         count = len(args)
@@ -4858,35 +2073,12 @@ def clamp_(*args, **kwargs):
                 return clamp__default(*args)
             if (args[1] is None or isinstance(args[1], TensorBase)) and (args[2] is None or isinstance(args[2], TensorBase)):
                 return clamp__Tensor(*args)
-    return choose("clamp_", _clamp__overloads, args, kwargs)
+    return _clamp__overloads.choose(args, kwargs)
 
 
-def clamp_min_out(input, min, *, out):
-    if min.__class__ is not int and min.__class__ is not float:
-        return miss(clamp_min_out_op, (input, min,), {"out": out}, clamp_min)
-    try:
-        route = clamp_min_out_routes[input._signature | out._signature | SCALAR_BITS[min.__class__] | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, min, out)
-    return miss(clamp_min_out_op, (input, min,), {"out": out}, clamp_min)
-
-
-def clamp_min_Tensor_out(input, min, *, out):
-    try:
-        cls = min.__class__
-        if cls in SCALAR_BITS:
-            route = clamp_min_Tensor_out_routes[input._signature | out._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = clamp_min_Tensor_out_routes[input._signature | min._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, min, out)
-    return miss(clamp_min_Tensor_out_op, (input, min,), {"out": out}, clamp_min)
-
-
+def clamp_min_out(input, min, *, out): return complete(clamp_min_out, "aten::clamp_min", "out")(input, min, out=out)
+def clamp_min_Tensor_out(input, min, *, out): return complete(clamp_min_Tensor_out, "aten::clamp_min", "Tensor_out")(input, min, out=out)
+clamp_min_op, clamp_min_routes = operator("aten::clamp_min", "")
 def clamp_min_default(input, min):
     if min.__class__ is not int and min.__class__ is not float:
         return miss(clamp_min_op, (input, min,), {}, clamp_min)
@@ -4897,8 +2089,7 @@ def clamp_min_default(input, min):
     else:
         return route(input, min)
     return miss(clamp_min_op, (input, min,), {}, clamp_min)
-
-
+clamp_min_Tensor_op, clamp_min_Tensor_routes = operator("aten::clamp_min", "Tensor")
 def clamp_min_Tensor(input, min):
     try:
         cls = min.__class__
@@ -4911,14 +2102,9 @@ def clamp_min_Tensor(input, min):
     else:
         return route(input, min)
     return miss(clamp_min_Tensor_op, (input, min,), {}, clamp_min)
-
-
-_clamp_min_overloads = (
-    Overload(clamp_min_default, '(Tensor input, Scalar min)', ('input', 'min'), ('Tensor', 'Scalar'), 2, ('input', 'min'), clamp_min_out),
-    Overload(clamp_min_Tensor, '(Tensor input, Tensor min)', ('input', 'min'), ('Tensor', 'Tensor'), 2, ('input', 'min'), clamp_min_Tensor_out),
-)
-
-
+_clamp_min_overloads = Overloads("aten::clamp_min", {
+    "": (clamp_min_default, clamp_min_out), "Tensor": (clamp_min_Tensor, clamp_min_Tensor_out),
+})
 def clamp_min(*args, **kwargs):
     if not kwargs:
         count = len(args)
@@ -4927,41 +2113,14 @@ def clamp_min(*args, **kwargs):
                 return clamp_min_default(*args)
             if isinstance(args[1], TensorBase):
                 return clamp_min_Tensor(*args)
-    return choose("clamp_min", _clamp_min_overloads, args, kwargs)
+    return _clamp_min_overloads.choose(args, kwargs)
 
 
-def clamp_min__default(input, min):
-    if min.__class__ is not int and min.__class__ is not float:
-        return miss(clamp_min__op, (input, min,), {}, clamp_min_)
-    try:
-        route = clamp_min__routes[input._signature | SCALAR_BITS[min.__class__] | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, min)
-    return miss(clamp_min__op, (input, min,), {}, clamp_min_)
-
-
-def clamp_min__Tensor(input, min):
-    try:
-        cls = min.__class__
-        if cls in SCALAR_BITS:
-            route = clamp_min__Tensor_routes[input._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = clamp_min__Tensor_routes[input._signature | min._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, min)
-    return miss(clamp_min__Tensor_op, (input, min,), {}, clamp_min_)
-
-
-_clamp_min__overloads = (
-    Overload(clamp_min__default, '(Tensor(a!) input, Scalar min)', ('input', 'min'), ('Tensor', 'Scalar'), 2, ('input', 'min')),
-    Overload(clamp_min__Tensor, '(Tensor(a!) input, Tensor min)', ('input', 'min'), ('Tensor', 'Tensor'), 2, ('input', 'min')),
-)
-
-
+def clamp_min__default(input, min): return complete(clamp_min__default, "aten::clamp_min_", "")(input, min)
+def clamp_min__Tensor(input, min): return complete(clamp_min__Tensor, "aten::clamp_min_", "Tensor")(input, min)
+_clamp_min__overloads = Overloads("aten::clamp_min_", {
+    "": (clamp_min__default, None), "Tensor": (clamp_min__Tensor, None),
+})
 def clamp_min_(*args, **kwargs):
     if not kwargs:
         count = len(args)
@@ -4970,35 +2129,12 @@ def clamp_min_(*args, **kwargs):
                 return clamp_min__default(*args)
             if isinstance(args[1], TensorBase):
                 return clamp_min__Tensor(*args)
-    return choose("clamp_min_", _clamp_min__overloads, args, kwargs)
+    return _clamp_min__overloads.choose(args, kwargs)
 
 
-def clamp_max_out(input, max, *, out):
-    if max.__class__ is not int and max.__class__ is not float:
-        return miss(clamp_max_out_op, (input, max,), {"out": out}, clamp_max)
-    try:
-        route = clamp_max_out_routes[input._signature | out._signature | SCALAR_BITS[max.__class__] | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, max, out)
-    return miss(clamp_max_out_op, (input, max,), {"out": out}, clamp_max)
-
-
-def clamp_max_Tensor_out(input, max, *, out):
-    try:
-        cls = max.__class__
-        if cls in SCALAR_BITS:
-            route = clamp_max_Tensor_out_routes[input._signature | out._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = clamp_max_Tensor_out_routes[input._signature | max._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, max, out)
-    return miss(clamp_max_Tensor_out_op, (input, max,), {"out": out}, clamp_max)
-
-
+def clamp_max_out(input, max, *, out): return complete(clamp_max_out, "aten::clamp_max", "out")(input, max, out=out)
+def clamp_max_Tensor_out(input, max, *, out): return complete(clamp_max_Tensor_out, "aten::clamp_max", "Tensor_out")(input, max, out=out)
+clamp_max_op, clamp_max_routes = operator("aten::clamp_max", "")
 def clamp_max_default(input, max):
     if max.__class__ is not int and max.__class__ is not float:
         return miss(clamp_max_op, (input, max,), {}, clamp_max)
@@ -5009,8 +2145,7 @@ def clamp_max_default(input, max):
     else:
         return route(input, max)
     return miss(clamp_max_op, (input, max,), {}, clamp_max)
-
-
+clamp_max_Tensor_op, clamp_max_Tensor_routes = operator("aten::clamp_max", "Tensor")
 def clamp_max_Tensor(input, max):
     try:
         cls = max.__class__
@@ -5023,14 +2158,9 @@ def clamp_max_Tensor(input, max):
     else:
         return route(input, max)
     return miss(clamp_max_Tensor_op, (input, max,), {}, clamp_max)
-
-
-_clamp_max_overloads = (
-    Overload(clamp_max_default, '(Tensor input, Scalar max)', ('input', 'max'), ('Tensor', 'Scalar'), 2, ('input', 'max'), clamp_max_out),
-    Overload(clamp_max_Tensor, '(Tensor input, Tensor max)', ('input', 'max'), ('Tensor', 'Tensor'), 2, ('input', 'max'), clamp_max_Tensor_out),
-)
-
-
+_clamp_max_overloads = Overloads("aten::clamp_max", {
+    "": (clamp_max_default, clamp_max_out), "Tensor": (clamp_max_Tensor, clamp_max_Tensor_out),
+})
 def clamp_max(*args, **kwargs):
     if not kwargs:
         count = len(args)
@@ -5039,41 +2169,14 @@ def clamp_max(*args, **kwargs):
                 return clamp_max_default(*args)
             if isinstance(args[1], TensorBase):
                 return clamp_max_Tensor(*args)
-    return choose("clamp_max", _clamp_max_overloads, args, kwargs)
+    return _clamp_max_overloads.choose(args, kwargs)
 
 
-def clamp_max__default(input, max):
-    if max.__class__ is not int and max.__class__ is not float:
-        return miss(clamp_max__op, (input, max,), {}, clamp_max_)
-    try:
-        route = clamp_max__routes[input._signature | SCALAR_BITS[max.__class__] | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, max)
-    return miss(clamp_max__op, (input, max,), {}, clamp_max_)
-
-
-def clamp_max__Tensor(input, max):
-    try:
-        cls = max.__class__
-        if cls in SCALAR_BITS:
-            route = clamp_max__Tensor_routes[input._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = clamp_max__Tensor_routes[input._signature | max._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, max)
-    return miss(clamp_max__Tensor_op, (input, max,), {}, clamp_max_)
-
-
-_clamp_max__overloads = (
-    Overload(clamp_max__default, '(Tensor(a!) input, Scalar max)', ('input', 'max'), ('Tensor', 'Scalar'), 2, ('input', 'max')),
-    Overload(clamp_max__Tensor, '(Tensor(a!) input, Tensor max)', ('input', 'max'), ('Tensor', 'Tensor'), 2, ('input', 'max')),
-)
-
-
+def clamp_max__default(input, max): return complete(clamp_max__default, "aten::clamp_max_", "")(input, max)
+def clamp_max__Tensor(input, max): return complete(clamp_max__Tensor, "aten::clamp_max_", "Tensor")(input, max)
+_clamp_max__overloads = Overloads("aten::clamp_max_", {
+    "": (clamp_max__default, None), "Tensor": (clamp_max__Tensor, None),
+})
 def clamp_max_(*args, **kwargs):
     if not kwargs:
         count = len(args)
@@ -5082,23 +2185,11 @@ def clamp_max_(*args, **kwargs):
                 return clamp_max__default(*args)
             if isinstance(args[1], TensorBase):
                 return clamp_max__Tensor(*args)
-    return choose("clamp_max_", _clamp_max__overloads, args, kwargs)
+    return _clamp_max__overloads.choose(args, kwargs)
 
 
-def maximum_out(input, other, *, out):
-    try:
-        cls = other.__class__
-        if cls in SCALAR_BITS:
-            route = maximum_out_routes[input._signature | out._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = maximum_out_routes[input._signature | other._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other, out)
-    return miss(maximum_out_op, (input, other,), {"out": out}, maximum)
-
-
+def maximum_out(input, other, *, out): return complete(maximum_out, "aten::maximum", "out")(input, other, out=out)
+maximum_op, maximum_routes = operator("aten::maximum", "")
 def maximum(input, other, *, out=None):
     if out is not None:
         return maximum_out(input, other, out=out)
@@ -5115,20 +2206,8 @@ def maximum(input, other, *, out=None):
     return miss(maximum_op, (input, other,), {}, maximum)
 
 
-def minimum_out(input, other, *, out):
-    try:
-        cls = other.__class__
-        if cls in SCALAR_BITS:
-            route = minimum_out_routes[input._signature | out._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = minimum_out_routes[input._signature | other._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other, out)
-    return miss(minimum_out_op, (input, other,), {"out": out}, minimum)
-
-
+def minimum_out(input, other, *, out): return complete(minimum_out, "aten::minimum", "out")(input, other, out=out)
+minimum_op, minimum_routes = operator("aten::minimum", "")
 def minimum(input, other, *, out=None):
     if out is not None:
         return minimum_out(input, other, out=out)
@@ -5145,16 +2224,8 @@ def minimum(input, other, *, out=None):
     return miss(minimum_op, (input, other,), {}, minimum)
 
 
-def where_self_out(condition, input, other, *, out):
-    try:
-        route = where_self_out_routes[condition._signature | input._signature | other._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(condition, input, other, out)
-    return miss(where_self_out_op, (condition, input, other,), {"out": out}, where)
-
-
+def where_self_out(condition, input, other, *, out): return complete(where_self_out, "aten::where", "self_out")(condition, input, other, out=out)
+where_self_op, where_self_routes = operator("aten::where", "self")
 def where_self(condition, input, other):
     try:
         route = where_self_routes[condition._signature | input._signature | other._signature | state()]
@@ -5163,8 +2234,7 @@ def where_self(condition, input, other):
     else:
         return route(condition, input, other)
     return miss(where_self_op, (condition, input, other,), {}, where)
-
-
+where_ScalarOther_op, where_ScalarOther_routes = operator("aten::where", "ScalarOther")
 def where_ScalarOther(condition, input, other):
     if other.__class__ is not int and other.__class__ is not float:
         return miss(where_ScalarOther_op, (condition, input, other,), {}, where)
@@ -5175,8 +2245,7 @@ def where_ScalarOther(condition, input, other):
     else:
         return route(condition, input, other)
     return miss(where_ScalarOther_op, (condition, input, other,), {}, where)
-
-
+where_ScalarSelf_op, where_ScalarSelf_routes = operator("aten::where", "ScalarSelf")
 def where_ScalarSelf(condition, input, other):
     if input.__class__ is not int and input.__class__ is not float:
         return miss(where_ScalarSelf_op, (condition, input, other,), {}, where)
@@ -5187,8 +2256,7 @@ def where_ScalarSelf(condition, input, other):
     else:
         return route(condition, input, other)
     return miss(where_ScalarSelf_op, (condition, input, other,), {}, where)
-
-
+where_Scalar_op, where_Scalar_routes = operator("aten::where", "Scalar")
 def where_Scalar(condition, input, other):
     if input.__class__ is not int and input.__class__ is not float or other.__class__ is not int and other.__class__ is not float:
         return miss(where_Scalar_op, (condition, input, other,), {}, where)
@@ -5199,8 +2267,7 @@ def where_Scalar(condition, input, other):
     else:
         return route(condition, input, other)
     return miss(where_Scalar_op, (condition, input, other,), {}, where)
-
-
+where_op, where_routes = operator("aten::where", "")
 def where_default(condition):
     try:
         route = where_routes[condition._signature | state()]
@@ -5209,17 +2276,11 @@ def where_default(condition):
     else:
         return route(condition)
     return miss(where_op, (condition,), {}, where)
-
-
-_where_overloads = (
-    Overload(where_self, '(Tensor condition, Tensor input, Tensor other)', ('condition', 'input', 'other'), ('Tensor', 'Tensor', 'Tensor'), 3, ('condition', 'input', 'other'), where_self_out),
-    Overload(where_ScalarOther, '(Tensor condition, Tensor input, Scalar other)', ('condition', 'input', 'other'), ('Tensor', 'Tensor', 'Scalar'), 3, ('condition', 'input', 'other')),
-    Overload(where_ScalarSelf, '(Tensor condition, Scalar input, Tensor other)', ('condition', 'input', 'other'), ('Tensor', 'Scalar', 'Tensor'), 3, ('condition', 'input', 'other')),
-    Overload(where_Scalar, '(Tensor condition, Scalar input, Scalar other)', ('condition', 'input', 'other'), ('Tensor', 'Scalar', 'Scalar'), 3, ('condition', 'input', 'other')),
-    Overload(where_default, '(Tensor condition)', ('condition',), ('Tensor',), 1, ('condition',)),
-)
-
-
+_where_overloads = Overloads("aten::where", {
+    "self": (where_self, where_self_out), "ScalarOther": (where_ScalarOther, None),
+    "ScalarSelf": (where_ScalarSelf, None), "Scalar": (where_Scalar, None),
+    "": (where_default, None),
+})
 def where(*args, **kwargs):
     if not kwargs:
         count = len(args)
@@ -5234,35 +2295,12 @@ def where(*args, **kwargs):
                 return where_ScalarSelf(*args)
             if args[1].__class__ in NUMBERS and args[2].__class__ in NUMBERS:
                 return where_Scalar(*args)
-    return choose("where", _where_overloads, args, kwargs)
+    return _where_overloads.choose(args, kwargs)
 
 
-def lerp_Scalar_out(input, end, weight, *, out):
-    if weight.__class__ is not int and weight.__class__ is not float:
-        return miss(lerp_Scalar_out_op, (input, end, weight,), {"out": out}, lerp)
-    try:
-        cls = end.__class__
-        if cls in SCALAR_BITS:
-            route = lerp_Scalar_out_routes[input._signature | out._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = lerp_Scalar_out_routes[input._signature | end._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, end, weight, out)
-    return miss(lerp_Scalar_out_op, (input, end, weight,), {"out": out}, lerp)
-
-
-def lerp_Tensor_out(input, end, weight, *, out):
-    try:
-        route = lerp_Tensor_out_routes[input._signature | end._signature | weight._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, end, weight, out)
-    return miss(lerp_Tensor_out_op, (input, end, weight,), {"out": out}, lerp)
-
-
+def lerp_Scalar_out(input, end, weight, *, out): return complete(lerp_Scalar_out, "aten::lerp", "Scalar_out")(input, end, weight, out=out)
+def lerp_Tensor_out(input, end, weight, *, out): return complete(lerp_Tensor_out, "aten::lerp", "Tensor_out")(input, end, weight, out=out)
+lerp_Scalar_op, lerp_Scalar_routes = operator("aten::lerp", "Scalar")
 def lerp_Scalar(input, end, weight):
     if weight.__class__ is not int and weight.__class__ is not float:
         return miss(lerp_Scalar_op, (input, end, weight,), {}, lerp)
@@ -5277,8 +2315,7 @@ def lerp_Scalar(input, end, weight):
     else:
         return route(input, end, weight)
     return miss(lerp_Scalar_op, (input, end, weight,), {}, lerp)
-
-
+lerp_Tensor_op, lerp_Tensor_routes = operator("aten::lerp", "Tensor")
 def lerp_Tensor(input, end, weight):
     try:
         route = lerp_Tensor_routes[input._signature | end._signature | weight._signature | state()]
@@ -5287,14 +2324,9 @@ def lerp_Tensor(input, end, weight):
     else:
         return route(input, end, weight)
     return miss(lerp_Tensor_op, (input, end, weight,), {}, lerp)
-
-
-_lerp_overloads = (
-    Overload(lerp_Scalar, '(Tensor input, Tensor end, Scalar weight)', ('input', 'end', 'weight'), ('Tensor', 'Tensor', 'Scalar'), 3, ('input', 'end', 'weight'), lerp_Scalar_out),
-    Overload(lerp_Tensor, '(Tensor input, Tensor end, Tensor weight)', ('input', 'end', 'weight'), ('Tensor', 'Tensor', 'Tensor'), 3, ('input', 'end', 'weight'), lerp_Tensor_out),
-)
-
-
+_lerp_overloads = Overloads("aten::lerp", {
+    "Scalar": (lerp_Scalar, lerp_Scalar_out), "Tensor": (lerp_Tensor, lerp_Tensor_out),
+})
 def lerp(*args, **kwargs):
     if not kwargs:
         count = len(args)
@@ -5303,41 +2335,14 @@ def lerp(*args, **kwargs):
                 return lerp_Scalar(*args)
             if isinstance(args[2], TensorBase):
                 return lerp_Tensor(*args)
-    return choose("lerp", _lerp_overloads, args, kwargs)
+    return _lerp_overloads.choose(args, kwargs)
 
 
-def lerp__Scalar(input, end, weight):
-    if weight.__class__ is not int and weight.__class__ is not float:
-        return miss(lerp__Scalar_op, (input, end, weight,), {}, lerp_)
-    try:
-        cls = end.__class__
-        if cls in SCALAR_BITS:
-            route = lerp__Scalar_routes[input._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = lerp__Scalar_routes[input._signature | end._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, end, weight)
-    return miss(lerp__Scalar_op, (input, end, weight,), {}, lerp_)
-
-
-def lerp__Tensor(input, end, weight):
-    try:
-        route = lerp__Tensor_routes[input._signature | end._signature | weight._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, end, weight)
-    return miss(lerp__Tensor_op, (input, end, weight,), {}, lerp_)
-
-
-_lerp__overloads = (
-    Overload(lerp__Scalar, '(Tensor(a!) input, Tensor end, Scalar weight)', ('input', 'end', 'weight'), ('Tensor', 'Tensor', 'Scalar'), 3, ('input', 'end', 'weight')),
-    Overload(lerp__Tensor, '(Tensor(a!) input, Tensor end, Tensor weight)', ('input', 'end', 'weight'), ('Tensor', 'Tensor', 'Tensor'), 3, ('input', 'end', 'weight')),
-)
-
-
+def lerp__Scalar(input, end, weight): return complete(lerp__Scalar, "aten::lerp_", "Scalar")(input, end, weight)
+def lerp__Tensor(input, end, weight): return complete(lerp__Tensor, "aten::lerp_", "Tensor")(input, end, weight)
+_lerp__overloads = Overloads("aten::lerp_", {
+    "Scalar": (lerp__Scalar, None), "Tensor": (lerp__Tensor, None),
+})
 def lerp_(*args, **kwargs):
     if not kwargs:
         count = len(args)
@@ -5346,21 +2351,11 @@ def lerp_(*args, **kwargs):
                 return lerp__Scalar(*args)
             if isinstance(args[2], TensorBase):
                 return lerp__Tensor(*args)
-    return choose("lerp_", _lerp__overloads, args, kwargs)
+    return _lerp__overloads.choose(args, kwargs)
 
 
-def addcmul_out(input, tensor1, tensor2, *, value=1, out):
-    if value.__class__ is not int and value.__class__ is not float:
-        return miss(addcmul_out_op, (input, tensor1, tensor2,), {"value": value, "out": out}, addcmul)
-    try:
-        route = addcmul_out_routes[input._signature | tensor1._signature | tensor2._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, tensor1, tensor2, value, out)
-    return miss(addcmul_out_op, (input, tensor1, tensor2,), {"value": value, "out": out}, addcmul)
-
-
+def addcmul_out(input, tensor1, tensor2, *, value=1, out): return complete(addcmul_out, "aten::addcmul", "out")(input, tensor1, tensor2, value=value, out=out)
+addcmul_op, addcmul_routes = operator("aten::addcmul", "")
 def addcmul(input, tensor1, tensor2, *, value=1, out=None):
     if out is not None:
         return addcmul_out(input, tensor1, tensor2, value=value, out=out)
@@ -5374,31 +2369,11 @@ def addcmul(input, tensor1, tensor2, *, value=1, out=None):
         return route(input, tensor1, tensor2, value)
     return miss(addcmul_op, (input, tensor1, tensor2,), {"value": value}, addcmul)
 
-
-def addcmul_(input, tensor1, tensor2, *, value=1):
-    if value.__class__ is not int and value.__class__ is not float:
-        return miss(addcmul__op, (input, tensor1, tensor2,), {"value": value}, addcmul_)
-    try:
-        route = addcmul__routes[input._signature | tensor1._signature | tensor2._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, tensor1, tensor2, value)
-    return miss(addcmul__op, (input, tensor1, tensor2,), {"value": value}, addcmul_)
+def addcmul_(input, tensor1, tensor2, *, value=1): return complete(addcmul_, "aten::addcmul_", "")(input, tensor1, tensor2, value=value)
 
 
-def addcdiv_out(input, tensor1, tensor2, *, value=1, out):
-    if value.__class__ is not int and value.__class__ is not float:
-        return miss(addcdiv_out_op, (input, tensor1, tensor2,), {"value": value, "out": out}, addcdiv)
-    try:
-        route = addcdiv_out_routes[input._signature | tensor1._signature | tensor2._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, tensor1, tensor2, value, out)
-    return miss(addcdiv_out_op, (input, tensor1, tensor2,), {"value": value, "out": out}, addcdiv)
-
-
+def addcdiv_out(input, tensor1, tensor2, *, value=1, out): return complete(addcdiv_out, "aten::addcdiv", "out")(input, tensor1, tensor2, value=value, out=out)
+addcdiv_op, addcdiv_routes = operator("aten::addcdiv", "")
 def addcdiv(input, tensor1, tensor2, *, value=1, out=None):
     if out is not None:
         return addcdiv_out(input, tensor1, tensor2, value=value, out=out)
@@ -5412,33 +2387,11 @@ def addcdiv(input, tensor1, tensor2, *, value=1, out=None):
         return route(input, tensor1, tensor2, value)
     return miss(addcdiv_op, (input, tensor1, tensor2,), {"value": value}, addcdiv)
 
-
-def addcdiv_(input, tensor1, tensor2, *, value=1):
-    if value.__class__ is not int and value.__class__ is not float:
-        return miss(addcdiv__op, (input, tensor1, tensor2,), {"value": value}, addcdiv_)
-    try:
-        route = addcdiv__routes[input._signature | tensor1._signature | tensor2._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, tensor1, tensor2, value)
-    return miss(addcdiv__op, (input, tensor1, tensor2,), {"value": value}, addcdiv_)
+def addcdiv_(input, tensor1, tensor2, *, value=1): return complete(addcdiv_, "aten::addcdiv_", "")(input, tensor1, tensor2, value=value)
 
 
-def logical_and_out(input, other, *, out):
-    try:
-        cls = other.__class__
-        if cls in SCALAR_BITS:
-            route = logical_and_out_routes[input._signature | out._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = logical_and_out_routes[input._signature | other._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other, out)
-    return miss(logical_and_out_op, (input, other,), {"out": out}, logical_and)
-
-
+def logical_and_out(input, other, *, out): return complete(logical_and_out, "aten::logical_and", "out")(input, other, out=out)
+logical_and_op, logical_and_routes = operator("aten::logical_and", "")
 def logical_and(input, other, *, out=None):
     if out is not None:
         return logical_and_out(input, other, out=out)
@@ -5454,35 +2407,11 @@ def logical_and(input, other, *, out=None):
         return route(input, other)
     return miss(logical_and_op, (input, other,), {}, logical_and)
 
-
-def logical_and_(input, other):
-    try:
-        cls = other.__class__
-        if cls in SCALAR_BITS:
-            route = logical_and__routes[input._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = logical_and__routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(logical_and__op, (input, other,), {}, logical_and_)
+def logical_and_(input, other): return complete(logical_and_, "aten::logical_and_", "")(input, other)
 
 
-def logical_or_out(input, other, *, out):
-    try:
-        cls = other.__class__
-        if cls in SCALAR_BITS:
-            route = logical_or_out_routes[input._signature | out._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = logical_or_out_routes[input._signature | other._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other, out)
-    return miss(logical_or_out_op, (input, other,), {"out": out}, logical_or)
-
-
+def logical_or_out(input, other, *, out): return complete(logical_or_out, "aten::logical_or", "out")(input, other, out=out)
+logical_or_op, logical_or_routes = operator("aten::logical_or", "")
 def logical_or(input, other, *, out=None):
     if out is not None:
         return logical_or_out(input, other, out=out)
@@ -5498,35 +2427,11 @@ def logical_or(input, other, *, out=None):
         return route(input, other)
     return miss(logical_or_op, (input, other,), {}, logical_or)
 
-
-def logical_or_(input, other):
-    try:
-        cls = other.__class__
-        if cls in SCALAR_BITS:
-            route = logical_or__routes[input._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = logical_or__routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(logical_or__op, (input, other,), {}, logical_or_)
+def logical_or_(input, other): return complete(logical_or_, "aten::logical_or_", "")(input, other)
 
 
-def logical_xor_out(input, other, *, out):
-    try:
-        cls = other.__class__
-        if cls in SCALAR_BITS:
-            route = logical_xor_out_routes[input._signature | out._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = logical_xor_out_routes[input._signature | other._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other, out)
-    return miss(logical_xor_out_op, (input, other,), {"out": out}, logical_xor)
-
-
+def logical_xor_out(input, other, *, out): return complete(logical_xor_out, "aten::logical_xor", "out")(input, other, out=out)
+logical_xor_op, logical_xor_routes = operator("aten::logical_xor", "")
 def logical_xor(input, other, *, out=None):
     if out is not None:
         return logical_xor_out(input, other, out=out)
@@ -5542,31 +2447,11 @@ def logical_xor(input, other, *, out=None):
         return route(input, other)
     return miss(logical_xor_op, (input, other,), {}, logical_xor)
 
-
-def logical_xor_(input, other):
-    try:
-        cls = other.__class__
-        if cls in SCALAR_BITS:
-            route = logical_xor__routes[input._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = logical_xor__routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(logical_xor__op, (input, other,), {}, logical_xor_)
+def logical_xor_(input, other): return complete(logical_xor_, "aten::logical_xor_", "")(input, other)
 
 
-def logical_not_out(input, *, out):
-    try:
-        route = logical_not_out_routes[input._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, out)
-    return miss(logical_not_out_op, (input,), {"out": out}, logical_not)
-
-
+def logical_not_out(input, *, out): return complete(logical_not_out, "aten::logical_not", "out")(input, out=out)
+logical_not_op, logical_not_routes = operator("aten::logical_not", "")
 def logical_not(input, *, out=None):
     if out is not None:
         return logical_not_out(input, out=out)
@@ -5578,43 +2463,12 @@ def logical_not(input, *, out=None):
         return route(input)
     return miss(logical_not_op, (input,), {}, logical_not)
 
-
-def logical_not_(input):
-    try:
-        route = logical_not__routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(logical_not__op, (input,), {}, logical_not_)
+def logical_not_(input): return complete(logical_not_, "aten::logical_not_", "")(input)
 
 
-def bitwise_and_Tensor_out(input, other, *, out):
-    try:
-        cls = other.__class__
-        if cls in SCALAR_BITS:
-            route = bitwise_and_Tensor_out_routes[input._signature | out._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = bitwise_and_Tensor_out_routes[input._signature | other._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other, out)
-    return miss(bitwise_and_Tensor_out_op, (input, other,), {"out": out}, bitwise_and)
-
-
-def bitwise_and_Scalar_out(input, other, *, out):
-    if other.__class__ is not int and other.__class__ is not float:
-        return miss(bitwise_and_Scalar_out_op, (input, other,), {"out": out}, bitwise_and)
-    try:
-        route = bitwise_and_Scalar_out_routes[input._signature | out._signature | SCALAR_BITS[other.__class__] | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other, out)
-    return miss(bitwise_and_Scalar_out_op, (input, other,), {"out": out}, bitwise_and)
-
-
+def bitwise_and_Tensor_out(input, other, *, out): return complete(bitwise_and_Tensor_out, "aten::bitwise_and", "Tensor_out")(input, other, out=out)
+def bitwise_and_Scalar_out(input, other, *, out): return complete(bitwise_and_Scalar_out, "aten::bitwise_and", "Scalar_out")(input, other, out=out)
+bitwise_and_Tensor_op, bitwise_and_Tensor_routes = operator("aten::bitwise_and", "Tensor")
 def bitwise_and(input, other, *, out=None):
     if out is not None:
         return bitwise_and_Tensor_out(input, other, out=out)
@@ -5630,47 +2484,12 @@ def bitwise_and(input, other, *, out=None):
         return route(input, other)
     return miss(bitwise_and_Tensor_op, (input, other,), {}, bitwise_and)
 
-
-def bitwise_and_(input, other):
-    try:
-        cls = other.__class__
-        if cls in SCALAR_BITS:
-            route = bitwise_and__Tensor_routes[input._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = bitwise_and__Tensor_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(bitwise_and__Tensor_op, (input, other,), {}, bitwise_and_)
+def bitwise_and_(input, other): return complete(bitwise_and_, "aten::bitwise_and_", "Tensor")(input, other)
 
 
-def bitwise_or_Tensor_out(input, other, *, out):
-    try:
-        cls = other.__class__
-        if cls in SCALAR_BITS:
-            route = bitwise_or_Tensor_out_routes[input._signature | out._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = bitwise_or_Tensor_out_routes[input._signature | other._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other, out)
-    return miss(bitwise_or_Tensor_out_op, (input, other,), {"out": out}, bitwise_or)
-
-
-def bitwise_or_Scalar_out(input, other, *, out):
-    if other.__class__ is not int and other.__class__ is not float:
-        return miss(bitwise_or_Scalar_out_op, (input, other,), {"out": out}, bitwise_or)
-    try:
-        route = bitwise_or_Scalar_out_routes[input._signature | out._signature | SCALAR_BITS[other.__class__] | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other, out)
-    return miss(bitwise_or_Scalar_out_op, (input, other,), {"out": out}, bitwise_or)
-
-
+def bitwise_or_Tensor_out(input, other, *, out): return complete(bitwise_or_Tensor_out, "aten::bitwise_or", "Tensor_out")(input, other, out=out)
+def bitwise_or_Scalar_out(input, other, *, out): return complete(bitwise_or_Scalar_out, "aten::bitwise_or", "Scalar_out")(input, other, out=out)
+bitwise_or_Tensor_op, bitwise_or_Tensor_routes = operator("aten::bitwise_or", "Tensor")
 def bitwise_or(input, other, *, out=None):
     if out is not None:
         return bitwise_or_Tensor_out(input, other, out=out)
@@ -5686,47 +2505,12 @@ def bitwise_or(input, other, *, out=None):
         return route(input, other)
     return miss(bitwise_or_Tensor_op, (input, other,), {}, bitwise_or)
 
-
-def bitwise_or_(input, other):
-    try:
-        cls = other.__class__
-        if cls in SCALAR_BITS:
-            route = bitwise_or__Tensor_routes[input._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = bitwise_or__Tensor_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(bitwise_or__Tensor_op, (input, other,), {}, bitwise_or_)
+def bitwise_or_(input, other): return complete(bitwise_or_, "aten::bitwise_or_", "Tensor")(input, other)
 
 
-def bitwise_xor_Tensor_out(input, other, *, out):
-    try:
-        cls = other.__class__
-        if cls in SCALAR_BITS:
-            route = bitwise_xor_Tensor_out_routes[input._signature | out._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = bitwise_xor_Tensor_out_routes[input._signature | other._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other, out)
-    return miss(bitwise_xor_Tensor_out_op, (input, other,), {"out": out}, bitwise_xor)
-
-
-def bitwise_xor_Scalar_out(input, other, *, out):
-    if other.__class__ is not int and other.__class__ is not float:
-        return miss(bitwise_xor_Scalar_out_op, (input, other,), {"out": out}, bitwise_xor)
-    try:
-        route = bitwise_xor_Scalar_out_routes[input._signature | out._signature | SCALAR_BITS[other.__class__] | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other, out)
-    return miss(bitwise_xor_Scalar_out_op, (input, other,), {"out": out}, bitwise_xor)
-
-
+def bitwise_xor_Tensor_out(input, other, *, out): return complete(bitwise_xor_Tensor_out, "aten::bitwise_xor", "Tensor_out")(input, other, out=out)
+def bitwise_xor_Scalar_out(input, other, *, out): return complete(bitwise_xor_Scalar_out, "aten::bitwise_xor", "Scalar_out")(input, other, out=out)
+bitwise_xor_Tensor_op, bitwise_xor_Tensor_routes = operator("aten::bitwise_xor", "Tensor")
 def bitwise_xor(input, other, *, out=None):
     if out is not None:
         return bitwise_xor_Tensor_out(input, other, out=out)
@@ -5742,31 +2526,11 @@ def bitwise_xor(input, other, *, out=None):
         return route(input, other)
     return miss(bitwise_xor_Tensor_op, (input, other,), {}, bitwise_xor)
 
-
-def bitwise_xor_(input, other):
-    try:
-        cls = other.__class__
-        if cls in SCALAR_BITS:
-            route = bitwise_xor__Tensor_routes[input._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = bitwise_xor__Tensor_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(bitwise_xor__Tensor_op, (input, other,), {}, bitwise_xor_)
+def bitwise_xor_(input, other): return complete(bitwise_xor_, "aten::bitwise_xor_", "Tensor")(input, other)
 
 
-def bitwise_not_out(input, *, out):
-    try:
-        route = bitwise_not_out_routes[input._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, out)
-    return miss(bitwise_not_out_op, (input,), {"out": out}, bitwise_not)
-
-
+def bitwise_not_out(input, *, out): return complete(bitwise_not_out, "aten::bitwise_not", "out")(input, out=out)
+bitwise_not_op, bitwise_not_routes = operator("aten::bitwise_not", "")
 def bitwise_not(input, *, out=None):
     if out is not None:
         return bitwise_not_out(input, out=out)
@@ -5778,17 +2542,10 @@ def bitwise_not(input, *, out=None):
         return route(input)
     return miss(bitwise_not_op, (input,), {}, bitwise_not)
 
-
-def bitwise_not_(input):
-    try:
-        route = bitwise_not__routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(bitwise_not__op, (input,), {}, bitwise_not_)
+def bitwise_not_(input): return complete(bitwise_not_, "aten::bitwise_not_", "")(input)
 
 
+__and___Scalar_op, __and___Scalar_routes = operator("aten::__and__", "Scalar")
 def __and___Scalar(input, other):
     if other.__class__ is not int and other.__class__ is not float:
         return miss(__and___Scalar_op, (input, other,), {}, __and__)
@@ -5799,8 +2556,7 @@ def __and___Scalar(input, other):
     else:
         return route(input, other)
     return miss(__and___Scalar_op, (input, other,), {}, __and__)
-
-
+__and___Tensor_op, __and___Tensor_routes = operator("aten::__and__", "Tensor")
 def __and___Tensor(input, other):
     try:
         route = __and___Tensor_routes[input._signature | other._signature | state()]
@@ -5809,14 +2565,9 @@ def __and___Tensor(input, other):
     else:
         return route(input, other)
     return miss(__and___Tensor_op, (input, other,), {}, __and__)
-
-
-___and___overloads = (
-    Overload(__and___Scalar, '(Tensor input, Scalar other)', ('input', 'other'), ('Tensor', 'Scalar'), 2, ('input', 'other')),
-    Overload(__and___Tensor, '(Tensor input, Tensor other)', ('input', 'other'), ('Tensor', 'Tensor'), 2, ('input', 'other')),
-)
-
-
+___and___overloads = Overloads("aten::__and__", {
+    "Scalar": (__and___Scalar, None), "Tensor": (__and___Tensor, None),
+})
 def __and__(*args, **kwargs):
     if not kwargs:
         count = len(args)
@@ -5825,9 +2576,10 @@ def __and__(*args, **kwargs):
                 return __and___Scalar(*args)
             if isinstance(args[1], TensorBase):
                 return __and___Tensor(*args)
-    return choose("__and__", ___and___overloads, args, kwargs)
+    return ___and___overloads.choose(args, kwargs)
 
 
+__or___Tensor_op, __or___Tensor_routes = operator("aten::__or__", "Tensor")
 def __or___Tensor(input, other):
     try:
         route = __or___Tensor_routes[input._signature | other._signature | state()]
@@ -5836,8 +2588,7 @@ def __or___Tensor(input, other):
     else:
         return route(input, other)
     return miss(__or___Tensor_op, (input, other,), {}, __or__)
-
-
+__or___Scalar_op, __or___Scalar_routes = operator("aten::__or__", "Scalar")
 def __or___Scalar(input, other):
     if other.__class__ is not int and other.__class__ is not float:
         return miss(__or___Scalar_op, (input, other,), {}, __or__)
@@ -5848,14 +2599,9 @@ def __or___Scalar(input, other):
     else:
         return route(input, other)
     return miss(__or___Scalar_op, (input, other,), {}, __or__)
-
-
-___or___overloads = (
-    Overload(__or___Tensor, '(Tensor input, Tensor other)', ('input', 'other'), ('Tensor', 'Tensor'), 2, ('input', 'other')),
-    Overload(__or___Scalar, '(Tensor input, Scalar other)', ('input', 'other'), ('Tensor', 'Scalar'), 2, ('input', 'other')),
-)
-
-
+___or___overloads = Overloads("aten::__or__", {
+    "Tensor": (__or___Tensor, None), "Scalar": (__or___Scalar, None),
+})
 def __or__(*args, **kwargs):
     if not kwargs:
         count = len(args)
@@ -5864,9 +2610,10 @@ def __or__(*args, **kwargs):
                 return __or___Tensor(*args)
             if args[1].__class__ in NUMBERS:
                 return __or___Scalar(*args)
-    return choose("__or__", ___or___overloads, args, kwargs)
+    return ___or___overloads.choose(args, kwargs)
 
 
+__xor___Tensor_op, __xor___Tensor_routes = operator("aten::__xor__", "Tensor")
 def __xor___Tensor(input, other):
     try:
         route = __xor___Tensor_routes[input._signature | other._signature | state()]
@@ -5875,8 +2622,7 @@ def __xor___Tensor(input, other):
     else:
         return route(input, other)
     return miss(__xor___Tensor_op, (input, other,), {}, __xor__)
-
-
+__xor___Scalar_op, __xor___Scalar_routes = operator("aten::__xor__", "Scalar")
 def __xor___Scalar(input, other):
     if other.__class__ is not int and other.__class__ is not float:
         return miss(__xor___Scalar_op, (input, other,), {}, __xor__)
@@ -5887,14 +2633,9 @@ def __xor___Scalar(input, other):
     else:
         return route(input, other)
     return miss(__xor___Scalar_op, (input, other,), {}, __xor__)
-
-
-___xor___overloads = (
-    Overload(__xor___Tensor, '(Tensor input, Tensor other)', ('input', 'other'), ('Tensor', 'Tensor'), 2, ('input', 'other')),
-    Overload(__xor___Scalar, '(Tensor input, Scalar other)', ('input', 'other'), ('Tensor', 'Scalar'), 2, ('input', 'other')),
-)
-
-
+___xor___overloads = Overloads("aten::__xor__", {
+    "Tensor": (__xor___Tensor, None), "Scalar": (__xor___Scalar, None),
+})
 def __xor__(*args, **kwargs):
     if not kwargs:
         count = len(args)
@@ -5903,35 +2644,12 @@ def __xor__(*args, **kwargs):
                 return __xor___Tensor(*args)
             if args[1].__class__ in NUMBERS:
                 return __xor___Scalar(*args)
-    return choose("__xor__", ___xor___overloads, args, kwargs)
+    return ___xor___overloads.choose(args, kwargs)
 
 
-def eq_Tensor_out(input, other, *, out):
-    try:
-        cls = other.__class__
-        if cls in SCALAR_BITS:
-            route = eq_Tensor_out_routes[input._signature | out._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = eq_Tensor_out_routes[input._signature | other._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other, out)
-    return miss(eq_Tensor_out_op, (input, other,), {"out": out}, eq)
-
-
-def eq_Scalar_out(input, other, *, out):
-    if other.__class__ is not int and other.__class__ is not float:
-        return miss(eq_Scalar_out_op, (input, other,), {"out": out}, eq)
-    try:
-        route = eq_Scalar_out_routes[input._signature | out._signature | SCALAR_BITS[other.__class__] | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other, out)
-    return miss(eq_Scalar_out_op, (input, other,), {"out": out}, eq)
-
-
+def eq_Tensor_out(input, other, *, out): return complete(eq_Tensor_out, "aten::eq", "Tensor_out")(input, other, out=out)
+def eq_Scalar_out(input, other, *, out): return complete(eq_Scalar_out, "aten::eq", "Scalar_out")(input, other, out=out)
+eq_Tensor_op, eq_Tensor_routes = operator("aten::eq", "Tensor")
 def eq(input, other, *, out=None):
     if out is not None:
         return eq_Tensor_out(input, other, out=out)
@@ -5946,7 +2664,6 @@ def eq(input, other, *, out=None):
     else:
         return route(input, other)
     return miss(eq_Tensor_op, (input, other,), {}, eq)
-
 
 def eq_operator(input, other):
     if other is None:
@@ -5963,47 +2680,12 @@ def eq_operator(input, other):
         return route(input, other)
     return miss(eq_Tensor_op, (input, other,), {}, eq_operator)
 
-
-def eq_(input, other):
-    try:
-        cls = other.__class__
-        if cls in SCALAR_BITS:
-            route = eq__Tensor_routes[input._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = eq__Tensor_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(eq__Tensor_op, (input, other,), {}, eq_)
+def eq_(input, other): return complete(eq_, "aten::eq_", "Tensor")(input, other)
 
 
-def ne_Tensor_out(input, other, *, out):
-    try:
-        cls = other.__class__
-        if cls in SCALAR_BITS:
-            route = ne_Tensor_out_routes[input._signature | out._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = ne_Tensor_out_routes[input._signature | other._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other, out)
-    return miss(ne_Tensor_out_op, (input, other,), {"out": out}, ne)
-
-
-def ne_Scalar_out(input, other, *, out):
-    if other.__class__ is not int and other.__class__ is not float:
-        return miss(ne_Scalar_out_op, (input, other,), {"out": out}, ne)
-    try:
-        route = ne_Scalar_out_routes[input._signature | out._signature | SCALAR_BITS[other.__class__] | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other, out)
-    return miss(ne_Scalar_out_op, (input, other,), {"out": out}, ne)
-
-
+def ne_Tensor_out(input, other, *, out): return complete(ne_Tensor_out, "aten::ne", "Tensor_out")(input, other, out=out)
+def ne_Scalar_out(input, other, *, out): return complete(ne_Scalar_out, "aten::ne", "Scalar_out")(input, other, out=out)
+ne_Tensor_op, ne_Tensor_routes = operator("aten::ne", "Tensor")
 def ne(input, other, *, out=None):
     if out is not None:
         return ne_Tensor_out(input, other, out=out)
@@ -6018,7 +2700,6 @@ def ne(input, other, *, out=None):
     else:
         return route(input, other)
     return miss(ne_Tensor_op, (input, other,), {}, ne)
-
 
 def ne_operator(input, other):
     if other is None:
@@ -6035,47 +2716,12 @@ def ne_operator(input, other):
         return route(input, other)
     return miss(ne_Tensor_op, (input, other,), {}, ne_operator)
 
-
-def ne_(input, other):
-    try:
-        cls = other.__class__
-        if cls in SCALAR_BITS:
-            route = ne__Tensor_routes[input._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = ne__Tensor_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(ne__Tensor_op, (input, other,), {}, ne_)
+def ne_(input, other): return complete(ne_, "aten::ne_", "Tensor")(input, other)
 
 
-def lt_Tensor_out(input, other, *, out):
-    try:
-        cls = other.__class__
-        if cls in SCALAR_BITS:
-            route = lt_Tensor_out_routes[input._signature | out._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = lt_Tensor_out_routes[input._signature | other._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other, out)
-    return miss(lt_Tensor_out_op, (input, other,), {"out": out}, lt)
-
-
-def lt_Scalar_out(input, other, *, out):
-    if other.__class__ is not int and other.__class__ is not float:
-        return miss(lt_Scalar_out_op, (input, other,), {"out": out}, lt)
-    try:
-        route = lt_Scalar_out_routes[input._signature | out._signature | SCALAR_BITS[other.__class__] | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other, out)
-    return miss(lt_Scalar_out_op, (input, other,), {"out": out}, lt)
-
-
+def lt_Tensor_out(input, other, *, out): return complete(lt_Tensor_out, "aten::lt", "Tensor_out")(input, other, out=out)
+def lt_Scalar_out(input, other, *, out): return complete(lt_Scalar_out, "aten::lt", "Scalar_out")(input, other, out=out)
+lt_Tensor_op, lt_Tensor_routes = operator("aten::lt", "Tensor")
 def lt(input, other, *, out=None):
     if out is not None:
         return lt_Tensor_out(input, other, out=out)
@@ -6091,47 +2737,12 @@ def lt(input, other, *, out=None):
         return route(input, other)
     return miss(lt_Tensor_op, (input, other,), {}, lt)
 
-
-def lt_(input, other):
-    try:
-        cls = other.__class__
-        if cls in SCALAR_BITS:
-            route = lt__Tensor_routes[input._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = lt__Tensor_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(lt__Tensor_op, (input, other,), {}, lt_)
+def lt_(input, other): return complete(lt_, "aten::lt_", "Tensor")(input, other)
 
 
-def le_Tensor_out(input, other, *, out):
-    try:
-        cls = other.__class__
-        if cls in SCALAR_BITS:
-            route = le_Tensor_out_routes[input._signature | out._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = le_Tensor_out_routes[input._signature | other._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other, out)
-    return miss(le_Tensor_out_op, (input, other,), {"out": out}, le)
-
-
-def le_Scalar_out(input, other, *, out):
-    if other.__class__ is not int and other.__class__ is not float:
-        return miss(le_Scalar_out_op, (input, other,), {"out": out}, le)
-    try:
-        route = le_Scalar_out_routes[input._signature | out._signature | SCALAR_BITS[other.__class__] | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other, out)
-    return miss(le_Scalar_out_op, (input, other,), {"out": out}, le)
-
-
+def le_Tensor_out(input, other, *, out): return complete(le_Tensor_out, "aten::le", "Tensor_out")(input, other, out=out)
+def le_Scalar_out(input, other, *, out): return complete(le_Scalar_out, "aten::le", "Scalar_out")(input, other, out=out)
+le_Tensor_op, le_Tensor_routes = operator("aten::le", "Tensor")
 def le(input, other, *, out=None):
     if out is not None:
         return le_Tensor_out(input, other, out=out)
@@ -6147,47 +2758,12 @@ def le(input, other, *, out=None):
         return route(input, other)
     return miss(le_Tensor_op, (input, other,), {}, le)
 
-
-def le_(input, other):
-    try:
-        cls = other.__class__
-        if cls in SCALAR_BITS:
-            route = le__Tensor_routes[input._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = le__Tensor_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(le__Tensor_op, (input, other,), {}, le_)
+def le_(input, other): return complete(le_, "aten::le_", "Tensor")(input, other)
 
 
-def gt_Tensor_out(input, other, *, out):
-    try:
-        cls = other.__class__
-        if cls in SCALAR_BITS:
-            route = gt_Tensor_out_routes[input._signature | out._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = gt_Tensor_out_routes[input._signature | other._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other, out)
-    return miss(gt_Tensor_out_op, (input, other,), {"out": out}, gt)
-
-
-def gt_Scalar_out(input, other, *, out):
-    if other.__class__ is not int and other.__class__ is not float:
-        return miss(gt_Scalar_out_op, (input, other,), {"out": out}, gt)
-    try:
-        route = gt_Scalar_out_routes[input._signature | out._signature | SCALAR_BITS[other.__class__] | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other, out)
-    return miss(gt_Scalar_out_op, (input, other,), {"out": out}, gt)
-
-
+def gt_Tensor_out(input, other, *, out): return complete(gt_Tensor_out, "aten::gt", "Tensor_out")(input, other, out=out)
+def gt_Scalar_out(input, other, *, out): return complete(gt_Scalar_out, "aten::gt", "Scalar_out")(input, other, out=out)
+gt_Tensor_op, gt_Tensor_routes = operator("aten::gt", "Tensor")
 def gt(input, other, *, out=None):
     if out is not None:
         return gt_Tensor_out(input, other, out=out)
@@ -6203,47 +2779,12 @@ def gt(input, other, *, out=None):
         return route(input, other)
     return miss(gt_Tensor_op, (input, other,), {}, gt)
 
-
-def gt_(input, other):
-    try:
-        cls = other.__class__
-        if cls in SCALAR_BITS:
-            route = gt__Tensor_routes[input._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = gt__Tensor_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(gt__Tensor_op, (input, other,), {}, gt_)
+def gt_(input, other): return complete(gt_, "aten::gt_", "Tensor")(input, other)
 
 
-def ge_Tensor_out(input, other, *, out):
-    try:
-        cls = other.__class__
-        if cls in SCALAR_BITS:
-            route = ge_Tensor_out_routes[input._signature | out._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = ge_Tensor_out_routes[input._signature | other._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other, out)
-    return miss(ge_Tensor_out_op, (input, other,), {"out": out}, ge)
-
-
-def ge_Scalar_out(input, other, *, out):
-    if other.__class__ is not int and other.__class__ is not float:
-        return miss(ge_Scalar_out_op, (input, other,), {"out": out}, ge)
-    try:
-        route = ge_Scalar_out_routes[input._signature | out._signature | SCALAR_BITS[other.__class__] | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other, out)
-    return miss(ge_Scalar_out_op, (input, other,), {"out": out}, ge)
-
-
+def ge_Tensor_out(input, other, *, out): return complete(ge_Tensor_out, "aten::ge", "Tensor_out")(input, other, out=out)
+def ge_Scalar_out(input, other, *, out): return complete(ge_Scalar_out, "aten::ge", "Scalar_out")(input, other, out=out)
+ge_Tensor_op, ge_Tensor_routes = operator("aten::ge", "Tensor")
 def ge(input, other, *, out=None):
     if out is not None:
         return ge_Tensor_out(input, other, out=out)
@@ -6259,21 +2800,10 @@ def ge(input, other, *, out=None):
         return route(input, other)
     return miss(ge_Tensor_op, (input, other,), {}, ge)
 
-
-def ge_(input, other):
-    try:
-        cls = other.__class__
-        if cls in SCALAR_BITS:
-            route = ge__Tensor_routes[input._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = ge__Tensor_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(ge__Tensor_op, (input, other,), {}, ge_)
+def ge_(input, other): return complete(ge_, "aten::ge_", "Tensor")(input, other)
 
 
+greater_Tensor_op, greater_Tensor_routes = operator("aten::greater", "Tensor")
 def greater_Tensor(input, other):
     try:
         route = greater_Tensor_routes[input._signature | other._signature | state()]
@@ -6282,8 +2812,7 @@ def greater_Tensor(input, other):
     else:
         return route(input, other)
     return miss(greater_Tensor_op, (input, other,), {}, greater)
-
-
+greater_Scalar_op, greater_Scalar_routes = operator("aten::greater", "Scalar")
 def greater_Scalar(input, other):
     if other.__class__ is not int and other.__class__ is not float:
         return miss(greater_Scalar_op, (input, other,), {}, greater)
@@ -6294,14 +2823,9 @@ def greater_Scalar(input, other):
     else:
         return route(input, other)
     return miss(greater_Scalar_op, (input, other,), {}, greater)
-
-
-_greater_overloads = (
-    Overload(greater_Tensor, '(Tensor input, Tensor other)', ('input', 'other'), ('Tensor', 'Tensor'), 2, ('input', 'other')),
-    Overload(greater_Scalar, '(Tensor input, Scalar other)', ('input', 'other'), ('Tensor', 'Scalar'), 2, ('input', 'other')),
-)
-
-
+_greater_overloads = Overloads("aten::greater", {
+    "Tensor": (greater_Tensor, None), "Scalar": (greater_Scalar, None),
+})
 def greater(*args, **kwargs):
     if not kwargs:
         count = len(args)
@@ -6310,37 +2834,14 @@ def greater(*args, **kwargs):
                 return greater_Tensor(*args)
             if args[1].__class__ in NUMBERS:
                 return greater_Scalar(*args)
-    return choose("greater", _greater_overloads, args, kwargs)
+    return _greater_overloads.choose(args, kwargs)
 
 
-def greater__Tensor(input, other):
-    try:
-        route = greater__Tensor_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(greater__Tensor_op, (input, other,), {}, greater_)
-
-
-def greater__Scalar(input, other):
-    if other.__class__ is not int and other.__class__ is not float:
-        return miss(greater__Scalar_op, (input, other,), {}, greater_)
-    try:
-        route = greater__Scalar_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(greater__Scalar_op, (input, other,), {}, greater_)
-
-
-_greater__overloads = (
-    Overload(greater__Tensor, '(Tensor(a!) input, Tensor other)', ('input', 'other'), ('Tensor', 'Tensor'), 2, ('input', 'other')),
-    Overload(greater__Scalar, '(Tensor(a!) input, Scalar other)', ('input', 'other'), ('Tensor', 'Scalar'), 2, ('input', 'other')),
-)
-
-
+def greater__Tensor(input, other): return complete(greater__Tensor, "aten::greater_", "Tensor")(input, other)
+def greater__Scalar(input, other): return complete(greater__Scalar, "aten::greater_", "Scalar")(input, other)
+_greater__overloads = Overloads("aten::greater_", {
+    "Tensor": (greater__Tensor, None), "Scalar": (greater__Scalar, None),
+})
 def greater_(*args, **kwargs):
     if not kwargs:
         count = len(args)
@@ -6349,9 +2850,10 @@ def greater_(*args, **kwargs):
                 return greater__Tensor(*args)
             if args[1].__class__ in NUMBERS:
                 return greater__Scalar(*args)
-    return choose("greater_", _greater__overloads, args, kwargs)
+    return _greater__overloads.choose(args, kwargs)
 
 
+greater_equal_Tensor_op, greater_equal_Tensor_routes = operator("aten::greater_equal", "Tensor")
 def greater_equal_Tensor(input, other):
     try:
         route = greater_equal_Tensor_routes[input._signature | other._signature | state()]
@@ -6360,8 +2862,7 @@ def greater_equal_Tensor(input, other):
     else:
         return route(input, other)
     return miss(greater_equal_Tensor_op, (input, other,), {}, greater_equal)
-
-
+greater_equal_Scalar_op, greater_equal_Scalar_routes = operator("aten::greater_equal", "Scalar")
 def greater_equal_Scalar(input, other):
     if other.__class__ is not int and other.__class__ is not float:
         return miss(greater_equal_Scalar_op, (input, other,), {}, greater_equal)
@@ -6372,14 +2873,9 @@ def greater_equal_Scalar(input, other):
     else:
         return route(input, other)
     return miss(greater_equal_Scalar_op, (input, other,), {}, greater_equal)
-
-
-_greater_equal_overloads = (
-    Overload(greater_equal_Tensor, '(Tensor input, Tensor other)', ('input', 'other'), ('Tensor', 'Tensor'), 2, ('input', 'other')),
-    Overload(greater_equal_Scalar, '(Tensor input, Scalar other)', ('input', 'other'), ('Tensor', 'Scalar'), 2, ('input', 'other')),
-)
-
-
+_greater_equal_overloads = Overloads("aten::greater_equal", {
+    "Tensor": (greater_equal_Tensor, None), "Scalar": (greater_equal_Scalar, None),
+})
 def greater_equal(*args, **kwargs):
     if not kwargs:
         count = len(args)
@@ -6388,37 +2884,14 @@ def greater_equal(*args, **kwargs):
                 return greater_equal_Tensor(*args)
             if args[1].__class__ in NUMBERS:
                 return greater_equal_Scalar(*args)
-    return choose("greater_equal", _greater_equal_overloads, args, kwargs)
+    return _greater_equal_overloads.choose(args, kwargs)
 
 
-def greater_equal__Tensor(input, other):
-    try:
-        route = greater_equal__Tensor_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(greater_equal__Tensor_op, (input, other,), {}, greater_equal_)
-
-
-def greater_equal__Scalar(input, other):
-    if other.__class__ is not int and other.__class__ is not float:
-        return miss(greater_equal__Scalar_op, (input, other,), {}, greater_equal_)
-    try:
-        route = greater_equal__Scalar_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(greater_equal__Scalar_op, (input, other,), {}, greater_equal_)
-
-
-_greater_equal__overloads = (
-    Overload(greater_equal__Tensor, '(Tensor(a!) input, Tensor other)', ('input', 'other'), ('Tensor', 'Tensor'), 2, ('input', 'other')),
-    Overload(greater_equal__Scalar, '(Tensor(a!) input, Scalar other)', ('input', 'other'), ('Tensor', 'Scalar'), 2, ('input', 'other')),
-)
-
-
+def greater_equal__Tensor(input, other): return complete(greater_equal__Tensor, "aten::greater_equal_", "Tensor")(input, other)
+def greater_equal__Scalar(input, other): return complete(greater_equal__Scalar, "aten::greater_equal_", "Scalar")(input, other)
+_greater_equal__overloads = Overloads("aten::greater_equal_", {
+    "Tensor": (greater_equal__Tensor, None), "Scalar": (greater_equal__Scalar, None),
+})
 def greater_equal_(*args, **kwargs):
     if not kwargs:
         count = len(args)
@@ -6427,9 +2900,10 @@ def greater_equal_(*args, **kwargs):
                 return greater_equal__Tensor(*args)
             if args[1].__class__ in NUMBERS:
                 return greater_equal__Scalar(*args)
-    return choose("greater_equal_", _greater_equal__overloads, args, kwargs)
+    return _greater_equal__overloads.choose(args, kwargs)
 
 
+less_Tensor_op, less_Tensor_routes = operator("aten::less", "Tensor")
 def less_Tensor(input, other):
     try:
         route = less_Tensor_routes[input._signature | other._signature | state()]
@@ -6438,8 +2912,7 @@ def less_Tensor(input, other):
     else:
         return route(input, other)
     return miss(less_Tensor_op, (input, other,), {}, less)
-
-
+less_Scalar_op, less_Scalar_routes = operator("aten::less", "Scalar")
 def less_Scalar(input, other):
     if other.__class__ is not int and other.__class__ is not float:
         return miss(less_Scalar_op, (input, other,), {}, less)
@@ -6450,14 +2923,9 @@ def less_Scalar(input, other):
     else:
         return route(input, other)
     return miss(less_Scalar_op, (input, other,), {}, less)
-
-
-_less_overloads = (
-    Overload(less_Tensor, '(Tensor input, Tensor other)', ('input', 'other'), ('Tensor', 'Tensor'), 2, ('input', 'other')),
-    Overload(less_Scalar, '(Tensor input, Scalar other)', ('input', 'other'), ('Tensor', 'Scalar'), 2, ('input', 'other')),
-)
-
-
+_less_overloads = Overloads("aten::less", {
+    "Tensor": (less_Tensor, None), "Scalar": (less_Scalar, None),
+})
 def less(*args, **kwargs):
     if not kwargs:
         count = len(args)
@@ -6466,37 +2934,14 @@ def less(*args, **kwargs):
                 return less_Tensor(*args)
             if args[1].__class__ in NUMBERS:
                 return less_Scalar(*args)
-    return choose("less", _less_overloads, args, kwargs)
+    return _less_overloads.choose(args, kwargs)
 
 
-def less__Tensor(input, other):
-    try:
-        route = less__Tensor_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(less__Tensor_op, (input, other,), {}, less_)
-
-
-def less__Scalar(input, other):
-    if other.__class__ is not int and other.__class__ is not float:
-        return miss(less__Scalar_op, (input, other,), {}, less_)
-    try:
-        route = less__Scalar_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(less__Scalar_op, (input, other,), {}, less_)
-
-
-_less__overloads = (
-    Overload(less__Tensor, '(Tensor(a!) input, Tensor other)', ('input', 'other'), ('Tensor', 'Tensor'), 2, ('input', 'other')),
-    Overload(less__Scalar, '(Tensor(a!) input, Scalar other)', ('input', 'other'), ('Tensor', 'Scalar'), 2, ('input', 'other')),
-)
-
-
+def less__Tensor(input, other): return complete(less__Tensor, "aten::less_", "Tensor")(input, other)
+def less__Scalar(input, other): return complete(less__Scalar, "aten::less_", "Scalar")(input, other)
+_less__overloads = Overloads("aten::less_", {
+    "Tensor": (less__Tensor, None), "Scalar": (less__Scalar, None),
+})
 def less_(*args, **kwargs):
     if not kwargs:
         count = len(args)
@@ -6505,9 +2950,10 @@ def less_(*args, **kwargs):
                 return less__Tensor(*args)
             if args[1].__class__ in NUMBERS:
                 return less__Scalar(*args)
-    return choose("less_", _less__overloads, args, kwargs)
+    return _less__overloads.choose(args, kwargs)
 
 
+less_equal_Tensor_op, less_equal_Tensor_routes = operator("aten::less_equal", "Tensor")
 def less_equal_Tensor(input, other):
     try:
         route = less_equal_Tensor_routes[input._signature | other._signature | state()]
@@ -6516,8 +2962,7 @@ def less_equal_Tensor(input, other):
     else:
         return route(input, other)
     return miss(less_equal_Tensor_op, (input, other,), {}, less_equal)
-
-
+less_equal_Scalar_op, less_equal_Scalar_routes = operator("aten::less_equal", "Scalar")
 def less_equal_Scalar(input, other):
     if other.__class__ is not int and other.__class__ is not float:
         return miss(less_equal_Scalar_op, (input, other,), {}, less_equal)
@@ -6528,14 +2973,9 @@ def less_equal_Scalar(input, other):
     else:
         return route(input, other)
     return miss(less_equal_Scalar_op, (input, other,), {}, less_equal)
-
-
-_less_equal_overloads = (
-    Overload(less_equal_Tensor, '(Tensor input, Tensor other)', ('input', 'other'), ('Tensor', 'Tensor'), 2, ('input', 'other')),
-    Overload(less_equal_Scalar, '(Tensor input, Scalar other)', ('input', 'other'), ('Tensor', 'Scalar'), 2, ('input', 'other')),
-)
-
-
+_less_equal_overloads = Overloads("aten::less_equal", {
+    "Tensor": (less_equal_Tensor, None), "Scalar": (less_equal_Scalar, None),
+})
 def less_equal(*args, **kwargs):
     if not kwargs:
         count = len(args)
@@ -6544,37 +2984,14 @@ def less_equal(*args, **kwargs):
                 return less_equal_Tensor(*args)
             if args[1].__class__ in NUMBERS:
                 return less_equal_Scalar(*args)
-    return choose("less_equal", _less_equal_overloads, args, kwargs)
+    return _less_equal_overloads.choose(args, kwargs)
 
 
-def less_equal__Tensor(input, other):
-    try:
-        route = less_equal__Tensor_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(less_equal__Tensor_op, (input, other,), {}, less_equal_)
-
-
-def less_equal__Scalar(input, other):
-    if other.__class__ is not int and other.__class__ is not float:
-        return miss(less_equal__Scalar_op, (input, other,), {}, less_equal_)
-    try:
-        route = less_equal__Scalar_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(less_equal__Scalar_op, (input, other,), {}, less_equal_)
-
-
-_less_equal__overloads = (
-    Overload(less_equal__Tensor, '(Tensor(a!) input, Tensor other)', ('input', 'other'), ('Tensor', 'Tensor'), 2, ('input', 'other')),
-    Overload(less_equal__Scalar, '(Tensor(a!) input, Scalar other)', ('input', 'other'), ('Tensor', 'Scalar'), 2, ('input', 'other')),
-)
-
-
+def less_equal__Tensor(input, other): return complete(less_equal__Tensor, "aten::less_equal_", "Tensor")(input, other)
+def less_equal__Scalar(input, other): return complete(less_equal__Scalar, "aten::less_equal_", "Scalar")(input, other)
+_less_equal__overloads = Overloads("aten::less_equal_", {
+    "Tensor": (less_equal__Tensor, None), "Scalar": (less_equal__Scalar, None),
+})
 def less_equal_(*args, **kwargs):
     if not kwargs:
         count = len(args)
@@ -6583,9 +3000,10 @@ def less_equal_(*args, **kwargs):
                 return less_equal__Tensor(*args)
             if args[1].__class__ in NUMBERS:
                 return less_equal__Scalar(*args)
-    return choose("less_equal_", _less_equal__overloads, args, kwargs)
+    return _less_equal__overloads.choose(args, kwargs)
 
 
+not_equal_Tensor_op, not_equal_Tensor_routes = operator("aten::not_equal", "Tensor")
 def not_equal_Tensor(input, other):
     try:
         route = not_equal_Tensor_routes[input._signature | other._signature | state()]
@@ -6594,8 +3012,7 @@ def not_equal_Tensor(input, other):
     else:
         return route(input, other)
     return miss(not_equal_Tensor_op, (input, other,), {}, not_equal)
-
-
+not_equal_Scalar_op, not_equal_Scalar_routes = operator("aten::not_equal", "Scalar")
 def not_equal_Scalar(input, other):
     if other.__class__ is not int and other.__class__ is not float:
         return miss(not_equal_Scalar_op, (input, other,), {}, not_equal)
@@ -6606,14 +3023,9 @@ def not_equal_Scalar(input, other):
     else:
         return route(input, other)
     return miss(not_equal_Scalar_op, (input, other,), {}, not_equal)
-
-
-_not_equal_overloads = (
-    Overload(not_equal_Tensor, '(Tensor input, Tensor other)', ('input', 'other'), ('Tensor', 'Tensor'), 2, ('input', 'other')),
-    Overload(not_equal_Scalar, '(Tensor input, Scalar other)', ('input', 'other'), ('Tensor', 'Scalar'), 2, ('input', 'other')),
-)
-
-
+_not_equal_overloads = Overloads("aten::not_equal", {
+    "Tensor": (not_equal_Tensor, None), "Scalar": (not_equal_Scalar, None),
+})
 def not_equal(*args, **kwargs):
     if not kwargs:
         count = len(args)
@@ -6622,37 +3034,14 @@ def not_equal(*args, **kwargs):
                 return not_equal_Tensor(*args)
             if args[1].__class__ in NUMBERS:
                 return not_equal_Scalar(*args)
-    return choose("not_equal", _not_equal_overloads, args, kwargs)
+    return _not_equal_overloads.choose(args, kwargs)
 
 
-def not_equal__Tensor(input, other):
-    try:
-        route = not_equal__Tensor_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(not_equal__Tensor_op, (input, other,), {}, not_equal_)
-
-
-def not_equal__Scalar(input, other):
-    if other.__class__ is not int and other.__class__ is not float:
-        return miss(not_equal__Scalar_op, (input, other,), {}, not_equal_)
-    try:
-        route = not_equal__Scalar_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(not_equal__Scalar_op, (input, other,), {}, not_equal_)
-
-
-_not_equal__overloads = (
-    Overload(not_equal__Tensor, '(Tensor(a!) input, Tensor other)', ('input', 'other'), ('Tensor', 'Tensor'), 2, ('input', 'other')),
-    Overload(not_equal__Scalar, '(Tensor(a!) input, Scalar other)', ('input', 'other'), ('Tensor', 'Scalar'), 2, ('input', 'other')),
-)
-
-
+def not_equal__Tensor(input, other): return complete(not_equal__Tensor, "aten::not_equal_", "Tensor")(input, other)
+def not_equal__Scalar(input, other): return complete(not_equal__Scalar, "aten::not_equal_", "Scalar")(input, other)
+_not_equal__overloads = Overloads("aten::not_equal_", {
+    "Tensor": (not_equal__Tensor, None), "Scalar": (not_equal__Scalar, None),
+})
 def not_equal_(*args, **kwargs):
     if not kwargs:
         count = len(args)
@@ -6661,9 +3050,10 @@ def not_equal_(*args, **kwargs):
                 return not_equal__Tensor(*args)
             if args[1].__class__ in NUMBERS:
                 return not_equal__Scalar(*args)
-    return choose("not_equal_", _not_equal__overloads, args, kwargs)
+    return _not_equal__overloads.choose(args, kwargs)
 
 
+conj_op, conj_routes = operator("aten::conj", "")
 def conj(input):
     try:
         route = conj_routes[input._signature | state()]
@@ -6674,16 +3064,8 @@ def conj(input):
     return miss(conj_op, (input,), {}, conj)
 
 
-def _conj_physical_out(input, *, out):
-    try:
-        route = _conj_physical_out_routes[input._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, out)
-    return miss(_conj_physical_out_op, (input,), {"out": out}, _conj_physical)
-
-
+def _conj_physical_out(input, *, out): return complete(_conj_physical_out, "aten::_conj_physical", "out")(input, out=out)
+_conj_physical_op, _conj_physical_routes = operator("aten::_conj_physical", "")
 def _conj_physical(input, *, out=None):
     if out is not None:
         return _conj_physical_out(input, out=out)
@@ -6696,6 +3078,7 @@ def _conj_physical(input, *, out=None):
     return miss(_conj_physical_op, (input,), {}, _conj_physical)
 
 
+resolve_conj_op, resolve_conj_routes = operator("aten::resolve_conj", "")
 def resolve_conj(input):
     try:
         route = resolve_conj_routes[input._signature | state()]
@@ -6706,6 +3089,7 @@ def resolve_conj(input):
     return miss(resolve_conj_op, (input,), {}, resolve_conj)
 
 
+is_complex_op, is_complex_routes = operator("aten::is_complex", "")
 def is_complex(input):
     try:
         route = is_complex_routes[input._signature | state()]
@@ -6716,6 +3100,7 @@ def is_complex(input):
     return miss(is_complex_op, (input,), {}, is_complex)
 
 
+is_floating_point_op, is_floating_point_routes = operator("aten::is_floating_point", "")
 def is_floating_point(input):
     try:
         route = is_floating_point_routes[input._signature | state()]
@@ -6726,6 +3111,7 @@ def is_floating_point(input):
     return miss(is_floating_point_op, (input,), {}, is_floating_point)
 
 
+real_op, real_routes = operator("aten::real", "")
 def real(input):
     try:
         route = real_routes[input._signature | state()]
@@ -6736,6 +3122,7 @@ def real(input):
     return miss(real_op, (input,), {}, real)
 
 
+imag_op, imag_routes = operator("aten::imag", "")
 def imag(input):
     try:
         route = imag_routes[input._signature | state()]
@@ -6746,16 +3133,8 @@ def imag(input):
     return miss(imag_op, (input,), {}, imag)
 
 
-def angle_out(input, *, out):
-    try:
-        route = angle_out_routes[input._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, out)
-    return miss(angle_out_op, (input,), {"out": out}, angle)
-
-
+def angle_out(input, *, out): return complete(angle_out, "aten::angle", "out")(input, out=out)
+angle_op, angle_routes = operator("aten::angle", "")
 def angle(input, *, out=None):
     if out is not None:
         return angle_out(input, out=out)
@@ -6768,20 +3147,8 @@ def angle(input, *, out=None):
     return miss(angle_op, (input,), {}, angle)
 
 
-def logaddexp_out(input, other, *, out):
-    try:
-        cls = other.__class__
-        if cls in SCALAR_BITS:
-            route = logaddexp_out_routes[input._signature | out._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = logaddexp_out_routes[input._signature | other._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other, out)
-    return miss(logaddexp_out_op, (input, other,), {"out": out}, logaddexp)
-
-
+def logaddexp_out(input, other, *, out): return complete(logaddexp_out, "aten::logaddexp", "out")(input, other, out=out)
+logaddexp_op, logaddexp_routes = operator("aten::logaddexp", "")
 def logaddexp(input, other, *, out=None):
     if out is not None:
         return logaddexp_out(input, other, out=out)
@@ -6798,20 +3165,8 @@ def logaddexp(input, other, *, out=None):
     return miss(logaddexp_op, (input, other,), {}, logaddexp)
 
 
-def hypot_out(input, other, *, out):
-    try:
-        cls = other.__class__
-        if cls in SCALAR_BITS:
-            route = hypot_out_routes[input._signature | out._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = hypot_out_routes[input._signature | other._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other, out)
-    return miss(hypot_out_op, (input, other,), {"out": out}, hypot)
-
-
+def hypot_out(input, other, *, out): return complete(hypot_out, "aten::hypot", "out")(input, other, out=out)
+hypot_op, hypot_routes = operator("aten::hypot", "")
 def hypot(input, other, *, out=None):
     if out is not None:
         return hypot_out(input, other, out=out)
@@ -6827,35 +3182,11 @@ def hypot(input, other, *, out=None):
         return route(input, other)
     return miss(hypot_op, (input, other,), {}, hypot)
 
-
-def hypot_(input, other):
-    try:
-        cls = other.__class__
-        if cls in SCALAR_BITS:
-            route = hypot__routes[input._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = hypot__routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(hypot__op, (input, other,), {}, hypot_)
+def hypot_(input, other): return complete(hypot_, "aten::hypot_", "")(input, other)
 
 
-def xlogy_OutTensor(input, other, *, out):
-    try:
-        cls = other.__class__
-        if cls in SCALAR_BITS:
-            route = xlogy_OutTensor_routes[input._signature | out._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = xlogy_OutTensor_routes[input._signature | other._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other, out)
-    return miss(xlogy_OutTensor_op, (input, other,), {"out": out}, xlogy)
-
-
+def xlogy_OutTensor(input, other, *, out): return complete(xlogy_OutTensor, "aten::xlogy", "OutTensor")(input, other, out=out)
+xlogy_Tensor_op, xlogy_Tensor_routes = operator("aten::xlogy", "Tensor")
 def xlogy(input, other, *, out=None):
     if out is not None:
         return xlogy_OutTensor(input, other, out=out)
@@ -6871,43 +3202,12 @@ def xlogy(input, other, *, out=None):
         return route(input, other)
     return miss(xlogy_Tensor_op, (input, other,), {}, xlogy)
 
-
-def xlogy_(input, other):
-    try:
-        cls = other.__class__
-        if cls in SCALAR_BITS:
-            route = xlogy__Tensor_routes[input._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = xlogy__Tensor_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(xlogy__Tensor_op, (input, other,), {}, xlogy_)
+def xlogy_(input, other): return complete(xlogy_, "aten::xlogy_", "Tensor")(input, other)
 
 
-def masked_fill_Scalar_out(input, mask, value, *, out):
-    if value.__class__ is not int and value.__class__ is not float:
-        return miss(masked_fill_Scalar_out_op, (input, mask, value,), {"out": out}, masked_fill)
-    try:
-        route = masked_fill_Scalar_out_routes[input._signature | mask._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, mask, value, out)
-    return miss(masked_fill_Scalar_out_op, (input, mask, value,), {"out": out}, masked_fill)
-
-
-def masked_fill_Tensor_out(input, mask, value, *, out):
-    try:
-        route = masked_fill_Tensor_out_routes[input._signature | mask._signature | value._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, mask, value, out)
-    return miss(masked_fill_Tensor_out_op, (input, mask, value,), {"out": out}, masked_fill)
-
-
+def masked_fill_Scalar_out(input, mask, value, *, out): return complete(masked_fill_Scalar_out, "aten::masked_fill", "Scalar_out")(input, mask, value, out=out)
+def masked_fill_Tensor_out(input, mask, value, *, out): return complete(masked_fill_Tensor_out, "aten::masked_fill", "Tensor_out")(input, mask, value, out=out)
+masked_fill_Scalar_op, masked_fill_Scalar_routes = operator("aten::masked_fill", "Scalar")
 def masked_fill_Scalar(input, mask, value):
     if value.__class__ is not int and value.__class__ is not float:
         return miss(masked_fill_Scalar_op, (input, mask, value,), {}, masked_fill)
@@ -6918,8 +3218,7 @@ def masked_fill_Scalar(input, mask, value):
     else:
         return route(input, mask, value)
     return miss(masked_fill_Scalar_op, (input, mask, value,), {}, masked_fill)
-
-
+masked_fill_Tensor_op, masked_fill_Tensor_routes = operator("aten::masked_fill", "Tensor")
 def masked_fill_Tensor(input, mask, value):
     try:
         route = masked_fill_Tensor_routes[input._signature | mask._signature | value._signature | state()]
@@ -6928,14 +3227,10 @@ def masked_fill_Tensor(input, mask, value):
     else:
         return route(input, mask, value)
     return miss(masked_fill_Tensor_op, (input, mask, value,), {}, masked_fill)
-
-
-_masked_fill_overloads = (
-    Overload(masked_fill_Scalar, '(Tensor input, Tensor mask, Scalar value)', ('input', 'mask', 'value'), ('Tensor', 'Tensor', 'Scalar'), 3, ('input', 'mask', 'value'), masked_fill_Scalar_out),
-    Overload(masked_fill_Tensor, '(Tensor input, Tensor mask, Tensor value)', ('input', 'mask', 'value'), ('Tensor', 'Tensor', 'Tensor'), 3, ('input', 'mask', 'value'), masked_fill_Tensor_out),
-)
-
-
+_masked_fill_overloads = Overloads("aten::masked_fill", {
+    "Scalar": (masked_fill_Scalar, masked_fill_Scalar_out),
+    "Tensor": (masked_fill_Tensor, masked_fill_Tensor_out),
+})
 def masked_fill(*args, **kwargs):
     if not kwargs:
         count = len(args)
@@ -6944,37 +3239,14 @@ def masked_fill(*args, **kwargs):
                 return masked_fill_Scalar(*args)
             if isinstance(args[2], TensorBase):
                 return masked_fill_Tensor(*args)
-    return choose("masked_fill", _masked_fill_overloads, args, kwargs)
+    return _masked_fill_overloads.choose(args, kwargs)
 
 
-def masked_fill__Scalar(input, mask, value):
-    if value.__class__ is not int and value.__class__ is not float:
-        return miss(masked_fill__Scalar_op, (input, mask, value,), {}, masked_fill_)
-    try:
-        route = masked_fill__Scalar_routes[input._signature | mask._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, mask, value)
-    return miss(masked_fill__Scalar_op, (input, mask, value,), {}, masked_fill_)
-
-
-def masked_fill__Tensor(input, mask, value):
-    try:
-        route = masked_fill__Tensor_routes[input._signature | mask._signature | value._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, mask, value)
-    return miss(masked_fill__Tensor_op, (input, mask, value,), {}, masked_fill_)
-
-
-_masked_fill__overloads = (
-    Overload(masked_fill__Scalar, '(Tensor(a!) input, Tensor mask, Scalar value)', ('input', 'mask', 'value'), ('Tensor', 'Tensor', 'Scalar'), 3, ('input', 'mask', 'value')),
-    Overload(masked_fill__Tensor, '(Tensor(a!) input, Tensor mask, Tensor value)', ('input', 'mask', 'value'), ('Tensor', 'Tensor', 'Tensor'), 3, ('input', 'mask', 'value')),
-)
-
-
+def masked_fill__Scalar(input, mask, value): return complete(masked_fill__Scalar, "aten::masked_fill_", "Scalar")(input, mask, value)
+def masked_fill__Tensor(input, mask, value): return complete(masked_fill__Tensor, "aten::masked_fill_", "Tensor")(input, mask, value)
+_masked_fill__overloads = Overloads("aten::masked_fill_", {
+    "Scalar": (masked_fill__Scalar, None), "Tensor": (masked_fill__Tensor, None),
+})
 def masked_fill_(*args, **kwargs):
     if not kwargs:
         count = len(args)
@@ -6983,9 +3255,10 @@ def masked_fill_(*args, **kwargs):
                 return masked_fill__Scalar(*args)
             if isinstance(args[2], TensorBase):
                 return masked_fill__Tensor(*args)
-    return choose("masked_fill_", _masked_fill__overloads, args, kwargs)
+    return _masked_fill__overloads.choose(args, kwargs)
 
 
+isclose_op, isclose_routes = operator("aten::isclose", "")
 def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
     if rtol.__class__ is not float or atol.__class__ is not float or equal_nan.__class__ is not bool:
         return miss(isclose_op, (input, other, rtol, atol, equal_nan,), {}, isclose)
@@ -6998,34 +3271,9 @@ def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
     return miss(isclose_op, (input, other, rtol, atol, equal_nan,), {}, isclose)
 
 
-def sum_IntList_out(input, dim, keepdim=False, *, dtype=None, out):
-    if dim.__class__ is int:
-        dim = (dim,)
-    elif dim.__class__ is list:
-        dim = tuple(dim)
-    if dim is not None and not are_ints(dim) or keepdim.__class__ is not bool or dtype is not None and dtype.__class__ is not DType:
-        return miss(sum_IntList_out_op, (input, dim, keepdim,), {"dtype": dtype, "out": out}, sum)
-    try:
-        route = sum_IntList_out_routes[input._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim, keepdim, dtype, out)
-    return miss(sum_IntList_out_op, (input, dim, keepdim,), {"dtype": dtype, "out": out}, sum)
-
-
-def sum_out(input, *, dtype=None, out):
-    if dtype is not None and dtype.__class__ is not DType:
-        return miss(sum_out_op, (input,), {"dtype": dtype, "out": out}, sum)
-    try:
-        route = sum_out_routes[input._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dtype, out)
-    return miss(sum_out_op, (input,), {"dtype": dtype, "out": out}, sum)
-
-
+def sum_IntList_out(input, dim, keepdim=False, *, dtype=None, out): return complete(sum_IntList_out, "aten::sum", "IntList_out")(input, dim, keepdim, dtype=dtype, out=out)
+def sum_out(input, *, dtype=None, out): return complete(sum_out, "aten::sum", "out")(input, dtype=dtype, out=out)
+sum_dim_IntList_op, sum_dim_IntList_routes = operator("aten::sum", "dim_IntList")
 def sum_dim_IntList(input, dim, keepdim=False, *, dtype=None):
     if dim.__class__ is int:
         dim = (dim,)
@@ -7040,8 +3288,7 @@ def sum_dim_IntList(input, dim, keepdim=False, *, dtype=None):
     else:
         return route(input, dim, keepdim, dtype)
     return miss(sum_dim_IntList_op, (input, dim, keepdim,), {"dtype": dtype}, sum)
-
-
+sum_op, sum_routes = operator("aten::sum", "")
 def sum_default(input, *, dtype=None):
     if dtype is not None and dtype.__class__ is not DType:
         return miss(sum_op, (input,), {"dtype": dtype}, sum)
@@ -7052,14 +3299,9 @@ def sum_default(input, *, dtype=None):
     else:
         return route(input, dtype)
     return miss(sum_op, (input,), {"dtype": dtype}, sum)
-
-
-_sum_overloads = (
-    Overload(sum_dim_IntList, '(Tensor input, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None)', ('input', 'dim', 'keepdim', 'dtype'), ('Tensor', 'int[1]?', 'bool', 'ScalarType?'), 3, ('input', 'dim'), sum_IntList_out),
-    Overload(sum_default, '(Tensor input, *, ScalarType? dtype=None)', ('input', 'dtype'), ('Tensor', 'ScalarType?'), 1, ('input',), sum_out),
-)
-
-
+_sum_overloads = Overloads("aten::sum", {
+    "dim_IntList": (sum_dim_IntList, sum_IntList_out), "": (sum_default, sum_out),
+})
 def sum(*args, **kwargs):
     if not kwargs:
         count = len(args)
@@ -7069,37 +3311,12 @@ def sum(*args, **kwargs):
             return sum_dim_IntList(*args)
         if count == 3:
             return sum_dim_IntList(*args)
-    return choose("sum", _sum_overloads, args, kwargs)
+    return _sum_overloads.choose(args, kwargs)
 
 
-def mean_dtype_out(input, *, dtype=None, out):
-    if dtype is not None and dtype.__class__ is not DType:
-        return miss(mean_dtype_out_op, (input,), {"dtype": dtype, "out": out}, mean)
-    try:
-        route = mean_dtype_out_routes[input._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dtype, out)
-    return miss(mean_dtype_out_op, (input,), {"dtype": dtype, "out": out}, mean)
-
-
-def mean_out(input, dim, keepdim=False, *, dtype=None, out):
-    if dim.__class__ is int:
-        dim = (dim,)
-    elif dim.__class__ is list:
-        dim = tuple(dim)
-    if dim is not None and not are_ints(dim) or keepdim.__class__ is not bool or dtype is not None and dtype.__class__ is not DType:
-        return miss(mean_out_op, (input, dim, keepdim,), {"dtype": dtype, "out": out}, mean)
-    try:
-        route = mean_out_routes[input._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim, keepdim, dtype, out)
-    return miss(mean_out_op, (input, dim, keepdim,), {"dtype": dtype, "out": out}, mean)
-
-
+def mean_dtype_out(input, *, dtype=None, out): return complete(mean_dtype_out, "aten::mean", "dtype_out")(input, dtype=dtype, out=out)
+def mean_out(input, dim, keepdim=False, *, dtype=None, out): return complete(mean_out, "aten::mean", "out")(input, dim, keepdim, dtype=dtype, out=out)
+mean_op, mean_routes = operator("aten::mean", "")
 def mean_default(input, *, dtype=None):
     if dtype is not None and dtype.__class__ is not DType:
         return miss(mean_op, (input,), {"dtype": dtype}, mean)
@@ -7110,8 +3327,7 @@ def mean_default(input, *, dtype=None):
     else:
         return route(input, dtype)
     return miss(mean_op, (input,), {"dtype": dtype}, mean)
-
-
+mean_dim_op, mean_dim_routes = operator("aten::mean", "dim")
 def mean_dim(input, dim, keepdim=False, *, dtype=None):
     if dim.__class__ is int:
         dim = (dim,)
@@ -7126,14 +3342,9 @@ def mean_dim(input, dim, keepdim=False, *, dtype=None):
     else:
         return route(input, dim, keepdim, dtype)
     return miss(mean_dim_op, (input, dim, keepdim,), {"dtype": dtype}, mean)
-
-
-_mean_overloads = (
-    Overload(mean_default, '(Tensor input, *, ScalarType? dtype=None)', ('input', 'dtype'), ('Tensor', 'ScalarType?'), 1, ('input',), mean_dtype_out),
-    Overload(mean_dim, '(Tensor input, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None)', ('input', 'dim', 'keepdim', 'dtype'), ('Tensor', 'int[1]?', 'bool', 'ScalarType?'), 3, ('input', 'dim'), mean_out),
-)
-
-
+_mean_overloads = Overloads("aten::mean", {
+    "": (mean_default, mean_dtype_out), "dim": (mean_dim, mean_out),
+})
 def mean(*args, **kwargs):
     if not kwargs:
         count = len(args)
@@ -7143,33 +3354,12 @@ def mean(*args, **kwargs):
             return mean_dim(*args)
         if count == 3:
             return mean_dim(*args)
-    return choose("mean", _mean_overloads, args, kwargs)
+    return _mean_overloads.choose(args, kwargs)
 
 
-def prod_out(input, *, dtype=None, out):
-    if dtype is not None and dtype.__class__ is not DType:
-        return miss(prod_out_op, (input,), {"dtype": dtype, "out": out}, prod)
-    try:
-        route = prod_out_routes[input._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dtype, out)
-    return miss(prod_out_op, (input,), {"dtype": dtype, "out": out}, prod)
-
-
-def prod_int_out(input, dim, keepdim=False, *, dtype=None, out):
-    if dim.__class__ is not int or keepdim.__class__ is not bool or dtype is not None and dtype.__class__ is not DType:
-        return miss(prod_int_out_op, (input, dim, keepdim,), {"dtype": dtype, "out": out}, prod)
-    try:
-        route = prod_int_out_routes[input._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim, keepdim, dtype, out)
-    return miss(prod_int_out_op, (input, dim, keepdim,), {"dtype": dtype, "out": out}, prod)
-
-
+def prod_out(input, *, dtype=None, out): return complete(prod_out, "aten::prod", "out")(input, dtype=dtype, out=out)
+def prod_int_out(input, dim, keepdim=False, *, dtype=None, out): return complete(prod_int_out, "aten::prod", "int_out")(input, dim, keepdim, dtype=dtype, out=out)
+prod_op, prod_routes = operator("aten::prod", "")
 def prod_default(input, *, dtype=None):
     if dtype is not None and dtype.__class__ is not DType:
         return miss(prod_op, (input,), {"dtype": dtype}, prod)
@@ -7180,8 +3370,7 @@ def prod_default(input, *, dtype=None):
     else:
         return route(input, dtype)
     return miss(prod_op, (input,), {"dtype": dtype}, prod)
-
-
+prod_dim_int_op, prod_dim_int_routes = operator("aten::prod", "dim_int")
 def prod_dim_int(input, dim, keepdim=False, *, dtype=None):
     if dim.__class__ is not int or keepdim.__class__ is not bool or dtype is not None and dtype.__class__ is not DType:
         return miss(prod_dim_int_op, (input, dim, keepdim,), {"dtype": dtype}, prod)
@@ -7192,14 +3381,9 @@ def prod_dim_int(input, dim, keepdim=False, *, dtype=None):
     else:
         return route(input, dim, keepdim, dtype)
     return miss(prod_dim_int_op, (input, dim, keepdim,), {"dtype": dtype}, prod)
-
-
-_prod_overloads = (
-    Overload(prod_default, '(Tensor input, *, ScalarType? dtype=None)', ('input', 'dtype'), ('Tensor', 'ScalarType?'), 1, ('input',), prod_out),
-    Overload(prod_dim_int, '(Tensor input, int dim, bool keepdim=False, *, ScalarType? dtype=None)', ('input', 'dim', 'keepdim', 'dtype'), ('Tensor', 'int', 'bool', 'ScalarType?'), 3, ('input', 'dim'), prod_int_out),
-)
-
-
+_prod_overloads = Overloads("aten::prod", {
+    "": (prod_default, prod_out), "dim_int": (prod_dim_int, prod_int_out),
+})
 def prod(*args, **kwargs):
     if not kwargs:
         count = len(args)
@@ -7209,25 +3393,11 @@ def prod(*args, **kwargs):
             return prod_dim_int(*args)
         if count == 3:
             return prod_dim_int(*args)
-    return choose("prod", _prod_overloads, args, kwargs)
+    return _prod_overloads.choose(args, kwargs)
 
 
-def amax_out(input, dim=(), keepdim=False, *, out):
-    if dim.__class__ is int:
-        dim = (dim,)
-    elif dim.__class__ is list:
-        dim = tuple(dim)
-    if not are_ints(dim) or keepdim.__class__ is not bool:
-        return miss(amax_out_op, (input, dim, keepdim,), {"out": out}, amax)
-    try:
-        route = amax_out_routes[input._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim, keepdim, out)
-    return miss(amax_out_op, (input, dim, keepdim,), {"out": out}, amax)
-
-
+def amax_out(input, dim=(), keepdim=False, *, out): return complete(amax_out, "aten::amax", "out")(input, dim, keepdim, out=out)
+amax_op, amax_routes = operator("aten::amax", "")
 def amax(input, dim=(), keepdim=False, *, out=None):
     if out is not None:
         return amax_out(input, dim, keepdim, out=out)
@@ -7246,22 +3416,8 @@ def amax(input, dim=(), keepdim=False, *, out=None):
     return miss(amax_op, (input, dim, keepdim,), {}, amax)
 
 
-def amin_out(input, dim=(), keepdim=False, *, out):
-    if dim.__class__ is int:
-        dim = (dim,)
-    elif dim.__class__ is list:
-        dim = tuple(dim)
-    if not are_ints(dim) or keepdim.__class__ is not bool:
-        return miss(amin_out_op, (input, dim, keepdim,), {"out": out}, amin)
-    try:
-        route = amin_out_routes[input._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim, keepdim, out)
-    return miss(amin_out_op, (input, dim, keepdim,), {"out": out}, amin)
-
-
+def amin_out(input, dim=(), keepdim=False, *, out): return complete(amin_out, "aten::amin", "out")(input, dim, keepdim, out=out)
+amin_op, amin_routes = operator("aten::amin", "")
 def amin(input, dim=(), keepdim=False, *, out=None):
     if out is not None:
         return amin_out(input, dim, keepdim, out=out)
@@ -7280,28 +3436,9 @@ def amin(input, dim=(), keepdim=False, *, out=None):
     return miss(amin_op, (input, dim, keepdim,), {}, amin)
 
 
-def max_unary_out(input, *, out):
-    try:
-        route = max_unary_out_routes[input._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, out)
-    return miss(max_unary_out_op, (input,), {"out": out}, max)
-
-
-def max_dim_max(input, dim, keepdim=False, *, max, max_values):
-    if dim.__class__ is not int or keepdim.__class__ is not bool:
-        return max_dim_max_named(miss(max_dim_max_op, (input, dim, keepdim,), {"max": max, "max_values": max_values}, globals()["max"]))
-    try:
-        route = max_dim_max_routes[input._signature | max._signature | max_values._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return max_dim_max_named(route(input, dim, keepdim, max, max_values))
-    return max_dim_max_named(miss(max_dim_max_op, (input, dim, keepdim,), {"max": max, "max_values": max_values}, globals()["max"]))
-
-
+def max_unary_out(input, *, out): return complete(max_unary_out, "aten::max", "unary_out")(input, out=out)
+def max_dim_max(input, dim, keepdim=False, *, max, max_values): return complete(max_dim_max, "aten::max", "dim_max")(input, dim, keepdim, max=max, max_values=max_values)
+max_other_op, max_other_routes = operator("aten::max", "other")
 def max_other(input, other):
     try:
         route = max_other_routes[input._signature | other._signature | state()]
@@ -7310,8 +3447,7 @@ def max_other(input, other):
     else:
         return route(input, other)
     return miss(max_other_op, (input, other,), {}, max)
-
-
+max_op, max_routes = operator("aten::max", "")
 def max_default(input):
     try:
         route = max_routes[input._signature | state()]
@@ -7320,8 +3456,8 @@ def max_default(input):
     else:
         return route(input)
     return miss(max_op, (input,), {}, max)
-
-
+max_dim_op, max_dim_routes = operator("aten::max", "dim")
+max_dim_named = named(return_types.max)
 def max_dim(input, dim, keepdim=False):
     if dim.__class__ is not int or keepdim.__class__ is not bool:
         return max_dim_named(miss(max_dim_op, (input, dim, keepdim,), {}, max))
@@ -7332,15 +3468,9 @@ def max_dim(input, dim, keepdim=False):
     else:
         return max_dim_named(route(input, dim, keepdim))
     return max_dim_named(miss(max_dim_op, (input, dim, keepdim,), {}, max))
-
-
-_max_overloads = (
-    Overload(max_other, '(Tensor input, Tensor other)', ('input', 'other'), ('Tensor', 'Tensor'), 2, ('input', 'other')),
-    Overload(max_default, '(Tensor input)', ('input',), ('Tensor',), 1, ('input',), max_unary_out),
-    Overload(max_dim, '(Tensor input, int dim, bool keepdim=False)', ('input', 'dim', 'keepdim'), ('Tensor', 'int', 'bool'), 3, ('input', 'dim'), max_dim_max),
-)
-
-
+_max_overloads = Overloads("aten::max", {
+    "other": (max_other, None), "": (max_default, max_unary_out), "dim": (max_dim, max_dim_max),
+})
 def max(*args, **kwargs):
     if not kwargs:
         count = len(args)
@@ -7353,31 +3483,12 @@ def max(*args, **kwargs):
                 return max_dim(*args)
         if count == 3:
             return max_dim(*args)
-    return choose("max", _max_overloads, args, kwargs)
+    return _max_overloads.choose(args, kwargs)
 
 
-def min_unary_out(input, *, out):
-    try:
-        route = min_unary_out_routes[input._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, out)
-    return miss(min_unary_out_op, (input,), {"out": out}, min)
-
-
-def min_dim_min(input, dim, keepdim=False, *, min, min_indices):
-    if dim.__class__ is not int or keepdim.__class__ is not bool:
-        return min_dim_min_named(miss(min_dim_min_op, (input, dim, keepdim,), {"min": min, "min_indices": min_indices}, globals()["min"]))
-    try:
-        route = min_dim_min_routes[input._signature | min._signature | min_indices._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return min_dim_min_named(route(input, dim, keepdim, min, min_indices))
-    return min_dim_min_named(miss(min_dim_min_op, (input, dim, keepdim,), {"min": min, "min_indices": min_indices}, globals()["min"]))
-
-
+def min_unary_out(input, *, out): return complete(min_unary_out, "aten::min", "unary_out")(input, out=out)
+def min_dim_min(input, dim, keepdim=False, *, min, min_indices): return complete(min_dim_min, "aten::min", "dim_min")(input, dim, keepdim, min=min, min_indices=min_indices)
+min_other_op, min_other_routes = operator("aten::min", "other")
 def min_other(input, other):
     try:
         route = min_other_routes[input._signature | other._signature | state()]
@@ -7386,8 +3497,7 @@ def min_other(input, other):
     else:
         return route(input, other)
     return miss(min_other_op, (input, other,), {}, min)
-
-
+min_op, min_routes = operator("aten::min", "")
 def min_default(input):
     try:
         route = min_routes[input._signature | state()]
@@ -7396,8 +3506,8 @@ def min_default(input):
     else:
         return route(input)
     return miss(min_op, (input,), {}, min)
-
-
+min_dim_op, min_dim_routes = operator("aten::min", "dim")
+min_dim_named = named(return_types.min)
 def min_dim(input, dim, keepdim=False):
     if dim.__class__ is not int or keepdim.__class__ is not bool:
         return min_dim_named(miss(min_dim_op, (input, dim, keepdim,), {}, min))
@@ -7408,15 +3518,9 @@ def min_dim(input, dim, keepdim=False):
     else:
         return min_dim_named(route(input, dim, keepdim))
     return min_dim_named(miss(min_dim_op, (input, dim, keepdim,), {}, min))
-
-
-_min_overloads = (
-    Overload(min_other, '(Tensor input, Tensor other)', ('input', 'other'), ('Tensor', 'Tensor'), 2, ('input', 'other')),
-    Overload(min_default, '(Tensor input)', ('input',), ('Tensor',), 1, ('input',), min_unary_out),
-    Overload(min_dim, '(Tensor input, int dim, bool keepdim=False)', ('input', 'dim', 'keepdim'), ('Tensor', 'int', 'bool'), 3, ('input', 'dim'), min_dim_min),
-)
-
-
+_min_overloads = Overloads("aten::min", {
+    "other": (min_other, None), "": (min_default, min_unary_out), "dim": (min_dim, min_dim_min),
+})
 def min(*args, **kwargs):
     if not kwargs:
         count = len(args)
@@ -7429,21 +3533,11 @@ def min(*args, **kwargs):
                 return min_dim(*args)
         if count == 3:
             return min_dim(*args)
-    return choose("min", _min_overloads, args, kwargs)
+    return _min_overloads.choose(args, kwargs)
 
 
-def argmax_out(input, dim=None, keepdim=False, *, out):
-    if dim is not None and dim.__class__ is not int or keepdim.__class__ is not bool:
-        return miss(argmax_out_op, (input, dim, keepdim,), {"out": out}, argmax)
-    try:
-        route = argmax_out_routes[input._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim, keepdim, out)
-    return miss(argmax_out_op, (input, dim, keepdim,), {"out": out}, argmax)
-
-
+def argmax_out(input, dim=None, keepdim=False, *, out): return complete(argmax_out, "aten::argmax", "out")(input, dim, keepdim, out=out)
+argmax_op, argmax_routes = operator("aten::argmax", "")
 def argmax(input, dim=None, keepdim=False, *, out=None):
     if out is not None:
         return argmax_out(input, dim, keepdim, out=out)
@@ -7458,18 +3552,8 @@ def argmax(input, dim=None, keepdim=False, *, out=None):
     return miss(argmax_op, (input, dim, keepdim,), {}, argmax)
 
 
-def argmin_out(input, dim=None, keepdim=False, *, out):
-    if dim is not None and dim.__class__ is not int or keepdim.__class__ is not bool:
-        return miss(argmin_out_op, (input, dim, keepdim,), {"out": out}, argmin)
-    try:
-        route = argmin_out_routes[input._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim, keepdim, out)
-    return miss(argmin_out_op, (input, dim, keepdim,), {"out": out}, argmin)
-
-
+def argmin_out(input, dim=None, keepdim=False, *, out): return complete(argmin_out, "aten::argmin", "out")(input, dim, keepdim, out=out)
+argmin_op, argmin_routes = operator("aten::argmin", "")
 def argmin(input, dim=None, keepdim=False, *, out=None):
     if out is not None:
         return argmin_out(input, dim, keepdim, out=out)
@@ -7484,28 +3568,9 @@ def argmin(input, dim=None, keepdim=False, *, out=None):
     return miss(argmin_op, (input, dim, keepdim,), {}, argmin)
 
 
-def any_all_out(input, *, out):
-    try:
-        route = any_all_out_routes[input._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, out)
-    return miss(any_all_out_op, (input,), {"out": out}, any)
-
-
-def any_out(input, dim, keepdim=False, *, out):
-    if dim.__class__ is not int or keepdim.__class__ is not bool:
-        return miss(any_out_op, (input, dim, keepdim,), {"out": out}, any)
-    try:
-        route = any_out_routes[input._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim, keepdim, out)
-    return miss(any_out_op, (input, dim, keepdim,), {"out": out}, any)
-
-
+def any_all_out(input, *, out): return complete(any_all_out, "aten::any", "all_out")(input, out=out)
+def any_out(input, dim, keepdim=False, *, out): return complete(any_out, "aten::any", "out")(input, dim, keepdim, out=out)
+any_op, any_routes = operator("aten::any", "")
 def any_default(input):
     try:
         route = any_routes[input._signature | state()]
@@ -7514,8 +3579,7 @@ def any_default(input):
     else:
         return route(input)
     return miss(any_op, (input,), {}, any)
-
-
+any_dim_op, any_dim_routes = operator("aten::any", "dim")
 def any_dim(input, dim, keepdim=False):
     if dim.__class__ is not int or keepdim.__class__ is not bool:
         return miss(any_dim_op, (input, dim, keepdim,), {}, any)
@@ -7526,14 +3590,7 @@ def any_dim(input, dim, keepdim=False):
     else:
         return route(input, dim, keepdim)
     return miss(any_dim_op, (input, dim, keepdim,), {}, any)
-
-
-_any_overloads = (
-    Overload(any_default, '(Tensor input)', ('input',), ('Tensor',), 1, ('input',), any_all_out),
-    Overload(any_dim, '(Tensor input, int dim, bool keepdim=False)', ('input', 'dim', 'keepdim'), ('Tensor', 'int', 'bool'), 3, ('input', 'dim'), any_out),
-)
-
-
+_any_overloads = Overloads("aten::any", {"": (any_default, any_all_out), "dim": (any_dim, any_out)})
 def any(*args, **kwargs):
     if not kwargs:
         count = len(args)
@@ -7543,31 +3600,12 @@ def any(*args, **kwargs):
             return any_dim(*args)
         if count == 3:
             return any_dim(*args)
-    return choose("any", _any_overloads, args, kwargs)
+    return _any_overloads.choose(args, kwargs)
 
 
-def all_all_out(input, *, out):
-    try:
-        route = all_all_out_routes[input._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, out)
-    return miss(all_all_out_op, (input,), {"out": out}, all)
-
-
-def all_out(input, dim, keepdim=False, *, out):
-    if dim.__class__ is not int or keepdim.__class__ is not bool:
-        return miss(all_out_op, (input, dim, keepdim,), {"out": out}, all)
-    try:
-        route = all_out_routes[input._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim, keepdim, out)
-    return miss(all_out_op, (input, dim, keepdim,), {"out": out}, all)
-
-
+def all_all_out(input, *, out): return complete(all_all_out, "aten::all", "all_out")(input, out=out)
+def all_out(input, dim, keepdim=False, *, out): return complete(all_out, "aten::all", "out")(input, dim, keepdim, out=out)
+all_op, all_routes = operator("aten::all", "")
 def all_default(input):
     try:
         route = all_routes[input._signature | state()]
@@ -7576,8 +3614,7 @@ def all_default(input):
     else:
         return route(input)
     return miss(all_op, (input,), {}, all)
-
-
+all_dim_op, all_dim_routes = operator("aten::all", "dim")
 def all_dim(input, dim, keepdim=False):
     if dim.__class__ is not int or keepdim.__class__ is not bool:
         return miss(all_dim_op, (input, dim, keepdim,), {}, all)
@@ -7588,14 +3625,7 @@ def all_dim(input, dim, keepdim=False):
     else:
         return route(input, dim, keepdim)
     return miss(all_dim_op, (input, dim, keepdim,), {}, all)
-
-
-_all_overloads = (
-    Overload(all_default, '(Tensor input)', ('input',), ('Tensor',), 1, ('input',), all_all_out),
-    Overload(all_dim, '(Tensor input, int dim, bool keepdim=False)', ('input', 'dim', 'keepdim'), ('Tensor', 'int', 'bool'), 3, ('input', 'dim'), all_out),
-)
-
-
+_all_overloads = Overloads("aten::all", {"": (all_default, all_all_out), "dim": (all_dim, all_out)})
 def all(*args, **kwargs):
     if not kwargs:
         count = len(args)
@@ -7605,25 +3635,11 @@ def all(*args, **kwargs):
             return all_dim(*args)
         if count == 3:
             return all_dim(*args)
-    return choose("all", _all_overloads, args, kwargs)
+    return _all_overloads.choose(args, kwargs)
 
 
-def var_correction_out(input, dim=None, *, correction=None, keepdim=False, out):
-    if dim.__class__ is int:
-        dim = (dim,)
-    elif dim.__class__ is list:
-        dim = tuple(dim)
-    if dim is not None and not are_ints(dim) or correction is not None and correction.__class__ is not int and correction.__class__ is not float or keepdim.__class__ is not bool:
-        return miss(var_correction_out_op, (input, dim,), {"correction": correction, "keepdim": keepdim, "out": out}, var)
-    try:
-        route = var_correction_out_routes[input._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim, correction, keepdim, out)
-    return miss(var_correction_out_op, (input, dim,), {"correction": correction, "keepdim": keepdim, "out": out}, var)
-
-
+def var_correction_out(input, dim=None, *, correction=None, keepdim=False, out): return complete(var_correction_out, "aten::var", "correction_out")(input, dim, correction=correction, keepdim=keepdim, out=out)
+var_op, var_routes = operator("aten::var", "")
 def var_default(input, unbiased=True):
     if unbiased.__class__ is not bool:
         return miss(var_op, (input, unbiased,), {}, var)
@@ -7634,8 +3650,7 @@ def var_default(input, unbiased=True):
     else:
         return route(input, unbiased)
     return miss(var_op, (input, unbiased,), {}, var)
-
-
+var_dim_op, var_dim_routes = operator("aten::var", "dim")
 def var_dim(input, dim, unbiased=True, keepdim=False):
     if dim.__class__ is int:
         dim = (dim,)
@@ -7650,8 +3665,7 @@ def var_dim(input, dim, unbiased=True, keepdim=False):
     else:
         return route(input, dim, unbiased, keepdim)
     return miss(var_dim_op, (input, dim, unbiased, keepdim,), {}, var)
-
-
+var_correction_op, var_correction_routes = operator("aten::var", "correction")
 def var_correction(input, dim=None, *, correction=None, keepdim=False):
     if dim.__class__ is int:
         dim = (dim,)
@@ -7666,15 +3680,10 @@ def var_correction(input, dim=None, *, correction=None, keepdim=False):
     else:
         return route(input, dim, correction, keepdim)
     return miss(var_correction_op, (input, dim,), {"correction": correction, "keepdim": keepdim}, var)
-
-
-_var_overloads = (
-    Overload(var_default, '(Tensor input, bool unbiased=True)', ('input', 'unbiased'), ('Tensor', 'bool'), 2, ('input',)),
-    Overload(var_dim, '(Tensor input, int[1]? dim, bool unbiased=True, bool keepdim=False)', ('input', 'dim', 'unbiased', 'keepdim'), ('Tensor', 'int[1]?', 'bool', 'bool'), 4, ('input', 'dim')),
-    Overload(var_correction, '(Tensor input, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False)', ('input', 'dim', 'correction', 'keepdim'), ('Tensor', 'int[1]?', 'Scalar?', 'bool'), 2, ('input',), var_correction_out),
-)
-
-
+_var_overloads = Overloads("aten::var", {
+    "": (var_default, None), "dim": (var_dim, None),
+    "correction": (var_correction, var_correction_out),
+})
 def var(*args, **kwargs):
     if not kwargs:
         count = len(args)
@@ -7687,25 +3696,11 @@ def var(*args, **kwargs):
             return var_dim(*args)
         if count == 4:
             return var_dim(*args)
-    return choose("var", _var_overloads, args, kwargs)
+    return _var_overloads.choose(args, kwargs)
 
 
-def std_correction_out(input, dim=None, *, correction=None, keepdim=False, out):
-    if dim.__class__ is int:
-        dim = (dim,)
-    elif dim.__class__ is list:
-        dim = tuple(dim)
-    if dim is not None and not are_ints(dim) or correction is not None and correction.__class__ is not int and correction.__class__ is not float or keepdim.__class__ is not bool:
-        return miss(std_correction_out_op, (input, dim,), {"correction": correction, "keepdim": keepdim, "out": out}, std)
-    try:
-        route = std_correction_out_routes[input._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim, correction, keepdim, out)
-    return miss(std_correction_out_op, (input, dim,), {"correction": correction, "keepdim": keepdim, "out": out}, std)
-
-
+def std_correction_out(input, dim=None, *, correction=None, keepdim=False, out): return complete(std_correction_out, "aten::std", "correction_out")(input, dim, correction=correction, keepdim=keepdim, out=out)
+std_op, std_routes = operator("aten::std", "")
 def std_default(input, unbiased=True):
     if unbiased.__class__ is not bool:
         return miss(std_op, (input, unbiased,), {}, std)
@@ -7716,8 +3711,7 @@ def std_default(input, unbiased=True):
     else:
         return route(input, unbiased)
     return miss(std_op, (input, unbiased,), {}, std)
-
-
+std_dim_op, std_dim_routes = operator("aten::std", "dim")
 def std_dim(input, dim, unbiased=True, keepdim=False):
     if dim.__class__ is int:
         dim = (dim,)
@@ -7732,8 +3726,7 @@ def std_dim(input, dim, unbiased=True, keepdim=False):
     else:
         return route(input, dim, unbiased, keepdim)
     return miss(std_dim_op, (input, dim, unbiased, keepdim,), {}, std)
-
-
+std_correction_op, std_correction_routes = operator("aten::std", "correction")
 def std_correction(input, dim=None, *, correction=None, keepdim=False):
     if dim.__class__ is int:
         dim = (dim,)
@@ -7748,15 +3741,10 @@ def std_correction(input, dim=None, *, correction=None, keepdim=False):
     else:
         return route(input, dim, correction, keepdim)
     return miss(std_correction_op, (input, dim,), {"correction": correction, "keepdim": keepdim}, std)
-
-
-_std_overloads = (
-    Overload(std_default, '(Tensor input, bool unbiased=True)', ('input', 'unbiased'), ('Tensor', 'bool'), 2, ('input',)),
-    Overload(std_dim, '(Tensor input, int[1]? dim, bool unbiased=True, bool keepdim=False)', ('input', 'dim', 'unbiased', 'keepdim'), ('Tensor', 'int[1]?', 'bool', 'bool'), 4, ('input', 'dim')),
-    Overload(std_correction, '(Tensor input, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False)', ('input', 'dim', 'correction', 'keepdim'), ('Tensor', 'int[1]?', 'Scalar?', 'bool'), 2, ('input',), std_correction_out),
-)
-
-
+_std_overloads = Overloads("aten::std", {
+    "": (std_default, None), "dim": (std_dim, None),
+    "correction": (std_correction, std_correction_out),
+})
 def std(*args, **kwargs):
     if not kwargs:
         count = len(args)
@@ -7769,25 +3757,11 @@ def std(*args, **kwargs):
             return std_dim(*args)
         if count == 4:
             return std_dim(*args)
-    return choose("std", _std_overloads, args, kwargs)
+    return _std_overloads.choose(args, kwargs)
 
 
-def linalg_vector_norm_out(input, ord=2, dim=None, keepdim=False, *, dtype=None, out):
-    if dim.__class__ is int:
-        dim = (dim,)
-    elif dim.__class__ is list:
-        dim = tuple(dim)
-    if ord.__class__ is not int and ord.__class__ is not float or dim is not None and not are_ints(dim) or keepdim.__class__ is not bool or dtype is not None and dtype.__class__ is not DType:
-        return miss(linalg_vector_norm_out_op, (input, ord, dim, keepdim,), {"dtype": dtype, "out": out}, linalg_vector_norm)
-    try:
-        route = linalg_vector_norm_out_routes[input._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, ord, dim, keepdim, dtype, out)
-    return miss(linalg_vector_norm_out_op, (input, ord, dim, keepdim,), {"dtype": dtype, "out": out}, linalg_vector_norm)
-
-
+def linalg_vector_norm_out(input, ord=2, dim=None, keepdim=False, *, dtype=None, out): return complete(linalg_vector_norm_out, "aten::linalg_vector_norm", "out")(input, ord, dim, keepdim, dtype=dtype, out=out)
+linalg_vector_norm_op, linalg_vector_norm_routes = operator("aten::linalg_vector_norm", "")
 def linalg_vector_norm(input, ord=2, dim=None, keepdim=False, *, dtype=None, out=None):
     if out is not None:
         return linalg_vector_norm_out(input, ord, dim, keepdim, dtype=dtype, out=out)
@@ -7806,34 +3780,9 @@ def linalg_vector_norm(input, ord=2, dim=None, keepdim=False, *, dtype=None, out
     return miss(linalg_vector_norm_op, (input, ord, dim, keepdim,), {"dtype": dtype}, linalg_vector_norm)
 
 
-def norm_Scalar_out(input, p=2, *, out):
-    if p.__class__ is not int and p.__class__ is not float:
-        return miss(norm_Scalar_out_op, (input, p,), {"out": out}, norm)
-    try:
-        route = norm_Scalar_out_routes[input._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, p, out)
-    return miss(norm_Scalar_out_op, (input, p,), {"out": out}, norm)
-
-
-def norm_out(input, p, dim, keepdim=False, *, out):
-    if dim.__class__ is int:
-        dim = (dim,)
-    elif dim.__class__ is list:
-        dim = tuple(dim)
-    if p is not None and p.__class__ is not int and p.__class__ is not float or not are_ints(dim) or keepdim.__class__ is not bool:
-        return miss(norm_out_op, (input, p, dim, keepdim,), {"out": out}, norm)
-    try:
-        route = norm_out_routes[input._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, p, dim, keepdim, out)
-    return miss(norm_out_op, (input, p, dim, keepdim,), {"out": out}, norm)
-
-
+def norm_Scalar_out(input, p=2, *, out): return complete(norm_Scalar_out, "aten::norm", "Scalar_out")(input, p, out=out)
+def norm_out(input, p, dim, keepdim=False, *, out): return complete(norm_out, "aten::norm", "out")(input, p, dim, keepdim, out=out)
+norm_Scalar_op, norm_Scalar_routes = operator("aten::norm", "Scalar")
 def norm_Scalar(input, p=2):
     if p.__class__ is not int and p.__class__ is not float:
         return miss(norm_Scalar_op, (input, p,), {}, norm)
@@ -7844,8 +3793,7 @@ def norm_Scalar(input, p=2):
     else:
         return route(input, p)
     return miss(norm_Scalar_op, (input, p,), {}, norm)
-
-
+norm_ScalarOpt_dim_op, norm_ScalarOpt_dim_routes = operator("aten::norm", "ScalarOpt_dim")
 def norm_ScalarOpt_dim(input, p, dim, keepdim=False):
     if dim.__class__ is int:
         dim = (dim,)
@@ -7860,14 +3808,9 @@ def norm_ScalarOpt_dim(input, p, dim, keepdim=False):
     else:
         return route(input, p, dim, keepdim)
     return miss(norm_ScalarOpt_dim_op, (input, p, dim, keepdim,), {}, norm)
-
-
-_norm_overloads = (
-    Overload(norm_Scalar, '(Tensor input, Scalar p=2)', ('input', 'p'), ('Tensor', 'Scalar'), 2, ('input',), norm_Scalar_out),
-    Overload(norm_ScalarOpt_dim, '(Tensor input, Scalar? p, int[1] dim, bool keepdim=False)', ('input', 'p', 'dim', 'keepdim'), ('Tensor', 'Scalar?', 'int[1]', 'bool'), 4, ('input', 'p', 'dim'), norm_out),
-)
-
-
+_norm_overloads = Overloads("aten::norm", {
+    "Scalar": (norm_Scalar, norm_Scalar_out), "ScalarOpt_dim": (norm_ScalarOpt_dim, norm_out),
+})
 def norm(*args, **kwargs):
     if not kwargs:
         count = len(args)
@@ -7879,25 +3822,11 @@ def norm(*args, **kwargs):
             return norm_ScalarOpt_dim(*args)
         if count == 4:
             return norm_ScalarOpt_dim(*args)
-    return choose("norm", _norm_overloads, args, kwargs)
+    return _norm_overloads.choose(args, kwargs)
 
 
-def logsumexp_out(input, dim, keepdim=False, *, out):
-    if dim.__class__ is int:
-        dim = (dim,)
-    elif dim.__class__ is list:
-        dim = tuple(dim)
-    if not are_ints(dim) or keepdim.__class__ is not bool:
-        return miss(logsumexp_out_op, (input, dim, keepdim,), {"out": out}, logsumexp)
-    try:
-        route = logsumexp_out_routes[input._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim, keepdim, out)
-    return miss(logsumexp_out_op, (input, dim, keepdim,), {"out": out}, logsumexp)
-
-
+def logsumexp_out(input, dim, keepdim=False, *, out): return complete(logsumexp_out, "aten::logsumexp", "out")(input, dim, keepdim, out=out)
+logsumexp_op, logsumexp_routes = operator("aten::logsumexp", "")
 def logsumexp(input, dim, keepdim=False, *, out=None):
     if out is not None:
         return logsumexp_out(input, dim, keepdim, out=out)
@@ -7916,18 +3845,8 @@ def logsumexp(input, dim, keepdim=False, *, out=None):
     return miss(logsumexp_op, (input, dim, keepdim,), {}, logsumexp)
 
 
-def cumsum_out(input, dim, *, dtype=None, out):
-    if dim.__class__ is not int or dtype is not None and dtype.__class__ is not DType:
-        return miss(cumsum_out_op, (input, dim,), {"dtype": dtype, "out": out}, cumsum)
-    try:
-        route = cumsum_out_routes[input._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim, dtype, out)
-    return miss(cumsum_out_op, (input, dim,), {"dtype": dtype, "out": out}, cumsum)
-
-
+def cumsum_out(input, dim, *, dtype=None, out): return complete(cumsum_out, "aten::cumsum", "out")(input, dim, dtype=dtype, out=out)
+cumsum_op, cumsum_routes = operator("aten::cumsum", "")
 def cumsum(input, dim, *, dtype=None, out=None):
     if out is not None:
         return cumsum_out(input, dim, dtype=dtype, out=out)
@@ -7941,31 +3860,11 @@ def cumsum(input, dim, *, dtype=None, out=None):
         return route(input, dim, dtype)
     return miss(cumsum_op, (input, dim,), {"dtype": dtype}, cumsum)
 
-
-def cumsum_(input, dim, *, dtype=None):
-    if dim.__class__ is not int or dtype is not None and dtype.__class__ is not DType:
-        return miss(cumsum__op, (input, dim,), {"dtype": dtype}, cumsum_)
-    try:
-        route = cumsum__routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim, dtype)
-    return miss(cumsum__op, (input, dim,), {"dtype": dtype}, cumsum_)
+def cumsum_(input, dim, *, dtype=None): return complete(cumsum_, "aten::cumsum_", "")(input, dim, dtype=dtype)
 
 
-def cumprod_out(input, dim, *, dtype=None, out):
-    if dim.__class__ is not int or dtype is not None and dtype.__class__ is not DType:
-        return miss(cumprod_out_op, (input, dim,), {"dtype": dtype, "out": out}, cumprod)
-    try:
-        route = cumprod_out_routes[input._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim, dtype, out)
-    return miss(cumprod_out_op, (input, dim,), {"dtype": dtype, "out": out}, cumprod)
-
-
+def cumprod_out(input, dim, *, dtype=None, out): return complete(cumprod_out, "aten::cumprod", "out")(input, dim, dtype=dtype, out=out)
+cumprod_op, cumprod_routes = operator("aten::cumprod", "")
 def cumprod(input, dim, *, dtype=None, out=None):
     if out is not None:
         return cumprod_out(input, dim, dtype=dtype, out=out)
@@ -7979,31 +3878,12 @@ def cumprod(input, dim, *, dtype=None, out=None):
         return route(input, dim, dtype)
     return miss(cumprod_op, (input, dim,), {"dtype": dtype}, cumprod)
 
-
-def cumprod_(input, dim, *, dtype=None):
-    if dim.__class__ is not int or dtype is not None and dtype.__class__ is not DType:
-        return miss(cumprod__op, (input, dim,), {"dtype": dtype}, cumprod_)
-    try:
-        route = cumprod__routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim, dtype)
-    return miss(cumprod__op, (input, dim,), {"dtype": dtype}, cumprod_)
+def cumprod_(input, dim, *, dtype=None): return complete(cumprod_, "aten::cumprod_", "")(input, dim, dtype=dtype)
 
 
-def sort_values(input, dim=-1, descending=False, *, values, indices):
-    if dim.__class__ is not int or descending.__class__ is not bool:
-        return sort_values_named(miss(sort_values_op, (input, dim, descending,), {"values": values, "indices": indices}, sort))
-    try:
-        route = sort_values_routes[input._signature | values._signature | indices._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return sort_values_named(route(input, dim, descending, values, indices))
-    return sort_values_named(miss(sort_values_op, (input, dim, descending,), {"values": values, "indices": indices}, sort))
-
-
+def sort_values(input, dim=-1, descending=False, *, values, indices): return complete(sort_values, "aten::sort", "values")(input, dim, descending, values=values, indices=indices)
+sort_op, sort_routes = operator("aten::sort", "")
+sort_named = named(return_types.sort)
 def sort(input, dim=-1, descending=False):
     if dim.__class__ is not int or descending.__class__ is not bool:
         return sort_named(miss(sort_op, (input, dim, descending,), {}, sort))
@@ -8016,6 +3896,7 @@ def sort(input, dim=-1, descending=False):
     return sort_named(miss(sort_op, (input, dim, descending,), {}, sort))
 
 
+argsort_op, argsort_routes = operator("aten::argsort", "")
 def argsort(input, dim=-1, descending=False):
     if dim.__class__ is not int or descending.__class__ is not bool:
         return miss(argsort_op, (input, dim, descending,), {}, argsort)
@@ -8028,18 +3909,9 @@ def argsort(input, dim=-1, descending=False):
     return miss(argsort_op, (input, dim, descending,), {}, argsort)
 
 
-def topk_values(input, k, dim=-1, largest=True, sorted=True, *, values, indices):
-    if k.__class__ is not int or dim.__class__ is not int or largest.__class__ is not bool or sorted.__class__ is not bool:
-        return topk_values_named(miss(topk_values_op, (input, k, dim, largest, sorted,), {"values": values, "indices": indices}, topk))
-    try:
-        route = topk_values_routes[input._signature | values._signature | indices._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return topk_values_named(route(input, k, dim, largest, sorted, values, indices))
-    return topk_values_named(miss(topk_values_op, (input, k, dim, largest, sorted,), {"values": values, "indices": indices}, topk))
-
-
+def topk_values(input, k, dim=-1, largest=True, sorted=True, *, values, indices): return complete(topk_values, "aten::topk", "values")(input, k, dim, largest, sorted, values=values, indices=indices)
+topk_op, topk_routes = operator("aten::topk", "")
+topk_named = named(return_types.topk)
 def topk(input, k, dim=-1, largest=True, sorted=True):
     if k.__class__ is not int or dim.__class__ is not int or largest.__class__ is not bool or sorted.__class__ is not bool:
         return topk_named(miss(topk_op, (input, k, dim, largest, sorted,), {}, topk))
@@ -8052,16 +3924,8 @@ def topk(input, k, dim=-1, largest=True, sorted=True):
     return topk_named(miss(topk_op, (input, k, dim, largest, sorted,), {}, topk))
 
 
-def nonzero_out(input, *, out):
-    try:
-        route = nonzero_out_routes[input._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, out)
-    return miss(nonzero_out_op, (input,), {"out": out}, nonzero)
-
-
+def nonzero_out(input, *, out): return complete(nonzero_out, "aten::nonzero", "out")(input, out=out)
+nonzero_op, nonzero_routes = operator("aten::nonzero", "")
 def nonzero(input, *, out=None):
     if out is not None:
         return nonzero_out(input, out=out)
@@ -8074,34 +3938,9 @@ def nonzero(input, *, out=None):
     return miss(nonzero_op, (input,), {}, nonzero)
 
 
-def count_nonzero_out(input, dim=None, *, out):
-    if dim is not None and dim.__class__ is not int:
-        return miss(count_nonzero_out_op, (input, dim,), {"out": out}, count_nonzero)
-    try:
-        route = count_nonzero_out_routes[input._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim, out)
-    return miss(count_nonzero_out_op, (input, dim,), {"out": out}, count_nonzero)
-
-
-def count_nonzero_dim_IntList_out(input, *dims_, dim=None, out):
-    if dim is None:
-        dim = dims_[0] if len(dims_) == 1 and dims_[0].__class__ is not int else dims_
-    if dim.__class__ is list:
-        dim = tuple(dim)
-    if not are_ints(dim):
-        return miss(count_nonzero_dim_IntList_out_op, (input, dim,), {"out": out}, count_nonzero)
-    try:
-        route = count_nonzero_dim_IntList_out_routes[input._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim, out)
-    return miss(count_nonzero_dim_IntList_out_op, (input, dim,), {"out": out}, count_nonzero)
-
-
+def count_nonzero_out(input, dim=None, *, out): return complete(count_nonzero_out, "aten::count_nonzero", "out")(input, dim, out=out)
+def count_nonzero_dim_IntList_out(input, *dims_, dim=None, out): return complete(count_nonzero_dim_IntList_out, "aten::count_nonzero", "dim_IntList_out")(input, *dims_, dim=dim, out=out)
+count_nonzero_op, count_nonzero_routes = operator("aten::count_nonzero", "")
 def count_nonzero_default(input, dim=None):
     if dim is not None and dim.__class__ is not int:
         return miss(count_nonzero_op, (input, dim,), {}, count_nonzero)
@@ -8112,8 +3951,7 @@ def count_nonzero_default(input, dim=None):
     else:
         return route(input, dim)
     return miss(count_nonzero_op, (input, dim,), {}, count_nonzero)
-
-
+count_nonzero_dim_IntList_op, count_nonzero_dim_IntList_routes = operator("aten::count_nonzero", "dim_IntList")
 def count_nonzero_dim_IntList(input, *dims_, dim=None):
     if dim is None:
         dim = dims_[0] if len(dims_) == 1 and dims_[0].__class__ is not int else dims_
@@ -8128,14 +3966,10 @@ def count_nonzero_dim_IntList(input, *dims_, dim=None):
     else:
         return route(input, dim)
     return miss(count_nonzero_dim_IntList_op, (input, dim,), {}, count_nonzero)
-
-
-_count_nonzero_overloads = (
-    Overload(count_nonzero_default, '(Tensor input, int? dim=None)', ('input', 'dim'), ('Tensor', 'int?'), 2, ('input',), count_nonzero_out),
-    Overload(count_nonzero_dim_IntList, '(Tensor input, int[] dim)', ('input', 'dim'), ('Tensor', 'int[]'), 2, ('input', 'dim'), count_nonzero_dim_IntList_out),
-)
-
-
+_count_nonzero_overloads = Overloads("aten::count_nonzero", {
+    "": (count_nonzero_default, count_nonzero_out),
+    "dim_IntList": (count_nonzero_dim_IntList, count_nonzero_dim_IntList_out),
+})
 def count_nonzero(*args, **kwargs):
     if not kwargs:
         count = len(args)
@@ -8148,19 +3982,11 @@ def count_nonzero(*args, **kwargs):
                 return count_nonzero_default(*args)
             if isinstance(args[1], (tuple, list)):
                 return count_nonzero_dim_IntList(*args)
-    return choose("count_nonzero", _count_nonzero_overloads, args, kwargs)
+    return _count_nonzero_overloads.choose(args, kwargs)
 
 
-def mm_out(input, mat2, *, out):
-    try:
-        route = mm_out_routes[input._signature | mat2._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, mat2, out)
-    return miss(mm_out_op, (input, mat2,), {"out": out}, mm)
-
-
+def mm_out(input, mat2, *, out): return complete(mm_out, "aten::mm", "out")(input, mat2, out=out)
+mm_op, mm_routes = operator("aten::mm", "")
 def mm(input, mat2, *, out=None):
     if out is not None:
         return mm_out(input, mat2, out=out)
@@ -8173,16 +3999,8 @@ def mm(input, mat2, *, out=None):
     return miss(mm_op, (input, mat2,), {}, mm)
 
 
-def bmm_out(input, mat2, *, out):
-    try:
-        route = bmm_out_routes[input._signature | mat2._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, mat2, out)
-    return miss(bmm_out_op, (input, mat2,), {"out": out}, bmm)
-
-
+def bmm_out(input, mat2, *, out): return complete(bmm_out, "aten::bmm", "out")(input, mat2, out=out)
+bmm_op, bmm_routes = operator("aten::bmm", "")
 def bmm(input, mat2, *, out=None):
     if out is not None:
         return bmm_out(input, mat2, out=out)
@@ -8195,16 +4013,8 @@ def bmm(input, mat2, *, out=None):
     return miss(bmm_op, (input, mat2,), {}, bmm)
 
 
-def mv_out(input, vec, *, out):
-    try:
-        route = mv_out_routes[input._signature | vec._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, vec, out)
-    return miss(mv_out_op, (input, vec,), {"out": out}, mv)
-
-
+def mv_out(input, vec, *, out): return complete(mv_out, "aten::mv", "out")(input, vec, out=out)
+mv_op, mv_routes = operator("aten::mv", "")
 def mv(input, vec, *, out=None):
     if out is not None:
         return mv_out(input, vec, out=out)
@@ -8217,16 +4027,8 @@ def mv(input, vec, *, out=None):
     return miss(mv_op, (input, vec,), {}, mv)
 
 
-def dot_out(input, tensor, *, out):
-    try:
-        route = dot_out_routes[input._signature | tensor._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, tensor, out)
-    return miss(dot_out_op, (input, tensor,), {"out": out}, dot)
-
-
+def dot_out(input, tensor, *, out): return complete(dot_out, "aten::dot", "out")(input, tensor, out=out)
+dot_op, dot_routes = operator("aten::dot", "")
 def dot(input, tensor, *, out=None):
     if out is not None:
         return dot_out(input, tensor, out=out)
@@ -8239,16 +4041,8 @@ def dot(input, tensor, *, out=None):
     return miss(dot_op, (input, tensor,), {}, dot)
 
 
-def vdot_out(input, other, *, out):
-    try:
-        route = vdot_out_routes[input._signature | other._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other, out)
-    return miss(vdot_out_op, (input, other,), {"out": out}, vdot)
-
-
+def vdot_out(input, other, *, out): return complete(vdot_out, "aten::vdot", "out")(input, other, out=out)
+vdot_op, vdot_routes = operator("aten::vdot", "")
 def vdot(input, other, *, out=None):
     if out is not None:
         return vdot_out(input, other, out=out)
@@ -8261,6 +4055,7 @@ def vdot(input, other, *, out=None):
     return miss(vdot_op, (input, other,), {}, vdot)
 
 
+inner_op, inner_routes = operator("aten::inner", "")
 def inner(input, other):
     try:
         route = inner_routes[input._signature | other._signature | state()]
@@ -8271,18 +4066,8 @@ def inner(input, other):
     return miss(inner_op, (input, other,), {}, inner)
 
 
-def addmm_out(input, mat1, mat2, *, beta=1, alpha=1, out):
-    if beta.__class__ is not int and beta.__class__ is not float or alpha.__class__ is not int and alpha.__class__ is not float:
-        return miss(addmm_out_op, (input, mat1, mat2,), {"beta": beta, "alpha": alpha, "out": out}, addmm)
-    try:
-        route = addmm_out_routes[input._signature | mat1._signature | mat2._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, mat1, mat2, beta, alpha, out)
-    return miss(addmm_out_op, (input, mat1, mat2,), {"beta": beta, "alpha": alpha, "out": out}, addmm)
-
-
+def addmm_out(input, mat1, mat2, *, beta=1, alpha=1, out): return complete(addmm_out, "aten::addmm", "out")(input, mat1, mat2, beta=beta, alpha=alpha, out=out)
+addmm_op, addmm_routes = operator("aten::addmm", "")
 def addmm(input, mat1, mat2, *, beta=1, alpha=1, out=None):
     if out is not None:
         return addmm_out(input, mat1, mat2, beta=beta, alpha=alpha, out=out)
@@ -8296,31 +4081,11 @@ def addmm(input, mat1, mat2, *, beta=1, alpha=1, out=None):
         return route(input, mat1, mat2, beta, alpha)
     return miss(addmm_op, (input, mat1, mat2,), {"beta": beta, "alpha": alpha}, addmm)
 
-
-def addmm_(input, mat1, mat2, *, beta=1, alpha=1):
-    if beta.__class__ is not int and beta.__class__ is not float or alpha.__class__ is not int and alpha.__class__ is not float:
-        return miss(addmm__op, (input, mat1, mat2,), {"beta": beta, "alpha": alpha}, addmm_)
-    try:
-        route = addmm__routes[input._signature | mat1._signature | mat2._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, mat1, mat2, beta, alpha)
-    return miss(addmm__op, (input, mat1, mat2,), {"beta": beta, "alpha": alpha}, addmm_)
+def addmm_(input, mat1, mat2, *, beta=1, alpha=1): return complete(addmm_, "aten::addmm_", "")(input, mat1, mat2, beta=beta, alpha=alpha)
 
 
-def addmv_out(input, mat, vec, *, beta=1, alpha=1, out):
-    if beta.__class__ is not int and beta.__class__ is not float or alpha.__class__ is not int and alpha.__class__ is not float:
-        return miss(addmv_out_op, (input, mat, vec,), {"beta": beta, "alpha": alpha, "out": out}, addmv)
-    try:
-        route = addmv_out_routes[input._signature | mat._signature | vec._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, mat, vec, beta, alpha, out)
-    return miss(addmv_out_op, (input, mat, vec,), {"beta": beta, "alpha": alpha, "out": out}, addmv)
-
-
+def addmv_out(input, mat, vec, *, beta=1, alpha=1, out): return complete(addmv_out, "aten::addmv", "out")(input, mat, vec, beta=beta, alpha=alpha, out=out)
+addmv_op, addmv_routes = operator("aten::addmv", "")
 def addmv(input, mat, vec, *, beta=1, alpha=1, out=None):
     if out is not None:
         return addmv_out(input, mat, vec, beta=beta, alpha=alpha, out=out)
@@ -8334,31 +4099,11 @@ def addmv(input, mat, vec, *, beta=1, alpha=1, out=None):
         return route(input, mat, vec, beta, alpha)
     return miss(addmv_op, (input, mat, vec,), {"beta": beta, "alpha": alpha}, addmv)
 
-
-def addmv_(input, mat, vec, *, beta=1, alpha=1):
-    if beta.__class__ is not int and beta.__class__ is not float or alpha.__class__ is not int and alpha.__class__ is not float:
-        return miss(addmv__op, (input, mat, vec,), {"beta": beta, "alpha": alpha}, addmv_)
-    try:
-        route = addmv__routes[input._signature | mat._signature | vec._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, mat, vec, beta, alpha)
-    return miss(addmv__op, (input, mat, vec,), {"beta": beta, "alpha": alpha}, addmv_)
+def addmv_(input, mat, vec, *, beta=1, alpha=1): return complete(addmv_, "aten::addmv_", "")(input, mat, vec, beta=beta, alpha=alpha)
 
 
-def addbmm_out(input, batch1, batch2, *, beta=1, alpha=1, out):
-    if beta.__class__ is not int and beta.__class__ is not float or alpha.__class__ is not int and alpha.__class__ is not float:
-        return miss(addbmm_out_op, (input, batch1, batch2,), {"beta": beta, "alpha": alpha, "out": out}, addbmm)
-    try:
-        route = addbmm_out_routes[input._signature | batch1._signature | batch2._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, batch1, batch2, beta, alpha, out)
-    return miss(addbmm_out_op, (input, batch1, batch2,), {"beta": beta, "alpha": alpha, "out": out}, addbmm)
-
-
+def addbmm_out(input, batch1, batch2, *, beta=1, alpha=1, out): return complete(addbmm_out, "aten::addbmm", "out")(input, batch1, batch2, beta=beta, alpha=alpha, out=out)
+addbmm_op, addbmm_routes = operator("aten::addbmm", "")
 def addbmm(input, batch1, batch2, *, beta=1, alpha=1, out=None):
     if out is not None:
         return addbmm_out(input, batch1, batch2, beta=beta, alpha=alpha, out=out)
@@ -8372,31 +4117,11 @@ def addbmm(input, batch1, batch2, *, beta=1, alpha=1, out=None):
         return route(input, batch1, batch2, beta, alpha)
     return miss(addbmm_op, (input, batch1, batch2,), {"beta": beta, "alpha": alpha}, addbmm)
 
-
-def addbmm_(input, batch1, batch2, *, beta=1, alpha=1):
-    if beta.__class__ is not int and beta.__class__ is not float or alpha.__class__ is not int and alpha.__class__ is not float:
-        return miss(addbmm__op, (input, batch1, batch2,), {"beta": beta, "alpha": alpha}, addbmm_)
-    try:
-        route = addbmm__routes[input._signature | batch1._signature | batch2._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, batch1, batch2, beta, alpha)
-    return miss(addbmm__op, (input, batch1, batch2,), {"beta": beta, "alpha": alpha}, addbmm_)
+def addbmm_(input, batch1, batch2, *, beta=1, alpha=1): return complete(addbmm_, "aten::addbmm_", "")(input, batch1, batch2, beta=beta, alpha=alpha)
 
 
-def baddbmm_out(input, batch1, batch2, *, beta=1, alpha=1, out):
-    if beta.__class__ is not int and beta.__class__ is not float or alpha.__class__ is not int and alpha.__class__ is not float:
-        return miss(baddbmm_out_op, (input, batch1, batch2,), {"beta": beta, "alpha": alpha, "out": out}, baddbmm)
-    try:
-        route = baddbmm_out_routes[input._signature | batch1._signature | batch2._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, batch1, batch2, beta, alpha, out)
-    return miss(baddbmm_out_op, (input, batch1, batch2,), {"beta": beta, "alpha": alpha, "out": out}, baddbmm)
-
-
+def baddbmm_out(input, batch1, batch2, *, beta=1, alpha=1, out): return complete(baddbmm_out, "aten::baddbmm", "out")(input, batch1, batch2, beta=beta, alpha=alpha, out=out)
+baddbmm_op, baddbmm_routes = operator("aten::baddbmm", "")
 def baddbmm(input, batch1, batch2, *, beta=1, alpha=1, out=None):
     if out is not None:
         return baddbmm_out(input, batch1, batch2, beta=beta, alpha=alpha, out=out)
@@ -8410,19 +4135,10 @@ def baddbmm(input, batch1, batch2, *, beta=1, alpha=1, out=None):
         return route(input, batch1, batch2, beta, alpha)
     return miss(baddbmm_op, (input, batch1, batch2,), {"beta": beta, "alpha": alpha}, baddbmm)
 
-
-def baddbmm_(input, batch1, batch2, *, beta=1, alpha=1):
-    if beta.__class__ is not int and beta.__class__ is not float or alpha.__class__ is not int and alpha.__class__ is not float:
-        return miss(baddbmm__op, (input, batch1, batch2,), {"beta": beta, "alpha": alpha}, baddbmm_)
-    try:
-        route = baddbmm__routes[input._signature | batch1._signature | batch2._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, batch1, batch2, beta, alpha)
-    return miss(baddbmm__op, (input, batch1, batch2,), {"beta": beta, "alpha": alpha}, baddbmm_)
+def baddbmm_(input, batch1, batch2, *, beta=1, alpha=1): return complete(baddbmm_, "aten::baddbmm_", "")(input, batch1, batch2, beta=beta, alpha=alpha)
 
 
+matmul_op, matmul_routes = operator("aten::matmul", "")
 def matmul(input, other):
     try:
         route = matmul_routes[input._signature | other._signature | state()]
@@ -8433,6 +4149,7 @@ def matmul(input, other):
     return miss(matmul_op, (input, other,), {}, matmul)
 
 
+linear_op, linear_routes = operator("aten::linear", "")
 def linear(input, weight, bias=None):
     try:
         key = input._signature | weight._signature | state()
@@ -8446,6 +4163,7 @@ def linear(input, weight, bias=None):
     return miss(linear_op, (input, weight, bias,), {}, linear)
 
 
+outer_op, outer_routes = operator("aten::outer", "")
 def outer(input, vec2):
     try:
         route = outer_routes[input._signature | vec2._signature | state()]
@@ -8456,6 +4174,7 @@ def outer(input, vec2):
     return miss(outer_op, (input, vec2,), {}, outer)
 
 
+einsum_op, einsum_routes = operator("aten::einsum", "")
 def einsum(equation, tensors, *, path=None):
     if path.__class__ is list:
         path = tuple(path)
@@ -8473,6 +4192,7 @@ def einsum(equation, tensors, *, path=None):
     return miss(einsum_op, (equation, tensors,), {"path": path}, einsum)
 
 
+view_op, view_routes = operator("aten::view", "")
 def view_default(input, *sizes_, size=None):
     if size is None:
         size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_
@@ -8487,8 +4207,7 @@ def view_default(input, *sizes_, size=None):
     else:
         return route(input, size)
     return miss(view_op, (input, size,), {}, view)
-
-
+view_dtype_op, view_dtype_routes = operator("aten::view", "dtype")
 def view_dtype(input, dtype):
     if dtype.__class__ is not DType:
         return miss(view_dtype_op, (input, dtype,), {}, view)
@@ -8499,14 +4218,7 @@ def view_dtype(input, dtype):
     else:
         return route(input, dtype)
     return miss(view_dtype_op, (input, dtype,), {}, view)
-
-
-_view_overloads = (
-    Overload(view_default, '(Tensor(a) input, SymInt[] size)', ('input', 'size'), ('Tensor', 'SymInt[]'), 2, ('input', 'size')),
-    Overload(view_dtype, '(Tensor(a) input, ScalarType dtype)', ('input', 'dtype'), ('Tensor', 'ScalarType'), 2, ('input', 'dtype')),
-)
-
-
+_view_overloads = Overloads("aten::view", {"": (view_default, None), "dtype": (view_dtype, None)})
 def view(*args, **kwargs):
     if not kwargs:
         count = len(args)
@@ -8517,9 +4229,10 @@ def view(*args, **kwargs):
                 return view_default(*args)
             if args[1].__class__ is DType:
                 return view_dtype(*args)
-    return choose("view", _view_overloads, args, kwargs)
+    return _view_overloads.choose(args, kwargs)
 
 
+reshape_op, reshape_routes = operator("aten::reshape", "")
 def reshape(input, *shapes_, shape=None):
     if shape is None:
         shape = shapes_[0] if len(shapes_) == 1 and shapes_[0].__class__ is not int else shapes_
@@ -8536,6 +4249,7 @@ def reshape(input, *shapes_, shape=None):
     return miss(reshape_op, (input, shape,), {}, reshape)
 
 
+permute_op, permute_routes = operator("aten::permute", "")
 def permute(input, *dimss_, dims=None):
     if dims is None:
         dims = dimss_[0] if len(dimss_) == 1 and dimss_[0].__class__ is not int else dimss_
@@ -8552,6 +4266,7 @@ def permute(input, *dimss_, dims=None):
     return miss(permute_op, (input, dims,), {}, permute)
 
 
+transpose_int_op, transpose_int_routes = operator("aten::transpose", "int")
 def transpose(input, dim0, dim1):
     if dim0.__class__ is not int or dim1.__class__ is not int:
         return miss(transpose_int_op, (input, dim0, dim1,), {}, transpose)
@@ -8564,6 +4279,7 @@ def transpose(input, dim0, dim1):
     return miss(transpose_int_op, (input, dim0, dim1,), {}, transpose)
 
 
+t_op, t_routes = operator("aten::t", "")
 def t(input):
     try:
         route = t_routes[input._signature | state()]
@@ -8574,6 +4290,7 @@ def t(input):
     return miss(t_op, (input,), {}, t)
 
 
+numpy_T_op, numpy_T_routes = operator("aten::numpy_T", "")
 def numpy_T(input):
     try:
         route = numpy_T_routes[input._signature | state()]
@@ -8584,6 +4301,7 @@ def numpy_T(input):
     return miss(numpy_T_op, (input,), {}, numpy_T)
 
 
+mT_op, mT_routes = operator("aten::mT", "")
 def mT(input):
     try:
         route = mT_routes[input._signature | state()]
@@ -8594,6 +4312,7 @@ def mT(input):
     return miss(mT_op, (input,), {}, mT)
 
 
+mH_op, mH_routes = operator("aten::mH", "")
 def mH(input):
     try:
         route = mH_routes[input._signature | state()]
@@ -8604,6 +4323,7 @@ def mH(input):
     return miss(mH_op, (input,), {}, mH)
 
 
+adjoint_op, adjoint_routes = operator("aten::adjoint", "")
 def adjoint(input):
     try:
         route = adjoint_routes[input._signature | state()]
@@ -8614,6 +4334,7 @@ def adjoint(input):
     return miss(adjoint_op, (input,), {}, adjoint)
 
 
+matrix_H_op, matrix_H_routes = operator("aten::matrix_H", "")
 def matrix_H(input):
     try:
         route = matrix_H_routes[input._signature | state()]
@@ -8624,6 +4345,7 @@ def matrix_H(input):
     return miss(matrix_H_op, (input,), {}, matrix_H)
 
 
+select_int_op, select_int_routes = operator("aten::select", "int")
 def select(input, dim, index):
     if dim.__class__ is not int or index.__class__ is not int:
         return miss(select_int_op, (input, dim, index,), {}, select)
@@ -8636,6 +4358,7 @@ def select(input, dim, index):
     return miss(select_int_op, (input, dim, index,), {}, select)
 
 
+slice_Tensor_op, slice_Tensor_routes = operator("aten::slice", "Tensor")
 def slice(input, dim=0, start=None, end=None, step=1):
     if dim.__class__ is not int or start is not None and start.__class__ is not int or end is not None and end.__class__ is not int or step.__class__ is not int:
         return miss(slice_Tensor_op, (input, dim, start, end, step,), {}, slice)
@@ -8648,6 +4371,7 @@ def slice(input, dim=0, start=None, end=None, step=1):
     return miss(slice_Tensor_op, (input, dim, start, end, step,), {}, slice)
 
 
+expand_op, expand_routes = operator("aten::expand", "")
 def expand(input, *sizes_, size=None, implicit=False):
     if size is None:
         size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_
@@ -8664,6 +4388,7 @@ def expand(input, *sizes_, size=None, implicit=False):
     return miss(expand_op, (input, size,), {"implicit": implicit}, expand)
 
 
+unsqueeze_op, unsqueeze_routes = operator("aten::unsqueeze", "")
 def unsqueeze(input, dim):
     if dim.__class__ is not int:
         return miss(unsqueeze_op, (input, dim,), {}, unsqueeze)
@@ -8676,6 +4401,7 @@ def unsqueeze(input, dim):
     return miss(unsqueeze_op, (input, dim,), {}, unsqueeze)
 
 
+squeeze_op, squeeze_routes = operator("aten::squeeze", "")
 def squeeze_default(input):
     try:
         route = squeeze_routes[input._signature | state()]
@@ -8684,8 +4410,7 @@ def squeeze_default(input):
     else:
         return route(input)
     return miss(squeeze_op, (input,), {}, squeeze)
-
-
+squeeze_dim_op, squeeze_dim_routes = operator("aten::squeeze", "dim")
 def squeeze_dim(input, dim):
     if dim.__class__ is not int:
         return miss(squeeze_dim_op, (input, dim,), {}, squeeze)
@@ -8696,8 +4421,7 @@ def squeeze_dim(input, dim):
     else:
         return route(input, dim)
     return miss(squeeze_dim_op, (input, dim,), {}, squeeze)
-
-
+squeeze_dims_op, squeeze_dims_routes = operator("aten::squeeze", "dims")
 def squeeze_dims(input, *dims_, dim=None):
     if dim is None:
         dim = dims_[0] if len(dims_) == 1 and dims_[0].__class__ is not int else dims_
@@ -8712,15 +4436,9 @@ def squeeze_dims(input, *dims_, dim=None):
     else:
         return route(input, dim)
     return miss(squeeze_dims_op, (input, dim,), {}, squeeze)
-
-
-_squeeze_overloads = (
-    Overload(squeeze_default, '(Tensor(a) input)', ('input',), ('Tensor',), 1, ('input',)),
-    Overload(squeeze_dim, '(Tensor(a) input, int dim)', ('input', 'dim'), ('Tensor', 'int'), 2, ('input', 'dim')),
-    Overload(squeeze_dims, '(Tensor(a) input, int[] dim)', ('input', 'dim'), ('Tensor', 'int[]'), 2, ('input', 'dim')),
-)
-
-
+_squeeze_overloads = Overloads("aten::squeeze", {
+    "": (squeeze_default, None), "dim": (squeeze_dim, None), "dims": (squeeze_dims, None),
+})
 def squeeze(*args, **kwargs):
     if not kwargs:
         count = len(args)
@@ -8733,9 +4451,10 @@ def squeeze(*args, **kwargs):
                 return squeeze_dim(*args)
             if isinstance(args[1], (tuple, list)):
                 return squeeze_dims(*args)
-    return choose("squeeze", _squeeze_overloads, args, kwargs)
+    return _squeeze_overloads.choose(args, kwargs)
 
 
+unbind_int_op, unbind_int_routes = operator("aten::unbind", "int")
 def unbind(input, dim=0):
     if dim.__class__ is not int:
         return miss(unbind_int_op, (input, dim,), {}, unbind)
@@ -8748,6 +4467,7 @@ def unbind(input, dim=0):
     return miss(unbind_int_op, (input, dim,), {}, unbind)
 
 
+split_Tensor_op, split_Tensor_routes = operator("aten::split", "Tensor")
 def split_Tensor(input, split_size, dim=0):
     if split_size.__class__ is not int or dim.__class__ is not int:
         return miss(split_Tensor_op, (input, split_size, dim,), {}, split)
@@ -8758,8 +4478,7 @@ def split_Tensor(input, split_size, dim=0):
     else:
         return route(input, split_size, dim)
     return miss(split_Tensor_op, (input, split_size, dim,), {}, split)
-
-
+split_sizes_op, split_sizes_routes = operator("aten::split", "sizes")
 def split_sizes(input, split_size, dim=0):
     if split_size.__class__ is list:
         split_size = tuple(split_size)
@@ -8772,14 +4491,9 @@ def split_sizes(input, split_size, dim=0):
     else:
         return route(input, split_size, dim)
     return miss(split_sizes_op, (input, split_size, dim,), {}, split)
-
-
-_split_overloads = (
-    Overload(split_Tensor, '(Tensor(a -> *) input, SymInt split_size, int dim=0)', ('input', 'split_size', 'dim'), ('Tensor', 'SymInt', 'int'), 3, ('input', 'split_size')),
-    Overload(split_sizes, '(Tensor(a -> *) input, SymInt[] split_size, int dim=0)', ('input', 'split_size', 'dim'), ('Tensor', 'SymInt[]', 'int'), 3, ('input', 'split_size')),
-)
-
-
+_split_overloads = Overloads("aten::split", {
+    "Tensor": (split_Tensor, None), "sizes": (split_sizes, None),
+})
 def split(*args, **kwargs):
     if not kwargs:
         count = len(args)
@@ -8793,9 +4507,10 @@ def split(*args, **kwargs):
                 return split_Tensor(*args)
             if isinstance(args[1], (tuple, list)):
                 return split_sizes(*args)
-    return choose("split", _split_overloads, args, kwargs)
+    return _split_overloads.choose(args, kwargs)
 
 
+split_with_sizes_op, split_with_sizes_routes = operator("aten::split_with_sizes", "")
 def split_with_sizes(input, split_sizes, dim=0):
     if split_sizes.__class__ is list:
         split_sizes = tuple(split_sizes)
@@ -8810,6 +4525,7 @@ def split_with_sizes(input, split_sizes, dim=0):
     return miss(split_with_sizes_op, (input, split_sizes, dim,), {}, split_with_sizes)
 
 
+chunk_op, chunk_routes = operator("aten::chunk", "")
 def chunk(input, chunks, dim=0):
     if chunks.__class__ is not int or dim.__class__ is not int:
         return miss(chunk_op, (input, chunks, dim,), {}, chunk)
@@ -8822,6 +4538,7 @@ def chunk(input, chunks, dim=0):
     return miss(chunk_op, (input, chunks, dim,), {}, chunk)
 
 
+diagonal_op, diagonal_routes = operator("aten::diagonal", "")
 def diagonal(input, offset=0, dim1=0, dim2=1):
     if offset.__class__ is not int or dim1.__class__ is not int or dim2.__class__ is not int:
         return miss(diagonal_op, (input, offset, dim1, dim2,), {}, diagonal)
@@ -8834,6 +4551,7 @@ def diagonal(input, offset=0, dim1=0, dim2=1):
     return miss(diagonal_op, (input, offset, dim1, dim2,), {}, diagonal)
 
 
+narrow_op, narrow_routes = operator("aten::narrow", "")
 def narrow(input, dim, start, length):
     if dim.__class__ is not int or start.__class__ is not int or length.__class__ is not int:
         return miss(narrow_op, (input, dim, start, length,), {}, narrow)
@@ -8846,6 +4564,7 @@ def narrow(input, dim, start, length):
     return miss(narrow_op, (input, dim, start, length,), {}, narrow)
 
 
+flatten_using_ints_op, flatten_using_ints_routes = operator("aten::flatten", "using_ints")
 def flatten(input, start_dim=0, end_dim=-1):
     if start_dim.__class__ is not int or end_dim.__class__ is not int:
         return miss(flatten_using_ints_op, (input, start_dim, end_dim,), {}, flatten)
@@ -8858,6 +4577,7 @@ def flatten(input, start_dim=0, end_dim=-1):
     return miss(flatten_using_ints_op, (input, start_dim, end_dim,), {}, flatten)
 
 
+unflatten_int_op, unflatten_int_routes = operator("aten::unflatten", "int")
 def unflatten(input, dim, sizes):
     if sizes.__class__ is list:
         sizes = tuple(sizes)
@@ -8872,6 +4592,7 @@ def unflatten(input, dim, sizes):
     return miss(unflatten_int_op, (input, dim, sizes,), {}, unflatten)
 
 
+movedim_int_op, movedim_int_routes = operator("aten::movedim", "int")
 def movedim_int(input, source, destination):
     if source.__class__ is not int or destination.__class__ is not int:
         return miss(movedim_int_op, (input, source, destination,), {}, movedim)
@@ -8882,8 +4603,7 @@ def movedim_int(input, source, destination):
     else:
         return route(input, source, destination)
     return miss(movedim_int_op, (input, source, destination,), {}, movedim)
-
-
+movedim_intlist_op, movedim_intlist_routes = operator("aten::movedim", "intlist")
 def movedim_intlist(input, source, destination):
     if source.__class__ is list:
         source = tuple(source)
@@ -8898,14 +4618,9 @@ def movedim_intlist(input, source, destination):
     else:
         return route(input, source, destination)
     return miss(movedim_intlist_op, (input, source, destination,), {}, movedim)
-
-
-_movedim_overloads = (
-    Overload(movedim_int, '(Tensor(a) input, int source, int destination)', ('input', 'source', 'destination'), ('Tensor', 'int', 'int'), 3, ('input', 'source', 'destination')),
-    Overload(movedim_intlist, '(Tensor(a) input, int[] source, int[] destination)', ('input', 'source', 'destination'), ('Tensor', 'int[]', 'int[]'), 3, ('input', 'source', 'destination')),
-)
-
-
+_movedim_overloads = Overloads("aten::movedim", {
+    "int": (movedim_int, None), "intlist": (movedim_intlist, None),
+})
 def movedim(*args, **kwargs):
     if not kwargs:
         count = len(args)
@@ -8914,9 +4629,10 @@ def movedim(*args, **kwargs):
                 return movedim_int(*args)
             if isinstance(args[1], (tuple, list)) and isinstance(args[2], (tuple, list)):
                 return movedim_intlist(*args)
-    return choose("movedim", _movedim_overloads, args, kwargs)
+    return _movedim_overloads.choose(args, kwargs)
 
 
+moveaxis_intlist_op, moveaxis_intlist_routes = operator("aten::moveaxis", "intlist")
 def moveaxis_intlist(input, source, destination):
     if source.__class__ is list:
         source = tuple(source)
@@ -8931,8 +4647,7 @@ def moveaxis_intlist(input, source, destination):
     else:
         return route(input, source, destination)
     return miss(moveaxis_intlist_op, (input, source, destination,), {}, moveaxis)
-
-
+moveaxis_int_op, moveaxis_int_routes = operator("aten::moveaxis", "int")
 def moveaxis_int(input, source, destination):
     if source.__class__ is not int or destination.__class__ is not int:
         return miss(moveaxis_int_op, (input, source, destination,), {}, moveaxis)
@@ -8943,14 +4658,9 @@ def moveaxis_int(input, source, destination):
     else:
         return route(input, source, destination)
     return miss(moveaxis_int_op, (input, source, destination,), {}, moveaxis)
-
-
-_moveaxis_overloads = (
-    Overload(moveaxis_intlist, '(Tensor(a) input, int[] source, int[] destination)', ('input', 'source', 'destination'), ('Tensor', 'int[]', 'int[]'), 3, ('input', 'source', 'destination')),
-    Overload(moveaxis_int, '(Tensor(a) input, int source, int destination)', ('input', 'source', 'destination'), ('Tensor', 'int', 'int'), 3, ('input', 'source', 'destination')),
-)
-
-
+_moveaxis_overloads = Overloads("aten::moveaxis", {
+    "intlist": (moveaxis_intlist, None), "int": (moveaxis_int, None),
+})
 def moveaxis(*args, **kwargs):
     if not kwargs:
         count = len(args)
@@ -8959,9 +4669,10 @@ def moveaxis(*args, **kwargs):
                 return moveaxis_intlist(*args)
             if args[1].__class__ is int and args[2].__class__ is int:
                 return moveaxis_int(*args)
-    return choose("moveaxis", _moveaxis_overloads, args, kwargs)
+    return _moveaxis_overloads.choose(args, kwargs)
 
 
+as_strided_op, as_strided_routes = operator("aten::as_strided", "")
 def as_strided(input, size, stride, storage_offset=None):
     if size.__class__ is list:
         size = tuple(size)
@@ -8978,6 +4689,7 @@ def as_strided(input, size, stride, storage_offset=None):
     return miss(as_strided_op, (input, size, stride, storage_offset,), {}, as_strided)
 
 
+alias_op, alias_routes = operator("aten::alias", "")
 def alias(input):
     try:
         route = alias_routes[input._signature | state()]
@@ -8988,6 +4700,7 @@ def alias(input):
     return miss(alias_op, (input,), {}, alias)
 
 
+detach_op, detach_routes = operator("aten::detach", "")
 def detach(input):
     try:
         route = detach_routes[input._signature | state()]
@@ -8998,6 +4711,7 @@ def detach(input):
     return miss(detach_op, (input,), {}, detach)
 
 
+view_as_op, view_as_routes = operator("aten::view_as", "")
 def view_as(input, other):
     try:
         route = view_as_routes[input._signature | other._signature | state()]
@@ -9008,6 +4722,7 @@ def view_as(input, other):
     return miss(view_as_op, (input, other,), {}, view_as)
 
 
+expand_as_op, expand_as_routes = operator("aten::expand_as", "")
 def expand_as(input, other):
     try:
         route = expand_as_routes[input._signature | other._signature | state()]
@@ -9018,6 +4733,7 @@ def expand_as(input, other):
     return miss(expand_as_op, (input, other,), {}, expand_as)
 
 
+reshape_as_op, reshape_as_routes = operator("aten::reshape_as", "")
 def reshape_as(input, other):
     try:
         route = reshape_as_routes[input._signature | other._signature | state()]
@@ -9028,6 +4744,7 @@ def reshape_as(input, other):
     return miss(reshape_as_op, (input, other,), {}, reshape_as)
 
 
+view_as_real_op, view_as_real_routes = operator("aten::view_as_real", "")
 def view_as_real(input):
     try:
         route = view_as_real_routes[input._signature | state()]
@@ -9038,6 +4755,7 @@ def view_as_real(input):
     return miss(view_as_real_op, (input,), {}, view_as_real)
 
 
+view_as_complex_op, view_as_complex_routes = operator("aten::view_as_complex", "")
 def view_as_complex(input):
     try:
         route = view_as_complex_routes[input._signature | state()]
@@ -9048,6 +4766,7 @@ def view_as_complex(input):
     return miss(view_as_complex_op, (input,), {}, view_as_complex)
 
 
+swapaxes_op, swapaxes_routes = operator("aten::swapaxes", "")
 def swapaxes(input, axis0, axis1):
     if axis0.__class__ is not int or axis1.__class__ is not int:
         return miss(swapaxes_op, (input, axis0, axis1,), {}, swapaxes)
@@ -9060,6 +4779,7 @@ def swapaxes(input, axis0, axis1):
     return miss(swapaxes_op, (input, axis0, axis1,), {}, swapaxes)
 
 
+swapdims_op, swapdims_routes = operator("aten::swapdims", "")
 def swapdims(input, dim0, dim1):
     if dim0.__class__ is not int or dim1.__class__ is not int:
         return miss(swapdims_op, (input, dim0, dim1,), {}, swapdims)
@@ -9072,6 +4792,7 @@ def swapdims(input, dim0, dim1):
     return miss(swapdims_op, (input, dim0, dim1,), {}, swapdims)
 
 
+broadcast_to_op, broadcast_to_routes = operator("aten::broadcast_to", "")
 def broadcast_to(input, *sizes_, size=None):
     if size is None:
         size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_
@@ -9088,6 +4809,7 @@ def broadcast_to(input, *sizes_, size=None):
     return miss(broadcast_to_op, (input, size,), {}, broadcast_to)
 
 
+_unsafe_view_op, _unsafe_view_routes = operator("aten::_unsafe_view", "")
 def _unsafe_view(input, *sizes_, size=None):
     if size is None:
         size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_
@@ -9104,6 +4826,8 @@ def _unsafe_view(input, *sizes_, size=None):
     return miss(_unsafe_view_op, (input, size,), {}, _unsafe_view)
 
 
+contiguous_op, contiguous_routes = operator("aten::contiguous", "")
+memory_format_default = default_of(operator("aten::contiguous", "")[0].schema.arguments[1])
 def contiguous(input, *, memory_format=memory_format_default):
     if memory_format is not memory_format_default:
         return miss(contiguous_op, (input,), {"memory_format": memory_format}, contiguous)
@@ -9116,18 +4840,8 @@ def contiguous(input, *, memory_format=memory_format_default):
     return miss(contiguous_op, (input,), {"memory_format": memory_format}, contiguous)
 
 
-def clone_out(input, *, memory_format=None, out):
-    if memory_format is not None:
-        return miss(clone_out_op, (input,), {"memory_format": memory_format, "out": out}, clone)
-    try:
-        route = clone_out_routes[input._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, memory_format, out)
-    return miss(clone_out_op, (input,), {"memory_format": memory_format, "out": out}, clone)
-
-
+def clone_out(input, *, memory_format=None, out): return complete(clone_out, "aten::clone", "out")(input, memory_format=memory_format, out=out)
+clone_op, clone_routes = operator("aten::clone", "")
 def clone(input, *, memory_format=None, out=None):
     if out is not None:
         return clone_out(input, memory_format=memory_format, out=out)
@@ -9141,19 +4855,10 @@ def clone(input, *, memory_format=None, out=None):
         return route(input, memory_format)
     return miss(clone_op, (input,), {"memory_format": memory_format}, clone)
 
-
-def copy_(input, src, non_blocking=False):
-    if non_blocking.__class__ is not bool:
-        return miss(copy__op, (input, src, non_blocking,), {}, copy_)
-    try:
-        route = copy__routes[input._signature | src._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, src, non_blocking)
-    return miss(copy__op, (input, src, non_blocking,), {}, copy_)
+def copy_(input, src, non_blocking=False): return complete(copy_, "aten::copy_", "")(input, src, non_blocking)
 
 
+to_device_op, to_device_routes = operator("aten::to", "device")
 def to_device(input, device, dtype, non_blocking=False, copy=False, memory_format=None):
     if True or dtype.__class__ is not DType or non_blocking.__class__ is not bool or copy.__class__ is not bool or memory_format is not None:
         return miss(to_device_op, (input, device, dtype, non_blocking, copy, memory_format,), {}, to)
@@ -9164,8 +4869,7 @@ def to_device(input, device, dtype, non_blocking=False, copy=False, memory_forma
     else:
         return route(input, device, dtype, non_blocking, copy, memory_format)
     return miss(to_device_op, (input, device, dtype, non_blocking, copy, memory_format,), {}, to)
-
-
+to_dtype_op, to_dtype_routes = operator("aten::to", "dtype")
 def to_dtype(input, dtype, non_blocking=False, copy=False, memory_format=None):
     if dtype.__class__ is not DType or non_blocking.__class__ is not bool or copy.__class__ is not bool or memory_format is not None:
         return miss(to_dtype_op, (input, dtype, non_blocking, copy, memory_format,), {}, to)
@@ -9176,8 +4880,7 @@ def to_dtype(input, dtype, non_blocking=False, copy=False, memory_format=None):
     else:
         return route(input, dtype, non_blocking, copy, memory_format)
     return miss(to_dtype_op, (input, dtype, non_blocking, copy, memory_format,), {}, to)
-
-
+to_other_op, to_other_routes = operator("aten::to", "other")
 def to_other(input, other, non_blocking=False, copy=False, memory_format=None):
     if non_blocking.__class__ is not bool or copy.__class__ is not bool or memory_format is not None:
         return miss(to_other_op, (input, other, non_blocking, copy, memory_format,), {}, to)
@@ -9188,8 +4891,7 @@ def to_other(input, other, non_blocking=False, copy=False, memory_format=None):
     else:
         return route(input, other, non_blocking, copy, memory_format)
     return miss(to_other_op, (input, other, non_blocking, copy, memory_format,), {}, to)
-
-
+to_dtype_layout_op, to_dtype_layout_routes = operator("aten::to", "dtype_layout")
 def to_dtype_layout(input, *, dtype=None, layout=None, device=None, pin_memory=None, non_blocking=False, copy=False, memory_format=None):
     if dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool or non_blocking.__class__ is not bool or copy.__class__ is not bool or memory_format is not None:
         return miss(to_dtype_layout_op, (input,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "non_blocking": non_blocking, "copy": copy, "memory_format": memory_format}, to)
@@ -9200,16 +4902,10 @@ def to_dtype_layout(input, *, dtype=None, layout=None, device=None, pin_memory=N
     else:
         return route(input, dtype, layout, device, pin_memory, non_blocking, copy, memory_format)
     return miss(to_dtype_layout_op, (input,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "non_blocking": non_blocking, "copy": copy, "memory_format": memory_format}, to)
-
-
-_to_overloads = (
-    Overload(to_device, '(Tensor(a) input, Device device, ScalarType dtype, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None)', ('input', 'device', 'dtype', 'non_blocking', 'copy', 'memory_format'), ('Tensor', 'Device', 'ScalarType', 'bool', 'bool', 'MemoryFormat?'), 6, ('input', 'device', 'dtype')),
-    Overload(to_dtype, '(Tensor(a) input, ScalarType dtype, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None)', ('input', 'dtype', 'non_blocking', 'copy', 'memory_format'), ('Tensor', 'ScalarType', 'bool', 'bool', 'MemoryFormat?'), 5, ('input', 'dtype')),
-    Overload(to_other, '(Tensor(a) input, Tensor other, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None)', ('input', 'other', 'non_blocking', 'copy', 'memory_format'), ('Tensor', 'Tensor', 'bool', 'bool', 'MemoryFormat?'), 5, ('input', 'other')),
-    Overload(to_dtype_layout, '(Tensor(a) input, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None)', ('input', 'dtype', 'layout', 'device', 'pin_memory', 'non_blocking', 'copy', 'memory_format'), ('Tensor', 'ScalarType?', 'Layout?', 'Device?', 'bool?', 'bool', 'bool', 'MemoryFormat?'), 1, ('input',)),
-)
-
-
+_to_overloads = Overloads("aten::to", {
+    "device": (to_device, None), "dtype": (to_dtype, None), "other": (to_other, None),
+    "dtype_layout": (to_dtype_layout, None),
+})
 def to(*args, **kwargs):
     if not kwargs:
         count = len(args)
@@ -9232,9 +4928,10 @@ def to(*args, **kwargs):
                 return to_other(*args)
         if count == 6:
             return to_device(*args)
-    return choose("to", _to_overloads, args, kwargs)
+    return _to_overloads.choose(args, kwargs)
 
 
+_to_copy_op, _to_copy_routes = operator("aten::_to_copy", "")
 def _to_copy(input, *, dtype=None, layout=None, device=None, pin_memory=None, non_blocking=False, memory_format=None):
     if dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool or non_blocking.__class__ is not bool or memory_format is not None:
         return miss(_to_copy_op, (input,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "non_blocking": non_blocking, "memory_format": memory_format}, _to_copy)
@@ -9247,22 +4944,8 @@ def _to_copy(input, *, dtype=None, layout=None, device=None, pin_memory=None, no
     return miss(_to_copy_op, (input,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "non_blocking": non_blocking, "memory_format": memory_format}, _to_copy)
 
 
-def flip_out(input, *dimss_, dims=None, out):
-    if dims is None:
-        dims = dimss_[0] if len(dimss_) == 1 and dimss_[0].__class__ is not int else dimss_
-    if dims.__class__ is list:
-        dims = tuple(dims)
-    if not are_ints(dims):
-        return miss(flip_out_op, (input, dims,), {"out": out}, flip)
-    try:
-        route = flip_out_routes[input._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dims, out)
-    return miss(flip_out_op, (input, dims,), {"out": out}, flip)
-
-
+def flip_out(input, *dimss_, dims=None, out): return complete(flip_out, "aten::flip", "out")(input, *dimss_, dims=dims, out=out)
+flip_op, flip_routes = operator("aten::flip", "")
 def flip(input, *dimss_, dims=None, out=None):
     if dims is None:
         dims = dimss_[0] if len(dimss_) == 1 and dimss_[0].__class__ is not int else dimss_
@@ -9281,26 +4964,8 @@ def flip(input, *dimss_, dims=None, out=None):
     return miss(flip_op, (input, dims,), {}, flip)
 
 
-def roll_out(input, shifts, dims=(), *, out):
-    if shifts.__class__ is int:
-        shifts = (shifts,)
-    elif shifts.__class__ is list:
-        shifts = tuple(shifts)
-    if dims.__class__ is int:
-        dims = (dims,)
-    elif dims.__class__ is list:
-        dims = tuple(dims)
-    if not are_ints(shifts) or not are_ints(dims):
-        return miss(roll_out_op, (input, shifts, dims,), {"out": out}, roll)
-    try:
-        route = roll_out_routes[input._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, shifts, dims, out)
-    return miss(roll_out_op, (input, shifts, dims,), {"out": out}, roll)
-
-
+def roll_out(input, shifts, dims=(), *, out): return complete(roll_out, "aten::roll", "out")(input, shifts, dims, out=out)
+roll_op, roll_routes = operator("aten::roll", "")
 def roll(input, shifts, dims=(), *, out=None):
     if out is not None:
         return roll_out(input, shifts, dims, out=out)
@@ -9323,6 +4988,7 @@ def roll(input, shifts, dims=(), *, out=None):
     return miss(roll_op, (input, shifts, dims,), {}, roll)
 
 
+repeat_op, repeat_routes = operator("aten::repeat", "")
 def repeat(input, *repeatss_, repeats=None):
     if repeats is None:
         repeats = repeatss_[0] if len(repeatss_) == 1 and repeatss_[0].__class__ is not int else repeatss_
@@ -9339,6 +5005,7 @@ def repeat(input, *repeatss_, repeats=None):
     return miss(repeat_op, (input, repeats,), {}, repeat)
 
 
+tile_op, tile_routes = operator("aten::tile", "")
 def tile(input, *dimss_, dims=None):
     if dims is None:
         dims = dimss_[0] if len(dimss_) == 1 and dimss_[0].__class__ is not int else dimss_
@@ -9355,21 +5022,8 @@ def tile(input, *dimss_, dims=None):
     return miss(tile_op, (input, dims,), {}, tile)
 
 
-def cat_out(tensors, dim=0, *, out):
-    if dim.__class__ is not int or tensors.__class__ is not list and tensors.__class__ is not tuple:
-        return miss(cat_out_op, (tensors, dim,), {"out": out}, cat)
-    try:
-        key = out._signature | state()
-        for each in tensors:
-            key |= each._signature
-        route = cat_out_routes[key]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(tensors, dim, out)
-    return miss(cat_out_op, (tensors, dim,), {"out": out}, cat)
-
-
+def cat_out(tensors, dim=0, *, out): return complete(cat_out, "aten::cat", "out")(tensors, dim, out=out)
+cat_op, cat_routes = operator("aten::cat", "")
 def cat(tensors, dim=0, *, out=None):
     if out is not None:
         return cat_out(tensors, dim, out=out)
@@ -9387,6 +5041,7 @@ def cat(tensors, dim=0, *, out=None):
     return miss(cat_op, (tensors, dim,), {}, cat)
 
 
+concat_op, concat_routes = operator("aten::concat", "")
 def concat(tensors, dim=0):
     if dim.__class__ is not int or tensors.__class__ is not list and tensors.__class__ is not tuple:
         return miss(concat_op, (tensors, dim,), {}, concat)
@@ -9402,6 +5057,7 @@ def concat(tensors, dim=0):
     return miss(concat_op, (tensors, dim,), {}, concat)
 
 
+concatenate_op, concatenate_routes = operator("aten::concatenate", "")
 def concatenate(tensors, dim=0):
     if dim.__class__ is not int or tensors.__class__ is not list and tensors.__class__ is not tuple:
         return miss(concatenate_op, (tensors, dim,), {}, concatenate)
@@ -9417,21 +5073,8 @@ def concatenate(tensors, dim=0):
     return miss(concatenate_op, (tensors, dim,), {}, concatenate)
 
 
-def stack_out(tensors, dim=0, *, out):
-    if dim.__class__ is not int or tensors.__class__ is not list and tensors.__class__ is not tuple:
-        return miss(stack_out_op, (tensors, dim,), {"out": out}, stack)
-    try:
-        key = out._signature | state()
-        for each in tensors:
-            key |= each._signature
-        route = stack_out_routes[key]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(tensors, dim, out)
-    return miss(stack_out_op, (tensors, dim,), {"out": out}, stack)
-
-
+def stack_out(tensors, dim=0, *, out): return complete(stack_out, "aten::stack", "out")(tensors, dim, out=out)
+stack_op, stack_routes = operator("aten::stack", "")
 def stack(tensors, dim=0, *, out=None):
     if out is not None:
         return stack_out(tensors, dim, out=out)
@@ -9449,6 +5092,7 @@ def stack(tensors, dim=0, *, out=None):
     return miss(stack_op, (tensors, dim,), {}, stack)
 
 
+hstack_op, hstack_routes = operator("aten::hstack", "")
 def hstack(tensors):
     if tensors.__class__ is not list and tensors.__class__ is not tuple:
         return miss(hstack_op, (tensors,), {}, hstack)
@@ -9464,6 +5108,7 @@ def hstack(tensors):
     return miss(hstack_op, (tensors,), {}, hstack)
 
 
+vstack_op, vstack_routes = operator("aten::vstack", "")
 def vstack(tensors):
     if tensors.__class__ is not list and tensors.__class__ is not tuple:
         return miss(vstack_op, (tensors,), {}, vstack)
@@ -9479,18 +5124,8 @@ def vstack(tensors):
     return miss(vstack_op, (tensors,), {}, vstack)
 
 
-def tril_out(input, diagonal=0, *, out):
-    if diagonal.__class__ is not int:
-        return miss(tril_out_op, (input, diagonal,), {"out": out}, tril)
-    try:
-        route = tril_out_routes[input._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, diagonal, out)
-    return miss(tril_out_op, (input, diagonal,), {"out": out}, tril)
-
-
+def tril_out(input, diagonal=0, *, out): return complete(tril_out, "aten::tril", "out")(input, diagonal, out=out)
+tril_op, tril_routes = operator("aten::tril", "")
 def tril(input, diagonal=0, *, out=None):
     if out is not None:
         return tril_out(input, diagonal, out=out)
@@ -9504,31 +5139,11 @@ def tril(input, diagonal=0, *, out=None):
         return route(input, diagonal)
     return miss(tril_op, (input, diagonal,), {}, tril)
 
-
-def tril_(input, diagonal=0):
-    if diagonal.__class__ is not int:
-        return miss(tril__op, (input, diagonal,), {}, tril_)
-    try:
-        route = tril__routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, diagonal)
-    return miss(tril__op, (input, diagonal,), {}, tril_)
+def tril_(input, diagonal=0): return complete(tril_, "aten::tril_", "")(input, diagonal)
 
 
-def triu_out(input, diagonal=0, *, out):
-    if diagonal.__class__ is not int:
-        return miss(triu_out_op, (input, diagonal,), {"out": out}, triu)
-    try:
-        route = triu_out_routes[input._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, diagonal, out)
-    return miss(triu_out_op, (input, diagonal,), {"out": out}, triu)
-
-
+def triu_out(input, diagonal=0, *, out): return complete(triu_out, "aten::triu", "out")(input, diagonal, out=out)
+triu_op, triu_routes = operator("aten::triu", "")
 def triu(input, diagonal=0, *, out=None):
     if out is not None:
         return triu_out(input, diagonal, out=out)
@@ -9542,19 +5157,10 @@ def triu(input, diagonal=0, *, out=None):
         return route(input, diagonal)
     return miss(triu_op, (input, diagonal,), {}, triu)
 
-
-def triu_(input, diagonal=0):
-    if diagonal.__class__ is not int:
-        return miss(triu__op, (input, diagonal,), {}, triu_)
-    try:
-        route = triu__routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, diagonal)
-    return miss(triu__op, (input, diagonal,), {}, triu_)
+def triu_(input, diagonal=0): return complete(triu_, "aten::triu_", "")(input, diagonal)
 
 
+diag_op, diag_routes = operator("aten::diag", "")
 def diag(input, diagonal=0):
     if diagonal.__class__ is not int:
         return miss(diag_op, (input, diagonal,), {}, diag)
@@ -9567,6 +5173,7 @@ def diag(input, diagonal=0):
     return miss(diag_op, (input, diagonal,), {}, diag)
 
 
+diag_embed_op, diag_embed_routes = operator("aten::diag_embed", "")
 def diag_embed(input, offset=0, dim1=-2, dim2=-1):
     if offset.__class__ is not int or dim1.__class__ is not int or dim2.__class__ is not int:
         return miss(diag_embed_op, (input, offset, dim1, dim2,), {}, diag_embed)
@@ -9579,6 +5186,7 @@ def diag_embed(input, offset=0, dim1=-2, dim2=-1):
     return miss(diag_embed_op, (input, offset, dim1, dim2,), {}, diag_embed)
 
 
+constant_pad_nd_op, constant_pad_nd_routes = operator("aten::constant_pad_nd", "")
 def constant_pad_nd(input, pad, value=0):
     if pad.__class__ is list:
         pad = tuple(pad)
@@ -9593,6 +5201,7 @@ def constant_pad_nd(input, pad, value=0):
     return miss(constant_pad_nd_op, (input, pad, value,), {}, constant_pad_nd)
 
 
+pad_op, pad_routes = operator("aten::pad", "")
 def pad(input, pad, mode='constant', value=None):
     if pad.__class__ is list:
         pad = tuple(pad)
@@ -9607,22 +5216,8 @@ def pad(input, pad, mode='constant', value=None):
     return miss(pad_op, (input, pad, mode, value,), {}, globals()["pad"])
 
 
-def index_Tensor_out(input, indices, *, out):
-    if indices.__class__ is not list and indices.__class__ is not tuple:
-        return miss(index_Tensor_out_op, (input, indices,), {"out": out}, index)
-    try:
-        key = input._signature | out._signature | state()
-        for each in indices:
-            if each is not None:
-                key |= each._signature
-        route = index_Tensor_out_routes[key]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, indices, out)
-    return miss(index_Tensor_out_op, (input, indices,), {"out": out}, index)
-
-
+def index_Tensor_out(input, indices, *, out): return complete(index_Tensor_out, "aten::index", "Tensor_out")(input, indices, out=out)
+index_Tensor_op, index_Tensor_routes = operator("aten::index", "Tensor")
 def index(input, indices, *, out=None):
     if out is not None:
         return index_Tensor_out(input, indices, out=out)
@@ -9641,6 +5236,7 @@ def index(input, indices, *, out=None):
     return miss(index_Tensor_op, (input, indices,), {}, index)
 
 
+index_put_op, index_put_routes = operator("aten::index_put", "")
 def index_put(input, indices, values, accumulate=False):
     if accumulate.__class__ is not bool or indices.__class__ is not list and indices.__class__ is not tuple:
         return miss(index_put_op, (input, indices, values, accumulate,), {}, index_put)
@@ -9656,35 +5252,11 @@ def index_put(input, indices, values, accumulate=False):
         return route(input, indices, values, accumulate)
     return miss(index_put_op, (input, indices, values, accumulate,), {}, index_put)
 
-
-def index_put_(input, indices, values, accumulate=False):
-    if accumulate.__class__ is not bool or indices.__class__ is not list and indices.__class__ is not tuple:
-        return miss(index_put__op, (input, indices, values, accumulate,), {}, index_put_)
-    try:
-        key = input._signature | values._signature | state()
-        for each in indices:
-            if each is not None:
-                key |= each._signature
-        route = index_put__routes[key]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, indices, values, accumulate)
-    return miss(index_put__op, (input, indices, values, accumulate,), {}, index_put_)
+def index_put_(input, indices, values, accumulate=False): return complete(index_put_, "aten::index_put_", "")(input, indices, values, accumulate)
 
 
-def index_select_out(input, dim, index, *, out):
-    if dim.__class__ is not int:
-        return miss(index_select_out_op, (input, dim, index,), {"out": out}, index_select)
-    try:
-        route = index_select_out_routes[input._signature | index._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim, index, out)
-    return miss(index_select_out_op, (input, dim, index,), {"out": out}, index_select)
-
-
+def index_select_out(input, dim, index, *, out): return complete(index_select_out, "aten::index_select", "out")(input, dim, index, out=out)
+index_select_op, index_select_routes = operator("aten::index_select", "")
 def index_select(input, dim, index, *, out=None):
     if out is not None:
         return index_select_out(input, dim, index, out=out)
@@ -9699,18 +5271,8 @@ def index_select(input, dim, index, *, out=None):
     return miss(index_select_op, (input, dim, index,), {}, index_select)
 
 
-def index_add_out(input, dim, index, source, *, alpha=1, out):
-    if dim.__class__ is not int or alpha.__class__ is not int and alpha.__class__ is not float:
-        return miss(index_add_out_op, (input, dim, index, source,), {"alpha": alpha, "out": out}, index_add)
-    try:
-        route = index_add_out_routes[input._signature | index._signature | source._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim, index, source, alpha, out)
-    return miss(index_add_out_op, (input, dim, index, source,), {"alpha": alpha, "out": out}, index_add)
-
-
+def index_add_out(input, dim, index, source, *, alpha=1, out): return complete(index_add_out, "aten::index_add", "out")(input, dim, index, source, alpha=alpha, out=out)
+index_add_op, index_add_routes = operator("aten::index_add", "")
 def index_add(input, dim, index, source, *, alpha=1, out=None):
     if out is not None:
         return index_add_out(input, dim, index, source, alpha=alpha, out=out)
@@ -9724,31 +5286,11 @@ def index_add(input, dim, index, source, *, alpha=1, out=None):
         return route(input, dim, index, source, alpha)
     return miss(index_add_op, (input, dim, index, source,), {"alpha": alpha}, index_add)
 
-
-def index_add_(input, dim, index, source, *, alpha=1):
-    if dim.__class__ is not int or alpha.__class__ is not int and alpha.__class__ is not float:
-        return miss(index_add__op, (input, dim, index, source,), {"alpha": alpha}, index_add_)
-    try:
-        route = index_add__routes[input._signature | index._signature | source._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim, index, source, alpha)
-    return miss(index_add__op, (input, dim, index, source,), {"alpha": alpha}, index_add_)
+def index_add_(input, dim, index, source, *, alpha=1): return complete(index_add_, "aten::index_add_", "")(input, dim, index, source, alpha=alpha)
 
 
-def gather_out(input, dim, index, *, sparse_grad=False, out):
-    if dim.__class__ is not int or sparse_grad.__class__ is not bool:
-        return miss(gather_out_op, (input, dim, index,), {"sparse_grad": sparse_grad, "out": out}, gather)
-    try:
-        route = gather_out_routes[input._signature | index._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim, index, sparse_grad, out)
-    return miss(gather_out_op, (input, dim, index,), {"sparse_grad": sparse_grad, "out": out}, gather)
-
-
+def gather_out(input, dim, index, *, sparse_grad=False, out): return complete(gather_out, "aten::gather", "out")(input, dim, index, sparse_grad=sparse_grad, out=out)
+gather_op, gather_routes = operator("aten::gather", "")
 def gather(input, dim, index, *, sparse_grad=False, out=None):
     if out is not None:
         return gather_out(input, dim, index, sparse_grad=sparse_grad, out=out)
@@ -9763,30 +5305,9 @@ def gather(input, dim, index, *, sparse_grad=False, out=None):
     return miss(gather_op, (input, dim, index,), {"sparse_grad": sparse_grad}, gather)
 
 
-def scatter_value_out(input, dim, index, value, *, out):
-    if dim.__class__ is not int or value.__class__ is not int and value.__class__ is not float:
-        return miss(scatter_value_out_op, (input, dim, index, value,), {"out": out}, scatter)
-    try:
-        route = scatter_value_out_routes[input._signature | index._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim, index, value, out)
-    return miss(scatter_value_out_op, (input, dim, index, value,), {"out": out}, scatter)
-
-
-def scatter_src_out(input, dim, index, src, *, out):
-    if dim.__class__ is not int:
-        return miss(scatter_src_out_op, (input, dim, index, src,), {"out": out}, scatter)
-    try:
-        route = scatter_src_out_routes[input._signature | index._signature | src._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim, index, src, out)
-    return miss(scatter_src_out_op, (input, dim, index, src,), {"out": out}, scatter)
-
-
+def scatter_value_out(input, dim, index, value, *, out): return complete(scatter_value_out, "aten::scatter", "value_out")(input, dim, index, value, out=out)
+def scatter_src_out(input, dim, index, src, *, out): return complete(scatter_src_out, "aten::scatter", "src_out")(input, dim, index, src, out=out)
+scatter_value_op, scatter_value_routes = operator("aten::scatter", "value")
 def scatter_value(input, dim, index, value):
     if dim.__class__ is not int or value.__class__ is not int and value.__class__ is not float:
         return miss(scatter_value_op, (input, dim, index, value,), {}, scatter)
@@ -9797,8 +5318,7 @@ def scatter_value(input, dim, index, value):
     else:
         return route(input, dim, index, value)
     return miss(scatter_value_op, (input, dim, index, value,), {}, scatter)
-
-
+scatter_src_op, scatter_src_routes = operator("aten::scatter", "src")
 def scatter_src(input, dim, index, src):
     if dim.__class__ is not int:
         return miss(scatter_src_op, (input, dim, index, src,), {}, scatter)
@@ -9809,14 +5329,9 @@ def scatter_src(input, dim, index, src):
     else:
         return route(input, dim, index, src)
     return miss(scatter_src_op, (input, dim, index, src,), {}, scatter)
-
-
-_scatter_overloads = (
-    Overload(scatter_value, '(Tensor input, int dim, Tensor index, Scalar value)', ('input', 'dim', 'index', 'value'), ('Tensor', 'int', 'Tensor', 'Scalar'), 4, ('input', 'dim', 'index', 'value'), scatter_value_out),
-    Overload(scatter_src, '(Tensor input, int dim, Tensor index, Tensor src)', ('input', 'dim', 'index', 'src'), ('Tensor', 'int', 'Tensor', 'Tensor'), 4, ('input', 'dim', 'index', 'src'), scatter_src_out),
-)
-
-
+_scatter_overloads = Overloads("aten::scatter", {
+    "value": (scatter_value, scatter_value_out), "src": (scatter_src, scatter_src_out),
+})
 def scatter(*args, **kwargs):
     if not kwargs:
         count = len(args)
@@ -9825,39 +5340,14 @@ def scatter(*args, **kwargs):
                 return scatter_value(*args)
             if isinstance(args[3], TensorBase):
                 return scatter_src(*args)
-    return choose("scatter", _scatter_overloads, args, kwargs)
+    return _scatter_overloads.choose(args, kwargs)
 
 
-def scatter__value(input, dim, index, value):
-    if dim.__class__ is not int or value.__class__ is not int and value.__class__ is not float:
-        return miss(scatter__value_op, (input, dim, index, value,), {}, scatter_)
-    try:
-        route = scatter__value_routes[input._signature | index._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim, index, value)
-    return miss(scatter__value_op, (input, dim, index, value,), {}, scatter_)
-
-
-def scatter__src(input, dim, index, src):
-    if dim.__class__ is not int:
-        return miss(scatter__src_op, (input, dim, index, src,), {}, scatter_)
-    try:
-        route = scatter__src_routes[input._signature | index._signature | src._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim, index, src)
-    return miss(scatter__src_op, (input, dim, index, src,), {}, scatter_)
-
-
-_scatter__overloads = (
-    Overload(scatter__value, '(Tensor(a!) input, int dim, Tensor index, Scalar value)', ('input', 'dim', 'index', 'value'), ('Tensor', 'int', 'Tensor', 'Scalar'), 4, ('input', 'dim', 'index', 'value')),
-    Overload(scatter__src, '(Tensor(a!) input, int dim, Tensor index, Tensor src)', ('input', 'dim', 'index', 'src'), ('Tensor', 'int', 'Tensor', 'Tensor'), 4, ('input', 'dim', 'index', 'src')),
-)
-
-
+def scatter__value(input, dim, index, value): return complete(scatter__value, "aten::scatter_", "value")(input, dim, index, value)
+def scatter__src(input, dim, index, src): return complete(scatter__src, "aten::scatter_", "src")(input, dim, index, src)
+_scatter__overloads = Overloads("aten::scatter_", {
+    "value": (scatter__value, None), "src": (scatter__src, None),
+})
 def scatter_(*args, **kwargs):
     if not kwargs:
         count = len(args)
@@ -9866,21 +5356,11 @@ def scatter_(*args, **kwargs):
                 return scatter__value(*args)
             if isinstance(args[3], TensorBase):
                 return scatter__src(*args)
-    return choose("scatter_", _scatter__overloads, args, kwargs)
+    return _scatter__overloads.choose(args, kwargs)
 
 
-def scatter_add_out(input, dim, index, src, *, out):
-    if dim.__class__ is not int:
-        return miss(scatter_add_out_op, (input, dim, index, src,), {"out": out}, scatter_add)
-    try:
-        route = scatter_add_out_routes[input._signature | index._signature | src._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim, index, src, out)
-    return miss(scatter_add_out_op, (input, dim, index, src,), {"out": out}, scatter_add)
-
-
+def scatter_add_out(input, dim, index, src, *, out): return complete(scatter_add_out, "aten::scatter_add", "out")(input, dim, index, src, out=out)
+scatter_add_op, scatter_add_routes = operator("aten::scatter_add", "")
 def scatter_add(input, dim, index, src, *, out=None):
     if out is not None:
         return scatter_add_out(input, dim, index, src, out=out)
@@ -9894,29 +5374,11 @@ def scatter_add(input, dim, index, src, *, out=None):
         return route(input, dim, index, src)
     return miss(scatter_add_op, (input, dim, index, src,), {}, scatter_add)
 
-
-def scatter_add_(input, dim, index, src):
-    if dim.__class__ is not int:
-        return miss(scatter_add__op, (input, dim, index, src,), {}, scatter_add_)
-    try:
-        route = scatter_add__routes[input._signature | index._signature | src._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim, index, src)
-    return miss(scatter_add__op, (input, dim, index, src,), {}, scatter_add_)
+def scatter_add_(input, dim, index, src): return complete(scatter_add_, "aten::scatter_add_", "")(input, dim, index, src)
 
 
-def masked_select_out(input, mask, *, out):
-    try:
-        route = masked_select_out_routes[input._signature | mask._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, mask, out)
-    return miss(masked_select_out_op, (input, mask,), {"out": out}, masked_select)
-
-
+def masked_select_out(input, mask, *, out): return complete(masked_select_out, "aten::masked_select", "out")(input, mask, out=out)
+masked_select_op, masked_select_routes = operator("aten::masked_select", "")
 def masked_select(input, mask, *, out=None):
     if out is not None:
         return masked_select_out(input, mask, out=out)
@@ -9929,16 +5391,8 @@ def masked_select(input, mask, *, out=None):
     return miss(masked_select_op, (input, mask,), {}, masked_select)
 
 
-def take_out(input, index, *, out):
-    try:
-        route = take_out_routes[input._signature | index._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, index, out)
-    return miss(take_out_op, (input, index,), {"out": out}, take)
-
-
+def take_out(input, index, *, out): return complete(take_out, "aten::take", "out")(input, index, out=out)
+take_op, take_routes = operator("aten::take", "")
 def take(input, index, *, out=None):
     if out is not None:
         return take_out(input, index, out=out)
@@ -9951,6 +5405,7 @@ def take(input, index, *, out=None):
     return miss(take_op, (input, index,), {}, take)
 
 
+one_hot_op, one_hot_routes = operator("aten::one_hot", "")
 def one_hot(input, num_classes=-1):
     if num_classes.__class__ is not int:
         return miss(one_hot_op, (input, num_classes,), {}, one_hot)
@@ -9963,16 +5418,8 @@ def one_hot(input, num_classes=-1):
     return miss(one_hot_op, (input, num_classes,), {}, one_hot)
 
 
-def relu_out(input, *, out):
-    try:
-        route = relu_out_routes[input._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, out)
-    return miss(relu_out_op, (input,), {"out": out}, relu)
-
-
+def relu_out(input, *, out): return complete(relu_out, "aten::relu", "out")(input, out=out)
+relu_op, relu_routes = operator("aten::relu", "")
 def relu(input, *, out=None):
     if out is not None:
         return relu_out(input, out=out)
@@ -9984,29 +5431,11 @@ def relu(input, *, out=None):
         return route(input)
     return miss(relu_op, (input,), {}, relu)
 
-
-def relu_(input):
-    try:
-        route = relu__routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(relu__op, (input,), {}, relu_)
+def relu_(input): return complete(relu_, "aten::relu_", "")(input)
 
 
-def leaky_relu_out(input, negative_slope=0.01, *, out):
-    if negative_slope.__class__ is not int and negative_slope.__class__ is not float:
-        return miss(leaky_relu_out_op, (input, negative_slope,), {"out": out}, leaky_relu)
-    try:
-        route = leaky_relu_out_routes[input._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, negative_slope, out)
-    return miss(leaky_relu_out_op, (input, negative_slope,), {"out": out}, leaky_relu)
-
-
+def leaky_relu_out(input, negative_slope=0.01, *, out): return complete(leaky_relu_out, "aten::leaky_relu", "out")(input, negative_slope, out=out)
+leaky_relu_op, leaky_relu_routes = operator("aten::leaky_relu", "")
 def leaky_relu(input, negative_slope=0.01, *, out=None):
     if out is not None:
         return leaky_relu_out(input, negative_slope, out=out)
@@ -10020,31 +5449,11 @@ def leaky_relu(input, negative_slope=0.01, *, out=None):
         return route(input, negative_slope)
     return miss(leaky_relu_op, (input, negative_slope,), {}, leaky_relu)
 
-
-def leaky_relu_(input, negative_slope=0.01):
-    if negative_slope.__class__ is not int and negative_slope.__class__ is not float:
-        return miss(leaky_relu__op, (input, negative_slope,), {}, leaky_relu_)
-    try:
-        route = leaky_relu__routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, negative_slope)
-    return miss(leaky_relu__op, (input, negative_slope,), {}, leaky_relu_)
+def leaky_relu_(input, negative_slope=0.01): return complete(leaky_relu_, "aten::leaky_relu_", "")(input, negative_slope)
 
 
-def elu_out(input, alpha=1, scale=1, input_scale=1, *, out):
-    if alpha.__class__ is not int and alpha.__class__ is not float or scale.__class__ is not int and scale.__class__ is not float or input_scale.__class__ is not int and input_scale.__class__ is not float:
-        return miss(elu_out_op, (input, alpha, scale, input_scale,), {"out": out}, elu)
-    try:
-        route = elu_out_routes[input._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, alpha, scale, input_scale, out)
-    return miss(elu_out_op, (input, alpha, scale, input_scale,), {"out": out}, elu)
-
-
+def elu_out(input, alpha=1, scale=1, input_scale=1, *, out): return complete(elu_out, "aten::elu", "out")(input, alpha, scale, input_scale, out=out)
+elu_op, elu_routes = operator("aten::elu", "")
 def elu(input, alpha=1, scale=1, input_scale=1, *, out=None):
     if out is not None:
         return elu_out(input, alpha, scale, input_scale, out=out)
@@ -10058,31 +5467,11 @@ def elu(input, alpha=1, scale=1, input_scale=1, *, out=None):
         return route(input, alpha, scale, input_scale)
     return miss(elu_op, (input, alpha, scale, input_scale,), {}, elu)
 
-
-def elu_(input, alpha=1, scale=1, input_scale=1):
-    if alpha.__class__ is not int and alpha.__class__ is not float or scale.__class__ is not int and scale.__class__ is not float or input_scale.__class__ is not int and input_scale.__class__ is not float:
-        return miss(elu__op, (input, alpha, scale, input_scale,), {}, elu_)
-    try:
-        route = elu__routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, alpha, scale, input_scale)
-    return miss(elu__op, (input, alpha, scale, input_scale,), {}, elu_)
+def elu_(input, alpha=1, scale=1, input_scale=1): return complete(elu_, "aten::elu_", "")(input, alpha, scale, input_scale)
 
 
-def gelu_out(input, *, approximate='none', out):
-    if approximate.__class__ is not str:
-        return miss(gelu_out_op, (input,), {"approximate": approximate, "out": out}, gelu)
-    try:
-        route = gelu_out_routes[input._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, approximate, out)
-    return miss(gelu_out_op, (input,), {"approximate": approximate, "out": out}, gelu)
-
-
+def gelu_out(input, *, approximate='none', out): return complete(gelu_out, "aten::gelu", "out")(input, approximate=approximate, out=out)
+gelu_op, gelu_routes = operator("aten::gelu", "")
 def gelu(input, *, approximate='none', out=None):
     if out is not None:
         return gelu_out(input, approximate=approximate, out=out)
@@ -10096,29 +5485,11 @@ def gelu(input, *, approximate='none', out=None):
         return route(input, approximate)
     return miss(gelu_op, (input,), {"approximate": approximate}, gelu)
 
-
-def gelu_(input, *, approximate='none'):
-    if approximate.__class__ is not str:
-        return miss(gelu__op, (input,), {"approximate": approximate}, gelu_)
-    try:
-        route = gelu__routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, approximate)
-    return miss(gelu__op, (input,), {"approximate": approximate}, gelu_)
+def gelu_(input, *, approximate='none'): return complete(gelu_, "aten::gelu_", "")(input, approximate=approximate)
 
 
-def silu_out(input, *, out):
-    try:
-        route = silu_out_routes[input._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, out)
-    return miss(silu_out_op, (input,), {"out": out}, silu)
-
-
+def silu_out(input, *, out): return complete(silu_out, "aten::silu", "out")(input, out=out)
+silu_op, silu_routes = operator("aten::silu", "")
 def silu(input, *, out=None):
     if out is not None:
         return silu_out(input, out=out)
@@ -10130,29 +5501,11 @@ def silu(input, *, out=None):
         return route(input)
     return miss(silu_op, (input,), {}, silu)
 
-
-def silu_(input):
-    try:
-        route = silu__routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(silu__op, (input,), {}, silu_)
+def silu_(input): return complete(silu_, "aten::silu_", "")(input)
 
 
-def softplus_out(input, beta=1, threshold=20, *, out):
-    if beta.__class__ is not int and beta.__class__ is not float or threshold.__class__ is not int and threshold.__class__ is not float:
-        return miss(softplus_out_op, (input, beta, threshold,), {"out": out}, softplus)
-    try:
-        route = softplus_out_routes[input._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, beta, threshold, out)
-    return miss(softplus_out_op, (input, beta, threshold,), {"out": out}, softplus)
-
-
+def softplus_out(input, beta=1, threshold=20, *, out): return complete(softplus_out, "aten::softplus", "out")(input, beta, threshold, out=out)
+softplus_op, softplus_routes = operator("aten::softplus", "")
 def softplus(input, beta=1, threshold=20, *, out=None):
     if out is not None:
         return softplus_out(input, beta, threshold, out=out)
@@ -10167,18 +5520,8 @@ def softplus(input, beta=1, threshold=20, *, out=None):
     return miss(softplus_op, (input, beta, threshold,), {}, softplus)
 
 
-def hardtanh_out(input, min_val=-1, max_val=1, *, out):
-    if min_val.__class__ is not int and min_val.__class__ is not float or max_val.__class__ is not int and max_val.__class__ is not float:
-        return miss(hardtanh_out_op, (input, min_val, max_val,), {"out": out}, hardtanh)
-    try:
-        route = hardtanh_out_routes[input._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, min_val, max_val, out)
-    return miss(hardtanh_out_op, (input, min_val, max_val,), {"out": out}, hardtanh)
-
-
+def hardtanh_out(input, min_val=-1, max_val=1, *, out): return complete(hardtanh_out, "aten::hardtanh", "out")(input, min_val, max_val, out=out)
+hardtanh_op, hardtanh_routes = operator("aten::hardtanh", "")
 def hardtanh(input, min_val=-1, max_val=1, *, out=None):
     if out is not None:
         return hardtanh_out(input, min_val, max_val, out=out)
@@ -10192,19 +5535,10 @@ def hardtanh(input, min_val=-1, max_val=1, *, out=None):
         return route(input, min_val, max_val)
     return miss(hardtanh_op, (input, min_val, max_val,), {}, hardtanh)
 
-
-def hardtanh_(input, min_val=-1, max_val=1):
-    if min_val.__class__ is not int and min_val.__class__ is not float or max_val.__class__ is not int and max_val.__class__ is not float:
-        return miss(hardtanh__op, (input, min_val, max_val,), {}, hardtanh_)
-    try:
-        route = hardtanh__routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, min_val, max_val)
-    return miss(hardtanh__op, (input, min_val, max_val,), {}, hardtanh_)
+def hardtanh_(input, min_val=-1, max_val=1): return complete(hardtanh_, "aten::hardtanh_", "")(input, min_val, max_val)
 
 
+log_sigmoid_op, log_sigmoid_routes = operator("aten::log_sigmoid", "")
 def log_sigmoid(input):
     try:
         route = log_sigmoid_routes[input._signature | state()]
@@ -10215,6 +5549,7 @@ def log_sigmoid(input):
     return miss(log_sigmoid_op, (input,), {}, log_sigmoid)
 
 
+log_sigmoid_forward_op, log_sigmoid_forward_routes = operator("aten::log_sigmoid_forward", "")
 def log_sigmoid_forward(input):
     try:
         route = log_sigmoid_forward_routes[input._signature | state()]
@@ -10225,6 +5560,7 @@ def log_sigmoid_forward(input):
     return miss(log_sigmoid_forward_op, (input,), {}, log_sigmoid_forward)
 
 
+prelu_op, prelu_routes = operator("aten::prelu", "")
 def prelu(input, weight):
     try:
         route = prelu_routes[input._signature | weight._signature | state()]
@@ -10235,6 +5571,7 @@ def prelu(input, weight):
     return miss(prelu_op, (input, weight,), {}, prelu)
 
 
+_prelu_kernel_op, _prelu_kernel_routes = operator("aten::_prelu_kernel", "")
 def _prelu_kernel(input, weight):
     try:
         cls = weight.__class__
@@ -10249,18 +5586,8 @@ def _prelu_kernel(input, weight):
     return miss(_prelu_kernel_op, (input, weight,), {}, _prelu_kernel)
 
 
-def threshold_out(input, threshold, value, *, out):
-    if threshold.__class__ is not int and threshold.__class__ is not float or value.__class__ is not int and value.__class__ is not float:
-        return miss(threshold_out_op, (input, threshold, value,), {"out": out}, globals()["threshold"])
-    try:
-        route = threshold_out_routes[input._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, threshold, value, out)
-    return miss(threshold_out_op, (input, threshold, value,), {"out": out}, globals()["threshold"])
-
-
+def threshold_out(input, threshold, value, *, out): return complete(threshold_out, "aten::threshold", "out")(input, threshold, value, out=out)
+threshold_op, threshold_routes = operator("aten::threshold", "")
 def threshold(input, threshold, value, *, out=None):
     if out is not None:
         return threshold_out(input, threshold, value, out=out)
@@ -10274,19 +5601,10 @@ def threshold(input, threshold, value, *, out=None):
         return route(input, threshold, value)
     return miss(threshold_op, (input, threshold, value,), {}, globals()["threshold"])
 
-
-def threshold_(input, threshold, value):
-    if threshold.__class__ is not int and threshold.__class__ is not float or value.__class__ is not int and value.__class__ is not float:
-        return miss(threshold__op, (input, threshold, value,), {}, threshold_)
-    try:
-        route = threshold__routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, threshold, value)
-    return miss(threshold__op, (input, threshold, value,), {}, threshold_)
+def threshold_(input, threshold, value): return complete(threshold_, "aten::threshold_", "")(input, threshold, value)
 
 
+softmax_int_op, softmax_int_routes = operator("aten::softmax", "int")
 def softmax(input, dim, dtype=None):
     if dim.__class__ is not int or dtype is not None and dtype.__class__ is not DType:
         return miss(softmax_int_op, (input, dim, dtype,), {}, softmax)
@@ -10299,6 +5617,7 @@ def softmax(input, dim, dtype=None):
     return miss(softmax_int_op, (input, dim, dtype,), {}, softmax)
 
 
+_softmax_op, _softmax_routes = operator("aten::_softmax", "")
 def _softmax(input, dim, half_to_float):
     if dim.__class__ is not int or half_to_float.__class__ is not bool:
         return miss(_softmax_op, (input, dim, half_to_float,), {}, _softmax)
@@ -10311,6 +5630,7 @@ def _softmax(input, dim, half_to_float):
     return miss(_softmax_op, (input, dim, half_to_float,), {}, _softmax)
 
 
+log_softmax_int_op, log_softmax_int_routes = operator("aten::log_softmax", "int")
 def log_softmax(input, dim, dtype=None):
     if dim.__class__ is not int or dtype is not None and dtype.__class__ is not DType:
         return miss(log_softmax_int_op, (input, dim, dtype,), {}, log_softmax)
@@ -10323,6 +5643,7 @@ def log_softmax(input, dim, dtype=None):
     return miss(log_softmax_int_op, (input, dim, dtype,), {}, log_softmax)
 
 
+_log_softmax_op, _log_softmax_routes = operator("aten::_log_softmax", "")
 def _log_softmax(input, dim, half_to_float):
     if dim.__class__ is not int or half_to_float.__class__ is not bool:
         return miss(_log_softmax_op, (input, dim, half_to_float,), {}, _log_softmax)
@@ -10335,6 +5656,7 @@ def _log_softmax(input, dim, half_to_float):
     return miss(_log_softmax_op, (input, dim, half_to_float,), {}, _log_softmax)
 
 
+nll_loss_op, nll_loss_routes = operator("aten::nll_loss", "")
 def nll_loss(input, target, weight=None, reduction=1, ignore_index=-100):
     if reduction.__class__ is not int or ignore_index.__class__ is not int:
         return miss(nll_loss_op, (input, target, weight, reduction, ignore_index,), {}, nll_loss)
@@ -10350,6 +5672,7 @@ def nll_loss(input, target, weight=None, reduction=1, ignore_index=-100):
     return miss(nll_loss_op, (input, target, weight, reduction, ignore_index,), {}, nll_loss)
 
 
+nll_loss_nd_op, nll_loss_nd_routes = operator("aten::nll_loss_nd", "")
 def nll_loss_nd(input, target, weight=None, reduction=1, ignore_index=-100):
     if reduction.__class__ is not int or ignore_index.__class__ is not int:
         return miss(nll_loss_nd_op, (input, target, weight, reduction, ignore_index,), {}, nll_loss_nd)
@@ -10365,6 +5688,7 @@ def nll_loss_nd(input, target, weight=None, reduction=1, ignore_index=-100):
     return miss(nll_loss_nd_op, (input, target, weight, reduction, ignore_index,), {}, nll_loss_nd)
 
 
+nll_loss_forward_op, nll_loss_forward_routes = operator("aten::nll_loss_forward", "")
 def nll_loss_forward(input, target, weight, reduction, ignore_index):
     if reduction.__class__ is not int or ignore_index.__class__ is not int:
         return miss(nll_loss_forward_op, (input, target, weight, reduction, ignore_index,), {}, nll_loss_forward)
@@ -10380,6 +5704,7 @@ def nll_loss_forward(input, target, weight, reduction, ignore_index):
     return miss(nll_loss_forward_op, (input, target, weight, reduction, ignore_index,), {}, nll_loss_forward)
 
 
+cross_entropy_loss_op, cross_entropy_loss_routes = operator("aten::cross_entropy_loss", "")
 def cross_entropy_loss(input, target, weight=None, reduction=1, ignore_index=-100, label_smoothing=0.0):
     if reduction.__class__ is not int or ignore_index.__class__ is not int or label_smoothing.__class__ is not float:
         return miss(cross_entropy_loss_op, (input, target, weight, reduction, ignore_index, label_smoothing,), {}, cross_entropy_loss)
@@ -10395,6 +5720,7 @@ def cross_entropy_loss(input, target, weight=None, reduction=1, ignore_index=-10
     return miss(cross_entropy_loss_op, (input, target, weight, reduction, ignore_index, label_smoothing,), {}, cross_entropy_loss)
 
 
+mse_loss_op, mse_loss_routes = operator("aten::mse_loss", "")
 def mse_loss(input, target, reduction=1):
     if reduction.__class__ is not int:
         return miss(mse_loss_op, (input, target, reduction,), {}, mse_loss)
@@ -10407,6 +5733,7 @@ def mse_loss(input, target, reduction=1):
     return miss(mse_loss_op, (input, target, reduction,), {}, mse_loss)
 
 
+l1_loss_op, l1_loss_routes = operator("aten::l1_loss", "")
 def l1_loss(input, target, reduction=1):
     if reduction.__class__ is not int:
         return miss(l1_loss_op, (input, target, reduction,), {}, l1_loss)
@@ -10419,6 +5746,7 @@ def l1_loss(input, target, reduction=1):
     return miss(l1_loss_op, (input, target, reduction,), {}, l1_loss)
 
 
+smooth_l1_loss_op, smooth_l1_loss_routes = operator("aten::smooth_l1_loss", "")
 def smooth_l1_loss(input, target, reduction=1, beta=1.0):
     if reduction.__class__ is not int or beta.__class__ is not float:
         return miss(smooth_l1_loss_op, (input, target, reduction, beta,), {}, smooth_l1_loss)
@@ -10431,6 +5759,7 @@ def smooth_l1_loss(input, target, reduction=1, beta=1.0):
     return miss(smooth_l1_loss_op, (input, target, reduction, beta,), {}, smooth_l1_loss)
 
 
+binary_cross_entropy_with_logits_op, binary_cross_entropy_with_logits_routes = operator("aten::binary_cross_entropy_with_logits", "")
 def binary_cross_entropy_with_logits(input, target, weight=None, pos_weight=None, reduction=1):
     if reduction.__class__ is not int:
         return miss(binary_cross_entropy_with_logits_op, (input, target, weight, pos_weight, reduction,), {}, binary_cross_entropy_with_logits)
@@ -10448,6 +5777,7 @@ def binary_cross_entropy_with_logits(input, target, weight=None, pos_weight=None
     return miss(binary_cross_entropy_with_logits_op, (input, target, weight, pos_weight, reduction,), {}, binary_cross_entropy_with_logits)
 
 
+embedding_op, embedding_routes = operator("aten::embedding", "")
 def embedding(weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse=False):
     if padding_idx.__class__ is not int or scale_grad_by_freq.__class__ is not bool or sparse.__class__ is not bool:
         return miss(embedding_op, (weight, indices, padding_idx, scale_grad_by_freq, sparse,), {}, embedding)
@@ -10460,6 +5790,7 @@ def embedding(weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse=
     return miss(embedding_op, (weight, indices, padding_idx, scale_grad_by_freq, sparse,), {}, embedding)
 
 
+layer_norm_op, layer_norm_routes = operator("aten::layer_norm", "")
 def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-05, cudnn_enable=True):
     if normalized_shape.__class__ is list:
         normalized_shape = tuple(normalized_shape)
@@ -10479,6 +5810,7 @@ def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-05, cudnn
     return miss(layer_norm_op, (input, normalized_shape, weight, bias, eps, cudnn_enable,), {}, layer_norm)
 
 
+native_layer_norm_op, native_layer_norm_routes = operator("aten::native_layer_norm", "")
 def native_layer_norm(input, normalized_shape, weight, bias, eps):
     if normalized_shape.__class__ is list:
         normalized_shape = tuple(normalized_shape)
@@ -10498,6 +5830,7 @@ def native_layer_norm(input, normalized_shape, weight, bias, eps):
     return miss(native_layer_norm_op, (input, normalized_shape, weight, bias, eps,), {}, native_layer_norm)
 
 
+threshold_backward_op, threshold_backward_routes = operator("aten::threshold_backward", "")
 def threshold_backward(grad_output, input, threshold):
     if threshold.__class__ is not int and threshold.__class__ is not float:
         return miss(threshold_backward_op, (grad_output, input, threshold,), {}, threshold_backward)
@@ -10514,6 +5847,7 @@ def threshold_backward(grad_output, input, threshold):
     return miss(threshold_backward_op, (grad_output, input, threshold,), {}, threshold_backward)
 
 
+gelu_backward_op, gelu_backward_routes = operator("aten::gelu_backward", "")
 def gelu_backward(grad_output, input, *, approximate='none'):
     if approximate.__class__ is not str:
         return miss(gelu_backward_op, (grad_output, input,), {"approximate": approximate}, gelu_backward)
@@ -10530,6 +5864,7 @@ def gelu_backward(grad_output, input, *, approximate='none'):
     return miss(gelu_backward_op, (grad_output, input,), {"approximate": approximate}, gelu_backward)
 
 
+silu_backward_op, silu_backward_routes = operator("aten::silu_backward", "")
 def silu_backward(grad_output, input):
     try:
         cls = input.__class__
@@ -10544,6 +5879,7 @@ def silu_backward(grad_output, input):
     return miss(silu_backward_op, (grad_output, input,), {}, silu_backward)
 
 
+elu_backward_op, elu_backward_routes = operator("aten::elu_backward", "")
 def elu_backward(grad_output, alpha, scale, input_scale, is_result, self_or_result):
     if alpha.__class__ is not int and alpha.__class__ is not float or scale.__class__ is not int and scale.__class__ is not float or input_scale.__class__ is not int and input_scale.__class__ is not float or is_result.__class__ is not bool:
         return miss(elu_backward_op, (grad_output, alpha, scale, input_scale, is_result, self_or_result,), {}, elu_backward)
@@ -10560,6 +5896,7 @@ def elu_backward(grad_output, alpha, scale, input_scale, is_result, self_or_resu
     return miss(elu_backward_op, (grad_output, alpha, scale, input_scale, is_result, self_or_result,), {}, elu_backward)
 
 
+leaky_relu_backward_op, leaky_relu_backward_routes = operator("aten::leaky_relu_backward", "")
 def leaky_relu_backward(grad_output, input, negative_slope, self_is_result):
     if negative_slope.__class__ is not int and negative_slope.__class__ is not float or self_is_result.__class__ is not bool:
         return miss(leaky_relu_backward_op, (grad_output, input, negative_slope, self_is_result,), {}, leaky_relu_backward)
@@ -10576,6 +5913,7 @@ def leaky_relu_backward(grad_output, input, negative_slope, self_is_result):
     return miss(leaky_relu_backward_op, (grad_output, input, negative_slope, self_is_result,), {}, leaky_relu_backward)
 
 
+softplus_backward_op, softplus_backward_routes = operator("aten::softplus_backward", "")
 def softplus_backward(grad_output, input, beta, threshold):
     if beta.__class__ is not int and beta.__class__ is not float or threshold.__class__ is not int and threshold.__class__ is not float:
         return miss(softplus_backward_op, (grad_output, input, beta, threshold,), {}, softplus_backward)
@@ -10592,6 +5930,7 @@ def softplus_backward(grad_output, input, beta, threshold):
     return miss(softplus_backward_op, (grad_output, input, beta, threshold,), {}, softplus_backward)
 
 
+hardtanh_backward_op, hardtanh_backward_routes = operator("aten::hardtanh_backward", "")
 def hardtanh_backward(grad_output, input, min_val, max_val):
     if min_val.__class__ is not int and min_val.__class__ is not float or max_val.__class__ is not int and max_val.__class__ is not float:
         return miss(hardtanh_backward_op, (grad_output, input, min_val, max_val,), {}, hardtanh_backward)
@@ -10608,6 +5947,7 @@ def hardtanh_backward(grad_output, input, min_val, max_val):
     return miss(hardtanh_backward_op, (grad_output, input, min_val, max_val,), {}, hardtanh_backward)
 
 
+log_sigmoid_backward_op, log_sigmoid_backward_routes = operator("aten::log_sigmoid_backward", "")
 def log_sigmoid_backward(grad_output, input, buffer):
     try:
         route = log_sigmoid_backward_routes[grad_output._signature | input._signature | buffer._signature | state()]
@@ -10618,6 +5958,7 @@ def log_sigmoid_backward(grad_output, input, buffer):
     return miss(log_sigmoid_backward_op, (grad_output, input, buffer,), {}, log_sigmoid_backward)
 
 
+sigmoid_backward_op, sigmoid_backward_routes = operator("aten::sigmoid_backward", "")
 def sigmoid_backward(grad_output, output):
     try:
         cls = output.__class__
@@ -10632,6 +5973,7 @@ def sigmoid_backward(grad_output, output):
     return miss(sigmoid_backward_op, (grad_output, output,), {}, sigmoid_backward)
 
 
+tanh_backward_op, tanh_backward_routes = operator("aten::tanh_backward", "")
 def tanh_backward(grad_output, output):
     try:
         cls = output.__class__
@@ -10646,6 +5988,7 @@ def tanh_backward(grad_output, output):
     return miss(tanh_backward_op, (grad_output, output,), {}, tanh_backward)
 
 
+_prelu_kernel_backward_op, _prelu_kernel_backward_routes = operator("aten::_prelu_kernel_backward", "")
 def _prelu_kernel_backward(grad_output, input, weight):
     try:
         route = _prelu_kernel_backward_routes[grad_output._signature | input._signature | weight._signature | state()]
@@ -10656,6 +5999,7 @@ def _prelu_kernel_backward(grad_output, input, weight):
     return miss(_prelu_kernel_backward_op, (grad_output, input, weight,), {}, _prelu_kernel_backward)
 
 
+_softmax_backward_data_op, _softmax_backward_data_routes = operator("aten::_softmax_backward_data", "")
 def _softmax_backward_data(grad_output, output, dim, input_dtype):
     if dim.__class__ is not int or input_dtype.__class__ is not DType:
         return miss(_softmax_backward_data_op, (grad_output, output, dim, input_dtype,), {}, _softmax_backward_data)
@@ -10668,6 +6012,7 @@ def _softmax_backward_data(grad_output, output, dim, input_dtype):
     return miss(_softmax_backward_data_op, (grad_output, output, dim, input_dtype,), {}, _softmax_backward_data)
 
 
+_log_softmax_backward_data_op, _log_softmax_backward_data_routes = operator("aten::_log_softmax_backward_data", "")
 def _log_softmax_backward_data(grad_output, output, dim, input_dtype):
     if dim.__class__ is not int or input_dtype.__class__ is not DType:
         return miss(_log_softmax_backward_data_op, (grad_output, output, dim, input_dtype,), {}, _log_softmax_backward_data)
@@ -10680,6 +6025,7 @@ def _log_softmax_backward_data(grad_output, output, dim, input_dtype):
     return miss(_log_softmax_backward_data_op, (grad_output, output, dim, input_dtype,), {}, _log_softmax_backward_data)
 
 
+nll_loss_backward_op, nll_loss_backward_routes = operator("aten::nll_loss_backward", "")
 def nll_loss_backward(grad_output, input, target, weight, reduction, ignore_index, total_weight):
     if reduction.__class__ is not int or ignore_index.__class__ is not int:
         return miss(nll_loss_backward_op, (grad_output, input, target, weight, reduction, ignore_index, total_weight,), {}, nll_loss_backward)
@@ -10695,6 +6041,7 @@ def nll_loss_backward(grad_output, input, target, weight, reduction, ignore_inde
     return miss(nll_loss_backward_op, (grad_output, input, target, weight, reduction, ignore_index, total_weight,), {}, nll_loss_backward)
 
 
+mse_loss_backward_op, mse_loss_backward_routes = operator("aten::mse_loss_backward", "")
 def mse_loss_backward(grad_output, input, target, reduction):
     if reduction.__class__ is not int:
         return miss(mse_loss_backward_op, (grad_output, input, target, reduction,), {}, mse_loss_backward)
@@ -10707,6 +6054,7 @@ def mse_loss_backward(grad_output, input, target, reduction):
     return miss(mse_loss_backward_op, (grad_output, input, target, reduction,), {}, mse_loss_backward)
 
 
+smooth_l1_loss_backward_op, smooth_l1_loss_backward_routes = operator("aten::smooth_l1_loss_backward", "")
 def smooth_l1_loss_backward(grad_output, input, target, reduction, beta):
     if reduction.__class__ is not int or beta.__class__ is not float:
         return miss(smooth_l1_loss_backward_op, (grad_output, input, target, reduction, beta,), {}, smooth_l1_loss_backward)
@@ -10719,6 +6067,7 @@ def smooth_l1_loss_backward(grad_output, input, target, reduction, beta):
     return miss(smooth_l1_loss_backward_op, (grad_output, input, target, reduction, beta,), {}, smooth_l1_loss_backward)
 
 
+embedding_dense_backward_op, embedding_dense_backward_routes = operator("aten::embedding_dense_backward", "")
 def embedding_dense_backward(grad_output, indices, num_weights, padding_idx, scale_grad_by_freq):
     if num_weights.__class__ is not int or padding_idx.__class__ is not int or scale_grad_by_freq.__class__ is not bool:
         return miss(embedding_dense_backward_op, (grad_output, indices, num_weights, padding_idx, scale_grad_by_freq,), {}, embedding_dense_backward)
@@ -10731,6 +6080,7 @@ def embedding_dense_backward(grad_output, indices, num_weights, padding_idx, sca
     return miss(embedding_dense_backward_op, (grad_output, indices, num_weights, padding_idx, scale_grad_by_freq,), {}, embedding_dense_backward)
 
 
+native_layer_norm_backward_op, native_layer_norm_backward_routes = operator("aten::native_layer_norm_backward", "")
 def native_layer_norm_backward(grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask):
     if normalized_shape.__class__ is list:
         normalized_shape = tuple(normalized_shape)
@@ -10750,6 +6100,7 @@ def native_layer_norm_backward(grad_out, input, normalized_shape, mean, rstd, we
     return miss(native_layer_norm_backward_op, (grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask,), {}, native_layer_norm_backward)
 
 
+native_dropout_backward_op, native_dropout_backward_routes = operator("aten::native_dropout_backward", "")
 def native_dropout_backward(grad_output, mask, scale):
     if scale.__class__ is not float:
         return miss(native_dropout_backward_op, (grad_output, mask, scale,), {}, native_dropout_backward)
@@ -10766,6 +6117,7 @@ def native_dropout_backward(grad_output, mask, scale):
     return miss(native_dropout_backward_op, (grad_output, mask, scale,), {}, native_dropout_backward)
 
 
+select_backward_op, select_backward_routes = operator("aten::select_backward", "")
 def select_backward(grad_output, input_sizes, dim, index):
     if input_sizes.__class__ is list:
         input_sizes = tuple(input_sizes)
@@ -10780,6 +6132,7 @@ def select_backward(grad_output, input_sizes, dim, index):
     return miss(select_backward_op, (grad_output, input_sizes, dim, index,), {}, select_backward)
 
 
+slice_backward_op, slice_backward_routes = operator("aten::slice_backward", "")
 def slice_backward(grad_output, input_sizes, dim, start, end, step):
     if input_sizes.__class__ is list:
         input_sizes = tuple(input_sizes)
@@ -10794,6 +6147,7 @@ def slice_backward(grad_output, input_sizes, dim, start, end, step):
     return miss(slice_backward_op, (grad_output, input_sizes, dim, start, end, step,), {}, slice_backward)
 
 
+diagonal_backward_op, diagonal_backward_routes = operator("aten::diagonal_backward", "")
 def diagonal_backward(grad_output, input_sizes, offset, dim1, dim2):
     if input_sizes.__class__ is list:
         input_sizes = tuple(input_sizes)
@@ -10808,6 +6162,7 @@ def diagonal_backward(grad_output, input_sizes, offset, dim1, dim2):
     return miss(diagonal_backward_op, (grad_output, input_sizes, offset, dim1, dim2,), {}, diagonal_backward)
 
 
+value_selecting_reduction_backward_op, value_selecting_reduction_backward_routes = operator("aten::value_selecting_reduction_backward", "")
 def value_selecting_reduction_backward(grad, dim, indices, sizes, keepdim):
     if sizes.__class__ is list:
         sizes = tuple(sizes)
@@ -10822,6 +6177,7 @@ def value_selecting_reduction_backward(grad, dim, indices, sizes, keepdim):
     return miss(value_selecting_reduction_backward_op, (grad, dim, indices, sizes, keepdim,), {}, value_selecting_reduction_backward)
 
 
+item_op, item_routes = operator("aten::item", "")
 def item(input):
     try:
         route = item_routes[input._signature | state()]
@@ -10832,6 +6188,7 @@ def item(input):
     return miss(item_op, (input,), {}, item)
 
 
+_local_scalar_dense_op, _local_scalar_dense_routes = operator("aten::_local_scalar_dense", "")
 def _local_scalar_dense(input):
     try:
         route = _local_scalar_dense_routes[input._signature | state()]
@@ -10842,6 +6199,7 @@ def _local_scalar_dense(input):
     return miss(_local_scalar_dense_op, (input,), {}, _local_scalar_dense)
 
 
+equal_op, equal_routes = operator("aten::equal", "")
 def equal(input, other):
     try:
         route = equal_routes[input._signature | other._signature | state()]
@@ -10852,6 +6210,7 @@ def equal(input, other):
     return miss(equal_op, (input, other,), {}, equal)
 
 
+allclose_op, allclose_routes = operator("aten::allclose", "")
 def allclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
     if rtol.__class__ is not float or atol.__class__ is not float or equal_nan.__class__ is not bool:
         return miss(allclose_op, (input, other, rtol, atol, equal_nan,), {}, allclose)
@@ -10864,34 +6223,11 @@ def allclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
     return miss(allclose_op, (input, other, rtol, atol, equal_nan,), {}, allclose)
 
 
-def fill__Scalar(input, value):
-    if value.__class__ is not int and value.__class__ is not float:
-        return miss(fill__Scalar_op, (input, value,), {}, fill_)
-    try:
-        route = fill__Scalar_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, value)
-    return miss(fill__Scalar_op, (input, value,), {}, fill_)
-
-
-def fill__Tensor(input, value):
-    try:
-        route = fill__Tensor_routes[input._signature | value._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, value)
-    return miss(fill__Tensor_op, (input, value,), {}, fill_)
-
-
-_fill__overloads = (
-    Overload(fill__Scalar, '(Tensor(a!) input, Scalar value)', ('input', 'value'), ('Tensor', 'Scalar'), 2, ('input', 'value')),
-    Overload(fill__Tensor, '(Tensor(a!) input, Tensor value)', ('input', 'value'), ('Tensor', 'Tensor'), 2, ('input', 'value')),
-)
-
-
+def fill__Scalar(input, value): return complete(fill__Scalar, "aten::fill_", "Scalar")(input, value)
+def fill__Tensor(input, value): return complete(fill__Tensor, "aten::fill_", "Tensor")(input, value)
+_fill__overloads = Overloads("aten::fill_", {
+    "Scalar": (fill__Scalar, None), "Tensor": (fill__Tensor, None),
+})
 def fill_(*args, **kwargs):
     if not kwargs:
         count = len(args)
@@ -10900,19 +6236,12 @@ def fill_(*args, **kwargs):
                 return fill__Scalar(*args)
             if isinstance(args[1], TensorBase):
                 return fill__Tensor(*args)
-    return choose("fill_", _fill__overloads, args, kwargs)
+    return _fill__overloads.choose(args, kwargs)
+
+def zero_(input): return complete(zero_, "aten::zero_", "")(input)
 
 
-def zero_(input):
-    try:
-        route = zero__routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(zero__op, (input,), {}, zero_)
-
-
+is_nonzero_op, is_nonzero_routes = operator("aten::is_nonzero", "")
 def is_nonzero(input):
     try:
         route = is_nonzero_routes[input._signature | state()]
@@ -10923,6 +6252,7 @@ def is_nonzero(input):
     return miss(is_nonzero_op, (input,), {}, is_nonzero)
 
 
+sum_to_size_op, sum_to_size_routes = operator("aten::sum_to_size", "")
 def sum_to_size(input, *sizes_, size=None):
     if size is None:
         size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_
@@ -10937,677 +6267,3 @@ def sum_to_size(input, *sizes_, size=None):
     else:
         return route(input, size)
     return miss(sum_to_size_op, (input, size,), {}, sum_to_size)
-
-
-__all__ = [
-    "empty",
-    "empty_strided",
-    "zeros",
-    "ones",
-    "full",
-    "arange",
-    "linspace",
-    "eye",
-    "scalar_tensor",
-    "zeros_like",
-    "ones_like",
-    "empty_like",
-    "full_like",
-    "rand_like",
-    "randn_like",
-    "rand",
-    "randn",
-    "randint",
-    "randperm",
-    "bernoulli",
-    "native_dropout",
-    "dropout",
-    "multinomial",
-    "add",
-    "add_",
-    "sub",
-    "sub_",
-    "rsub",
-    "mul",
-    "mul_",
-    "div",
-    "div_",
-    "floor_divide",
-    "floor_divide_",
-    "remainder",
-    "remainder_",
-    "fmod",
-    "fmod_",
-    "pow",
-    "pow_",
-    "subtract",
-    "subtract_",
-    "multiply",
-    "multiply_",
-    "divide",
-    "divide_",
-    "true_divide",
-    "true_divide_",
-    "negative",
-    "negative_",
-    "absolute",
-    "absolute_",
-    "neg",
-    "neg_",
-    "positive",
-    "abs",
-    "abs_",
-    "sign",
-    "sign_",
-    "sgn",
-    "sgn_",
-    "reciprocal",
-    "reciprocal_",
-    "sqrt",
-    "sqrt_",
-    "rsqrt",
-    "rsqrt_",
-    "square",
-    "square_",
-    "exp",
-    "exp_",
-    "exp2",
-    "exp2_",
-    "expm1",
-    "expm1_",
-    "log",
-    "log_",
-    "log2",
-    "log2_",
-    "log10",
-    "log10_",
-    "log1p",
-    "log1p_",
-    "sin",
-    "sin_",
-    "cos",
-    "cos_",
-    "tan",
-    "tan_",
-    "asin",
-    "asin_",
-    "acos",
-    "acos_",
-    "atan",
-    "atan_",
-    "atan2",
-    "atan2_",
-    "sinh",
-    "sinh_",
-    "cosh",
-    "cosh_",
-    "tanh",
-    "tanh_",
-    "asinh",
-    "asinh_",
-    "acosh",
-    "acosh_",
-    "atanh",
-    "atanh_",
-    "erf",
-    "erf_",
-    "erfc",
-    "erfc_",
-    "sigmoid",
-    "sigmoid_",
-    "floor",
-    "floor_",
-    "ceil",
-    "ceil_",
-    "round",
-    "round_",
-    "trunc",
-    "trunc_",
-    "fix",
-    "fix_",
-    "frac",
-    "frac_",
-    "isnan",
-    "isinf",
-    "isfinite",
-    "nan_to_num",
-    "nan_to_num_",
-    "arcsin",
-    "arcsin_",
-    "arccos",
-    "arccos_",
-    "arctan",
-    "arctan_",
-    "arctan2",
-    "arctan2_",
-    "arcsinh",
-    "arcsinh_",
-    "arccosh",
-    "arccosh_",
-    "arctanh",
-    "arctanh_",
-    "clip",
-    "clip_",
-    "clamp",
-    "clamp_",
-    "clamp_min",
-    "clamp_min_",
-    "clamp_max",
-    "clamp_max_",
-    "maximum",
-    "minimum",
-    "where",
-    "lerp",
-    "lerp_",
-    "addcmul",
-    "addcmul_",
-    "addcdiv",
-    "addcdiv_",
-    "logical_and",
-    "logical_and_",
-    "logical_or",
-    "logical_or_",
-    "logical_xor",
-    "logical_xor_",
-    "logical_not",
-    "logical_not_",
-    "bitwise_and",
-    "bitwise_and_",
-    "bitwise_or",
-    "bitwise_or_",
-    "bitwise_xor",
-    "bitwise_xor_",
-    "bitwise_not",
-    "bitwise_not_",
-    "eq",
-    "eq_",
-    "ne",
-    "ne_",
-    "lt",
-    "lt_",
-    "le",
-    "le_",
-    "gt",
-    "gt_",
-    "ge",
-    "ge_",
-    "greater",
-    "greater_",
-    "greater_equal",
-    "greater_equal_",
-    "less",
-    "less_",
-    "less_equal",
-    "less_equal_",
-    "not_equal",
-    "not_equal_",
-    "conj",
-    "resolve_conj",
-    "is_complex",
-    "is_floating_point",
-    "real",
-    "imag",
-    "angle",
-    "logaddexp",
-    "hypot",
-    "hypot_",
-    "xlogy",
-    "xlogy_",
-    "masked_fill",
-    "masked_fill_",
-    "isclose",
-    "sum",
-    "mean",
-    "prod",
-    "amax",
-    "amin",
-    "max",
-    "min",
-    "argmax",
-    "argmin",
-    "any",
-    "all",
-    "var",
-    "std",
-    "norm",
-    "logsumexp",
-    "cumsum",
-    "cumsum_",
-    "cumprod",
-    "cumprod_",
-    "sort",
-    "argsort",
-    "topk",
-    "nonzero",
-    "count_nonzero",
-    "mm",
-    "bmm",
-    "mv",
-    "dot",
-    "vdot",
-    "inner",
-    "addmm",
-    "addmm_",
-    "addmv",
-    "addmv_",
-    "addbmm",
-    "addbmm_",
-    "baddbmm",
-    "baddbmm_",
-    "matmul",
-    "outer",
-    "einsum",
-    "reshape",
-    "permute",
-    "transpose",
-    "t",
-    "adjoint",
-    "select",
-    "unsqueeze",
-    "squeeze",
-    "unbind",
-    "split",
-    "split_with_sizes",
-    "chunk",
-    "diagonal",
-    "narrow",
-    "flatten",
-    "unflatten",
-    "movedim",
-    "moveaxis",
-    "as_strided",
-    "detach",
-    "view_as_real",
-    "view_as_complex",
-    "swapaxes",
-    "swapdims",
-    "broadcast_to",
-    "clone",
-    "flip",
-    "roll",
-    "tile",
-    "cat",
-    "concat",
-    "concatenate",
-    "stack",
-    "hstack",
-    "vstack",
-    "tril",
-    "tril_",
-    "triu",
-    "triu_",
-    "diag",
-    "diag_embed",
-    "constant_pad_nd",
-    "index_put",
-    "index_put_",
-    "index_select",
-    "index_add",
-    "index_add_",
-    "gather",
-    "scatter",
-    "scatter_",
-    "scatter_add",
-    "scatter_add_",
-    "masked_select",
-    "take",
-    "relu",
-    "relu_",
-    "prelu",
-    "threshold",
-    "threshold_",
-    "softmax",
-    "log_softmax",
-    "binary_cross_entropy_with_logits",
-    "embedding",
-    "layer_norm",
-    "native_layer_norm",
-    "equal",
-    "allclose",
-    "fill_",
-    "zero_",
-    "is_nonzero",
-]
-
-
-METHODS = (
-    'new_zeros',
-    'new_ones',
-    'new_full',
-    'new_empty',
-    'uniform_',
-    'normal_',
-    'bernoulli',
-    'bernoulli_',
-    'multinomial',
-    'add',
-    'add_',
-    'sub',
-    'sub_',
-    'mul',
-    'mul_',
-    'div',
-    'div_',
-    'floor_divide',
-    'floor_divide_',
-    'remainder',
-    'remainder_',
-    'fmod',
-    'fmod_',
-    'pow',
-    'pow_',
-    'subtract',
-    'subtract_',
-    'multiply',
-    'multiply_',
-    'divide',
-    'divide_',
-    'true_divide',
-    'true_divide_',
-    'negative',
-    'negative_',
-    'absolute',
-    'absolute_',
-    'neg',
-    'neg_',
-    'positive',
-    'abs',
-    'abs_',
-    'sign',
-    'sign_',
-    'sgn',
-    'sgn_',
-    'reciprocal',
-    'reciprocal_',
-    'sqrt',
-    'sqrt_',
-    'rsqrt',
-    'rsqrt_',
-    'square',
-    'square_',
-    'exp',
-    'exp_',
-    'exp2',
-    'exp2_',
-    'expm1',
-    'expm1_',
-    'log',
-    'log_',
-    'log2',
-    'log2_',
-    'log10',
-    'log10_',
-    'log1p',
-    'log1p_',
-    'sin',
-    'sin_',
-    'cos',
-    'cos_',
-    'tan',
-    'tan_',
-    'asin',
-    'asin_',
-    'acos',
-    'acos_',
-    'atan',
-    'atan_',
-    'atan2',
-    'atan2_',
-    'sinh',
-    'sinh_',
-    'cosh',
-    'cosh_',
-    'tanh',
-    'tanh_',
-    'asinh',
-    'asinh_',
-    'acosh',
-    'acosh_',
-    'atanh',
-    'atanh_',
-    'erf',
-    'erf_',
-    'erfc',
-    'erfc_',
-    'sigmoid',
-    'sigmoid_',
-    'floor',
-    'floor_',
-    'ceil',
-    'ceil_',
-    'round',
-    'round_',
-    'trunc',
-    'trunc_',
-    'fix',
-    'fix_',
-    'frac',
-    'frac_',
-    'isnan',
-    'isinf',
-    'isfinite',
-    'nan_to_num',
-    'nan_to_num_',
-    'arcsin',
-    'arcsin_',
-    'arccos',
-    'arccos_',
-    'arctan',
-    'arctan_',
-    'arctan2',
-    'arctan2_',
-    'arcsinh',
-    'arcsinh_',
-    'arccosh',
-    'arccosh_',
-    'arctanh',
-    'arctanh_',
-    'clip',
-    'clip_',
-    'clamp',
-    'clamp_',
-    'clamp_min',
-    'clamp_min_',
-    'clamp_max',
-    'clamp_max_',
-    'maximum',
-    'minimum',
-    'where',
-    'lerp',
-    'lerp_',
-    'addcmul',
-    'addcmul_',
-    'addcdiv',
-    'addcdiv_',
-    'logical_and',
-    'logical_and_',
-    'logical_or',
-    'logical_or_',
-    'logical_xor',
-    'logical_xor_',
-    'logical_not',
-    'logical_not_',
-    'bitwise_and',
-    'bitwise_and_',
-    'bitwise_or',
-    'bitwise_or_',
-    'bitwise_xor',
-    'bitwise_xor_',
-    'bitwise_not',
-    'bitwise_not_',
-    '__and__',
-    '__or__',
-    '__xor__',
-    'eq',
-    'eq_',
-    'ne',
-    'ne_',
-    'lt',
-    'lt_',
-    'le',
-    'le_',
-    'gt',
-    'gt_',
-    'ge',
-    'ge_',
-    'greater',
-    'greater_',
-    'greater_equal',
-    'greater_equal_',
-    'less',
-    'less_',
-    'less_equal',
-    'less_equal_',
-    'not_equal',
-    'not_equal_',
-    'conj',
-    '_conj_physical',
-    'resolve_conj',
-    'real',
-    'imag',
-    'angle',
-    'logaddexp',
-    'hypot',
-    'hypot_',
-    'xlogy',
-    'xlogy_',
-    'masked_fill',
-    'masked_fill_',
-    'isclose',
-    'sum',
-    'mean',
-    'prod',
-    'amax',
-    'amin',
-    'max',
-    'min',
-    'argmax',
-    'argmin',
-    'any',
-    'all',
-    'var',
-    'std',
-    'norm',
-    'logsumexp',
-    'cumsum',
-    'cumsum_',
-    'cumprod',
-    'cumprod_',
-    'sort',
-    'argsort',
-    'topk',
-    'nonzero',
-    'count_nonzero',
-    'mm',
-    'bmm',
-    'mv',
-    'dot',
-    'vdot',
-    'inner',
-    'addmm',
-    'addmm_',
-    'addmv',
-    'addmv_',
-    'addbmm',
-    'addbmm_',
-    'baddbmm',
-    'baddbmm_',
-    'matmul',
-    'outer',
-    'view',
-    'reshape',
-    'permute',
-    'transpose',
-    't',
-    'mT',
-    'mH',
-    'adjoint',
-    'select',
-    'expand',
-    'unsqueeze',
-    'squeeze',
-    'unbind',
-    'split',
-    'split_with_sizes',
-    'chunk',
-    'diagonal',
-    'narrow',
-    'flatten',
-    'unflatten',
-    'movedim',
-    'moveaxis',
-    'as_strided',
-    'detach',
-    'view_as',
-    'expand_as',
-    'reshape_as',
-    'swapaxes',
-    'swapdims',
-    'broadcast_to',
-    'contiguous',
-    'clone',
-    'copy_',
-    'to',
-    'flip',
-    'roll',
-    'repeat',
-    'tile',
-    'tril',
-    'tril_',
-    'triu',
-    'triu_',
-    'diag',
-    'diag_embed',
-    'index',
-    'index_put',
-    'index_put_',
-    'index_select',
-    'index_add',
-    'index_add_',
-    'gather',
-    'scatter',
-    'scatter_',
-    'scatter_add',
-    'scatter_add_',
-    'masked_select',
-    'take',
-    'relu',
-    'relu_',
-    'prelu',
-    'softmax',
-    'log_softmax',
-    'item',
-    'equal',
-    'allclose',
-    'fill_',
-    'zero_',
-    'is_nonzero',
-    'sum_to_size',
-)
-"""Names that are methods of tensors as well."""
-
-
-NN = (
-    'linear',
-    'pad',
-    'one_hot',
-    'leaky_relu',
-    'leaky_relu_',
-    'elu',
-    'elu_',
-    'gelu',
-    'gelu_',
-    'silu',
-    'silu_',
-    'softplus',
-    'hardtanh',
-    'hardtanh_',
-    'log_sigmoid',
-    'nll_loss',
-    'nll_loss_nd',
-    'cross_entropy_loss',
-    'mse_loss',
-    'l1_loss',
-    'smooth_l1_loss',
-)
-"""Names that are functions of `dovetail._nn`."""

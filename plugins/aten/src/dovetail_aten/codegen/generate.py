@@ -125,8 +125,8 @@ def generate(library: Library, *, only: Iterable[str] | None = None) -> dict[str
             helper_modules=_helpers(library)[0],
             base_module=None if library.package == BASE else f"{BASE}._generated.functions",
         ),
-        "functions.py": write_functions(functions),
-        "functions.pyi": write_function_stubs(functions),
+        **write_functions(functions),
+        **write_function_stubs(functions),
     }
     if library.tensor_methods:
         files["tensor_methods.py"] = write_tensor_methods(
