@@ -10,8 +10,8 @@ from typing import Any
 
 from dovetail_dispatcher import Kernel
 from dovetail_dispatcher.table import registry
-from dovetail_dispatcher.table.formula_module import FormulaOfModule
 from dovetail_dispatcher.table.batching import on_first_vmap
+from dovetail_dispatcher.table.formula_module import FormulaOfModule
 from dovetail_dispatcher.table.kernels import TENSOR
 from dovetail_kernel import DispatchKey, plugin_manager
 

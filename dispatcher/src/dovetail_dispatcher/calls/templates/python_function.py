@@ -11,18 +11,17 @@ names. In-place and out variants have a short text as well, which is in the file
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ...schema import Argument, FunctionSchema
 from .arguments import parameter
 from .entry import INDENT, declared, name_parameters, name_source, passed_on, symbol
 
 
-@dataclass(frozen=True)
 class PythonFunction:
     """One overload as a Python function.
 
-    Attributes
+    Parameters
     ----------
     schema
         The operator's schema.
@@ -36,11 +35,20 @@ class PythonFunction:
         Lines that come before all else.
     """
 
-    schema: FunctionSchema
-    promote: Collection[str]
-    name: str
-    out: str | None = None
-    first: Sequence[str] = ()
+    def __init__(
+        self,
+        schema: FunctionSchema,
+        promote: Collection[str],
+        name: str,
+        *,
+        out: str | None = None,
+        first: Sequence[str] = (),
+    ) -> None:
+        self.schema = schema
+        self.promote = promote
+        self.name = name
+        self.out = out
+        self.first = first
 
     def source(self) -> str:
         """Return the text of the function."""

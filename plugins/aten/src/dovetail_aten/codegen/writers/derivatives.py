@@ -49,7 +49,7 @@ def write_derivatives(derivatives: Sequence[Derivative], modules: Modules) -> di
     package.add("OPERATORS = {")
     for family, own in families.items():
         names = [f'"{_qualified(derivative.function)}"' for derivative in own]
-        lines = bracketed(f'"{family}": (', names if len(names) > 1 else [*names, ""], "),")
+        lines = bracketed(f'"{family}": (', names if len(names) > 1 else [f"{names[0]},"], "),")
         package.add(*[INDENT + line for line in lines])
     package.add("}")
     texts_by_path = {
