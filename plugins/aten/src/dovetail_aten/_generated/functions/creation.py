@@ -13,13 +13,13 @@ from dovetail_aten.tensor import return_types
 from dovetail_aten.tensor.first_call import complete, operator
 from dovetail_aten.tensor.overloads import NUMBERS, Overloads
 from dovetail_aten.tensor.return_types import named
+
 __all__ = [
     "empty", "empty_strided", "zeros", "ones", "full", "arange_default", "arange_start",
     "arange_start_step", "arange", "linspace", "eye", "scalar_tensor", "zeros_like", "ones_like",
     "empty_like", "full_like", "new_zeros", "new_ones", "new_full", "new_empty", "fill__Scalar",
     "fill__Tensor", "fill_", "zero_",
 ]
-
 
 
 empty_memory_format_op, empty_memory_format_routes = operator("aten::empty", "memory_format")
@@ -116,6 +116,7 @@ def arange_default(end, *, dtype=None, layout=None, device=None, pin_memory=None
     else:
         return route(end, dtype, layout, device, pin_memory)
     return miss(arange_op, (end,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, arange)
+
 arange_start_op, arange_start_routes = operator("aten::arange", "start")
 def arange_start(start, end, *, dtype=None, layout=None, device=None, pin_memory=None):
     if start.__class__ is not int and start.__class__ is not float or end.__class__ is not int and end.__class__ is not float or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
@@ -127,6 +128,7 @@ def arange_start(start, end, *, dtype=None, layout=None, device=None, pin_memory
     else:
         return route(start, end, dtype, layout, device, pin_memory)
     return miss(arange_start_op, (start, end,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, arange)
+
 arange_start_step_op, arange_start_step_routes = operator("aten::arange", "start_step")
 def arange_start_step(start, end, step=1, *, dtype=None, layout=None, device=None, pin_memory=None):
     if start.__class__ is not int and start.__class__ is not float or end.__class__ is not int and end.__class__ is not float or step.__class__ is not int and step.__class__ is not float or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
@@ -138,6 +140,7 @@ def arange_start_step(start, end, step=1, *, dtype=None, layout=None, device=Non
     else:
         return route(start, end, step, dtype, layout, device, pin_memory)
     return miss(arange_start_step_op, (start, end, step,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, arange)
+
 _arange_overloads = Overloads("aten::arange", {
     "": (arange_default, None), "start": (arange_start, None),
     "start_step": (arange_start_step, None),
@@ -313,6 +316,7 @@ def new_empty(input, *sizes_, size=None, dtype=None, layout=None, device=None, p
 
 def fill__Scalar(input, value): return complete(fill__Scalar, "aten::fill_", "Scalar")(input, value)
 def fill__Tensor(input, value): return complete(fill__Tensor, "aten::fill_", "Tensor")(input, value)
+
 _fill__overloads = Overloads("aten::fill_", {
     "Scalar": (fill__Scalar, None), "Tensor": (fill__Tensor, None),
 })

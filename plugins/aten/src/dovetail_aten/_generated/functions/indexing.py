@@ -13,6 +13,7 @@ from dovetail_aten.tensor import return_types
 from dovetail_aten.tensor.first_call import complete, operator
 from dovetail_aten.tensor.overloads import NUMBERS, Overloads
 from dovetail_aten.tensor.return_types import named
+
 __all__ = [
     "index_Tensor_out", "index", "index_put", "index_put_", "index_select_out", "index_select",
     "index_add_out", "index_add", "index_add_", "gather_out", "gather", "scatter_value_out",
@@ -22,8 +23,8 @@ __all__ = [
 ]
 
 
-
 def index_Tensor_out(input, indices, *, out): return complete(index_Tensor_out, "aten::index", "Tensor_out")(input, indices, out=out)
+
 index_Tensor_op, index_Tensor_routes = operator("aten::index", "Tensor")
 def index(input, indices, *, out=None):
     if out is not None:
@@ -63,6 +64,7 @@ def index_put_(input, indices, values, accumulate=False): return complete(index_
 
 
 def index_select_out(input, dim, index, *, out): return complete(index_select_out, "aten::index_select", "out")(input, dim, index, out=out)
+
 index_select_op, index_select_routes = operator("aten::index_select", "")
 def index_select(input, dim, index, *, out=None):
     if out is not None:
@@ -79,6 +81,7 @@ def index_select(input, dim, index, *, out=None):
 
 
 def index_add_out(input, dim, index, source, *, alpha=1, out): return complete(index_add_out, "aten::index_add", "out")(input, dim, index, source, alpha=alpha, out=out)
+
 index_add_op, index_add_routes = operator("aten::index_add", "")
 def index_add(input, dim, index, source, *, alpha=1, out=None):
     if out is not None:
@@ -97,6 +100,7 @@ def index_add_(input, dim, index, source, *, alpha=1): return complete(index_add
 
 
 def gather_out(input, dim, index, *, sparse_grad=False, out): return complete(gather_out, "aten::gather", "out")(input, dim, index, sparse_grad=sparse_grad, out=out)
+
 gather_op, gather_routes = operator("aten::gather", "")
 def gather(input, dim, index, *, sparse_grad=False, out=None):
     if out is not None:
@@ -114,6 +118,7 @@ def gather(input, dim, index, *, sparse_grad=False, out=None):
 
 def scatter_value_out(input, dim, index, value, *, out): return complete(scatter_value_out, "aten::scatter", "value_out")(input, dim, index, value, out=out)
 def scatter_src_out(input, dim, index, src, *, out): return complete(scatter_src_out, "aten::scatter", "src_out")(input, dim, index, src, out=out)
+
 scatter_value_op, scatter_value_routes = operator("aten::scatter", "value")
 def scatter_value(input, dim, index, value):
     if dim.__class__ is not int or value.__class__ is not int and value.__class__ is not float:
@@ -125,6 +130,7 @@ def scatter_value(input, dim, index, value):
     else:
         return route(input, dim, index, value)
     return miss(scatter_value_op, (input, dim, index, value,), {}, scatter)
+
 scatter_src_op, scatter_src_routes = operator("aten::scatter", "src")
 def scatter_src(input, dim, index, src):
     if dim.__class__ is not int:
@@ -136,6 +142,7 @@ def scatter_src(input, dim, index, src):
     else:
         return route(input, dim, index, src)
     return miss(scatter_src_op, (input, dim, index, src,), {}, scatter)
+
 _scatter_overloads = Overloads("aten::scatter", {
     "value": (scatter_value, scatter_value_out), "src": (scatter_src, scatter_src_out),
 })
@@ -152,6 +159,7 @@ def scatter(*args, **kwargs):
 
 def scatter__value(input, dim, index, value): return complete(scatter__value, "aten::scatter_", "value")(input, dim, index, value)
 def scatter__src(input, dim, index, src): return complete(scatter__src, "aten::scatter_", "src")(input, dim, index, src)
+
 _scatter__overloads = Overloads("aten::scatter_", {
     "value": (scatter__value, None), "src": (scatter__src, None),
 })
@@ -167,6 +175,7 @@ def scatter_(*args, **kwargs):
 
 
 def scatter_add_out(input, dim, index, src, *, out): return complete(scatter_add_out, "aten::scatter_add", "out")(input, dim, index, src, out=out)
+
 scatter_add_op, scatter_add_routes = operator("aten::scatter_add", "")
 def scatter_add(input, dim, index, src, *, out=None):
     if out is not None:
@@ -185,6 +194,7 @@ def scatter_add_(input, dim, index, src): return complete(scatter_add_, "aten::s
 
 
 def masked_select_out(input, mask, *, out): return complete(masked_select_out, "aten::masked_select", "out")(input, mask, out=out)
+
 masked_select_op, masked_select_routes = operator("aten::masked_select", "")
 def masked_select(input, mask, *, out=None):
     if out is not None:
@@ -199,6 +209,7 @@ def masked_select(input, mask, *, out=None):
 
 
 def take_out(input, index, *, out): return complete(take_out, "aten::take", "out")(input, index, out=out)
+
 take_op, take_routes = operator("aten::take", "")
 def take(input, index, *, out=None):
     if out is not None:

@@ -13,12 +13,12 @@ from dovetail_aten.tensor import return_types
 from dovetail_aten.tensor.first_call import complete, operator
 from dovetail_aten.tensor.overloads import NUMBERS, Overloads
 from dovetail_aten.tensor.return_types import named
+
 __all__ = [
     "nll_loss", "nll_loss_nd", "nll_loss_forward", "cross_entropy_loss", "mse_loss", "l1_loss",
     "smooth_l1_loss", "binary_cross_entropy_with_logits", "nll_loss_backward", "mse_loss_backward",
     "smooth_l1_loss_backward",
 ]
-
 
 
 nll_loss_op, nll_loss_routes = operator("aten::nll_loss", "")

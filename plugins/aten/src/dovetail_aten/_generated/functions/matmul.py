@@ -13,6 +13,7 @@ from dovetail_aten.tensor import return_types
 from dovetail_aten.tensor.first_call import complete, operator
 from dovetail_aten.tensor.overloads import NUMBERS, Overloads
 from dovetail_aten.tensor.return_types import named
+
 __all__ = [
     "mm_out", "mm", "bmm_out", "bmm", "mv_out", "mv", "dot_out", "dot", "vdot_out", "vdot", "inner",
     "addmm_out", "addmm", "addmm_", "addmv_out", "addmv", "addmv_", "addbmm_out", "addbmm",
@@ -20,8 +21,8 @@ __all__ = [
 ]
 
 
-
 def mm_out(input, mat2, *, out): return complete(mm_out, "aten::mm", "out")(input, mat2, out=out)
+
 mm_op, mm_routes = operator("aten::mm", "")
 def mm(input, mat2, *, out=None):
     if out is not None:
@@ -36,6 +37,7 @@ def mm(input, mat2, *, out=None):
 
 
 def bmm_out(input, mat2, *, out): return complete(bmm_out, "aten::bmm", "out")(input, mat2, out=out)
+
 bmm_op, bmm_routes = operator("aten::bmm", "")
 def bmm(input, mat2, *, out=None):
     if out is not None:
@@ -50,6 +52,7 @@ def bmm(input, mat2, *, out=None):
 
 
 def mv_out(input, vec, *, out): return complete(mv_out, "aten::mv", "out")(input, vec, out=out)
+
 mv_op, mv_routes = operator("aten::mv", "")
 def mv(input, vec, *, out=None):
     if out is not None:
@@ -64,6 +67,7 @@ def mv(input, vec, *, out=None):
 
 
 def dot_out(input, tensor, *, out): return complete(dot_out, "aten::dot", "out")(input, tensor, out=out)
+
 dot_op, dot_routes = operator("aten::dot", "")
 def dot(input, tensor, *, out=None):
     if out is not None:
@@ -78,6 +82,7 @@ def dot(input, tensor, *, out=None):
 
 
 def vdot_out(input, other, *, out): return complete(vdot_out, "aten::vdot", "out")(input, other, out=out)
+
 vdot_op, vdot_routes = operator("aten::vdot", "")
 def vdot(input, other, *, out=None):
     if out is not None:
@@ -103,6 +108,7 @@ def inner(input, other):
 
 
 def addmm_out(input, mat1, mat2, *, beta=1, alpha=1, out): return complete(addmm_out, "aten::addmm", "out")(input, mat1, mat2, beta=beta, alpha=alpha, out=out)
+
 addmm_op, addmm_routes = operator("aten::addmm", "")
 def addmm(input, mat1, mat2, *, beta=1, alpha=1, out=None):
     if out is not None:
@@ -121,6 +127,7 @@ def addmm_(input, mat1, mat2, *, beta=1, alpha=1): return complete(addmm_, "aten
 
 
 def addmv_out(input, mat, vec, *, beta=1, alpha=1, out): return complete(addmv_out, "aten::addmv", "out")(input, mat, vec, beta=beta, alpha=alpha, out=out)
+
 addmv_op, addmv_routes = operator("aten::addmv", "")
 def addmv(input, mat, vec, *, beta=1, alpha=1, out=None):
     if out is not None:
@@ -139,6 +146,7 @@ def addmv_(input, mat, vec, *, beta=1, alpha=1): return complete(addmv_, "aten::
 
 
 def addbmm_out(input, batch1, batch2, *, beta=1, alpha=1, out): return complete(addbmm_out, "aten::addbmm", "out")(input, batch1, batch2, beta=beta, alpha=alpha, out=out)
+
 addbmm_op, addbmm_routes = operator("aten::addbmm", "")
 def addbmm(input, batch1, batch2, *, beta=1, alpha=1, out=None):
     if out is not None:
@@ -157,6 +165,7 @@ def addbmm_(input, batch1, batch2, *, beta=1, alpha=1): return complete(addbmm_,
 
 
 def baddbmm_out(input, batch1, batch2, *, beta=1, alpha=1, out): return complete(baddbmm_out, "aten::baddbmm", "out")(input, batch1, batch2, beta=beta, alpha=alpha, out=out)
+
 baddbmm_op, baddbmm_routes = operator("aten::baddbmm", "")
 def baddbmm(input, batch1, batch2, *, beta=1, alpha=1, out=None):
     if out is not None:

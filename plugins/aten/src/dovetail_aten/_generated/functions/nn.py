@@ -13,6 +13,7 @@ from dovetail_aten.tensor import return_types
 from dovetail_aten.tensor.first_call import complete, operator
 from dovetail_aten.tensor.overloads import NUMBERS, Overloads
 from dovetail_aten.tensor.return_types import named
+
 __all__ = [
     "relu_out", "relu", "relu_", "leaky_relu_out", "leaky_relu", "leaky_relu_", "elu_out", "elu",
     "elu_", "gelu_out", "gelu", "gelu_", "silu_out", "silu", "silu_", "softplus_out", "softplus",
@@ -26,8 +27,8 @@ __all__ = [
 ]
 
 
-
 def relu_out(input, *, out): return complete(relu_out, "aten::relu", "out")(input, out=out)
+
 relu_op, relu_routes = operator("aten::relu", "")
 def relu(input, *, out=None):
     if out is not None:
@@ -44,6 +45,7 @@ def relu_(input): return complete(relu_, "aten::relu_", "")(input)
 
 
 def leaky_relu_out(input, negative_slope=0.01, *, out): return complete(leaky_relu_out, "aten::leaky_relu", "out")(input, negative_slope, out=out)
+
 leaky_relu_op, leaky_relu_routes = operator("aten::leaky_relu", "")
 def leaky_relu(input, negative_slope=0.01, *, out=None):
     if out is not None:
@@ -62,6 +64,7 @@ def leaky_relu_(input, negative_slope=0.01): return complete(leaky_relu_, "aten:
 
 
 def elu_out(input, alpha=1, scale=1, input_scale=1, *, out): return complete(elu_out, "aten::elu", "out")(input, alpha, scale, input_scale, out=out)
+
 elu_op, elu_routes = operator("aten::elu", "")
 def elu(input, alpha=1, scale=1, input_scale=1, *, out=None):
     if out is not None:
@@ -80,6 +83,7 @@ def elu_(input, alpha=1, scale=1, input_scale=1): return complete(elu_, "aten::e
 
 
 def gelu_out(input, *, approximate='none', out): return complete(gelu_out, "aten::gelu", "out")(input, approximate=approximate, out=out)
+
 gelu_op, gelu_routes = operator("aten::gelu", "")
 def gelu(input, *, approximate='none', out=None):
     if out is not None:
@@ -98,6 +102,7 @@ def gelu_(input, *, approximate='none'): return complete(gelu_, "aten::gelu_", "
 
 
 def silu_out(input, *, out): return complete(silu_out, "aten::silu", "out")(input, out=out)
+
 silu_op, silu_routes = operator("aten::silu", "")
 def silu(input, *, out=None):
     if out is not None:
@@ -114,6 +119,7 @@ def silu_(input): return complete(silu_, "aten::silu_", "")(input)
 
 
 def softplus_out(input, beta=1, threshold=20, *, out): return complete(softplus_out, "aten::softplus", "out")(input, beta, threshold, out=out)
+
 softplus_op, softplus_routes = operator("aten::softplus", "")
 def softplus(input, beta=1, threshold=20, *, out=None):
     if out is not None:
@@ -130,6 +136,7 @@ def softplus(input, beta=1, threshold=20, *, out=None):
 
 
 def hardtanh_out(input, min_val=-1, max_val=1, *, out): return complete(hardtanh_out, "aten::hardtanh", "out")(input, min_val, max_val, out=out)
+
 hardtanh_op, hardtanh_routes = operator("aten::hardtanh", "")
 def hardtanh(input, min_val=-1, max_val=1, *, out=None):
     if out is not None:
@@ -196,6 +203,7 @@ def _prelu_kernel(input, weight):
 
 
 def threshold_out(input, threshold, value, *, out): return complete(threshold_out, "aten::threshold", "out")(input, threshold, value, out=out)
+
 threshold_op, threshold_routes = operator("aten::threshold", "")
 def threshold(input, threshold, value, *, out=None):
     if out is not None:

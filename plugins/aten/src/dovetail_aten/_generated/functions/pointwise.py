@@ -13,6 +13,7 @@ from dovetail_aten.tensor import return_types
 from dovetail_aten.tensor.first_call import complete, operator
 from dovetail_aten.tensor.overloads import NUMBERS, Overloads
 from dovetail_aten.tensor.return_types import named
+
 __all__ = [
     "add_out", "add_Scalar_out", "add", "add_", "sub_out", "sub_Scalar_out", "sub", "sub_",
     "rsub_Tensor_out", "rsub_Scalar_out", "rsub_Tensor", "rsub_Scalar", "rsub", "mul_out",
@@ -82,9 +83,9 @@ __all__ = [
 ]
 
 
-
 def add_out(input, other, *, alpha=1, out): return complete(add_out, "aten::add", "out")(input, other, alpha=alpha, out=out)
 def add_Scalar_out(input, other, alpha=1, *, out): return complete(add_Scalar_out, "aten::add", "Scalar_out")(input, other, alpha, out=out)
+
 add_Tensor_op, add_Tensor_routes = operator("aten::add", "Tensor")
 def add(input, other, *, alpha=1, out=None):
     if out is not None:
@@ -108,6 +109,7 @@ def add_(input, other, *, alpha=1): return complete(add_, "aten::add_", "Tensor"
 
 def sub_out(input, other, *, alpha=1, out): return complete(sub_out, "aten::sub", "out")(input, other, alpha=alpha, out=out)
 def sub_Scalar_out(input, other, alpha=1, *, out): return complete(sub_Scalar_out, "aten::sub", "Scalar_out")(input, other, alpha, out=out)
+
 sub_Tensor_op, sub_Tensor_routes = operator("aten::sub", "Tensor")
 def sub(input, other, *, alpha=1, out=None):
     if out is not None:
@@ -131,6 +133,7 @@ def sub_(input, other, *, alpha=1): return complete(sub_, "aten::sub_", "Tensor"
 
 def rsub_Tensor_out(input, other, *, alpha=1, out): return complete(rsub_Tensor_out, "aten::rsub", "Tensor_out")(input, other, alpha=alpha, out=out)
 def rsub_Scalar_out(input, other, alpha=1, *, out): return complete(rsub_Scalar_out, "aten::rsub", "Scalar_out")(input, other, alpha, out=out)
+
 rsub_Tensor_op, rsub_Tensor_routes = operator("aten::rsub", "Tensor")
 def rsub_Tensor(input, other, *, alpha=1):
     if alpha.__class__ is not int and alpha.__class__ is not float:
@@ -146,6 +149,7 @@ def rsub_Tensor(input, other, *, alpha=1):
     else:
         return route(input, other, alpha)
     return miss(rsub_Tensor_op, (input, other,), {"alpha": alpha}, rsub)
+
 rsub_Scalar_op, rsub_Scalar_routes = operator("aten::rsub", "Scalar")
 def rsub_Scalar(input, other, alpha=1):
     if other.__class__ is not int and other.__class__ is not float or alpha.__class__ is not int and alpha.__class__ is not float:
@@ -157,6 +161,7 @@ def rsub_Scalar(input, other, alpha=1):
     else:
         return route(input, other, alpha)
     return miss(rsub_Scalar_op, (input, other, alpha,), {}, rsub)
+
 _rsub_overloads = Overloads("aten::rsub", {
     "Tensor": (rsub_Tensor, rsub_Tensor_out), "Scalar": (rsub_Scalar, rsub_Scalar_out),
 })
@@ -175,6 +180,7 @@ def rsub(*args, **kwargs):
 
 def mul_out(input, other, *, out): return complete(mul_out, "aten::mul", "out")(input, other, out=out)
 def mul_Scalar_out(input, other, *, out): return complete(mul_Scalar_out, "aten::mul", "Scalar_out")(input, other, out=out)
+
 mul_Tensor_op, mul_Tensor_routes = operator("aten::mul", "Tensor")
 def mul(input, other, *, out=None):
     if out is not None:
@@ -198,6 +204,7 @@ def div_out(input, other, *, out): return complete(div_out, "aten::div", "out")(
 def div_Scalar_out(input, other, *, out): return complete(div_Scalar_out, "aten::div", "Scalar_out")(input, other, out=out)
 def div_out_mode(input, other, *, rounding_mode, out): return complete(div_out_mode, "aten::div", "out_mode")(input, other, rounding_mode=rounding_mode, out=out)
 def div_Scalar_mode_out(input, other, *, rounding_mode, out): return complete(div_Scalar_mode_out, "aten::div", "Scalar_mode_out")(input, other, rounding_mode=rounding_mode, out=out)
+
 div_Tensor_op, div_Tensor_routes = operator("aten::div", "Tensor")
 def div_Tensor(input, other):
     try:
@@ -211,6 +218,7 @@ def div_Tensor(input, other):
     else:
         return route(input, other)
     return miss(div_Tensor_op, (input, other,), {}, div)
+
 div_Scalar_op, div_Scalar_routes = operator("aten::div", "Scalar")
 def div_Scalar(input, other):
     if other.__class__ is not int and other.__class__ is not float:
@@ -222,6 +230,7 @@ def div_Scalar(input, other):
     else:
         return route(input, other)
     return miss(div_Scalar_op, (input, other,), {}, div)
+
 div_Tensor_mode_op, div_Tensor_mode_routes = operator("aten::div", "Tensor_mode")
 def div_Tensor_mode(input, other, *, rounding_mode):
     if rounding_mode is not None and rounding_mode.__class__ is not str:
@@ -237,6 +246,7 @@ def div_Tensor_mode(input, other, *, rounding_mode):
     else:
         return route(input, other, rounding_mode)
     return miss(div_Tensor_mode_op, (input, other,), {"rounding_mode": rounding_mode}, div)
+
 div_Scalar_mode_op, div_Scalar_mode_routes = operator("aten::div", "Scalar_mode")
 def div_Scalar_mode(input, other, *, rounding_mode):
     if other.__class__ is not int and other.__class__ is not float or rounding_mode is not None and rounding_mode.__class__ is not str:
@@ -248,6 +258,7 @@ def div_Scalar_mode(input, other, *, rounding_mode):
     else:
         return route(input, other, rounding_mode)
     return miss(div_Scalar_mode_op, (input, other,), {"rounding_mode": rounding_mode}, div)
+
 _div_overloads = Overloads("aten::div", {
     "Tensor": (div_Tensor, div_out), "Scalar": (div_Tensor, div_Scalar_out),
     "Tensor_mode": (div_Tensor_mode, div_out_mode),
@@ -266,6 +277,7 @@ def div__Tensor(input, other): return complete(div__Tensor, "aten::div_", "Tenso
 def div__Scalar(input, other): return complete(div__Scalar, "aten::div_", "Scalar")(input, other)
 def div__Tensor_mode(input, other, *, rounding_mode): return complete(div__Tensor_mode, "aten::div_", "Tensor_mode")(input, other, rounding_mode=rounding_mode)
 def div__Scalar_mode(input, other, *, rounding_mode): return complete(div__Scalar_mode, "aten::div_", "Scalar_mode")(input, other, rounding_mode=rounding_mode)
+
 _div__overloads = Overloads("aten::div_", {
     "Tensor": (div__Tensor, None), "Scalar": (div__Tensor, None),
     "Tensor_mode": (div__Tensor_mode, None), "Scalar_mode": (div__Tensor_mode, None),
@@ -281,6 +293,7 @@ def div_(*args, **kwargs):
 
 def floor_divide_out(input, other, *, out): return complete(floor_divide_out, "aten::floor_divide", "out")(input, other, out=out)
 def floor_divide_Scalar_out(input, other, *, out): return complete(floor_divide_Scalar_out, "aten::floor_divide", "Scalar_out")(input, other, out=out)
+
 floor_divide_op, floor_divide_routes = operator("aten::floor_divide", "")
 def floor_divide(input, other, *, out=None):
     if out is not None:
@@ -302,6 +315,7 @@ def floor_divide_(input, other): return complete(floor_divide_, "aten::floor_div
 
 def remainder_Tensor_out(input, other, *, out): return complete(remainder_Tensor_out, "aten::remainder", "Tensor_out")(input, other, out=out)
 def remainder_Scalar_out(input, other, *, out): return complete(remainder_Scalar_out, "aten::remainder", "Scalar_out")(input, other, out=out)
+
 remainder_Tensor_op, remainder_Tensor_routes = operator("aten::remainder", "Tensor")
 def remainder_Tensor(input, other):
     try:
@@ -315,6 +329,7 @@ def remainder_Tensor(input, other):
     else:
         return route(input, other)
     return miss(remainder_Tensor_op, (input, other,), {}, remainder)
+
 remainder_Scalar_op, remainder_Scalar_routes = operator("aten::remainder", "Scalar")
 def remainder_Scalar(input, other):
     if other.__class__ is not int and other.__class__ is not float:
@@ -326,6 +341,7 @@ def remainder_Scalar(input, other):
     else:
         return route(input, other)
     return miss(remainder_Scalar_op, (input, other,), {}, remainder)
+
 _remainder_overloads = Overloads("aten::remainder", {
     "Tensor": (remainder_Tensor, remainder_Tensor_out),
     "Scalar": (remainder_Scalar, remainder_Scalar_out),
@@ -343,6 +359,7 @@ def remainder(*args, **kwargs):
 
 def remainder__Tensor(input, other): return complete(remainder__Tensor, "aten::remainder_", "Tensor")(input, other)
 def remainder__Scalar(input, other): return complete(remainder__Scalar, "aten::remainder_", "Scalar")(input, other)
+
 _remainder__overloads = Overloads("aten::remainder_", {
     "Tensor": (remainder__Tensor, None), "Scalar": (remainder__Scalar, None),
 })
@@ -359,6 +376,7 @@ def remainder_(*args, **kwargs):
 
 def fmod_Tensor_out(input, other, *, out): return complete(fmod_Tensor_out, "aten::fmod", "Tensor_out")(input, other, out=out)
 def fmod_Scalar_out(input, other, *, out): return complete(fmod_Scalar_out, "aten::fmod", "Scalar_out")(input, other, out=out)
+
 fmod_Tensor_op, fmod_Tensor_routes = operator("aten::fmod", "Tensor")
 def fmod_Tensor(input, other):
     try:
@@ -372,6 +390,7 @@ def fmod_Tensor(input, other):
     else:
         return route(input, other)
     return miss(fmod_Tensor_op, (input, other,), {}, fmod)
+
 fmod_Scalar_op, fmod_Scalar_routes = operator("aten::fmod", "Scalar")
 def fmod_Scalar(input, other):
     if other.__class__ is not int and other.__class__ is not float:
@@ -383,6 +402,7 @@ def fmod_Scalar(input, other):
     else:
         return route(input, other)
     return miss(fmod_Scalar_op, (input, other,), {}, fmod)
+
 _fmod_overloads = Overloads("aten::fmod", {
     "Tensor": (fmod_Tensor, fmod_Tensor_out), "Scalar": (fmod_Scalar, fmod_Scalar_out),
 })
@@ -399,6 +419,7 @@ def fmod(*args, **kwargs):
 
 def fmod__Tensor(input, other): return complete(fmod__Tensor, "aten::fmod_", "Tensor")(input, other)
 def fmod__Scalar(input, other): return complete(fmod__Scalar, "aten::fmod_", "Scalar")(input, other)
+
 _fmod__overloads = Overloads("aten::fmod_", {
     "Tensor": (fmod__Tensor, None), "Scalar": (fmod__Scalar, None),
 })
@@ -416,6 +437,7 @@ def fmod_(*args, **kwargs):
 def pow_Tensor_Tensor_out(input, exponent, *, out): return complete(pow_Tensor_Tensor_out, "aten::pow", "Tensor_Tensor_out")(input, exponent, out=out)
 def pow_Tensor_Scalar_out(input, exponent, *, out): return complete(pow_Tensor_Scalar_out, "aten::pow", "Tensor_Scalar_out")(input, exponent, out=out)
 def pow_Scalar_out(input, exponent, *, out): return complete(pow_Scalar_out, "aten::pow", "Scalar_out")(input, exponent, out=out)
+
 pow_Tensor_Tensor_op, pow_Tensor_Tensor_routes = operator("aten::pow", "Tensor_Tensor")
 def pow_Tensor_Tensor(input, exponent):
     try:
@@ -429,6 +451,7 @@ def pow_Tensor_Tensor(input, exponent):
     else:
         return route(input, exponent)
     return miss(pow_Tensor_Tensor_op, (input, exponent,), {}, pow)
+
 pow_Tensor_Scalar_op, pow_Tensor_Scalar_routes = operator("aten::pow", "Tensor_Scalar")
 def pow_Tensor_Scalar(input, exponent):
     if exponent.__class__ is not int and exponent.__class__ is not float:
@@ -440,6 +463,7 @@ def pow_Tensor_Scalar(input, exponent):
     else:
         return route(input, exponent)
     return miss(pow_Tensor_Scalar_op, (input, exponent,), {}, pow)
+
 pow_Scalar_op, pow_Scalar_routes = operator("aten::pow", "Scalar")
 def pow_Scalar(input, exponent):
     if input.__class__ is not int and input.__class__ is not float:
@@ -451,6 +475,7 @@ def pow_Scalar(input, exponent):
     else:
         return route(input, exponent)
     return miss(pow_Scalar_op, (input, exponent,), {}, pow)
+
 _pow_overloads = Overloads("aten::pow", {
     "Tensor_Tensor": (pow_Tensor_Tensor, pow_Tensor_Tensor_out),
     "Tensor_Scalar": (pow_Tensor_Scalar, pow_Tensor_Scalar_out),
@@ -471,6 +496,7 @@ def pow(*args, **kwargs):
 
 def pow__Tensor(input, exponent): return complete(pow__Tensor, "aten::pow_", "Tensor")(input, exponent)
 def pow__Scalar(input, exponent): return complete(pow__Scalar, "aten::pow_", "Scalar")(input, exponent)
+
 _pow__overloads = Overloads("aten::pow_", {
     "Tensor": (pow__Tensor, None), "Scalar": (pow__Scalar, None),
 })
@@ -496,6 +522,7 @@ def subtract_Tensor(input, other, *, alpha=1):
     else:
         return route(input, other, alpha)
     return miss(subtract_Tensor_op, (input, other,), {"alpha": alpha}, subtract)
+
 subtract_Scalar_op, subtract_Scalar_routes = operator("aten::subtract", "Scalar")
 def subtract_Scalar(input, other, alpha=1):
     if other.__class__ is not int and other.__class__ is not float or alpha.__class__ is not int and alpha.__class__ is not float:
@@ -507,6 +534,7 @@ def subtract_Scalar(input, other, alpha=1):
     else:
         return route(input, other, alpha)
     return miss(subtract_Scalar_op, (input, other, alpha,), {}, subtract)
+
 _subtract_overloads = Overloads("aten::subtract", {
     "Tensor": (subtract_Tensor, None), "Scalar": (subtract_Scalar, None),
 })
@@ -525,6 +553,7 @@ def subtract(*args, **kwargs):
 
 def subtract__Tensor(input, other, *, alpha=1): return complete(subtract__Tensor, "aten::subtract_", "Tensor")(input, other, alpha=alpha)
 def subtract__Scalar(input, other, alpha=1): return complete(subtract__Scalar, "aten::subtract_", "Scalar")(input, other, alpha)
+
 _subtract__overloads = Overloads("aten::subtract_", {
     "Tensor": (subtract__Tensor, None), "Scalar": (subtract__Scalar, None),
 })
@@ -550,6 +579,7 @@ def multiply_Tensor(input, other):
     else:
         return route(input, other)
     return miss(multiply_Tensor_op, (input, other,), {}, multiply)
+
 multiply_Scalar_op, multiply_Scalar_routes = operator("aten::multiply", "Scalar")
 def multiply_Scalar(input, other):
     if other.__class__ is not int and other.__class__ is not float:
@@ -561,6 +591,7 @@ def multiply_Scalar(input, other):
     else:
         return route(input, other)
     return miss(multiply_Scalar_op, (input, other,), {}, multiply)
+
 _multiply_overloads = Overloads("aten::multiply", {
     "Tensor": (multiply_Tensor, None), "Scalar": (multiply_Scalar, None),
 })
@@ -577,6 +608,7 @@ def multiply(*args, **kwargs):
 
 def multiply__Tensor(input, other): return complete(multiply__Tensor, "aten::multiply_", "Tensor")(input, other)
 def multiply__Scalar(input, other): return complete(multiply__Scalar, "aten::multiply_", "Scalar")(input, other)
+
 _multiply__overloads = Overloads("aten::multiply_", {
     "Tensor": (multiply__Tensor, None), "Scalar": (multiply__Scalar, None),
 })
@@ -600,6 +632,7 @@ def divide_Tensor(input, other):
     else:
         return route(input, other)
     return miss(divide_Tensor_op, (input, other,), {}, divide)
+
 divide_Scalar_op, divide_Scalar_routes = operator("aten::divide", "Scalar")
 def divide_Scalar(input, other):
     if other.__class__ is not int and other.__class__ is not float:
@@ -611,6 +644,7 @@ def divide_Scalar(input, other):
     else:
         return route(input, other)
     return miss(divide_Scalar_op, (input, other,), {}, divide)
+
 divide_Tensor_mode_op, divide_Tensor_mode_routes = operator("aten::divide", "Tensor_mode")
 def divide_Tensor_mode(input, other, *, rounding_mode):
     if rounding_mode is not None and rounding_mode.__class__ is not str:
@@ -622,6 +656,7 @@ def divide_Tensor_mode(input, other, *, rounding_mode):
     else:
         return route(input, other, rounding_mode)
     return miss(divide_Tensor_mode_op, (input, other,), {"rounding_mode": rounding_mode}, divide)
+
 divide_Scalar_mode_op, divide_Scalar_mode_routes = operator("aten::divide", "Scalar_mode")
 def divide_Scalar_mode(input, other, *, rounding_mode):
     if other.__class__ is not int and other.__class__ is not float or rounding_mode is not None and rounding_mode.__class__ is not str:
@@ -633,6 +668,7 @@ def divide_Scalar_mode(input, other, *, rounding_mode):
     else:
         return route(input, other, rounding_mode)
     return miss(divide_Scalar_mode_op, (input, other,), {"rounding_mode": rounding_mode}, divide)
+
 _divide_overloads = Overloads("aten::divide", {
     "Tensor": (divide_Tensor, None), "Scalar": (divide_Scalar, None),
     "Tensor_mode": (divide_Tensor_mode, None), "Scalar_mode": (divide_Scalar_mode, None),
@@ -652,6 +688,7 @@ def divide__Tensor(input, other): return complete(divide__Tensor, "aten::divide_
 def divide__Scalar(input, other): return complete(divide__Scalar, "aten::divide_", "Scalar")(input, other)
 def divide__Tensor_mode(input, other, *, rounding_mode): return complete(divide__Tensor_mode, "aten::divide_", "Tensor_mode")(input, other, rounding_mode=rounding_mode)
 def divide__Scalar_mode(input, other, *, rounding_mode): return complete(divide__Scalar_mode, "aten::divide_", "Scalar_mode")(input, other, rounding_mode=rounding_mode)
+
 _divide__overloads = Overloads("aten::divide_", {
     "Tensor": (divide__Tensor, None), "Scalar": (divide__Scalar, None),
     "Tensor_mode": (divide__Tensor_mode, None), "Scalar_mode": (divide__Scalar_mode, None),
@@ -676,6 +713,7 @@ def true_divide_Tensor(input, other):
     else:
         return route(input, other)
     return miss(true_divide_Tensor_op, (input, other,), {}, true_divide)
+
 true_divide_Scalar_op, true_divide_Scalar_routes = operator("aten::true_divide", "Scalar")
 def true_divide_Scalar(input, other):
     if other.__class__ is not int and other.__class__ is not float:
@@ -687,6 +725,7 @@ def true_divide_Scalar(input, other):
     else:
         return route(input, other)
     return miss(true_divide_Scalar_op, (input, other,), {}, true_divide)
+
 _true_divide_overloads = Overloads("aten::true_divide", {
     "Tensor": (true_divide_Tensor, None), "Scalar": (true_divide_Scalar, None),
 })
@@ -703,6 +742,7 @@ def true_divide(*args, **kwargs):
 
 def true_divide__Tensor(input, other): return complete(true_divide__Tensor, "aten::true_divide_", "Tensor")(input, other)
 def true_divide__Scalar(input, other): return complete(true_divide__Scalar, "aten::true_divide_", "Scalar")(input, other)
+
 _true_divide__overloads = Overloads("aten::true_divide_", {
     "Tensor": (true_divide__Tensor, None), "Scalar": (true_divide__Scalar, None),
 })
@@ -744,6 +784,7 @@ def absolute_(input): return complete(absolute_, "aten::absolute_", "")(input)
 
 
 def logaddexp_out(input, other, *, out): return complete(logaddexp_out, "aten::logaddexp", "out")(input, other, out=out)
+
 logaddexp_op, logaddexp_routes = operator("aten::logaddexp", "")
 def logaddexp(input, other, *, out=None):
     if out is not None:
@@ -762,6 +803,7 @@ def logaddexp(input, other, *, out=None):
 
 
 def hypot_out(input, other, *, out): return complete(hypot_out, "aten::hypot", "out")(input, other, out=out)
+
 hypot_op, hypot_routes = operator("aten::hypot", "")
 def hypot(input, other, *, out=None):
     if out is not None:
@@ -782,6 +824,7 @@ def hypot_(input, other): return complete(hypot_, "aten::hypot_", "")(input, oth
 
 
 def xlogy_OutTensor(input, other, *, out): return complete(xlogy_OutTensor, "aten::xlogy", "OutTensor")(input, other, out=out)
+
 xlogy_Tensor_op, xlogy_Tensor_routes = operator("aten::xlogy", "Tensor")
 def xlogy(input, other, *, out=None):
     if out is not None:
@@ -802,6 +845,7 @@ def xlogy_(input, other): return complete(xlogy_, "aten::xlogy_", "Tensor")(inpu
 
 
 def neg_out(input, *, out): return complete(neg_out, "aten::neg", "out")(input, out=out)
+
 neg_op, neg_routes = operator("aten::neg", "")
 def neg(input, *, out=None):
     if out is not None:
@@ -829,6 +873,7 @@ def positive(input):
 
 
 def abs_out(input, *, out): return complete(abs_out, "aten::abs", "out")(input, out=out)
+
 abs_op, abs_routes = operator("aten::abs", "")
 def abs(input, *, out=None):
     if out is not None:
@@ -845,6 +890,7 @@ def abs_(input): return complete(abs_, "aten::abs_", "")(input)
 
 
 def sign_out(input, *, out): return complete(sign_out, "aten::sign", "out")(input, out=out)
+
 sign_op, sign_routes = operator("aten::sign", "")
 def sign(input, *, out=None):
     if out is not None:
@@ -861,6 +907,7 @@ def sign_(input): return complete(sign_, "aten::sign_", "")(input)
 
 
 def sgn_out(input, *, out): return complete(sgn_out, "aten::sgn", "out")(input, out=out)
+
 sgn_op, sgn_routes = operator("aten::sgn", "")
 def sgn(input, *, out=None):
     if out is not None:
@@ -877,6 +924,7 @@ def sgn_(input): return complete(sgn_, "aten::sgn_", "")(input)
 
 
 def reciprocal_out(input, *, out): return complete(reciprocal_out, "aten::reciprocal", "out")(input, out=out)
+
 reciprocal_op, reciprocal_routes = operator("aten::reciprocal", "")
 def reciprocal(input, *, out=None):
     if out is not None:
@@ -893,6 +941,7 @@ def reciprocal_(input): return complete(reciprocal_, "aten::reciprocal_", "")(in
 
 
 def sqrt_out(input, *, out): return complete(sqrt_out, "aten::sqrt", "out")(input, out=out)
+
 sqrt_op, sqrt_routes = operator("aten::sqrt", "")
 def sqrt(input, *, out=None):
     if out is not None:
@@ -909,6 +958,7 @@ def sqrt_(input): return complete(sqrt_, "aten::sqrt_", "")(input)
 
 
 def rsqrt_out(input, *, out): return complete(rsqrt_out, "aten::rsqrt", "out")(input, out=out)
+
 rsqrt_op, rsqrt_routes = operator("aten::rsqrt", "")
 def rsqrt(input, *, out=None):
     if out is not None:
@@ -938,6 +988,7 @@ def square_(input): return complete(square_, "aten::square_", "")(input)
 
 
 def exp_out(input, *, out): return complete(exp_out, "aten::exp", "out")(input, out=out)
+
 exp_op, exp_routes = operator("aten::exp", "")
 def exp(input, *, out=None):
     if out is not None:
@@ -954,6 +1005,7 @@ def exp_(input): return complete(exp_, "aten::exp_", "")(input)
 
 
 def exp2_out(input, *, out): return complete(exp2_out, "aten::exp2", "out")(input, out=out)
+
 exp2_op, exp2_routes = operator("aten::exp2", "")
 def exp2(input, *, out=None):
     if out is not None:
@@ -970,6 +1022,7 @@ def exp2_(input): return complete(exp2_, "aten::exp2_", "")(input)
 
 
 def expm1_out(input, *, out): return complete(expm1_out, "aten::expm1", "out")(input, out=out)
+
 expm1_op, expm1_routes = operator("aten::expm1", "")
 def expm1(input, *, out=None):
     if out is not None:
@@ -986,6 +1039,7 @@ def expm1_(input): return complete(expm1_, "aten::expm1_", "")(input)
 
 
 def log_out(input, *, out): return complete(log_out, "aten::log", "out")(input, out=out)
+
 log_op, log_routes = operator("aten::log", "")
 def log(input, *, out=None):
     if out is not None:
@@ -1002,6 +1056,7 @@ def log_(input): return complete(log_, "aten::log_", "")(input)
 
 
 def log2_out(input, *, out): return complete(log2_out, "aten::log2", "out")(input, out=out)
+
 log2_op, log2_routes = operator("aten::log2", "")
 def log2(input, *, out=None):
     if out is not None:
@@ -1018,6 +1073,7 @@ def log2_(input): return complete(log2_, "aten::log2_", "")(input)
 
 
 def log10_out(input, *, out): return complete(log10_out, "aten::log10", "out")(input, out=out)
+
 log10_op, log10_routes = operator("aten::log10", "")
 def log10(input, *, out=None):
     if out is not None:
@@ -1034,6 +1090,7 @@ def log10_(input): return complete(log10_, "aten::log10_", "")(input)
 
 
 def log1p_out(input, *, out): return complete(log1p_out, "aten::log1p", "out")(input, out=out)
+
 log1p_op, log1p_routes = operator("aten::log1p", "")
 def log1p(input, *, out=None):
     if out is not None:
@@ -1050,6 +1107,7 @@ def log1p_(input): return complete(log1p_, "aten::log1p_", "")(input)
 
 
 def sin_out(input, *, out): return complete(sin_out, "aten::sin", "out")(input, out=out)
+
 sin_op, sin_routes = operator("aten::sin", "")
 def sin(input, *, out=None):
     if out is not None:
@@ -1066,6 +1124,7 @@ def sin_(input): return complete(sin_, "aten::sin_", "")(input)
 
 
 def cos_out(input, *, out): return complete(cos_out, "aten::cos", "out")(input, out=out)
+
 cos_op, cos_routes = operator("aten::cos", "")
 def cos(input, *, out=None):
     if out is not None:
@@ -1082,6 +1141,7 @@ def cos_(input): return complete(cos_, "aten::cos_", "")(input)
 
 
 def tan_out(input, *, out): return complete(tan_out, "aten::tan", "out")(input, out=out)
+
 tan_op, tan_routes = operator("aten::tan", "")
 def tan(input, *, out=None):
     if out is not None:
@@ -1098,6 +1158,7 @@ def tan_(input): return complete(tan_, "aten::tan_", "")(input)
 
 
 def asin_out(input, *, out): return complete(asin_out, "aten::asin", "out")(input, out=out)
+
 asin_op, asin_routes = operator("aten::asin", "")
 def asin(input, *, out=None):
     if out is not None:
@@ -1114,6 +1175,7 @@ def asin_(input): return complete(asin_, "aten::asin_", "")(input)
 
 
 def acos_out(input, *, out): return complete(acos_out, "aten::acos", "out")(input, out=out)
+
 acos_op, acos_routes = operator("aten::acos", "")
 def acos(input, *, out=None):
     if out is not None:
@@ -1130,6 +1192,7 @@ def acos_(input): return complete(acos_, "aten::acos_", "")(input)
 
 
 def atan_out(input, *, out): return complete(atan_out, "aten::atan", "out")(input, out=out)
+
 atan_op, atan_routes = operator("aten::atan", "")
 def atan(input, *, out=None):
     if out is not None:
@@ -1146,6 +1209,7 @@ def atan_(input): return complete(atan_, "aten::atan_", "")(input)
 
 
 def atan2_out(input, other, *, out): return complete(atan2_out, "aten::atan2", "out")(input, other, out=out)
+
 atan2_op, atan2_routes = operator("aten::atan2", "")
 def atan2(input, other, *, out=None):
     if out is not None:
@@ -1166,6 +1230,7 @@ def atan2_(input, other): return complete(atan2_, "aten::atan2_", "")(input, oth
 
 
 def sinh_out(input, *, out): return complete(sinh_out, "aten::sinh", "out")(input, out=out)
+
 sinh_op, sinh_routes = operator("aten::sinh", "")
 def sinh(input, *, out=None):
     if out is not None:
@@ -1182,6 +1247,7 @@ def sinh_(input): return complete(sinh_, "aten::sinh_", "")(input)
 
 
 def cosh_out(input, *, out): return complete(cosh_out, "aten::cosh", "out")(input, out=out)
+
 cosh_op, cosh_routes = operator("aten::cosh", "")
 def cosh(input, *, out=None):
     if out is not None:
@@ -1198,6 +1264,7 @@ def cosh_(input): return complete(cosh_, "aten::cosh_", "")(input)
 
 
 def tanh_out(input, *, out): return complete(tanh_out, "aten::tanh", "out")(input, out=out)
+
 tanh_op, tanh_routes = operator("aten::tanh", "")
 def tanh(input, *, out=None):
     if out is not None:
@@ -1214,6 +1281,7 @@ def tanh_(input): return complete(tanh_, "aten::tanh_", "")(input)
 
 
 def asinh_out(input, *, out): return complete(asinh_out, "aten::asinh", "out")(input, out=out)
+
 asinh_op, asinh_routes = operator("aten::asinh", "")
 def asinh(input, *, out=None):
     if out is not None:
@@ -1230,6 +1298,7 @@ def asinh_(input): return complete(asinh_, "aten::asinh_", "")(input)
 
 
 def acosh_out(input, *, out): return complete(acosh_out, "aten::acosh", "out")(input, out=out)
+
 acosh_op, acosh_routes = operator("aten::acosh", "")
 def acosh(input, *, out=None):
     if out is not None:
@@ -1246,6 +1315,7 @@ def acosh_(input): return complete(acosh_, "aten::acosh_", "")(input)
 
 
 def atanh_out(input, *, out): return complete(atanh_out, "aten::atanh", "out")(input, out=out)
+
 atanh_op, atanh_routes = operator("aten::atanh", "")
 def atanh(input, *, out=None):
     if out is not None:
@@ -1262,6 +1332,7 @@ def atanh_(input): return complete(atanh_, "aten::atanh_", "")(input)
 
 
 def erf_out(input, *, out): return complete(erf_out, "aten::erf", "out")(input, out=out)
+
 erf_op, erf_routes = operator("aten::erf", "")
 def erf(input, *, out=None):
     if out is not None:
@@ -1278,6 +1349,7 @@ def erf_(input): return complete(erf_, "aten::erf_", "")(input)
 
 
 def erfc_out(input, *, out): return complete(erfc_out, "aten::erfc", "out")(input, out=out)
+
 erfc_op, erfc_routes = operator("aten::erfc", "")
 def erfc(input, *, out=None):
     if out is not None:
@@ -1294,6 +1366,7 @@ def erfc_(input): return complete(erfc_, "aten::erfc_", "")(input)
 
 
 def sigmoid_out(input, *, out): return complete(sigmoid_out, "aten::sigmoid", "out")(input, out=out)
+
 sigmoid_op, sigmoid_routes = operator("aten::sigmoid", "")
 def sigmoid(input, *, out=None):
     if out is not None:
@@ -1310,6 +1383,7 @@ def sigmoid_(input): return complete(sigmoid_, "aten::sigmoid_", "")(input)
 
 
 def floor_out(input, *, out): return complete(floor_out, "aten::floor", "out")(input, out=out)
+
 floor_op, floor_routes = operator("aten::floor", "")
 def floor(input, *, out=None):
     if out is not None:
@@ -1326,6 +1400,7 @@ def floor_(input): return complete(floor_, "aten::floor_", "")(input)
 
 
 def ceil_out(input, *, out): return complete(ceil_out, "aten::ceil", "out")(input, out=out)
+
 ceil_op, ceil_routes = operator("aten::ceil", "")
 def ceil(input, *, out=None):
     if out is not None:
@@ -1342,6 +1417,7 @@ def ceil_(input): return complete(ceil_, "aten::ceil_", "")(input)
 
 
 def round_out(input, *, out): return complete(round_out, "aten::round", "out")(input, out=out)
+
 round_op, round_routes = operator("aten::round", "")
 def round(input, *, out=None):
     if out is not None:
@@ -1358,6 +1434,7 @@ def round_(input): return complete(round_, "aten::round_", "")(input)
 
 
 def trunc_out(input, *, out): return complete(trunc_out, "aten::trunc", "out")(input, out=out)
+
 trunc_op, trunc_routes = operator("aten::trunc", "")
 def trunc(input, *, out=None):
     if out is not None:
@@ -1387,6 +1464,7 @@ def fix_(input): return complete(fix_, "aten::fix_", "")(input)
 
 
 def frac_out(input, *, out): return complete(frac_out, "aten::frac", "out")(input, out=out)
+
 frac_op, frac_routes = operator("aten::frac", "")
 def frac(input, *, out=None):
     if out is not None:
@@ -1403,6 +1481,7 @@ def frac_(input): return complete(frac_, "aten::frac_", "")(input)
 
 
 def isnan_out(input, *, out): return complete(isnan_out, "aten::isnan", "out")(input, out=out)
+
 isnan_op, isnan_routes = operator("aten::isnan", "")
 def isnan(input, *, out=None):
     if out is not None:
@@ -1417,6 +1496,7 @@ def isnan(input, *, out=None):
 
 
 def isinf_out(input, *, out): return complete(isinf_out, "aten::isinf", "out")(input, out=out)
+
 isinf_op, isinf_routes = operator("aten::isinf", "")
 def isinf(input, *, out=None):
     if out is not None:
@@ -1442,6 +1522,7 @@ def isfinite(input):
 
 
 def nan_to_num_out(input, nan=None, posinf=None, neginf=None, *, out): return complete(nan_to_num_out, "aten::nan_to_num", "out")(input, nan, posinf, neginf, out=out)
+
 nan_to_num_op, nan_to_num_routes = operator("aten::nan_to_num", "")
 def nan_to_num(input, nan=None, posinf=None, neginf=None, *, out=None):
     if out is not None:
@@ -1561,6 +1642,7 @@ def clip_default(input, min=None, max=None):
     else:
         return route(input, min, max)
     return miss(clip_op, (input, min, max,), {}, clip)
+
 clip_Tensor_op, clip_Tensor_routes = operator("aten::clip", "Tensor")
 def clip_Tensor(input, min=None, max=None):
     try:
@@ -1575,6 +1657,7 @@ def clip_Tensor(input, min=None, max=None):
     else:
         return route(input, min, max)
     return miss(clip_Tensor_op, (input, min, max,), {}, clip)
+
 _clip_overloads = Overloads("aten::clip", {"": (clip_default, None), "Tensor": (clip_Tensor, None)})
 def clip(*args, **kwargs):
     if not kwargs:
@@ -1596,6 +1679,7 @@ def clip(*args, **kwargs):
 
 def clip__default(input, min=None, max=None): return complete(clip__default, "aten::clip_", "")(input, min, max)
 def clip__Tensor(input, min=None, max=None): return complete(clip__Tensor, "aten::clip_", "Tensor")(input, min, max)
+
 _clip__overloads = Overloads("aten::clip_", {
     "": (clip__default, None), "Tensor": (clip__Tensor, None),
 })
@@ -1619,6 +1703,7 @@ def clip_(*args, **kwargs):
 
 def clamp_out(input, min=None, max=None, *, out): return complete(clamp_out, "aten::clamp", "out")(input, min, max, out=out)
 def clamp_Tensor_out(input, min=None, max=None, *, out): return complete(clamp_Tensor_out, "aten::clamp", "Tensor_out")(input, min, max, out=out)
+
 clamp_op, clamp_routes = operator("aten::clamp", "")
 def clamp_default(input, min=None, max=None):
     if min is not None and min.__class__ is not int and min.__class__ is not float or max is not None and max.__class__ is not int and max.__class__ is not float:
@@ -1635,6 +1720,7 @@ def clamp_default(input, min=None, max=None):
     else:
         return route(input, min, max)
     return miss(clamp_op, (input, min, max,), {}, clamp)
+
 clamp_Tensor_op, clamp_Tensor_routes = operator("aten::clamp", "Tensor")
 def clamp_Tensor(input, min=None, max=None):
     try:
@@ -1649,6 +1735,7 @@ def clamp_Tensor(input, min=None, max=None):
     else:
         return route(input, min, max)
     return miss(clamp_Tensor_op, (input, min, max,), {}, clamp)
+
 _clamp_overloads = Overloads("aten::clamp", {
     "": (clamp_default, clamp_out), "Tensor": (clamp_Tensor, clamp_Tensor_out),
 })
@@ -1672,6 +1759,7 @@ def clamp(*args, **kwargs):
 
 def clamp__default(input, min=None, max=None): return complete(clamp__default, "aten::clamp_", "")(input, min, max)
 def clamp__Tensor(input, min=None, max=None): return complete(clamp__Tensor, "aten::clamp_", "Tensor")(input, min, max)
+
 _clamp__overloads = Overloads("aten::clamp_", {
     "": (clamp__default, None), "Tensor": (clamp__Tensor, None),
 })
@@ -1695,6 +1783,7 @@ def clamp_(*args, **kwargs):
 
 def clamp_min_out(input, min, *, out): return complete(clamp_min_out, "aten::clamp_min", "out")(input, min, out=out)
 def clamp_min_Tensor_out(input, min, *, out): return complete(clamp_min_Tensor_out, "aten::clamp_min", "Tensor_out")(input, min, out=out)
+
 clamp_min_op, clamp_min_routes = operator("aten::clamp_min", "")
 def clamp_min_default(input, min):
     if min.__class__ is not int and min.__class__ is not float:
@@ -1706,6 +1795,7 @@ def clamp_min_default(input, min):
     else:
         return route(input, min)
     return miss(clamp_min_op, (input, min,), {}, clamp_min)
+
 clamp_min_Tensor_op, clamp_min_Tensor_routes = operator("aten::clamp_min", "Tensor")
 def clamp_min_Tensor(input, min):
     try:
@@ -1719,6 +1809,7 @@ def clamp_min_Tensor(input, min):
     else:
         return route(input, min)
     return miss(clamp_min_Tensor_op, (input, min,), {}, clamp_min)
+
 _clamp_min_overloads = Overloads("aten::clamp_min", {
     "": (clamp_min_default, clamp_min_out), "Tensor": (clamp_min_Tensor, clamp_min_Tensor_out),
 })
@@ -1735,6 +1826,7 @@ def clamp_min(*args, **kwargs):
 
 def clamp_min__default(input, min): return complete(clamp_min__default, "aten::clamp_min_", "")(input, min)
 def clamp_min__Tensor(input, min): return complete(clamp_min__Tensor, "aten::clamp_min_", "Tensor")(input, min)
+
 _clamp_min__overloads = Overloads("aten::clamp_min_", {
     "": (clamp_min__default, None), "Tensor": (clamp_min__Tensor, None),
 })
@@ -1751,6 +1843,7 @@ def clamp_min_(*args, **kwargs):
 
 def clamp_max_out(input, max, *, out): return complete(clamp_max_out, "aten::clamp_max", "out")(input, max, out=out)
 def clamp_max_Tensor_out(input, max, *, out): return complete(clamp_max_Tensor_out, "aten::clamp_max", "Tensor_out")(input, max, out=out)
+
 clamp_max_op, clamp_max_routes = operator("aten::clamp_max", "")
 def clamp_max_default(input, max):
     if max.__class__ is not int and max.__class__ is not float:
@@ -1762,6 +1855,7 @@ def clamp_max_default(input, max):
     else:
         return route(input, max)
     return miss(clamp_max_op, (input, max,), {}, clamp_max)
+
 clamp_max_Tensor_op, clamp_max_Tensor_routes = operator("aten::clamp_max", "Tensor")
 def clamp_max_Tensor(input, max):
     try:
@@ -1775,6 +1869,7 @@ def clamp_max_Tensor(input, max):
     else:
         return route(input, max)
     return miss(clamp_max_Tensor_op, (input, max,), {}, clamp_max)
+
 _clamp_max_overloads = Overloads("aten::clamp_max", {
     "": (clamp_max_default, clamp_max_out), "Tensor": (clamp_max_Tensor, clamp_max_Tensor_out),
 })
@@ -1791,6 +1886,7 @@ def clamp_max(*args, **kwargs):
 
 def clamp_max__default(input, max): return complete(clamp_max__default, "aten::clamp_max_", "")(input, max)
 def clamp_max__Tensor(input, max): return complete(clamp_max__Tensor, "aten::clamp_max_", "Tensor")(input, max)
+
 _clamp_max__overloads = Overloads("aten::clamp_max_", {
     "": (clamp_max__default, None), "Tensor": (clamp_max__Tensor, None),
 })
@@ -1806,6 +1902,7 @@ def clamp_max_(*args, **kwargs):
 
 
 def maximum_out(input, other, *, out): return complete(maximum_out, "aten::maximum", "out")(input, other, out=out)
+
 maximum_op, maximum_routes = operator("aten::maximum", "")
 def maximum(input, other, *, out=None):
     if out is not None:
@@ -1824,6 +1921,7 @@ def maximum(input, other, *, out=None):
 
 
 def minimum_out(input, other, *, out): return complete(minimum_out, "aten::minimum", "out")(input, other, out=out)
+
 minimum_op, minimum_routes = operator("aten::minimum", "")
 def minimum(input, other, *, out=None):
     if out is not None:
@@ -1842,6 +1940,7 @@ def minimum(input, other, *, out=None):
 
 
 def where_self_out(condition, input, other, *, out): return complete(where_self_out, "aten::where", "self_out")(condition, input, other, out=out)
+
 where_self_op, where_self_routes = operator("aten::where", "self")
 def where_self(condition, input, other):
     try:
@@ -1851,6 +1950,7 @@ def where_self(condition, input, other):
     else:
         return route(condition, input, other)
     return miss(where_self_op, (condition, input, other,), {}, where)
+
 where_ScalarOther_op, where_ScalarOther_routes = operator("aten::where", "ScalarOther")
 def where_ScalarOther(condition, input, other):
     if other.__class__ is not int and other.__class__ is not float:
@@ -1862,6 +1962,7 @@ def where_ScalarOther(condition, input, other):
     else:
         return route(condition, input, other)
     return miss(where_ScalarOther_op, (condition, input, other,), {}, where)
+
 where_ScalarSelf_op, where_ScalarSelf_routes = operator("aten::where", "ScalarSelf")
 def where_ScalarSelf(condition, input, other):
     if input.__class__ is not int and input.__class__ is not float:
@@ -1873,6 +1974,7 @@ def where_ScalarSelf(condition, input, other):
     else:
         return route(condition, input, other)
     return miss(where_ScalarSelf_op, (condition, input, other,), {}, where)
+
 where_Scalar_op, where_Scalar_routes = operator("aten::where", "Scalar")
 def where_Scalar(condition, input, other):
     if input.__class__ is not int and input.__class__ is not float or other.__class__ is not int and other.__class__ is not float:
@@ -1884,6 +1986,7 @@ def where_Scalar(condition, input, other):
     else:
         return route(condition, input, other)
     return miss(where_Scalar_op, (condition, input, other,), {}, where)
+
 where_op, where_routes = operator("aten::where", "")
 def where_default(condition):
     try:
@@ -1893,6 +1996,7 @@ def where_default(condition):
     else:
         return route(condition)
     return miss(where_op, (condition,), {}, where)
+
 _where_overloads = Overloads("aten::where", {
     "self": (where_self, where_self_out), "ScalarOther": (where_ScalarOther, None),
     "ScalarSelf": (where_ScalarSelf, None), "Scalar": (where_Scalar, None),
@@ -1917,6 +2021,7 @@ def where(*args, **kwargs):
 
 def lerp_Scalar_out(input, end, weight, *, out): return complete(lerp_Scalar_out, "aten::lerp", "Scalar_out")(input, end, weight, out=out)
 def lerp_Tensor_out(input, end, weight, *, out): return complete(lerp_Tensor_out, "aten::lerp", "Tensor_out")(input, end, weight, out=out)
+
 lerp_Scalar_op, lerp_Scalar_routes = operator("aten::lerp", "Scalar")
 def lerp_Scalar(input, end, weight):
     if weight.__class__ is not int and weight.__class__ is not float:
@@ -1932,6 +2037,7 @@ def lerp_Scalar(input, end, weight):
     else:
         return route(input, end, weight)
     return miss(lerp_Scalar_op, (input, end, weight,), {}, lerp)
+
 lerp_Tensor_op, lerp_Tensor_routes = operator("aten::lerp", "Tensor")
 def lerp_Tensor(input, end, weight):
     try:
@@ -1941,6 +2047,7 @@ def lerp_Tensor(input, end, weight):
     else:
         return route(input, end, weight)
     return miss(lerp_Tensor_op, (input, end, weight,), {}, lerp)
+
 _lerp_overloads = Overloads("aten::lerp", {
     "Scalar": (lerp_Scalar, lerp_Scalar_out), "Tensor": (lerp_Tensor, lerp_Tensor_out),
 })
@@ -1957,6 +2064,7 @@ def lerp(*args, **kwargs):
 
 def lerp__Scalar(input, end, weight): return complete(lerp__Scalar, "aten::lerp_", "Scalar")(input, end, weight)
 def lerp__Tensor(input, end, weight): return complete(lerp__Tensor, "aten::lerp_", "Tensor")(input, end, weight)
+
 _lerp__overloads = Overloads("aten::lerp_", {
     "Scalar": (lerp__Scalar, None), "Tensor": (lerp__Tensor, None),
 })
@@ -1972,6 +2080,7 @@ def lerp_(*args, **kwargs):
 
 
 def addcmul_out(input, tensor1, tensor2, *, value=1, out): return complete(addcmul_out, "aten::addcmul", "out")(input, tensor1, tensor2, value=value, out=out)
+
 addcmul_op, addcmul_routes = operator("aten::addcmul", "")
 def addcmul(input, tensor1, tensor2, *, value=1, out=None):
     if out is not None:
@@ -1990,6 +2099,7 @@ def addcmul_(input, tensor1, tensor2, *, value=1): return complete(addcmul_, "at
 
 
 def addcdiv_out(input, tensor1, tensor2, *, value=1, out): return complete(addcdiv_out, "aten::addcdiv", "out")(input, tensor1, tensor2, value=value, out=out)
+
 addcdiv_op, addcdiv_routes = operator("aten::addcdiv", "")
 def addcdiv(input, tensor1, tensor2, *, value=1, out=None):
     if out is not None:
@@ -2009,6 +2119,7 @@ def addcdiv_(input, tensor1, tensor2, *, value=1): return complete(addcdiv_, "at
 
 def masked_fill_Scalar_out(input, mask, value, *, out): return complete(masked_fill_Scalar_out, "aten::masked_fill", "Scalar_out")(input, mask, value, out=out)
 def masked_fill_Tensor_out(input, mask, value, *, out): return complete(masked_fill_Tensor_out, "aten::masked_fill", "Tensor_out")(input, mask, value, out=out)
+
 masked_fill_Scalar_op, masked_fill_Scalar_routes = operator("aten::masked_fill", "Scalar")
 def masked_fill_Scalar(input, mask, value):
     if value.__class__ is not int and value.__class__ is not float:
@@ -2020,6 +2131,7 @@ def masked_fill_Scalar(input, mask, value):
     else:
         return route(input, mask, value)
     return miss(masked_fill_Scalar_op, (input, mask, value,), {}, masked_fill)
+
 masked_fill_Tensor_op, masked_fill_Tensor_routes = operator("aten::masked_fill", "Tensor")
 def masked_fill_Tensor(input, mask, value):
     try:
@@ -2029,6 +2141,7 @@ def masked_fill_Tensor(input, mask, value):
     else:
         return route(input, mask, value)
     return miss(masked_fill_Tensor_op, (input, mask, value,), {}, masked_fill)
+
 _masked_fill_overloads = Overloads("aten::masked_fill", {
     "Scalar": (masked_fill_Scalar, masked_fill_Scalar_out),
     "Tensor": (masked_fill_Tensor, masked_fill_Tensor_out),
@@ -2046,6 +2159,7 @@ def masked_fill(*args, **kwargs):
 
 def masked_fill__Scalar(input, mask, value): return complete(masked_fill__Scalar, "aten::masked_fill_", "Scalar")(input, mask, value)
 def masked_fill__Tensor(input, mask, value): return complete(masked_fill__Tensor, "aten::masked_fill_", "Tensor")(input, mask, value)
+
 _masked_fill__overloads = Overloads("aten::masked_fill_", {
     "Scalar": (masked_fill__Scalar, None), "Tensor": (masked_fill__Tensor, None),
 })
@@ -2061,6 +2175,7 @@ def masked_fill_(*args, **kwargs):
 
 
 def logical_and_out(input, other, *, out): return complete(logical_and_out, "aten::logical_and", "out")(input, other, out=out)
+
 logical_and_op, logical_and_routes = operator("aten::logical_and", "")
 def logical_and(input, other, *, out=None):
     if out is not None:
@@ -2081,6 +2196,7 @@ def logical_and_(input, other): return complete(logical_and_, "aten::logical_and
 
 
 def logical_or_out(input, other, *, out): return complete(logical_or_out, "aten::logical_or", "out")(input, other, out=out)
+
 logical_or_op, logical_or_routes = operator("aten::logical_or", "")
 def logical_or(input, other, *, out=None):
     if out is not None:
@@ -2101,6 +2217,7 @@ def logical_or_(input, other): return complete(logical_or_, "aten::logical_or_",
 
 
 def logical_xor_out(input, other, *, out): return complete(logical_xor_out, "aten::logical_xor", "out")(input, other, out=out)
+
 logical_xor_op, logical_xor_routes = operator("aten::logical_xor", "")
 def logical_xor(input, other, *, out=None):
     if out is not None:
@@ -2121,6 +2238,7 @@ def logical_xor_(input, other): return complete(logical_xor_, "aten::logical_xor
 
 
 def logical_not_out(input, *, out): return complete(logical_not_out, "aten::logical_not", "out")(input, out=out)
+
 logical_not_op, logical_not_routes = operator("aten::logical_not", "")
 def logical_not(input, *, out=None):
     if out is not None:
@@ -2138,6 +2256,7 @@ def logical_not_(input): return complete(logical_not_, "aten::logical_not_", "")
 
 def bitwise_and_Tensor_out(input, other, *, out): return complete(bitwise_and_Tensor_out, "aten::bitwise_and", "Tensor_out")(input, other, out=out)
 def bitwise_and_Scalar_out(input, other, *, out): return complete(bitwise_and_Scalar_out, "aten::bitwise_and", "Scalar_out")(input, other, out=out)
+
 bitwise_and_Tensor_op, bitwise_and_Tensor_routes = operator("aten::bitwise_and", "Tensor")
 def bitwise_and(input, other, *, out=None):
     if out is not None:
@@ -2159,6 +2278,7 @@ def bitwise_and_(input, other): return complete(bitwise_and_, "aten::bitwise_and
 
 def bitwise_or_Tensor_out(input, other, *, out): return complete(bitwise_or_Tensor_out, "aten::bitwise_or", "Tensor_out")(input, other, out=out)
 def bitwise_or_Scalar_out(input, other, *, out): return complete(bitwise_or_Scalar_out, "aten::bitwise_or", "Scalar_out")(input, other, out=out)
+
 bitwise_or_Tensor_op, bitwise_or_Tensor_routes = operator("aten::bitwise_or", "Tensor")
 def bitwise_or(input, other, *, out=None):
     if out is not None:
@@ -2180,6 +2300,7 @@ def bitwise_or_(input, other): return complete(bitwise_or_, "aten::bitwise_or_",
 
 def bitwise_xor_Tensor_out(input, other, *, out): return complete(bitwise_xor_Tensor_out, "aten::bitwise_xor", "Tensor_out")(input, other, out=out)
 def bitwise_xor_Scalar_out(input, other, *, out): return complete(bitwise_xor_Scalar_out, "aten::bitwise_xor", "Scalar_out")(input, other, out=out)
+
 bitwise_xor_Tensor_op, bitwise_xor_Tensor_routes = operator("aten::bitwise_xor", "Tensor")
 def bitwise_xor(input, other, *, out=None):
     if out is not None:
@@ -2200,6 +2321,7 @@ def bitwise_xor_(input, other): return complete(bitwise_xor_, "aten::bitwise_xor
 
 
 def bitwise_not_out(input, *, out): return complete(bitwise_not_out, "aten::bitwise_not", "out")(input, out=out)
+
 bitwise_not_op, bitwise_not_routes = operator("aten::bitwise_not", "")
 def bitwise_not(input, *, out=None):
     if out is not None:
@@ -2226,6 +2348,7 @@ def __and___Scalar(input, other):
     else:
         return route(input, other)
     return miss(__and___Scalar_op, (input, other,), {}, __and__)
+
 __and___Tensor_op, __and___Tensor_routes = operator("aten::__and__", "Tensor")
 def __and___Tensor(input, other):
     try:
@@ -2235,6 +2358,7 @@ def __and___Tensor(input, other):
     else:
         return route(input, other)
     return miss(__and___Tensor_op, (input, other,), {}, __and__)
+
 ___and___overloads = Overloads("aten::__and__", {
     "Scalar": (__and___Scalar, None), "Tensor": (__and___Tensor, None),
 })
@@ -2258,6 +2382,7 @@ def __or___Tensor(input, other):
     else:
         return route(input, other)
     return miss(__or___Tensor_op, (input, other,), {}, __or__)
+
 __or___Scalar_op, __or___Scalar_routes = operator("aten::__or__", "Scalar")
 def __or___Scalar(input, other):
     if other.__class__ is not int and other.__class__ is not float:
@@ -2269,6 +2394,7 @@ def __or___Scalar(input, other):
     else:
         return route(input, other)
     return miss(__or___Scalar_op, (input, other,), {}, __or__)
+
 ___or___overloads = Overloads("aten::__or__", {
     "Tensor": (__or___Tensor, None), "Scalar": (__or___Scalar, None),
 })
@@ -2292,6 +2418,7 @@ def __xor___Tensor(input, other):
     else:
         return route(input, other)
     return miss(__xor___Tensor_op, (input, other,), {}, __xor__)
+
 __xor___Scalar_op, __xor___Scalar_routes = operator("aten::__xor__", "Scalar")
 def __xor___Scalar(input, other):
     if other.__class__ is not int and other.__class__ is not float:
@@ -2303,6 +2430,7 @@ def __xor___Scalar(input, other):
     else:
         return route(input, other)
     return miss(__xor___Scalar_op, (input, other,), {}, __xor__)
+
 ___xor___overloads = Overloads("aten::__xor__", {
     "Tensor": (__xor___Tensor, None), "Scalar": (__xor___Scalar, None),
 })
@@ -2319,6 +2447,7 @@ def __xor__(*args, **kwargs):
 
 def eq_Tensor_out(input, other, *, out): return complete(eq_Tensor_out, "aten::eq", "Tensor_out")(input, other, out=out)
 def eq_Scalar_out(input, other, *, out): return complete(eq_Scalar_out, "aten::eq", "Scalar_out")(input, other, out=out)
+
 eq_Tensor_op, eq_Tensor_routes = operator("aten::eq", "Tensor")
 def eq(input, other, *, out=None):
     if out is not None:
@@ -2355,6 +2484,7 @@ def eq_(input, other): return complete(eq_, "aten::eq_", "Tensor")(input, other)
 
 def ne_Tensor_out(input, other, *, out): return complete(ne_Tensor_out, "aten::ne", "Tensor_out")(input, other, out=out)
 def ne_Scalar_out(input, other, *, out): return complete(ne_Scalar_out, "aten::ne", "Scalar_out")(input, other, out=out)
+
 ne_Tensor_op, ne_Tensor_routes = operator("aten::ne", "Tensor")
 def ne(input, other, *, out=None):
     if out is not None:
@@ -2391,6 +2521,7 @@ def ne_(input, other): return complete(ne_, "aten::ne_", "Tensor")(input, other)
 
 def lt_Tensor_out(input, other, *, out): return complete(lt_Tensor_out, "aten::lt", "Tensor_out")(input, other, out=out)
 def lt_Scalar_out(input, other, *, out): return complete(lt_Scalar_out, "aten::lt", "Scalar_out")(input, other, out=out)
+
 lt_Tensor_op, lt_Tensor_routes = operator("aten::lt", "Tensor")
 def lt(input, other, *, out=None):
     if out is not None:
@@ -2412,6 +2543,7 @@ def lt_(input, other): return complete(lt_, "aten::lt_", "Tensor")(input, other)
 
 def le_Tensor_out(input, other, *, out): return complete(le_Tensor_out, "aten::le", "Tensor_out")(input, other, out=out)
 def le_Scalar_out(input, other, *, out): return complete(le_Scalar_out, "aten::le", "Scalar_out")(input, other, out=out)
+
 le_Tensor_op, le_Tensor_routes = operator("aten::le", "Tensor")
 def le(input, other, *, out=None):
     if out is not None:
@@ -2433,6 +2565,7 @@ def le_(input, other): return complete(le_, "aten::le_", "Tensor")(input, other)
 
 def gt_Tensor_out(input, other, *, out): return complete(gt_Tensor_out, "aten::gt", "Tensor_out")(input, other, out=out)
 def gt_Scalar_out(input, other, *, out): return complete(gt_Scalar_out, "aten::gt", "Scalar_out")(input, other, out=out)
+
 gt_Tensor_op, gt_Tensor_routes = operator("aten::gt", "Tensor")
 def gt(input, other, *, out=None):
     if out is not None:
@@ -2454,6 +2587,7 @@ def gt_(input, other): return complete(gt_, "aten::gt_", "Tensor")(input, other)
 
 def ge_Tensor_out(input, other, *, out): return complete(ge_Tensor_out, "aten::ge", "Tensor_out")(input, other, out=out)
 def ge_Scalar_out(input, other, *, out): return complete(ge_Scalar_out, "aten::ge", "Scalar_out")(input, other, out=out)
+
 ge_Tensor_op, ge_Tensor_routes = operator("aten::ge", "Tensor")
 def ge(input, other, *, out=None):
     if out is not None:
@@ -2482,6 +2616,7 @@ def greater_Tensor(input, other):
     else:
         return route(input, other)
     return miss(greater_Tensor_op, (input, other,), {}, greater)
+
 greater_Scalar_op, greater_Scalar_routes = operator("aten::greater", "Scalar")
 def greater_Scalar(input, other):
     if other.__class__ is not int and other.__class__ is not float:
@@ -2493,6 +2628,7 @@ def greater_Scalar(input, other):
     else:
         return route(input, other)
     return miss(greater_Scalar_op, (input, other,), {}, greater)
+
 _greater_overloads = Overloads("aten::greater", {
     "Tensor": (greater_Tensor, None), "Scalar": (greater_Scalar, None),
 })
@@ -2509,6 +2645,7 @@ def greater(*args, **kwargs):
 
 def greater__Tensor(input, other): return complete(greater__Tensor, "aten::greater_", "Tensor")(input, other)
 def greater__Scalar(input, other): return complete(greater__Scalar, "aten::greater_", "Scalar")(input, other)
+
 _greater__overloads = Overloads("aten::greater_", {
     "Tensor": (greater__Tensor, None), "Scalar": (greater__Scalar, None),
 })
@@ -2532,6 +2669,7 @@ def greater_equal_Tensor(input, other):
     else:
         return route(input, other)
     return miss(greater_equal_Tensor_op, (input, other,), {}, greater_equal)
+
 greater_equal_Scalar_op, greater_equal_Scalar_routes = operator("aten::greater_equal", "Scalar")
 def greater_equal_Scalar(input, other):
     if other.__class__ is not int and other.__class__ is not float:
@@ -2543,6 +2681,7 @@ def greater_equal_Scalar(input, other):
     else:
         return route(input, other)
     return miss(greater_equal_Scalar_op, (input, other,), {}, greater_equal)
+
 _greater_equal_overloads = Overloads("aten::greater_equal", {
     "Tensor": (greater_equal_Tensor, None), "Scalar": (greater_equal_Scalar, None),
 })
@@ -2559,6 +2698,7 @@ def greater_equal(*args, **kwargs):
 
 def greater_equal__Tensor(input, other): return complete(greater_equal__Tensor, "aten::greater_equal_", "Tensor")(input, other)
 def greater_equal__Scalar(input, other): return complete(greater_equal__Scalar, "aten::greater_equal_", "Scalar")(input, other)
+
 _greater_equal__overloads = Overloads("aten::greater_equal_", {
     "Tensor": (greater_equal__Tensor, None), "Scalar": (greater_equal__Scalar, None),
 })
@@ -2582,6 +2722,7 @@ def less_Tensor(input, other):
     else:
         return route(input, other)
     return miss(less_Tensor_op, (input, other,), {}, less)
+
 less_Scalar_op, less_Scalar_routes = operator("aten::less", "Scalar")
 def less_Scalar(input, other):
     if other.__class__ is not int and other.__class__ is not float:
@@ -2593,6 +2734,7 @@ def less_Scalar(input, other):
     else:
         return route(input, other)
     return miss(less_Scalar_op, (input, other,), {}, less)
+
 _less_overloads = Overloads("aten::less", {
     "Tensor": (less_Tensor, None), "Scalar": (less_Scalar, None),
 })
@@ -2609,6 +2751,7 @@ def less(*args, **kwargs):
 
 def less__Tensor(input, other): return complete(less__Tensor, "aten::less_", "Tensor")(input, other)
 def less__Scalar(input, other): return complete(less__Scalar, "aten::less_", "Scalar")(input, other)
+
 _less__overloads = Overloads("aten::less_", {
     "Tensor": (less__Tensor, None), "Scalar": (less__Scalar, None),
 })
@@ -2632,6 +2775,7 @@ def less_equal_Tensor(input, other):
     else:
         return route(input, other)
     return miss(less_equal_Tensor_op, (input, other,), {}, less_equal)
+
 less_equal_Scalar_op, less_equal_Scalar_routes = operator("aten::less_equal", "Scalar")
 def less_equal_Scalar(input, other):
     if other.__class__ is not int and other.__class__ is not float:
@@ -2643,6 +2787,7 @@ def less_equal_Scalar(input, other):
     else:
         return route(input, other)
     return miss(less_equal_Scalar_op, (input, other,), {}, less_equal)
+
 _less_equal_overloads = Overloads("aten::less_equal", {
     "Tensor": (less_equal_Tensor, None), "Scalar": (less_equal_Scalar, None),
 })
@@ -2659,6 +2804,7 @@ def less_equal(*args, **kwargs):
 
 def less_equal__Tensor(input, other): return complete(less_equal__Tensor, "aten::less_equal_", "Tensor")(input, other)
 def less_equal__Scalar(input, other): return complete(less_equal__Scalar, "aten::less_equal_", "Scalar")(input, other)
+
 _less_equal__overloads = Overloads("aten::less_equal_", {
     "Tensor": (less_equal__Tensor, None), "Scalar": (less_equal__Scalar, None),
 })
@@ -2682,6 +2828,7 @@ def not_equal_Tensor(input, other):
     else:
         return route(input, other)
     return miss(not_equal_Tensor_op, (input, other,), {}, not_equal)
+
 not_equal_Scalar_op, not_equal_Scalar_routes = operator("aten::not_equal", "Scalar")
 def not_equal_Scalar(input, other):
     if other.__class__ is not int and other.__class__ is not float:
@@ -2693,6 +2840,7 @@ def not_equal_Scalar(input, other):
     else:
         return route(input, other)
     return miss(not_equal_Scalar_op, (input, other,), {}, not_equal)
+
 _not_equal_overloads = Overloads("aten::not_equal", {
     "Tensor": (not_equal_Tensor, None), "Scalar": (not_equal_Scalar, None),
 })
@@ -2709,6 +2857,7 @@ def not_equal(*args, **kwargs):
 
 def not_equal__Tensor(input, other): return complete(not_equal__Tensor, "aten::not_equal_", "Tensor")(input, other)
 def not_equal__Scalar(input, other): return complete(not_equal__Scalar, "aten::not_equal_", "Scalar")(input, other)
+
 _not_equal__overloads = Overloads("aten::not_equal_", {
     "Tensor": (not_equal__Tensor, None), "Scalar": (not_equal__Scalar, None),
 })
@@ -2761,6 +2910,7 @@ def allclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
 
 
 def _conj_physical_out(input, *, out): return complete(_conj_physical_out, "aten::_conj_physical", "out")(input, out=out)
+
 _conj_physical_op, _conj_physical_routes = operator("aten::_conj_physical", "")
 def _conj_physical(input, *, out=None):
     if out is not None:
@@ -2797,6 +2947,7 @@ def is_floating_point(input):
 
 
 def angle_out(input, *, out): return complete(angle_out, "aten::angle", "out")(input, out=out)
+
 angle_op, angle_routes = operator("aten::angle", "")
 def angle(input, *, out=None):
     if out is not None:

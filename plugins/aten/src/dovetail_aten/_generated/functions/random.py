@@ -13,12 +13,12 @@ from dovetail_aten.tensor import return_types
 from dovetail_aten.tensor.first_call import complete, operator
 from dovetail_aten.tensor.overloads import NUMBERS, Overloads
 from dovetail_aten.tensor.return_types import named
+
 __all__ = [
     "rand_like", "randn_like", "rand", "randn", "randint_default", "randint_low", "randint",
     "randperm", "uniform_", "normal_", "bernoulli_out", "bernoulli", "bernoulli_", "native_dropout",
     "dropout", "multinomial_out", "multinomial", "native_dropout_backward",
 ]
-
 
 
 rand_like_op, rand_like_routes = operator("aten::rand_like", "")
@@ -95,6 +95,7 @@ def randint_default(high, size, *, dtype=dtype_default, layout=None, device=None
     else:
         return route(high, size, dtype, layout, device, pin_memory)
     return miss(randint_op, (high, size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, randint)
+
 randint_low_op, randint_low_routes = operator("aten::randint", "low")
 dtype_default = default_of(operator("aten::randint", "low")[0].schema.arguments[3])
 def randint_low(low, high, size, *, dtype=dtype_default, layout=None, device=None, pin_memory=None):
@@ -109,6 +110,7 @@ def randint_low(low, high, size, *, dtype=dtype_default, layout=None, device=Non
     else:
         return route(low, high, size, dtype, layout, device, pin_memory)
     return miss(randint_low_op, (low, high, size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, randint)
+
 _randint_overloads = Overloads("aten::randint", {
     "": (randint_default, None), "low": (randint_low, None),
 })
@@ -140,6 +142,7 @@ def normal_(input, mean=0.0, std=1.0, *, generator=None): return complete(normal
 
 
 def bernoulli_out(input, *, generator=None, out): return complete(bernoulli_out, "aten::bernoulli", "out")(input, generator=generator, out=out)
+
 bernoulli_op, bernoulli_routes = operator("aten::bernoulli", "")
 def bernoulli(input, *, generator=None, out=None):
     if out is not None:
@@ -184,6 +187,7 @@ def dropout(input, p, train):
 
 
 def multinomial_out(input, num_samples, replacement=False, *, generator=None, out): return complete(multinomial_out, "aten::multinomial", "out")(input, num_samples, replacement, generator=generator, out=out)
+
 multinomial_op, multinomial_routes = operator("aten::multinomial", "")
 def multinomial(input, num_samples, replacement=False, *, generator=None, out=None):
     if out is not None:

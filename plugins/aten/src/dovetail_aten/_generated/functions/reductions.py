@@ -13,6 +13,7 @@ from dovetail_aten.tensor import return_types
 from dovetail_aten.tensor.first_call import complete, operator
 from dovetail_aten.tensor.overloads import NUMBERS, Overloads
 from dovetail_aten.tensor.return_types import named
+
 __all__ = [
     "sum_IntList_out", "sum_out", "sum_dim_IntList", "sum_default", "sum", "mean_dtype_out",
     "mean_out", "mean_default", "mean_dim", "mean", "prod_out", "prod_int_out", "prod_default",
@@ -31,9 +32,9 @@ __all__ = [
 ]
 
 
-
 def sum_IntList_out(input, dim, keepdim=False, *, dtype=None, out): return complete(sum_IntList_out, "aten::sum", "IntList_out")(input, dim, keepdim, dtype=dtype, out=out)
 def sum_out(input, *, dtype=None, out): return complete(sum_out, "aten::sum", "out")(input, dtype=dtype, out=out)
+
 sum_dim_IntList_op, sum_dim_IntList_routes = operator("aten::sum", "dim_IntList")
 def sum_dim_IntList(input, dim, keepdim=False, *, dtype=None):
     if dim.__class__ is int:
@@ -49,6 +50,7 @@ def sum_dim_IntList(input, dim, keepdim=False, *, dtype=None):
     else:
         return route(input, dim, keepdim, dtype)
     return miss(sum_dim_IntList_op, (input, dim, keepdim,), {"dtype": dtype}, sum)
+
 sum_op, sum_routes = operator("aten::sum", "")
 def sum_default(input, *, dtype=None):
     if dtype is not None and dtype.__class__ is not DType:
@@ -60,6 +62,7 @@ def sum_default(input, *, dtype=None):
     else:
         return route(input, dtype)
     return miss(sum_op, (input,), {"dtype": dtype}, sum)
+
 _sum_overloads = Overloads("aten::sum", {
     "dim_IntList": (sum_dim_IntList, sum_IntList_out), "": (sum_default, sum_out),
 })
@@ -77,6 +80,7 @@ def sum(*args, **kwargs):
 
 def mean_dtype_out(input, *, dtype=None, out): return complete(mean_dtype_out, "aten::mean", "dtype_out")(input, dtype=dtype, out=out)
 def mean_out(input, dim, keepdim=False, *, dtype=None, out): return complete(mean_out, "aten::mean", "out")(input, dim, keepdim, dtype=dtype, out=out)
+
 mean_op, mean_routes = operator("aten::mean", "")
 def mean_default(input, *, dtype=None):
     if dtype is not None and dtype.__class__ is not DType:
@@ -88,6 +92,7 @@ def mean_default(input, *, dtype=None):
     else:
         return route(input, dtype)
     return miss(mean_op, (input,), {"dtype": dtype}, mean)
+
 mean_dim_op, mean_dim_routes = operator("aten::mean", "dim")
 def mean_dim(input, dim, keepdim=False, *, dtype=None):
     if dim.__class__ is int:
@@ -103,6 +108,7 @@ def mean_dim(input, dim, keepdim=False, *, dtype=None):
     else:
         return route(input, dim, keepdim, dtype)
     return miss(mean_dim_op, (input, dim, keepdim,), {"dtype": dtype}, mean)
+
 _mean_overloads = Overloads("aten::mean", {
     "": (mean_default, mean_dtype_out), "dim": (mean_dim, mean_out),
 })
@@ -120,6 +126,7 @@ def mean(*args, **kwargs):
 
 def prod_out(input, *, dtype=None, out): return complete(prod_out, "aten::prod", "out")(input, dtype=dtype, out=out)
 def prod_int_out(input, dim, keepdim=False, *, dtype=None, out): return complete(prod_int_out, "aten::prod", "int_out")(input, dim, keepdim, dtype=dtype, out=out)
+
 prod_op, prod_routes = operator("aten::prod", "")
 def prod_default(input, *, dtype=None):
     if dtype is not None and dtype.__class__ is not DType:
@@ -131,6 +138,7 @@ def prod_default(input, *, dtype=None):
     else:
         return route(input, dtype)
     return miss(prod_op, (input,), {"dtype": dtype}, prod)
+
 prod_dim_int_op, prod_dim_int_routes = operator("aten::prod", "dim_int")
 def prod_dim_int(input, dim, keepdim=False, *, dtype=None):
     if dim.__class__ is not int or keepdim.__class__ is not bool or dtype is not None and dtype.__class__ is not DType:
@@ -142,6 +150,7 @@ def prod_dim_int(input, dim, keepdim=False, *, dtype=None):
     else:
         return route(input, dim, keepdim, dtype)
     return miss(prod_dim_int_op, (input, dim, keepdim,), {"dtype": dtype}, prod)
+
 _prod_overloads = Overloads("aten::prod", {
     "": (prod_default, prod_out), "dim_int": (prod_dim_int, prod_int_out),
 })
@@ -158,6 +167,7 @@ def prod(*args, **kwargs):
 
 
 def amax_out(input, dim=(), keepdim=False, *, out): return complete(amax_out, "aten::amax", "out")(input, dim, keepdim, out=out)
+
 amax_op, amax_routes = operator("aten::amax", "")
 def amax(input, dim=(), keepdim=False, *, out=None):
     if out is not None:
@@ -178,6 +188,7 @@ def amax(input, dim=(), keepdim=False, *, out=None):
 
 
 def amin_out(input, dim=(), keepdim=False, *, out): return complete(amin_out, "aten::amin", "out")(input, dim, keepdim, out=out)
+
 amin_op, amin_routes = operator("aten::amin", "")
 def amin(input, dim=(), keepdim=False, *, out=None):
     if out is not None:
@@ -199,6 +210,7 @@ def amin(input, dim=(), keepdim=False, *, out=None):
 
 def max_unary_out(input, *, out): return complete(max_unary_out, "aten::max", "unary_out")(input, out=out)
 def max_dim_max(input, dim, keepdim=False, *, max, max_values): return complete(max_dim_max, "aten::max", "dim_max")(input, dim, keepdim, max=max, max_values=max_values)
+
 max_other_op, max_other_routes = operator("aten::max", "other")
 def max_other(input, other):
     try:
@@ -208,6 +220,7 @@ def max_other(input, other):
     else:
         return route(input, other)
     return miss(max_other_op, (input, other,), {}, max)
+
 max_op, max_routes = operator("aten::max", "")
 def max_default(input):
     try:
@@ -217,6 +230,7 @@ def max_default(input):
     else:
         return route(input)
     return miss(max_op, (input,), {}, max)
+
 max_dim_op, max_dim_routes = operator("aten::max", "dim")
 max_dim_named = named(return_types.max)
 def max_dim(input, dim, keepdim=False):
@@ -229,6 +243,7 @@ def max_dim(input, dim, keepdim=False):
     else:
         return max_dim_named(route(input, dim, keepdim))
     return max_dim_named(miss(max_dim_op, (input, dim, keepdim,), {}, max))
+
 _max_overloads = Overloads("aten::max", {
     "other": (max_other, None), "": (max_default, max_unary_out), "dim": (max_dim, max_dim_max),
 })
@@ -249,6 +264,7 @@ def max(*args, **kwargs):
 
 def min_unary_out(input, *, out): return complete(min_unary_out, "aten::min", "unary_out")(input, out=out)
 def min_dim_min(input, dim, keepdim=False, *, min, min_indices): return complete(min_dim_min, "aten::min", "dim_min")(input, dim, keepdim, min=min, min_indices=min_indices)
+
 min_other_op, min_other_routes = operator("aten::min", "other")
 def min_other(input, other):
     try:
@@ -258,6 +274,7 @@ def min_other(input, other):
     else:
         return route(input, other)
     return miss(min_other_op, (input, other,), {}, min)
+
 min_op, min_routes = operator("aten::min", "")
 def min_default(input):
     try:
@@ -267,6 +284,7 @@ def min_default(input):
     else:
         return route(input)
     return miss(min_op, (input,), {}, min)
+
 min_dim_op, min_dim_routes = operator("aten::min", "dim")
 min_dim_named = named(return_types.min)
 def min_dim(input, dim, keepdim=False):
@@ -279,6 +297,7 @@ def min_dim(input, dim, keepdim=False):
     else:
         return min_dim_named(route(input, dim, keepdim))
     return min_dim_named(miss(min_dim_op, (input, dim, keepdim,), {}, min))
+
 _min_overloads = Overloads("aten::min", {
     "other": (min_other, None), "": (min_default, min_unary_out), "dim": (min_dim, min_dim_min),
 })
@@ -298,6 +317,7 @@ def min(*args, **kwargs):
 
 
 def argmax_out(input, dim=None, keepdim=False, *, out): return complete(argmax_out, "aten::argmax", "out")(input, dim, keepdim, out=out)
+
 argmax_op, argmax_routes = operator("aten::argmax", "")
 def argmax(input, dim=None, keepdim=False, *, out=None):
     if out is not None:
@@ -314,6 +334,7 @@ def argmax(input, dim=None, keepdim=False, *, out=None):
 
 
 def argmin_out(input, dim=None, keepdim=False, *, out): return complete(argmin_out, "aten::argmin", "out")(input, dim, keepdim, out=out)
+
 argmin_op, argmin_routes = operator("aten::argmin", "")
 def argmin(input, dim=None, keepdim=False, *, out=None):
     if out is not None:
@@ -331,6 +352,7 @@ def argmin(input, dim=None, keepdim=False, *, out=None):
 
 def any_all_out(input, *, out): return complete(any_all_out, "aten::any", "all_out")(input, out=out)
 def any_out(input, dim, keepdim=False, *, out): return complete(any_out, "aten::any", "out")(input, dim, keepdim, out=out)
+
 any_op, any_routes = operator("aten::any", "")
 def any_default(input):
     try:
@@ -340,6 +362,7 @@ def any_default(input):
     else:
         return route(input)
     return miss(any_op, (input,), {}, any)
+
 any_dim_op, any_dim_routes = operator("aten::any", "dim")
 def any_dim(input, dim, keepdim=False):
     if dim.__class__ is not int or keepdim.__class__ is not bool:
@@ -351,6 +374,7 @@ def any_dim(input, dim, keepdim=False):
     else:
         return route(input, dim, keepdim)
     return miss(any_dim_op, (input, dim, keepdim,), {}, any)
+
 _any_overloads = Overloads("aten::any", {"": (any_default, any_all_out), "dim": (any_dim, any_out)})
 def any(*args, **kwargs):
     if not kwargs:
@@ -366,6 +390,7 @@ def any(*args, **kwargs):
 
 def all_all_out(input, *, out): return complete(all_all_out, "aten::all", "all_out")(input, out=out)
 def all_out(input, dim, keepdim=False, *, out): return complete(all_out, "aten::all", "out")(input, dim, keepdim, out=out)
+
 all_op, all_routes = operator("aten::all", "")
 def all_default(input):
     try:
@@ -375,6 +400,7 @@ def all_default(input):
     else:
         return route(input)
     return miss(all_op, (input,), {}, all)
+
 all_dim_op, all_dim_routes = operator("aten::all", "dim")
 def all_dim(input, dim, keepdim=False):
     if dim.__class__ is not int or keepdim.__class__ is not bool:
@@ -386,6 +412,7 @@ def all_dim(input, dim, keepdim=False):
     else:
         return route(input, dim, keepdim)
     return miss(all_dim_op, (input, dim, keepdim,), {}, all)
+
 _all_overloads = Overloads("aten::all", {"": (all_default, all_all_out), "dim": (all_dim, all_out)})
 def all(*args, **kwargs):
     if not kwargs:
@@ -400,6 +427,7 @@ def all(*args, **kwargs):
 
 
 def var_correction_out(input, dim=None, *, correction=None, keepdim=False, out): return complete(var_correction_out, "aten::var", "correction_out")(input, dim, correction=correction, keepdim=keepdim, out=out)
+
 var_op, var_routes = operator("aten::var", "")
 def var_default(input, unbiased=True):
     if unbiased.__class__ is not bool:
@@ -411,6 +439,7 @@ def var_default(input, unbiased=True):
     else:
         return route(input, unbiased)
     return miss(var_op, (input, unbiased,), {}, var)
+
 var_dim_op, var_dim_routes = operator("aten::var", "dim")
 def var_dim(input, dim, unbiased=True, keepdim=False):
     if dim.__class__ is int:
@@ -426,6 +455,7 @@ def var_dim(input, dim, unbiased=True, keepdim=False):
     else:
         return route(input, dim, unbiased, keepdim)
     return miss(var_dim_op, (input, dim, unbiased, keepdim,), {}, var)
+
 var_correction_op, var_correction_routes = operator("aten::var", "correction")
 def var_correction(input, dim=None, *, correction=None, keepdim=False):
     if dim.__class__ is int:
@@ -441,6 +471,7 @@ def var_correction(input, dim=None, *, correction=None, keepdim=False):
     else:
         return route(input, dim, correction, keepdim)
     return miss(var_correction_op, (input, dim,), {"correction": correction, "keepdim": keepdim}, var)
+
 _var_overloads = Overloads("aten::var", {
     "": (var_default, None), "dim": (var_dim, None),
     "correction": (var_correction, var_correction_out),
@@ -461,6 +492,7 @@ def var(*args, **kwargs):
 
 
 def std_correction_out(input, dim=None, *, correction=None, keepdim=False, out): return complete(std_correction_out, "aten::std", "correction_out")(input, dim, correction=correction, keepdim=keepdim, out=out)
+
 std_op, std_routes = operator("aten::std", "")
 def std_default(input, unbiased=True):
     if unbiased.__class__ is not bool:
@@ -472,6 +504,7 @@ def std_default(input, unbiased=True):
     else:
         return route(input, unbiased)
     return miss(std_op, (input, unbiased,), {}, std)
+
 std_dim_op, std_dim_routes = operator("aten::std", "dim")
 def std_dim(input, dim, unbiased=True, keepdim=False):
     if dim.__class__ is int:
@@ -487,6 +520,7 @@ def std_dim(input, dim, unbiased=True, keepdim=False):
     else:
         return route(input, dim, unbiased, keepdim)
     return miss(std_dim_op, (input, dim, unbiased, keepdim,), {}, std)
+
 std_correction_op, std_correction_routes = operator("aten::std", "correction")
 def std_correction(input, dim=None, *, correction=None, keepdim=False):
     if dim.__class__ is int:
@@ -502,6 +536,7 @@ def std_correction(input, dim=None, *, correction=None, keepdim=False):
     else:
         return route(input, dim, correction, keepdim)
     return miss(std_correction_op, (input, dim,), {"correction": correction, "keepdim": keepdim}, std)
+
 _std_overloads = Overloads("aten::std", {
     "": (std_default, None), "dim": (std_dim, None),
     "correction": (std_correction, std_correction_out),
@@ -522,6 +557,7 @@ def std(*args, **kwargs):
 
 
 def linalg_vector_norm_out(input, ord=2, dim=None, keepdim=False, *, dtype=None, out): return complete(linalg_vector_norm_out, "aten::linalg_vector_norm", "out")(input, ord, dim, keepdim, dtype=dtype, out=out)
+
 linalg_vector_norm_op, linalg_vector_norm_routes = operator("aten::linalg_vector_norm", "")
 def linalg_vector_norm(input, ord=2, dim=None, keepdim=False, *, dtype=None, out=None):
     if out is not None:
@@ -543,6 +579,7 @@ def linalg_vector_norm(input, ord=2, dim=None, keepdim=False, *, dtype=None, out
 
 def norm_Scalar_out(input, p=2, *, out): return complete(norm_Scalar_out, "aten::norm", "Scalar_out")(input, p, out=out)
 def norm_out(input, p, dim, keepdim=False, *, out): return complete(norm_out, "aten::norm", "out")(input, p, dim, keepdim, out=out)
+
 norm_Scalar_op, norm_Scalar_routes = operator("aten::norm", "Scalar")
 def norm_Scalar(input, p=2):
     if p.__class__ is not int and p.__class__ is not float:
@@ -554,6 +591,7 @@ def norm_Scalar(input, p=2):
     else:
         return route(input, p)
     return miss(norm_Scalar_op, (input, p,), {}, norm)
+
 norm_ScalarOpt_dim_op, norm_ScalarOpt_dim_routes = operator("aten::norm", "ScalarOpt_dim")
 def norm_ScalarOpt_dim(input, p, dim, keepdim=False):
     if dim.__class__ is int:
@@ -569,6 +607,7 @@ def norm_ScalarOpt_dim(input, p, dim, keepdim=False):
     else:
         return route(input, p, dim, keepdim)
     return miss(norm_ScalarOpt_dim_op, (input, p, dim, keepdim,), {}, norm)
+
 _norm_overloads = Overloads("aten::norm", {
     "Scalar": (norm_Scalar, norm_Scalar_out), "ScalarOpt_dim": (norm_ScalarOpt_dim, norm_out),
 })
@@ -587,6 +626,7 @@ def norm(*args, **kwargs):
 
 
 def logsumexp_out(input, dim, keepdim=False, *, out): return complete(logsumexp_out, "aten::logsumexp", "out")(input, dim, keepdim, out=out)
+
 logsumexp_op, logsumexp_routes = operator("aten::logsumexp", "")
 def logsumexp(input, dim, keepdim=False, *, out=None):
     if out is not None:
@@ -607,6 +647,7 @@ def logsumexp(input, dim, keepdim=False, *, out=None):
 
 
 def cumsum_out(input, dim, *, dtype=None, out): return complete(cumsum_out, "aten::cumsum", "out")(input, dim, dtype=dtype, out=out)
+
 cumsum_op, cumsum_routes = operator("aten::cumsum", "")
 def cumsum(input, dim, *, dtype=None, out=None):
     if out is not None:
@@ -625,6 +666,7 @@ def cumsum_(input, dim, *, dtype=None): return complete(cumsum_, "aten::cumsum_"
 
 
 def cumprod_out(input, dim, *, dtype=None, out): return complete(cumprod_out, "aten::cumprod", "out")(input, dim, dtype=dtype, out=out)
+
 cumprod_op, cumprod_routes = operator("aten::cumprod", "")
 def cumprod(input, dim, *, dtype=None, out=None):
     if out is not None:
@@ -643,6 +685,7 @@ def cumprod_(input, dim, *, dtype=None): return complete(cumprod_, "aten::cumpro
 
 
 def sort_values(input, dim=-1, descending=False, *, values, indices): return complete(sort_values, "aten::sort", "values")(input, dim, descending, values=values, indices=indices)
+
 sort_op, sort_routes = operator("aten::sort", "")
 sort_named = named(return_types.sort)
 def sort(input, dim=-1, descending=False):
@@ -671,6 +714,7 @@ def argsort(input, dim=-1, descending=False):
 
 
 def topk_values(input, k, dim=-1, largest=True, sorted=True, *, values, indices): return complete(topk_values, "aten::topk", "values")(input, k, dim, largest, sorted, values=values, indices=indices)
+
 topk_op, topk_routes = operator("aten::topk", "")
 topk_named = named(return_types.topk)
 def topk(input, k, dim=-1, largest=True, sorted=True):
@@ -686,6 +730,7 @@ def topk(input, k, dim=-1, largest=True, sorted=True):
 
 
 def nonzero_out(input, *, out): return complete(nonzero_out, "aten::nonzero", "out")(input, out=out)
+
 nonzero_op, nonzero_routes = operator("aten::nonzero", "")
 def nonzero(input, *, out=None):
     if out is not None:
@@ -701,6 +746,7 @@ def nonzero(input, *, out=None):
 
 def count_nonzero_out(input, dim=None, *, out): return complete(count_nonzero_out, "aten::count_nonzero", "out")(input, dim, out=out)
 def count_nonzero_dim_IntList_out(input, *dims_, dim=None, out): return complete(count_nonzero_dim_IntList_out, "aten::count_nonzero", "dim_IntList_out")(input, *dims_, dim=dim, out=out)
+
 count_nonzero_op, count_nonzero_routes = operator("aten::count_nonzero", "")
 def count_nonzero_default(input, dim=None):
     if dim is not None and dim.__class__ is not int:
@@ -712,6 +758,7 @@ def count_nonzero_default(input, dim=None):
     else:
         return route(input, dim)
     return miss(count_nonzero_op, (input, dim,), {}, count_nonzero)
+
 count_nonzero_dim_IntList_op, count_nonzero_dim_IntList_routes = operator("aten::count_nonzero", "dim_IntList")
 def count_nonzero_dim_IntList(input, *dims_, dim=None):
     if dim is None:
@@ -727,6 +774,7 @@ def count_nonzero_dim_IntList(input, *dims_, dim=None):
     else:
         return route(input, dim)
     return miss(count_nonzero_dim_IntList_op, (input, dim,), {}, count_nonzero)
+
 _count_nonzero_overloads = Overloads("aten::count_nonzero", {
     "": (count_nonzero_default, count_nonzero_out),
     "dim_IntList": (count_nonzero_dim_IntList, count_nonzero_dim_IntList_out),

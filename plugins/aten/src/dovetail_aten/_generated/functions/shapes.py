@@ -13,13 +13,13 @@ from dovetail_aten.tensor import return_types
 from dovetail_aten.tensor.first_call import complete, operator
 from dovetail_aten.tensor.overloads import NUMBERS, Overloads
 from dovetail_aten.tensor.return_types import named
+
 __all__ = [
     "contiguous", "clone_out", "clone", "copy_", "to_device", "to_dtype", "to_other",
     "to_dtype_layout", "to", "_to_copy", "flip_out", "flip", "roll_out", "roll", "repeat", "tile",
     "cat_out", "cat", "concat", "concatenate", "stack_out", "stack", "hstack", "vstack", "tril_out",
     "tril", "tril_", "triu_out", "triu", "triu_", "diag", "diag_embed", "constant_pad_nd", "pad",
 ]
-
 
 
 contiguous_op, contiguous_routes = operator("aten::contiguous", "")
@@ -37,6 +37,7 @@ def contiguous(input, *, memory_format=memory_format_default):
 
 
 def clone_out(input, *, memory_format=None, out): return complete(clone_out, "aten::clone", "out")(input, memory_format=memory_format, out=out)
+
 clone_op, clone_routes = operator("aten::clone", "")
 def clone(input, *, memory_format=None, out=None):
     if out is not None:
@@ -65,6 +66,7 @@ def to_device(input, device, dtype, non_blocking=False, copy=False, memory_forma
     else:
         return route(input, device, dtype, non_blocking, copy, memory_format)
     return miss(to_device_op, (input, device, dtype, non_blocking, copy, memory_format,), {}, to)
+
 to_dtype_op, to_dtype_routes = operator("aten::to", "dtype")
 def to_dtype(input, dtype, non_blocking=False, copy=False, memory_format=None):
     if dtype.__class__ is not DType or non_blocking.__class__ is not bool or copy.__class__ is not bool or memory_format is not None:
@@ -76,6 +78,7 @@ def to_dtype(input, dtype, non_blocking=False, copy=False, memory_format=None):
     else:
         return route(input, dtype, non_blocking, copy, memory_format)
     return miss(to_dtype_op, (input, dtype, non_blocking, copy, memory_format,), {}, to)
+
 to_other_op, to_other_routes = operator("aten::to", "other")
 def to_other(input, other, non_blocking=False, copy=False, memory_format=None):
     if non_blocking.__class__ is not bool or copy.__class__ is not bool or memory_format is not None:
@@ -87,6 +90,7 @@ def to_other(input, other, non_blocking=False, copy=False, memory_format=None):
     else:
         return route(input, other, non_blocking, copy, memory_format)
     return miss(to_other_op, (input, other, non_blocking, copy, memory_format,), {}, to)
+
 to_dtype_layout_op, to_dtype_layout_routes = operator("aten::to", "dtype_layout")
 def to_dtype_layout(input, *, dtype=None, layout=None, device=None, pin_memory=None, non_blocking=False, copy=False, memory_format=None):
     if dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool or non_blocking.__class__ is not bool or copy.__class__ is not bool or memory_format is not None:
@@ -98,6 +102,7 @@ def to_dtype_layout(input, *, dtype=None, layout=None, device=None, pin_memory=N
     else:
         return route(input, dtype, layout, device, pin_memory, non_blocking, copy, memory_format)
     return miss(to_dtype_layout_op, (input,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "non_blocking": non_blocking, "copy": copy, "memory_format": memory_format}, to)
+
 _to_overloads = Overloads("aten::to", {
     "device": (to_device, None), "dtype": (to_dtype, None), "other": (to_other, None),
     "dtype_layout": (to_dtype_layout, None),
@@ -141,6 +146,7 @@ def _to_copy(input, *, dtype=None, layout=None, device=None, pin_memory=None, no
 
 
 def flip_out(input, *dimss_, dims=None, out): return complete(flip_out, "aten::flip", "out")(input, *dimss_, dims=dims, out=out)
+
 flip_op, flip_routes = operator("aten::flip", "")
 def flip(input, *dimss_, dims=None, out=None):
     if dims is None:
@@ -161,6 +167,7 @@ def flip(input, *dimss_, dims=None, out=None):
 
 
 def roll_out(input, shifts, dims=(), *, out): return complete(roll_out, "aten::roll", "out")(input, shifts, dims, out=out)
+
 roll_op, roll_routes = operator("aten::roll", "")
 def roll(input, shifts, dims=(), *, out=None):
     if out is not None:
@@ -219,6 +226,7 @@ def tile(input, *dimss_, dims=None):
 
 
 def cat_out(tensors, dim=0, *, out): return complete(cat_out, "aten::cat", "out")(tensors, dim, out=out)
+
 cat_op, cat_routes = operator("aten::cat", "")
 def cat(tensors, dim=0, *, out=None):
     if out is not None:
@@ -270,6 +278,7 @@ def concatenate(tensors, dim=0):
 
 
 def stack_out(tensors, dim=0, *, out): return complete(stack_out, "aten::stack", "out")(tensors, dim, out=out)
+
 stack_op, stack_routes = operator("aten::stack", "")
 def stack(tensors, dim=0, *, out=None):
     if out is not None:
@@ -321,6 +330,7 @@ def vstack(tensors):
 
 
 def tril_out(input, diagonal=0, *, out): return complete(tril_out, "aten::tril", "out")(input, diagonal, out=out)
+
 tril_op, tril_routes = operator("aten::tril", "")
 def tril(input, diagonal=0, *, out=None):
     if out is not None:
@@ -339,6 +349,7 @@ def tril_(input, diagonal=0): return complete(tril_, "aten::tril_", "")(input, d
 
 
 def triu_out(input, diagonal=0, *, out): return complete(triu_out, "aten::triu", "out")(input, diagonal, out=out)
+
 triu_op, triu_routes = operator("aten::triu", "")
 def triu(input, diagonal=0, *, out=None):
     if out is not None:

@@ -13,6 +13,7 @@ from dovetail_aten.tensor import return_types
 from dovetail_aten.tensor.first_call import complete, operator
 from dovetail_aten.tensor.overloads import NUMBERS, Overloads
 from dovetail_aten.tensor.return_types import named
+
 __all__ = [
     "conj", "resolve_conj", "real", "imag", "view_default", "view_dtype", "view", "reshape",
     "permute", "transpose", "t", "numpy_T", "mT", "mH", "adjoint", "matrix_H", "select", "slice",
@@ -23,7 +24,6 @@ __all__ = [
     "reshape_as", "view_as_real", "view_as_complex", "swapaxes", "swapdims", "broadcast_to",
     "_unsafe_view", "select_backward", "slice_backward", "diagonal_backward",
 ]
-
 
 
 conj_op, conj_routes = operator("aten::conj", "")
@@ -85,6 +85,7 @@ def view_default(input, *sizes_, size=None):
     else:
         return route(input, size)
     return miss(view_op, (input, size,), {}, view)
+
 view_dtype_op, view_dtype_routes = operator("aten::view", "dtype")
 def view_dtype(input, dtype):
     if dtype.__class__ is not DType:
@@ -96,6 +97,7 @@ def view_dtype(input, dtype):
     else:
         return route(input, dtype)
     return miss(view_dtype_op, (input, dtype,), {}, view)
+
 _view_overloads = Overloads("aten::view", {"": (view_default, None), "dtype": (view_dtype, None)})
 def view(*args, **kwargs):
     if not kwargs:
@@ -288,6 +290,7 @@ def squeeze_default(input):
     else:
         return route(input)
     return miss(squeeze_op, (input,), {}, squeeze)
+
 squeeze_dim_op, squeeze_dim_routes = operator("aten::squeeze", "dim")
 def squeeze_dim(input, dim):
     if dim.__class__ is not int:
@@ -299,6 +302,7 @@ def squeeze_dim(input, dim):
     else:
         return route(input, dim)
     return miss(squeeze_dim_op, (input, dim,), {}, squeeze)
+
 squeeze_dims_op, squeeze_dims_routes = operator("aten::squeeze", "dims")
 def squeeze_dims(input, *dims_, dim=None):
     if dim is None:
@@ -314,6 +318,7 @@ def squeeze_dims(input, *dims_, dim=None):
     else:
         return route(input, dim)
     return miss(squeeze_dims_op, (input, dim,), {}, squeeze)
+
 _squeeze_overloads = Overloads("aten::squeeze", {
     "": (squeeze_default, None), "dim": (squeeze_dim, None), "dims": (squeeze_dims, None),
 })
@@ -356,6 +361,7 @@ def split_Tensor(input, split_size, dim=0):
     else:
         return route(input, split_size, dim)
     return miss(split_Tensor_op, (input, split_size, dim,), {}, split)
+
 split_sizes_op, split_sizes_routes = operator("aten::split", "sizes")
 def split_sizes(input, split_size, dim=0):
     if split_size.__class__ is list:
@@ -369,6 +375,7 @@ def split_sizes(input, split_size, dim=0):
     else:
         return route(input, split_size, dim)
     return miss(split_sizes_op, (input, split_size, dim,), {}, split)
+
 _split_overloads = Overloads("aten::split", {
     "Tensor": (split_Tensor, None), "sizes": (split_sizes, None),
 })
@@ -481,6 +488,7 @@ def movedim_int(input, source, destination):
     else:
         return route(input, source, destination)
     return miss(movedim_int_op, (input, source, destination,), {}, movedim)
+
 movedim_intlist_op, movedim_intlist_routes = operator("aten::movedim", "intlist")
 def movedim_intlist(input, source, destination):
     if source.__class__ is list:
@@ -496,6 +504,7 @@ def movedim_intlist(input, source, destination):
     else:
         return route(input, source, destination)
     return miss(movedim_intlist_op, (input, source, destination,), {}, movedim)
+
 _movedim_overloads = Overloads("aten::movedim", {
     "int": (movedim_int, None), "intlist": (movedim_intlist, None),
 })
@@ -525,6 +534,7 @@ def moveaxis_intlist(input, source, destination):
     else:
         return route(input, source, destination)
     return miss(moveaxis_intlist_op, (input, source, destination,), {}, moveaxis)
+
 moveaxis_int_op, moveaxis_int_routes = operator("aten::moveaxis", "int")
 def moveaxis_int(input, source, destination):
     if source.__class__ is not int or destination.__class__ is not int:
@@ -536,6 +546,7 @@ def moveaxis_int(input, source, destination):
     else:
         return route(input, source, destination)
     return miss(moveaxis_int_op, (input, source, destination,), {}, moveaxis)
+
 _moveaxis_overloads = Overloads("aten::moveaxis", {
     "intlist": (moveaxis_intlist, None), "int": (moveaxis_int, None),
 })

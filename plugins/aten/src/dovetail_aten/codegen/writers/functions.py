@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from dovetail_dispatcher.calls.templates.arguments import default_text
 from dovetail_dispatcher.calls.templates.python_function import PythonFunction, result_type
@@ -50,17 +50,17 @@ def write_functions(functions: Sequence[NativeFunction]) -> dict[str, str]:
 
 def _module(doc: str, sets: Sequence[OverloadSet], names: Sequence[str]) -> str:
     lines = Lines()
-    lines.add(HEADER, "# mypy: ignore-errors", f'"""{doc}"""', _IMPORTS, *names, "")
-    after_short = False
+    lines.add(HEADER, "# mypy: ignore-errors", f'"""{doc}"""', _IMPORTS, "", *names)
+    before: list[str] = []
     for overloads in sets:
-        short = not overloads.has_choice and _is_short(overloads.overloads[0])
-        lines.add(*_blank_lines(short, after_short), *_set(overloads))
-        after_short = short
+        blocks = list(_blocks(overloads))
+        if any([len(block) > 1 for block in blocks]):
+            lines.add("", "")
+            before = []
+        for block in blocks:
+            lines.add(*([""] if len(before) > 1 or (before and len(block) > 1) else []), *block)
+            before = block
     return lines.text()
-
-
-def _blank_lines(short: bool, after_short: bool) -> list[str]:
-    return ["", ""] if not short else [] if after_short else [""]
 
 
 def _names(sets: Sequence[OverloadSet]) -> list[str]:
@@ -76,24 +76,21 @@ def _names(sets: Sequence[OverloadSet]) -> list[str]:
     return bracketed("__all__ = [", [f'"{name}"' for name in names], "]")
 
 
-def _set(overloads: OverloadSet) -> list[str]:
-    """Return the functions of one name."""
-    lines: list[str] = []
+def _blocks(overloads: OverloadSet) -> Iterator[list[str]]:
+    """Yield the functions of one name, each as its lines."""
     for out in overloads.outs.values():
-        lines += _function(out, function_name(out))
+        yield _function(out, function_name(out))
     if overloads.has_choice:
         for function in overloads.overloads:
-            lines += _function(function, function_name(function))
-        return [*lines, *choice(overloads)]
+            yield _function(function, function_name(function))
+        yield choice(overloads)
+        return
     first = overloads.overloads[0]
-    lines += _function(first, overloads.name, overloads.outs.get(first.name))
+    yield _function(first, overloads.name, overloads.outs.get(first.name))
     if (answer := _FALSE_FOR_NONE.get(overloads.name)) is not None:
         guard = ("if other is None:", f"{INDENT}return {answer}")
-        operator = PythonFunction(
-            first.schema, first.promote, f"{overloads.name}_operator", first=guard
-        )
-        lines += ["", *operator.source().splitlines()]
-    return lines
+        name = f"{overloads.name}_operator"
+        yield PythonFunction(first.schema, first.promote, name, first=guard).source().splitlines()
 
 
 def _function(function: NativeFunction, name: str, out: NativeFunction | None = None) -> list[str]:
