@@ -11,6 +11,7 @@ from typing import Any
 from dovetail_dispatcher import Kernel
 from dovetail_dispatcher.registration.batching_rules import on_first_vmap
 from dovetail_dispatcher.table.definitions import define_many
+from dovetail_dispatcher.table.formula_module import FormulaOfModule
 from dovetail_dispatcher.table.kernel_registration import add_kernel
 from dovetail_dispatcher.table.kernels import TENSOR
 from dovetail_dispatcher.table.rule_registration import set_derivative_formulas, set_fusions
@@ -77,10 +78,15 @@ def _load_batching_rules() -> None:
 
 
 def _set_formulas() -> None:
-    from ._generated.derivatives import FORMULAS
+    from ._generated import derivatives
     from .fusions import FUSIONS
 
-    set_derivative_formulas(FORMULAS, [])
+    formulas = [
+        FormulaOfModule(name, f"{derivatives.__name__}.{family}")
+        for family, names in derivatives.OPERATORS.items()
+        for name in names
+    ]
+    set_derivative_formulas(formulas, [])
     set_fusions(FUSIONS, [])
 
 
