@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 from ..schema import FunctionSchema, parse_schema
 from . import registry
-from .changes import Change, make
+from .changes import Change, make, take_back
 from .kernels import Kernel
 from .operator import Operator
 from .redefinition import stale_kernels, take_out
@@ -45,15 +45,12 @@ def define(
     """
     parsed = parse_schema(schema) if isinstance(schema, str) else schema
     with registry.lock:
-        op = registry.find(parsed.name, parsed.overload_name)
-        is_run_again = False
-        stale: list[Kernel] = []
-        if op is not None and op.is_defined:
-            is_run_again = registrar is not None and registrar.replaces(_registrar_of(op))
-            if not is_run_again:
-                _check_may_cover(op, parsed, location, override)
-        if op is not None and (is_run_again or not op.is_defined):
-            stale = stale_kernels(op, parsed, registrar if is_run_again else None)
+        earlier = registry.find(parsed.name, parsed.overload_name)
+        stale, is_run_again = (
+            ([], False)
+            if earlier is None
+            else _replaced(earlier, parsed, location, registrar, override)
+        )
         op = registry.find_or_add(parsed.name, parsed.overload_name)
         policies = (tuple(tags), kind, promotion)
         make(Definition(op, parsed, location, policies, registrar, stale, is_run_again), owner)
@@ -72,12 +69,12 @@ def define_many(rows: Iterable[Row], location: str) -> None:
     RuntimeError
         If an operator is defined already; none of the table is defined then.
     """
-    table = DefinitionTable(rows, location)
+    owner: list[Change] = []
     with registry.lock:
         try:
-            make(table, [])
+            make(DefinitionTable(rows, location), owner)
         except BaseException:
-            table.revert()
+            take_back(owner)
             raise
 
 
@@ -184,6 +181,22 @@ def _take_out_definition(op: Operator, definition: Change) -> None:
 def _registrar_of(op: Operator) -> Registrar | None:
     """Return the code that defined an operator; None for a generated table."""
     return op.definition.registrar if isinstance(op.definition, Definition) else None
+
+
+def _replaced(
+    op: Operator,
+    schema: FunctionSchema,
+    location: str,
+    registrar: Registrar | None,
+    override: bool,
+) -> tuple[list[Kernel], bool]:
+    """Return the kernels that go with an earlier definition, and whether the same code made it."""
+    if not op.is_defined:
+        return stale_kernels(op, schema, None), False
+    if registrar is not None and registrar.replaces(_registrar_of(op)):
+        return stale_kernels(op, schema, registrar), True
+    _check_may_cover(op, schema, location, override)
+    return [], False
 
 
 def _check_may_cover(op: Operator, schema: FunctionSchema, location: str, override: bool) -> None:
