@@ -91,8 +91,7 @@ def get_kernel(op: str | OpOverload, dispatch_key: str | DispatchKey) -> SafeKer
     if not isinstance(op, str | OpOverload):
         raise ValueError(
             f"get_kernel({op}): got unexpected type for op: {type(op)}. Give a name like "
-            "'mylib::sin' or an OpOverload "
-            "like ops.mylib.sin.default."
+            "'mylib::sin' or an OpOverload like ops.mylib.sin.default."
         )
     if isinstance(dispatch_key, str):
         try:

@@ -131,8 +131,7 @@ class autocast(ContextDecorator):
                 f"In {device_type.upper()} autocast, but the target dtype is not supported. "
                 "Disabling autocast.\n"
                 f"{device_type.upper()} Autocast only supports dtypes of torch.bfloat16, "
-                "torch.float16 currently, not "
-                f"{self.fast_dtype}. Give one of these."
+                f"torch.float16 currently, not {self.fast_dtype}. Give one of these."
             )
             self._enabled = False
         self._previous: list[tuple[int, dict[str, Any]]] = []
@@ -170,8 +169,7 @@ def autocast_key(device_type: str) -> DispatchKey:
     if key is None:
         raise RuntimeError(
             f"User specified an unsupported autocast device_type '{device_type}': it has no "
-            "Autocast key. Autocast "
-            f"works on: {', '.join(_device_types())}."
+            f"Autocast key. Autocast works on: {', '.join(_device_types())}."
         )
     return key
 

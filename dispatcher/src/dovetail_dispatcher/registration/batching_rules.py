@@ -39,9 +39,8 @@ def checked_rule(op: Operator, function: Callable[..., Any], where: str) -> Batc
     if op.newest(DispatchKey.CompositeImplicitAutograd) is not None:
         raise RuntimeError(
             f"register_vmap: {op.qualified_name} has a CompositeImplicitAutograd kernel, so vmap "
-            "calls the operators "
-            "that it is made of. Register rules for those, or give it a CompositeExplicitAutograd "
-            "kernel."
+            "calls the operators that it is made of. Register rules for those, or give it a "
+            "CompositeExplicitAutograd kernel."
         )
     required = [
         a for a in op.schema.arguments if not a.has_default_value()

@@ -34,8 +34,7 @@ def check_differentiable(schema: FunctionSchema, printed: str, *, views: bool) -
     if any(a.kwarg_only and is_tensor_like(a) for a in schema.arguments):
         raise NotImplementedError(
             "register_autograd with kwarg-only Tensor args. In the original definition of the op, "
-            "please make your "
-            f"tensors not kwarg-only. Got: {schema}"
+            f"please make your tensors not kwarg-only. Got: {schema}"
         )
 
 
@@ -88,10 +87,9 @@ def check_mutated(parsed: FunctionSchema, schema: str, mutates_args: MutatesArgs
     if mutates_args != "unknown" and written != set(mutates_args):
         raise ValueError(
             f"Attempted to create a custom op with `mutates_args={mutates_args}` and "
-            f"`schema={schema}`. The schema "
-            f"suggests that the op mutates {written or '{}'} which is different from what was "
-            "provided to us in "
-            "`mutates_args`. Please make these consistent."
+            f"`schema={schema}`. The schema suggests that the op mutates {written or '{}'} which "
+            "is different from what was provided to us in `mutates_args`. Please make these "
+            "consistent."
         )
 
 

@@ -155,9 +155,8 @@ class CustomOpDef:
         if device_type not in self._backend_fns:
             warn_user(
                 f"Attempted to {'enable' if enabled else 'disable'} kernel for {device_type} but "
-                "no kernel was "
-                f"registered for this device type of {self._qualname}. Register one with "
-                "register_kernel."
+                f"no kernel was registered for this device type of {self._qualname}. Register one "
+                "with register_kernel."
             )
             yield
             return
@@ -184,8 +183,7 @@ class CustomOpDef:
     def _missing_fake(self, *_args: Any, **_kwargs: Any) -> NoReturn:
         raise RuntimeError(
             f"There was no fake impl registered for {self!r}. This is necessary for calls with "
-            "meta tensors. Please "
-            f"use `{self._name}.register_fake` to add an fake impl."
+            f"meta tensors. Please use `{self._name}.register_fake` to add an fake impl."
         )
 
     def _select_by_device(self) -> None:
@@ -208,9 +206,8 @@ class CustomOpDef:
             device_type = (get_default_device() if device is None else Device(device)).type
             if device_type not in self._backend_fns:
                 raise RuntimeError(
-                    f"{self._name} does not have a kernel registered for {device_type}. Please "
-                    "use register_kernel to "
-                    "do so. It has kernels for: "
+                    f"{self._name} does not have a kernel registered for {device_type}. Please use "
+                    "register_kernel to do so. It has kernels for: "
                     f"{', '.join(filter(None, self._backend_fns)) or 'no device'}."
                 )
             keys = DispatchKeySet(dispatch_key_for_device(device_type))
@@ -358,6 +355,5 @@ def _count_writes(*_args: Any) -> None:
 def _missing_formula(op: OpOverload, *_args: Any) -> NoReturn:
     raise RuntimeError(
         f"Trying to backward through {op} but no autograd formula was registered. Please use "
-        "register_autograd to add "
-        "one."
+        "register_autograd to add one."
     )

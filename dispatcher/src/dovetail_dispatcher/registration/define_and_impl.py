@@ -56,9 +56,8 @@ def define(
     namespace, name = split_name(qualname)
     if not re.match(r"\(.*\) -> .*", schema):
         raise ValueError(
-            "define(qualname, schema, ...): expected schema to look "
-            'like e.g. "(Tensor x) -> Tensor" but got '
-            f'"{schema}". Leave the name out of it.'
+            'define(qualname, schema, ...): expected schema to look like e.g. "(Tensor x) -> '
+            f'Tensor" but got "{schema}". Leave the name out of it.'
         )
     library_for(namespace, lib).define(f"{name}{schema}", tags=tags, override=override)
 

@@ -260,8 +260,7 @@ class Library:
             if what is not None and not callable(what):
                 raise TypeError(
                     "Input function is required to be a callable but found type "
-                    f"{type(what).__name__}. Give a "
-                    "function."
+                    f"{type(what).__name__}. Give a function."
                 )
         name, overload = operator_name(op_name, self.ns, self._made_at)
         qualified = f"{name}.{overload}" if overload else name
@@ -290,8 +289,7 @@ class Library:
         if dispatch_key or self._key is not None:
             raise RuntimeError(
                 f'impl("{name}", ...): give either a dispatch key '
-                f"({dispatch_key or self.dispatch_key}) or "
-                f"backend={backend!r}, not both."
+                f"({dispatch_key or self.dispatch_key}) or backend={backend!r}, not both."
             )
         from ..table.pending import register_when_there  # few kernels wait
 
@@ -320,9 +318,8 @@ class Library:
         self._check_alive()
         if self.ns != "_":
             raise RuntimeError(
-                "Fallback can only be registered using library "
-                'fragment on the global namespace "_" but it is '
-                f'{self.ns}. Make one: Library("_", "IMPL").'
+                "Fallback can only be registered using library fragment on the global namespace "
+                f'"_" but it is {self.ns}. Make one: Library("_", "IMPL").'
             )
         if not callable(fn):
             raise TypeError(

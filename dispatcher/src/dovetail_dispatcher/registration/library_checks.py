@@ -63,8 +63,7 @@ def parse_schema_of(ns: str, schema: str, made_at: str) -> FunctionSchema:
         if namespace != ns:
             raise RuntimeError(
                 f"Explicitly provided namespace ({namespace}) in schema string does not match "
-                "namespace of "
-                f"enclosing library ({ns}), made at {made_at}. Leave the namespace "
+                f"namespace of enclosing library ({ns}), made at {made_at}. Leave the namespace "
                 "out."
             )
     return parsed
@@ -84,22 +83,19 @@ def operator_name(op_name: str | OpOverload, ns: str, made_at: str) -> tuple[str
         text = op_name
     else:
         raise RuntimeError(
-            "impl should be passed either a name or an OpOverload object as the first "
-            "argument, but got "
-            f"{type(op_name).__name__}."
+            "impl should be passed either a name or an OpOverload object as the first argument, "
+            f"but got {type(op_name).__name__}."
         )
     if ns == "_":
         raise RuntimeError(
-            f'impl("{text}", ...): a library of the wildcard '
-            "namespace _ has no operators, made at "
+            f'impl("{text}", ...): a library of the wildcard namespace _ has no operators, made at '
             f"{made_at}. Use fallback, or a library of the operator's namespace."
         )
     namespace, separator, rest = text.rpartition("::")
     if separator and namespace != ns:
         raise RuntimeError(
-            f'impl("{text}", ...): Explicitly provided namespace '
-            f"({namespace}) in operator name does not match "
-            f"namespace of enclosing library ({ns}), made at {made_at}. Leave the "
+            f'impl("{text}", ...): Explicitly provided namespace ({namespace}) in operator name '
+            f"does not match namespace of enclosing library ({ns}), made at {made_at}. Leave the "
             "namespace out."
         )
     base, _, overload = rest.partition(".")
@@ -122,10 +118,8 @@ def kernel_key(dispatch_key: str, name: str, own: DispatchKey | None, made_at: s
     key = parse_dispatch_key(dispatch_key)
     if own is not None and key is not own:
         raise RuntimeError(
-            f'impl("{name}", ...): Explicitly provided dispatch key '
-            f"({dispatch_key}) is inconsistent with the "
-            f"dispatch key of the enclosing TORCH_LIBRARY_IMPL block ({own.name}), made "
-            f"at {made_at}. "
-            "Leave the key out."
+            f'impl("{name}", ...): Explicitly provided dispatch key ({dispatch_key}) is '
+            "inconsistent with the dispatch key of the enclosing TORCH_LIBRARY_IMPL block "
+            f"({own.name}), made at {made_at}. Leave the key out."
         )
     return key

@@ -57,8 +57,7 @@ def operator_of(op: OpName, function: str) -> Operator | CustomOpDef:
     if not isinstance(op, str | OpOverload):
         raise ValueError(
             f"{function}({op}): got unexpected type for op: {type(op)}. Give a name like "
-            "'mylib::sin', an OpOverload "
-            "like ops.mylib.sin.default, or what custom_op returned."
+            "'mylib::sin', an OpOverload like ops.mylib.sin.default, or what custom_op returned."
         )
     qualified = op if isinstance(op, str) else op.name()
     custom = find_custom_op(qualified)
@@ -72,7 +71,6 @@ def operator_of(op: OpName, function: str) -> Operator | CustomOpDef:
     if found is None or not found.is_defined:
         raise RuntimeError(
             f"operator {qualified} does not exist.{did_you_mean(qualified, registry.operators)} "
-            "Define it first, or "
-            "load the library that does."
+            "Define it first, or load the library that does."
         )
     return found

@@ -295,8 +295,6 @@ def _check_no_fake(operator: Operator, target: Operator | CustomOpDef) -> None:
     if old is not None and not (isinstance(target, CustomOpDef) and target._abstract_fn is None):
         raise RuntimeError(
             f"register_fake(...): the operator {operator.qualified_name} already has a fake impl "
-            "registered at "
-            f"{old.origin}: it already has a DispatchKey::Meta implementation. Destroy its "
-            "library first, or give "
-            "allow_override=True."
+            f"registered at {old.origin}: it already has a DispatchKey::Meta implementation. "
+            "Destroy its library first, or give allow_override=True."
         )

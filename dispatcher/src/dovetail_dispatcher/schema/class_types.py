@@ -46,7 +46,6 @@ def register_custom_class(qualified_name: str, python_class: type) -> ClassType:
     if known is not python_class:
         raise RuntimeError(
             f"Custom class type {qualified_name} is already registered for "
-            f"{known.__module__}.{known.__qualname__}. "
-            "Register the class under another name."
+            f"{known.__module__}.{known.__qualname__}. Register the class under another name."
         )
     return ClassType(qualified_name)

@@ -94,8 +94,7 @@ class TypeParser(Cursor):
             if not isinstance(key.collapsed, _KEYS) or isinstance(key, SymBoolType):
                 raise self.error(
                     f"Cannot create dict for key type '{key.schema_str}', only int, float, "
-                    "complex, Tensor, device and "
-                    "string keys are supported",
+                    "complex, Tensor, device and string keys are supported",
                     "Use Any for other keys.",
                     start,
                 )

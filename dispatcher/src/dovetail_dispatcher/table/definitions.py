@@ -213,10 +213,8 @@ def _check_may_cover(op: Operator, schema: FunctionSchema, location: str, overri
 def _defined_twice(schema: str, op: Operator, location: str) -> RuntimeError:
     return RuntimeError(
         f"Tried to register an operator ({schema}) with the same name and overload name multiple "
-        "times. Each "
-        "overload's schema should only be registered with a single call to def(). Duplicate "
-        "registration: "
-        f"registered at {location}. Original registration: registered at {op.defined_at}. Choose "
-        "another name, "
-        "destroy the library that defined it first, or give override=True."
+        "times. Each overload's schema should only be registered with a single call to def(). "
+        f"Duplicate registration: registered at {location}. Original registration: registered at "
+        f"{op.defined_at}. Choose another name, destroy the library that defined it first, or give "
+        "override=True."
     )

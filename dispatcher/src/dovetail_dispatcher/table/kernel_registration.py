@@ -78,8 +78,7 @@ def _warn_of_override(op: Operator, old: Kernel, new: Kernel) -> None:
     _warned_of_override = True
     warn_user(
         "Overriding a previously registered kernel for the same operator and the same dispatch "
-        "key: "
-        f"{op.qualified_name}, {new.key.name}; previous kernel registered at {old.origin}, new "
-        "kernel registered at "
-        f"{new.origin}. Further overrides in this process are not reported."
+        f"key: {op.qualified_name}, {new.key.name}; previous kernel registered at {old.origin}, "
+        f"new kernel registered at {new.origin}. Further overrides in this process are not "
+        "reported."
     )

@@ -333,9 +333,8 @@ class Setting:
 def destroyed_error(op: Operator) -> RuntimeError:
     """Return the error of using an operator whose definition was taken back."""
     return RuntimeError(
-        f"operator {op.qualified_name} is not defined any more: its library was destroyed. Look "
-        "it up again, or define "
-        "it."
+        f"operator {op.qualified_name} is not defined any more: its library was destroyed. Look it "
+        "up again, or define it."
     )
 
 

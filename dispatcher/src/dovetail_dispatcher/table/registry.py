@@ -63,15 +63,13 @@ def find_or_throw(name: str, overload: str = "") -> Operator:
     if op is not None:
         raise RuntimeError(
             f"Could not find schema for {qualified}. but we found an implementation; did you "
-            "forget to def() the "
-            "operator? Kernels registered at: "
-            f"{', '.join(k.origin for stack in op.kernels.values() for k in stack)}. "
-            "Define it: Library.define(...)."
+            "forget to def() the operator? Kernels registered at: "
+            f"{', '.join(k.origin for stack in op.kernels.values() for k in stack)}. Define it: "
+            "Library.define(...)."
         )
     raise RuntimeError(
         f"Could not find schema for {qualified}.{did_you_mean(name, operators)} Load the library "
-        "that defines it, or "
-        "define it: Library.define(...)."
+        "that defines it, or define it: Library.define(...)."
     )
 
 

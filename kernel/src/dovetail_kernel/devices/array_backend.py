@@ -177,8 +177,7 @@ class ArrayBackend:
         """Return where the source of random numbers `native` stands; always as many bytes."""
         raise NotImplementedError(
             f"the generators of {type(self).__module__}.{type(self).__qualname__} cannot tell "
-            "their state. "
-            "Use manual_seed() to get the same numbers again; a checkpoint takes "
+            "their state. Use manual_seed() to get the same numbers again; a checkpoint takes "
             "preserve_rng_state=False."
         )
 

@@ -146,6 +146,5 @@ def _claimed_twice(entries: Iterable[PluginEntry]) -> str:
     claimants = [f"{entry.distribution} {entry.version or ''}".rstrip() for entry in entries]
     return (
         f"{GROUPS[entries[0].group]} {entries[0].name!r} is claimed by {' and '.join(claimants)}; "
-        "uninstall one, "
-        f"or keep one out with DOVETAIL_BLOCK={entries[-1].distribution}"
+        f"uninstall one, or keep one out with DOVETAIL_BLOCK={entries[-1].distribution}"
     )

@@ -35,10 +35,9 @@ def set_tensor_class(cls: type[TensorBase]) -> None:
         return
     if _tensor_class is not None or _frozen:
         raise RuntimeError(
-            f"the class of new tensors is {(_tensor_class or TensorBase).__qualname__} already "
-            "and tensors of it "
-            f"exist, so it cannot become {cls.__qualname__}. Import the base library before the "
-            "first tensor is made."
+            f"the class of new tensors is {(_tensor_class or TensorBase).__qualname__} already and "
+            f"tensors of it exist, so it cannot become {cls.__qualname__}. Import the base library "
+            "before the first tensor is made."
         )
     _tensor_class = cls
 

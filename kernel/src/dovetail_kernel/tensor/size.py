@@ -32,8 +32,7 @@ class Size(tuple[int, ...]):
             )
             raise TypeError(
                 f"dovetail.Size() takes an iterable of 'int' (item {position} is "
-                f"'{type(bad).__name__}'); "
-                f"convert it with int()"
+                f"'{type(bad).__name__}'); convert it with int()"
             ) from None
 
     def numel(self) -> int:
