@@ -54,7 +54,7 @@ from .subclasses import TensorSubclasses
 
 __all__ = ["Tensor"]
 
-operator_modules.add(aten.__name__)
+operator_modules.update({getattr(aten, name).__module__ for name in aten.__all__})
 
 
 class Tensor(TensorSubclasses, metaclass=TensorMeta):
