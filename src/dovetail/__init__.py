@@ -186,9 +186,6 @@ __all__ = [
 ]
 # fmt: on
 
-for _method in set(_aten.__all__).difference(__all__):  # in place, and in PyTorch methods only
-    del globals()[_method]
-
 _MODULES = (
     "_C",
     "_nn",

@@ -118,8 +118,8 @@ class Derivative:
         results, are real.
         """
         function = self.function
-        keeps_real = function.kind == "matmul" or (
-            function.kind == "pointwise"
+        keeps_real = function.policies.shape == "matmul" or (
+            function.policies.shape == "elementwise"
             and function.promotion in ("same", "exact", "operands", "int_to_float")
         )
         conjugates = any(

@@ -37,6 +37,11 @@ class OverloadSet:
         return any(["method" in overload.variants for overload in self.overloads])
 
     @property
+    def is_public(self) -> bool:
+        """Whether users see the function."""
+        return any([overload.is_public for overload in self.overloads])
+
+    @property
     def module(self) -> str | None:
         """The module of the public function, ``""`` for the top level; None if no overload is a
         function.

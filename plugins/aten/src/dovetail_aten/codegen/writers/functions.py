@@ -87,13 +87,9 @@ def write_functions(functions: Sequence[NativeFunction]) -> str:
     return lines.text()
 
 
-_INTERNAL = re.compile(r"_.*|.*_backward|.*_forward|alias|matrix_H|numpy_T|slice")
-"""Names that formulas and methods need; at the top level they would be noise, or hide a builtin."""
-
-
 def public_names(sets: Sequence[OverloadSet]) -> list[str]:
     """Return the lines of ``__all__``: the functions at the top level of the front end."""
-    names = [s.name for s in sets if s.module == "" and not _INTERNAL.fullmatch(s.name)]
+    names = [s.name for s in sets if s.module == "" and s.is_public]
     return ["__all__ = [", *[f'{INDENT}"{name}",' for name in names], "]"]
 
 
