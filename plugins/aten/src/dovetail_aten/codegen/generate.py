@@ -9,7 +9,8 @@ from typing import Literal
 
 import yaml
 
-from .derivatives import Derivative, read_derivatives
+from .derivative_records import Derivative
+from .derivatives import read_derivatives
 from .entries import FAMILIES
 from .errors import DeclarationError, Location
 from .native_functions import NativeFunction, read_native_functions

@@ -14,21 +14,13 @@ from . import policies
 from .entries import Entry, read_entries, start_of
 from .errors import DeclarationError, Location
 from .policies import Policies, kind_of, read_policies
+from .tags import read_tags, with_automatic_tags
 from .variants import SchemaKind, derive_variant, schema_kind
 
 PROMOTIONS = ("none", "same", "exact", "operands", "int_to_float", "bool_result", "complex_to_real")
 REFUSED_KINDS = ("bool", "int", "float", "complex", "any_bool", "bool_alpha")
 VARIANTS = ("function", "method")
 PYTHON_MODULES = ("nn", "linalg", "fft", "special")
-TAGS = (
-    "core", "cudagraph_unsafe", "data_dependent_output", "dynamic_output_shape", "flexible_layout",
-    "generated",
-    "inplace", "inplace_view", "maybe_aliasing_or_mutating", "needs_contiguous_strides",
-    "needs_exact_strides",
-    "needs_fixed_stride_order", "nondeterministic_bitwise", "nondeterministic_seeded", "out",
-    "out_variant",
-    "pointwise", "pt2_compliant_tag", "reduction", "view_copy",
-)  # fmt: skip
 COMPOSITE_KEYS = {
     "implicit": "CompositeImplicitAutograd",
     "explicit": "CompositeExplicitAutograd",
@@ -206,6 +198,13 @@ def _read(entry: Entry) -> list[NativeFunction]:
             "the entry has no 'func'.",
             "Write its schema: 'func: f(Tensor self) -> Tensor'.",
         )
+    said_twice = [key for key in policies.KEYS if key in entry.values]
+    if "derived_from" in entry.values and said_twice:
+        raise DeclarationError(
+            entry.lines[said_twice[0]],
+            f"the policies are those of {entry.text('derived_from')}.",
+            f"Remove {', '.join(said_twice)}.",
+        )
     schema, text = _schema(entry)
     where = entry.lines["func"]
     variants = entry.names("variants") or ("function",)
@@ -225,7 +224,7 @@ def _read(entry: Entry) -> list[NativeFunction]:
         refuses=_refuses(entry),
         composite=composite,
         derived_from=entry.text("derived_from") or None,
-        tags=_tags(entry, schema),
+        tags=read_tags(entry, schema),
         where=where,
     )
     return [function, *[_derive(function, name, entry) for name in entry.names("autogen")]]
@@ -343,33 +342,6 @@ def _refuses(entry: Entry) -> tuple[str, ...]:
     return given
 
 
-def _tags(entry: Entry, schema: FunctionSchema) -> tuple[str, ...]:
-    tags = set(entry.names("tags"))
-    if unknown := sorted(tags - set(TAGS)):
-        raise DeclarationError(
-            entry.lines["tags"],
-            f"illegal tag {', '.join(unknown)}.",
-            f"Tags are: {', '.join(TAGS)}.",
-        )
-    name = schema.name.partition("::")[2]
-    random = any([a.real_type.schema_str.startswith("Generator") for a in schema.arguments])
-    random = random or "rand" in name or ("dropout" in name and "backward" not in name)
-    if random and "nondeterministic_seeded" not in tags:
-        raise DeclarationError(
-            entry.where,
-            f"nondeterministic_seeded tag missing for {name}.",
-            "Add it: its results depend on the seed.",
-        )
-    return _with_automatic_tags(tags, schema)
-
-
-def _with_automatic_tags(tags: set[str], schema: FunctionSchema) -> tuple[str, ...]:
-    added = {"inplace": {"inplace"}, "out": {"out"}}.get(schema_kind(schema), set())
-    if schema.name.startswith("aten::"):
-        added.add("pt2_compliant_tag")
-    return tuple(sorted(tags | added))
-
-
 def _derive(function: NativeFunction, name: str, entry: Entry) -> NativeFunction:
     try:
         text = derive_variant(function.text, function.schema, name)
@@ -396,7 +368,7 @@ def _derive(function: NativeFunction, name: str, entry: Entry) -> NativeFunction
         refuses=function.refuses,
         composite=composite,
         derived_from=function.name,
-        tags=_with_automatic_tags(
+        tags=with_automatic_tags(
             set(function.tags) - {"core", "pt2_compliant_tag"} | {"generated"}, schema
         ),
         where=function.where,

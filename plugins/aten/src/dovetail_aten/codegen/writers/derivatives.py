@@ -8,7 +8,7 @@ import ast
 from collections.abc import Mapping, Sequence
 from typing import Literal, TypeAlias
 
-from ..derivatives import Derivative, ForwardFormula, InputFormula, SavedValue
+from ..derivative_records import Derivative, ForwardFormula, InputFormula, SavedValue
 from ..expressions import Rewritten
 from ..native_functions import NativeFunction
 from .text import HEADER, INDENT, Lines
