@@ -19,7 +19,7 @@ from .native_functions import NativeFunction
 from .node_names import ENTRY_KEYS, NON_DIFFERENTIABLE, node_name
 
 _RESERVED = ("grad_input_mask", "result", "grads")
-_OWN = {"k", "node"}  # what bodies call the operators and the node
+_OWN = {"k", "node", "edges", "saved", "version", "expected"}  # what bodies call their own things
 
 
 def read_derivatives(
