@@ -69,6 +69,9 @@ class NamespaceArrays(ArrayBackend):
         Whether ``array[index]`` raises IndexError for an index out of range. Default: False, and
         the kernels check, which waits for the device: many libraries wrap or clamp, and give a
         wrong result.
+    lazy
+        Whether arrays are computed only later, so that looking at a value would compute them at
+        once. Default: False. Where it is True, no kernel looks at a value unless its result is one.
     mutable_arrays
         Default: True. Where it is False, `embed`, `index_put`, `index_add`, `scatter` and
         `as_strided` are to be written, and writes in place replace the array of a tensor that
@@ -77,6 +80,7 @@ class NamespaceArrays(ArrayBackend):
 
     dtypes: Mapping[Any, dtype]
     checks_bounds: bool = False
+    lazy: bool = False
 
     def __init__(self, device_type: str, namespace: Any) -> None:
         self.device_type = device_type

@@ -11,114 +11,106 @@ from typing import Any, Final
 
 import numpy
 
-from dovetail_aten.array_kernels import KernelTable
-from dovetail_aten.array_kernels.capabilities import Capabilities
+from dovetail_aten.array_kernels.likelihood import Likelihood
+from dovetail_aten.array_kernels.losses import MEAN, NONE
 
 from .constants import numbers_below, ones_of, starts_of_rows
 from .fast_softmax import is_small, small_log_softmax
 
-NONE, MEAN = 0, 1
 _SINGLE: Final = numpy.dtype(numpy.float32)
 _DOUBLE: Final = numpy.dtype(numpy.float64)
 _LONG: Final = numpy.dtype(numpy.int64)
 _UNSIGNED: Final = numpy.dtype(numpy.uint64)
 _LONGEST: Final = 1 << 12
 """Longest sum left to BLAS, which does not add pairwise."""
+_highest: Any = numpy.maximum.reduce
+_add: Any = numpy.add.reduce
+_array, _zeros, _exp, _multiply = numpy.array, numpy.zeros, numpy.exp, numpy.multiply
 
 
-def define(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
-    """Define the kernels of this family."""
-    generic_forward = kernel.kernels["nll_loss_forward"].fn
-    generic_backward = kernel.kernels["nll_loss_backward"].fn
-    highest: Any = numpy.maximum.reduce
-    add: Any = numpy.add.reduce
-    array, zeros = numpy.array, numpy.zeros
+class FastLikelihood(Likelihood):
+    """Losses of samples that all count alike."""
 
-    def all_count(self: Any, target: Any, weight: Any, ignore_index: int) -> bool:
+    def _all_count(self, x: Any, target: Any, weight: Any, ignore_index: int) -> bool:
         """Return whether every sample has a class of its own in range, and none is weighted or
         ignored.
         """
-        if weight is not None or self.ndim != 2 or target.dtype is not _LONG:
+        if weight is not None or x.ndim != 2 or target.dtype is not _LONG:
             return False
-        samples, classes = self.shape
+        samples, classes = x.shape
         if target.shape != (samples,) or not samples or 0 <= ignore_index < classes:
             return False
-        if self.dtype is not _SINGLE and self.dtype is not _DOUBLE:
+        if x.dtype is not _SINGLE and x.dtype is not _DOUBLE:
             return False
         # Read as unsigned, a negative class is beyond the last one too.
-        return bool(highest(target.view(_UNSIGNED)) < classes)
+        return bool(_highest(target.view(_UNSIGNED)) < classes)
 
-    @kernel.named("nll_loss_forward")
     def nll_loss_forward(
-        self: Any, target: Any, weight: Any, reduction: int, ignore_index: int
+        self, x: Any, target: Any, weight: Any, reduction: int, ignore_index: int
     ) -> tuple[Any, Any]:
-        if reduction == NONE or not all_count(self, target, weight, ignore_index):
-            general: tuple[Any, Any] = generic_forward(
-                self, target, weight, reduction, ignore_index
-            )
-            return general
+        """Return the loss and the weight; of samples that all count alike by one look-up."""
+        if reduction == NONE or not self._all_count(x, target, weight, ignore_index):
+            return super().nll_loss_forward(x, target, weight, reduction, ignore_index)
         samples = len(target)
-        dtype = self.dtype
-        chosen = self[numbers_below(samples), target]
+        dtype = x.dtype
+        chosen = x[numbers_below(samples), target]
         # Python's arithmetic costs a fifth of that of 0-d arrays; being in double precision it
         # rounds to the same. Taken from zero, as a sum of zeros is no negative one.
         total = (
             0.0
-            - (chosen.dot(ones_of(samples, dtype)) if samples <= _LONGEST else add(chosen)).item()
+            - (chosen.dot(ones_of(samples, dtype)) if samples <= _LONGEST else _add(chosen)).item()
         )
-        return array(total / samples if reduction == MEAN else total, dtype), array(samples, dtype)
+        loss = total / samples if reduction == MEAN else total
+        return _array(loss, dtype), _array(samples, dtype)
 
-    @kernel.named("nll_loss_backward")
     def nll_loss_backward(
+        self,
         grad_output: Any,
-        self: Any,
+        x: Any,
         target: Any,
         weight: Any,
         reduction: int,
         ignore_index: int,
         total_weight: Any,
     ) -> Any:
+        """Return the gradient of the loss; of samples that all count alike by one assignment."""
         count = total_weight.item() if total_weight.size == 1 else 0
         if (
             reduction == NONE
             or not count
             or grad_output.size != 1
-            or not all_count(self, target, weight, ignore_index)
+            or not self._all_count(x, target, weight, ignore_index)
         ):
-            return generic_backward(
-                grad_output, self, target, weight, reduction, ignore_index, total_weight
+            return super().nll_loss_backward(
+                grad_output, x, target, weight, reduction, ignore_index, total_weight
             )
         slope = -grad_output.item()
-        result = zeros(self.shape, self.dtype)
+        result = _zeros(x.shape, x.dtype)
         result[numbers_below(len(target)), target] = slope / count if reduction == MEAN else slope
         return result
 
-    generic_cross_entropy = kernel.helpers["cross_entropy"]
-    generic_cross_entropy_backward = kernel.helpers["cross_entropy_backward"]
-    exp, multiply = numpy.exp, numpy.multiply
-
-    @kernel.helper("cross_entropy")
     def cross_entropy(
-        self: Any, target: Any, reduction: int, ignore_index: int
+        self, x: Any, target: Any, reduction: int, ignore_index: int
     ) -> tuple[Any, Any, Any]:
+        """Return the loss, the logarithms of the probabilities, and the number of samples."""
         if (
             reduction == NONE
-            or not is_small(self, 1)
-            or not all_count(self, target, None, ignore_index)
+            or not is_small(x, 1)
+            or not self._all_count(x, target, None, ignore_index)
         ):
-            return generic_cross_entropy(self, target, reduction, ignore_index)  # type: ignore[no-any-return]
-        output = small_log_softmax(self)
-        samples, dtype = len(target), self.dtype
-        chosen = output.reshape(-1).take(starts_of_rows(*self.shape) + target)
+            return super().cross_entropy(x, target, reduction, ignore_index)
+        output = small_log_softmax(x)
+        samples, dtype = len(target), x.dtype
+        chosen = output.reshape(-1).take(starts_of_rows(*x.shape) + target)
         loss = 0.0 - chosen.dot(ones_of(samples, dtype)).item()
         return (
-            array(loss / samples if reduction == MEAN else loss, dtype),
+            _array(loss / samples if reduction == MEAN else loss, dtype),
             output,
-            array(samples, dtype),
+            _array(samples, dtype),
         )
 
-    @kernel.helper("cross_entropy_backward")
     def cross_entropy_backward(
+        self,
         grad_output: Any,
         output: Any,
         target: Any,
@@ -126,6 +118,7 @@ def define(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
         ignore_index: int,
         total_weight: Any,
     ) -> Any:
+        """Return ``softmax - one_hot``, the gradient of the logits, times that of the loss."""
         samples, dtype = len(target), output.dtype
         if (
             reduction == NONE
@@ -134,13 +127,13 @@ def define(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
             or grad_output.size != 1
             or total_weight.item() != samples
         ):
-            return generic_cross_entropy_backward(
+            return super().cross_entropy_backward(
                 grad_output, output, target, reduction, ignore_index, total_weight
             )
         # No target is ignored, and forward found them in range.
         slope = grad_output.item()
-        result = exp(output)
+        result = _exp(output)
         result.reshape(-1)[starts_of_rows(*output.shape) + target] -= 1
-        return multiply(
-            result, array(slope / samples if reduction == MEAN else slope, dtype), out=result
+        return _multiply(
+            result, _array(slope / samples if reduction == MEAN else slope, dtype), out=result
         )
