@@ -147,7 +147,11 @@ class FastRectifiers(Rectifiers):
                 return _maximum(x, zeros_of(x.shape, dtype))
             return _maximum(x, self._zeros[dtype])
         # On large arrays clip is three times as fast as maximum with a number.
-        return x.clip(self._zeros[dtype], _INFINITY[dtype]) if dtype in _FLOATS else super().relu(x)
+        return (
+            x.clip(self._zeros[dtype], _INFINITY[dtype])
+            if dtype in _FLOATS
+            else Rectifiers.relu(self, x)
+        )
 
     def threshold_backward(self, grad_output: Any, x: Any, threshold: Any) -> Any:
         """Return the gradient of relu by a product or by bits, of other bounds as others do."""
@@ -173,7 +177,7 @@ class FastRectifiers(Rectifiers):
                 return numpy.bitwise_and(mask, grad_output.view(numpy.int32), out=mask).view(
                     numpy.float32
                 )
-        return super().threshold_backward(grad_output, x, threshold)
+        return Rectifiers.threshold_backward(self, grad_output, x, threshold)
 
 
 class FastSigmoids(Sigmoids):
@@ -186,23 +190,23 @@ class FastSigmoids(Sigmoids):
 
     def sigmoid(self, x: Any) -> Any:
         """Return ``1 / (1 + exp(-x))``, block by block."""
-        return in_blocks(_sigmoid_into, x) if x.dtype in _FLOATS else super().sigmoid(x)
+        return in_blocks(_sigmoid_into, x) if x.dtype in _FLOATS else Sigmoids.sigmoid(self, x)
 
     def silu(self, x: Any) -> Any:
         """Return ``x * sigmoid(x)``, block by block."""
-        return in_blocks(_silu_into, x) if x.dtype in _FLOATS else super().silu(x)
+        return in_blocks(_silu_into, x) if x.dtype in _FLOATS else Sigmoids.silu(self, x)
 
     def gelu(self, x: Any, *, approximate: str = "none") -> Any:
         """Return gelu, in float32 block by block with an approximated error function."""
         if approximate == "none" and x.dtype is _SINGLE:
             return in_blocks(_gelu_into, x)
-        return super().gelu(x, approximate=approximate)
+        return Sigmoids.gelu(self, x, approximate=approximate)
 
     def gelu_backward(self, grad_output: Any, x: Any, *, approximate: str = "none") -> Any:
         """Return the gradient of gelu, of the exact one in float32 block by block."""
         shape = x.shape
         if approximate != "none" or x.dtype is not _SINGLE or grad_output.dtype is not _SINGLE:
-            return super().gelu_backward(grad_output, x, approximate=approximate)
+            return Sigmoids.gelu_backward(self, grad_output, x, approximate=approximate)
         result = numpy.empty(shape, _SINGLE)
         grad, flat, out = grad_output.reshape(-1), x.reshape(-1), result.reshape(-1)
         for start in range(0, flat.size, _BLOCK):

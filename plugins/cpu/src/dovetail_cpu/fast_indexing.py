@@ -51,7 +51,7 @@ class FastIndexing(IndexingAlong):
             or _least(index, None) < 0
             or _greatest(index, None) >= x.shape[-1]
         ):
-            return super().gather(x, dim, index)
+            return IndexingAlong.gather(self, x, dim, index)
         return pick(x, index)
 
     def index_add(self, x: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) -> Any:
@@ -70,7 +70,7 @@ class FastIndexing(IndexingAlong):
             or numpy.min(index) < 0
             or numpy.max(index) >= len(x)
         ):
-            return super().index_add(x, dim, index, source, alpha=alpha)
+            return IndexingAlong.index_add(self, x, dim, index, source, alpha=alpha)
         result = x.copy()
         add_rows(result, index, source)
         return result
@@ -91,8 +91,8 @@ class FastIndexing(IndexingAlong):
             or scale_grad_by_freq
             or padding_idx >= 0
         ):
-            return super().embedding_dense_backward(
-                grad_output, indices, num_weights, padding_idx, scale_grad_by_freq
+            return IndexingAlong.embedding_dense_backward(
+                self, grad_output, indices, num_weights, padding_idx, scale_grad_by_freq
             )
         result = numpy.zeros((num_weights, width), grad_output.dtype)
         add_rows(result, indices.reshape(-1), grad_output.reshape(-1, width))
@@ -107,7 +107,7 @@ class FastOrdering(Ordering):
         they were.
         """
         if not x.size or not x.ndim or wrap_dim(dim, x.ndim) != x.ndim - 1:
-            values, indices = super().sort(x, dim, descending)
+            values, indices = Ordering.sort(self, x, dim, descending)
             return values, indices
         indices = _order_of_rows(x, descending)
         return pick(x, indices), indices
@@ -124,7 +124,7 @@ class FastOrdering(Ordering):
             or wrap_dim(dim, x.ndim) != x.ndim - 1
             or not 0 <= k <= x.shape[-1]
         ):
-            values, indices = super().topk(x, k, dim, largest, sorted)
+            values, indices = Ordering.topk(self, x, k, dim, largest, sorted)
             return values, indices
         length = x.shape[-1]
         if length < _PARTITIONED_FROM or k * 4 > length or k == 0:

@@ -50,7 +50,7 @@ class FastLikelihood(Likelihood):
     ) -> tuple[Any, Any]:
         """Return the loss and the weight; of samples that all count alike by one look-up."""
         if reduction == NONE or not self._all_count(x, target, weight, ignore_index):
-            return super().nll_loss_forward(x, target, weight, reduction, ignore_index)
+            return Likelihood.nll_loss_forward(self, x, target, weight, reduction, ignore_index)
         samples = len(target)
         dtype = x.dtype
         chosen = x[numbers_below(samples), target]
@@ -81,8 +81,8 @@ class FastLikelihood(Likelihood):
             or grad_output.size != 1
             or not self._all_count(x, target, weight, ignore_index)
         ):
-            return super().nll_loss_backward(
-                grad_output, x, target, weight, reduction, ignore_index, total_weight
+            return Likelihood.nll_loss_backward(
+                self, grad_output, x, target, weight, reduction, ignore_index, total_weight
             )
         slope = -grad_output.item()
         result = _zeros(x.shape, x.dtype)
@@ -98,7 +98,7 @@ class FastLikelihood(Likelihood):
             or not is_small(x, 1)
             or not self._all_count(x, target, None, ignore_index)
         ):
-            return super().cross_entropy(x, target, reduction, ignore_index)
+            return Likelihood.cross_entropy(self, x, target, reduction, ignore_index)
         output = small_log_softmax(x)
         samples, dtype = len(target), x.dtype
         chosen = output.reshape(-1).take(starts_of_rows(*x.shape) + target)
@@ -127,8 +127,8 @@ class FastLikelihood(Likelihood):
             or grad_output.size != 1
             or total_weight.item() != samples
         ):
-            return super().cross_entropy_backward(
-                grad_output, output, target, reduction, ignore_index, total_weight
+            return Likelihood.cross_entropy_backward(
+                self, grad_output, output, target, reduction, ignore_index, total_weight
             )
         # No target is ignored, and forward found them in range.
         slope = grad_output.item()

@@ -57,7 +57,7 @@ class FastMatrixProducts(MatrixProducts):
                 return _add(result, bias, out=result)
             except ValueError:
                 pass
-        return super().linear(input, weight, bias)
+        return MatrixProducts.linear(self, input, weight, bias)
 
     def addmm(self, x: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
         """Return ``beta * x + alpha * (mat1 @ mat2)``."""
@@ -70,14 +70,14 @@ class FastMatrixProducts(MatrixProducts):
             or mat1.ndim != 2
             or mat2.ndim != 2
         ):
-            return super().addmm(x, mat1, mat2, beta=beta, alpha=alpha)
+            return MatrixProducts.addmm(self, x, mat1, mat2, beta=beta, alpha=alpha)
         try:
             result = mat1.dot(mat2)
         except ValueError:
-            return super().addmm(x, mat1, mat2, beta=beta, alpha=alpha)
+            return MatrixProducts.addmm(self, x, mat1, mat2, beta=beta, alpha=alpha)
         if alpha != 1:
             numpy.multiply(result, self.numbers.of_dtype(alpha, dtype), out=result)
         try:
             return _add(result, x, out=result)
         except ValueError:
-            return super().addmm(x, mat1, mat2, beta=beta, alpha=alpha)
+            return MatrixProducts.addmm(self, x, mat1, mat2, beta=beta, alpha=alpha)

@@ -14,6 +14,7 @@ from dovetail_aten.array_kernels.normalization import Normalization, check_layer
 _FLOATS = tuple(map(numpy.dtype, (numpy.float32, numpy.float64)))
 _BLOCK = 1 << 15
 """Elements at a time."""
+_add: Any = numpy.add.reduce
 
 
 @lru_cache(64)
@@ -32,12 +33,18 @@ def _repeated(row: Any, times: int) -> Any:
 class FastNormalization(Normalization):
     """Layer normalization by blocks of rows."""
 
+    def _sum_of_rows(self, matrix: Any) -> Any:
+        return _add(matrix, 1, None, None, True)
+
+    def _sum_of_columns(self, matrix: Any) -> Any:
+        return _add(matrix, 0)
+
     def native_layer_norm(
         self, input: Any, normalized_shape: Sequence[int], weight: Any, bias: Any, eps: float
     ) -> tuple[Any, Any, Any]:
         """Return layer normalization, mean and reciprocal deviation, by blocks of rows."""
         if input.dtype not in _FLOATS or not input.size:
-            return super().native_layer_norm(input, normalized_shape, weight, bias, eps)
+            return Normalization.native_layer_norm(self, input, normalized_shape, weight, bias, eps)
         lead = check_layer_norm(input, normalized_shape, weight, bias)
         dtype, length = input.dtype, prod(input.shape[lead:])
         rows = self.capabilities.contiguous(input).reshape(-1, length)
@@ -99,8 +106,8 @@ class FastNormalization(Normalization):
             or dtype not in _FLOATS
             or any(each.dtype is not dtype for each in arrays)
         ):
-            return super().native_layer_norm_backward(
-                grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask
+            return Normalization.native_layer_norm_backward(
+                self, grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask
             )
         inner = tuple(normalized_shape)
         length = prod(inner)

@@ -128,7 +128,7 @@ class FastReductions(Reductions):
         """Return the sum over `dim`; of few floats, and of many, as a product with ones."""
         own = x.dtype
         if dtype is not None:
-            return super().sum(x, dim, keepdim, dtype=dtype)
+            return Reductions.sum(self, x, dim, keepdim, dtype=dtype)
         if own in self.precision.accumulators:
             ndim = x.ndim
             result = _add(
@@ -164,12 +164,12 @@ class FastReductions(Reductions):
         """
         if x.ndim == 2 and x.shape[1:] == shape and x.dtype in _BLAS and len(x) <= _LONGEST:
             return ones_of(len(x), x.dtype).dot(x)
-        return super().sum_to(x, shape)
+        return Reductions.sum_to(self, x, shape)
 
     def mean(self, x: Any, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
         """Return the mean over `dim`, with the number of elements as a Python number."""
         if dtype is not None or x.dtype in self.precision.accumulators:
-            return super().mean(x, dim, keepdim, dtype=dtype)
+            return Reductions.mean(self, x, dim, keepdim, dtype=dtype)
         if dim is None:
             return self.sum(x, None, keepdim) / (x.size or x.dtype.type(nan))
         dims = wrap_dims(dim, x.ndim)
@@ -181,12 +181,12 @@ class FastReductions(Reductions):
     ) -> Any:
         """Return the variance over `dim`, with the squares written over the differences."""
         if x.dtype not in _BLAS or not x.size:
-            return super().var(x, dim, correction=correction, keepdim=keepdim)
+            return Reductions.var(self, x, dim, correction=correction, keepdim=keepdim)
         dims = wrap_dims(dim, x.ndim)
         size = prod([x.shape[d] for d in dims])
         freedom = size - (1 if correction is None else correction)
         if freedom <= 0:
-            return super().var(x, dim, correction=correction, keepdim=keepdim)
+            return Reductions.var(self, x, dim, correction=correction, keepdim=keepdim)
         away = numpy.subtract(x, self.sum(x, dims, True) / size)
         return (
             self.sum(numpy.multiply(away, away, out=away if away.ndim else None), dims, keepdim)
@@ -205,7 +205,7 @@ class FastReductions(Reductions):
         """Return the product over `dim`."""
         own = x.dtype
         if dtype is not None or own in self.precision.halves:
-            return super().prod(x, dim, keepdim, dtype=dtype)
+            return Reductions.prod(self, x, dim, keepdim, dtype=dtype)
         ndim = x.ndim
         result = _multiply(
             x,

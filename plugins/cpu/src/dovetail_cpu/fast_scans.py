@@ -1,4 +1,4 @@
-"""Cumulative sums without NumPy's Python wrappers, of long rows as products with triangles."""
+"""Cumulative sums and products by the methods of ufuncs; sums of long rows by matrix products."""
 
 from __future__ import annotations
 
@@ -15,18 +15,27 @@ _MANY = 1 << 14
 _STEP = 20
 """Length of the pieces that a cumulative sum is made of."""
 _TRIANGLES = {each: numpy.tri(_STEP, dtype=each).T.copy() for each in _BLAS}
-_accumulate: Any = numpy.add.accumulate
+_added: Any = numpy.add.accumulate
+_multiplied: Any = numpy.multiply.accumulate
 
 
 class FastScans(Scans):
-    """Cumulative sums."""
+    """Cumulative sums and products."""
+
+    def cumprod(self, x: Any, dim: int, *, dtype: Any = None) -> Any:
+        """Return the cumulative products."""
+        ndim, own = x.ndim, x.dtype
+        if dtype is not None or own in self.precision.halves or not ndim:
+            return Scans.cumprod(self, x, dim, dtype=dtype)
+        result = _multiplied(x, wrap_dim(dim, ndim), self.precision.accumulators.get(own))
+        return result if ndim == 1 else self.capabilities.contiguous(result)
 
     def cumsum(self, x: Any, dim: int, *, dtype: Any = None) -> Any:
         """Return the cumulative sums: along long rows by products with a triangle of ones."""
         ndim, own = x.ndim, x.dtype
         axis = wrap_dim(dim, ndim)
         if dtype is not None or own in self.precision.halves or not ndim:
-            return super().cumsum(x, dim, dtype=dtype)
+            return Scans.cumsum(self, x, dim, dtype=dtype)
         if (
             x.size < _MANY
             or own not in _BLAS
@@ -34,7 +43,7 @@ class FastScans(Scans):
             or x.shape[-1] % _STEP
             or not x.flags.c_contiguous
         ):
-            result = _accumulate(x, axis, self.precision.accumulators.get(own))
+            result = _added(x, axis, self.precision.accumulators.get(own))
             return result if ndim == 1 else self.capabilities.contiguous(result)
         # Sums within short steps as a product with a triangle of ones, then what came before each
         # step.
@@ -45,5 +54,5 @@ class FastScans(Scans):
         numpy.add(steps[:, 1:], before[:, :, None], out=steps[:, 1:])
         if not numpy.isfinite(steps[:, -1, -1]).all():
             # Zeros of the triangle make NaN of infinities, also before them.
-            return super().cumsum(x, dim)
+            return Scans.cumsum(self, x, dim)
         return steps.reshape(x.shape)

@@ -59,7 +59,7 @@ class FastSoftmax(Softmax):
     def softmax(self, x: Any, dim: int, half_to_float: bool) -> Any:
         """Return ``exp(x) / sum(exp(x))`` along `dim`, with the maximum taken out."""
         if half_to_float:
-            return super().softmax(x, dim, half_to_float)
+            return Softmax.softmax(self, x, dim, half_to_float)
         if is_small(x, dim):
             classes = x.shape[1]
             # The maximum down the columns of a copy: many short rows cost more than the copy.
@@ -69,7 +69,7 @@ class FastSoftmax(Softmax):
                 result, across(result.dot(ones_of(classes, x.dtype)), classes), out=result
             )
         if x.dtype not in _FLOATS or not x.size or not x.ndim:
-            return super().softmax(x, dim, half_to_float)
+            return Softmax.softmax(self, x, dim, half_to_float)
         axis = wrap_dim(dim, x.ndim)
         # The result is to lie in C order, as the kernel's other ways have it.
         x = _contiguous(x)
@@ -80,11 +80,11 @@ class FastSoftmax(Softmax):
     def log_softmax(self, x: Any, dim: int, half_to_float: bool) -> Any:
         """Return ``x - log(sum(exp(x)))`` along `dim`, with the maximum taken out."""
         if half_to_float:
-            return super().log_softmax(x, dim, half_to_float)
+            return Softmax.log_softmax(self, x, dim, half_to_float)
         if is_small(x, dim):
             return small_log_softmax(x)
         if x.dtype not in _FLOATS or not x.size or not x.ndim:
-            return super().log_softmax(x, dim, half_to_float)
+            return Softmax.log_softmax(self, x, dim, half_to_float)
         axis = wrap_dim(dim, x.ndim)
         # The result is to lie in C order, as the kernel's other ways have it.
         x = _contiguous(x)
@@ -102,7 +102,7 @@ class FastSoftmax(Softmax):
             or grad_output.dtype is not input_dtype
             or not is_small(output, dim)
         ):
-            return super().softmax_backward(grad_output, output, dim, input_dtype)
+            return Softmax.softmax_backward(self, grad_output, output, dim, input_dtype)
         classes = output.shape[1]
         result = _multiply(grad_output, output)
         total = across(result.dot(ones_of(classes, input_dtype)), classes)
@@ -117,7 +117,7 @@ class FastSoftmax(Softmax):
             or grad_output.dtype is not input_dtype
             or not is_small(output, dim)
         ):
-            return super().log_softmax_backward(grad_output, output, dim, input_dtype)
+            return Softmax.log_softmax_backward(self, grad_output, output, dim, input_dtype)
         classes = output.shape[1]
         result = _exp(output)
         _multiply(

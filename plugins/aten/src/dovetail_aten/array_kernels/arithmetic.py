@@ -266,4 +266,4 @@ class Arithmetic(Family):
         """Return ``x ** exponent`` for a number `x`."""
         exponent, base = self.numbers.pair(exponent, x)
         result = self._power_of_arrays(base, exponent)
-        return self.ordered(result)
+        return self.capabilities.contiguous(result) if result.ndim > 1 else result

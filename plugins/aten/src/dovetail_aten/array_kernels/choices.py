@@ -8,11 +8,19 @@ from dovetail_kernel import bool as bool_
 from dovetail_kernel import result_dtype, uint8
 from dovetail_kernel.types.dtype import COMPLEX
 
+from .capabilities import Capabilities
 from .family import Family, operator
+from .table import KernelTable
 
 
 class Choices(Family):
     """Kernels that choose, element by element, between operands."""
+
+    def __init__(
+        self, xp: Any, capabilities: Capabilities, table: KernelTable | None = None
+    ) -> None:
+        super().__init__(xp, capabilities, table)
+        self._boolean = self.native_dtypes[bool_]
 
     def _promoted(self, *operands: Any) -> list[Any]:
         """Return an array and its bounds with the array, and bounds that are arrays, in their
@@ -81,14 +89,14 @@ class Choices(Family):
         """Return `x` with `value` where `mask` is true, in C order, as PyTorch fills a contiguous
         copy.
         """
-        if mask.dtype != self.native_dtypes[bool_]:
+        if mask.dtype != self._boolean:
             name = self.dtypes[mask.dtype].scalar_name
             raise RuntimeError(
                 f"masked_fill only supports boolean masks, but got mask with dtype {name}. "
                 "Convert it: mask != 0."
             )
         result = self.xp.where(mask, value, x)
-        return self.ordered(result)
+        return self.capabilities.contiguous(result) if result.ndim > 1 else result
 
     @operator("masked_fill.Scalar")
     def masked_fill(self, x: Any, mask: Any, value: Any) -> Any:

@@ -57,18 +57,24 @@ def widened(method: _Method) -> _Method:
 
     @wraps(method)
     def compute(self: Family, x: Any, *args: Any, **kwargs: Any) -> Any:
-        own = x.dtype
-        precision = self.precision
-        if own not in precision.halves:
+        if x.dtype not in self.precision.halves:
             return method(self, x, *args, **kwargs)
-        wide = precision.wide
-        named = {name: wide(value) for name, value in kwargs.items()}
-        result = method(self, wide(x), *map(wide, args), **named)
-        if isinstance(result, tuple):
-            return tuple([precision.narrow(each, own) for each in result])
-        return precision.narrow(result, own)
+        return _in_single(self, method, x, args, kwargs)
 
     return compute  # type: ignore[return-value]
+
+
+def _in_single(
+    family: Family, method: Function, x: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """Return what a method returns for arguments in float32, in half precision again."""
+    precision, own = family.precision, x.dtype
+    wide = precision.wide
+    named = {name: wide(value) for name, value in kwargs.items()}
+    result = method(family, wide(x), *map(wide, args), **named)
+    if isinstance(result, tuple):
+        return tuple([precision.narrow(each, own) for each in result])
+    return precision.narrow(result, own)
 
 
 class Family:

@@ -25,6 +25,14 @@ class Normalization(Family):
             "mixed dtype (CPU): all inputs must share same datatype. Convert weight and bias."
         )
 
+    def _sum_of_rows(self, matrix: Any) -> Any:
+        """Return the sum of every row, as a column."""
+        return matrix.sum(axis=1, keepdims=True)
+
+    def _sum_of_columns(self, matrix: Any) -> Any:
+        """Return the sum of every column."""
+        return matrix.sum(axis=0)
+
     @operator("native_layer_norm")
     def native_layer_norm(
         self, input: Any, normalized_shape: Sequence[int], weight: Any, bias: Any, eps: float
@@ -40,10 +48,10 @@ class Normalization(Family):
         length = math.prod(shape[lead:])
         rows = wide(input).reshape(math.prod(shape[:lead]), length)
         # Of no elements the mean is 0, and the deviation is undefined.
-        mean = xp.multiply(rows.sum(axis=1, keepdims=True), like(rows, 1 / (length or 1)))
+        mean = xp.multiply(self._sum_of_rows(rows), like(rows, 1 / (length or 1)))
         away = xp.subtract(rows, mean)
         variance = xp.multiply(
-            xp.multiply(away, away).sum(axis=1, keepdims=True),
+            self._sum_of_rows(xp.multiply(away, away)),
             like(rows, 1 / (length or math.nan)),
         )
         rstd = xp.reciprocal(xp.sqrt(xp.add(variance, like(rows, eps))))
@@ -89,14 +97,16 @@ class Normalization(Family):
             )
             product = xp.multiply(grad, normalized)
             if needs_weight:
-                to_weight = product.sum(axis=0).reshape(inner).astype(weight.dtype, copy=False)
+                to_weight = (
+                    self._sum_of_columns(product).reshape(inner).astype(weight.dtype, copy=False)
+                )
         if needs_input:
             share = like(grad, 1 / (length or 1))
             scaled, along = grad, product
             if weight is not None:
                 scale = wide(weight).reshape(length)
                 scaled, along = xp.multiply(grad, scale), xp.multiply(product, scale)
-            along, total = along.sum(axis=1, keepdims=True), scaled.sum(axis=1, keepdims=True)
+            along, total = self._sum_of_rows(along), self._sum_of_rows(scaled)
             centered = xp.subtract(scaled, xp.multiply(total, share))
             to_input = xp.multiply(
                 xp.subtract(centered, xp.multiply(normalized, xp.multiply(along, share))), inverse
@@ -104,7 +114,7 @@ class Normalization(Family):
             to_input = to_input.reshape(shape).astype(own, copy=False)
         if needs_bias:
             like = own if bias is None else bias.dtype
-            to_bias = grad.sum(axis=0).reshape(inner).astype(like, copy=False)
+            to_bias = self._sum_of_columns(grad).reshape(inner).astype(like, copy=False)
         return to_input, to_weight, to_bias
 
 

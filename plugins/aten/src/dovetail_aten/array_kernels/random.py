@@ -29,7 +29,8 @@ class Random(Family):
         self._check("check_uniform_bounds", dtype)
         if self.dtypes[dtype].category == COMPLEX:
             part = self.native_dtypes[self.dtypes[dtype].to_real()]
-            real, imaginary = (self._uniform(shape, part, generator) for _ in range(2))
+            real = self._uniform(shape, part, generator)
+            imaginary = self._uniform(shape, part, generator)
             return real + self.numbers.of_dtype(1j, dtype) * imaginary
         return self.capabilities.uniform(tuple(shape), dtype, generator).astype(dtype, copy=False)
 
@@ -38,7 +39,8 @@ class Random(Family):
         self._check("normal_kernel", dtype)
         if self.dtypes[dtype].category == COMPLEX:
             part = self.native_dtypes[self.dtypes[dtype].to_real()]
-            real, imaginary = (self._normal(shape, part, generator) for _ in range(2))
+            real = self._normal(shape, part, generator)
+            imaginary = self._normal(shape, part, generator)
             both = real + self.numbers.of_dtype(1j, dtype) * imaginary
             return both * self.numbers.of_dtype(math.sqrt(0.5), dtype)
         return self.capabilities.normal(tuple(shape), dtype, generator).astype(dtype, copy=False)
