@@ -1,6 +1,4 @@
-"""What a backend supplies to the array kernels beyond an array namespace: what no namespace offers
-functionally.
-"""
+"""The protocol by which a backend supplies to the array kernels what no array namespace offers."""
 
 from __future__ import annotations
 

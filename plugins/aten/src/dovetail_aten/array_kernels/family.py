@@ -140,6 +140,16 @@ class Family:
         """Define the kernels of this family for a namespace in a table."""
         cls(xp, capabilities, kernel).define_in(kernel)
 
+    @classmethod
+    def methods(cls) -> Mapping[str, tuple[str, ...]]:
+        """Return the names of the methods that are kernels, with the operators of each."""
+        return cls._methods
+
+    @classmethod
+    def helper_methods(cls) -> Mapping[str, tuple[str, ...]]:
+        """Return the names of the methods that derivative bodies call, with their names there."""
+        return cls._helpers
+
     def define_in(self, kernel: KernelTable) -> None:
         """Define the kernels of this family in a table.
 
