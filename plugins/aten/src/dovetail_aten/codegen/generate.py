@@ -35,7 +35,7 @@ BASE = "dovetail_aten"
 
 @dataclass(frozen=True)
 class Library:
-    """Where the declarations of an operator library are and what its generated modules are called.
+    """An operator library: its declarations, and the names of its generated modules.
 
     Attributes
     ----------
