@@ -1,0 +1,101 @@
+"""Where the `OpInfo` of each namespace are: libraries say so, test suites ask."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from threading import RLock
+from typing import Final
+
+from dovetail_kernel import plugin_manager
+
+from .. import registry
+from .op_info import OpInfo
+
+__all__ = ["op_infos", "operators_without_op_info", "register_op_infos"]
+
+Loader = Callable[[], Iterable[OpInfo]]
+
+_loaders: Final[dict[str, list[Loader]]] = {}
+_loaded: Final[dict[str, list[OpInfo]]] = {}
+_lock: Final = RLock()
+
+
+def register_op_infos(namespace: str, loader: Loader) -> None:
+    """Say where the `OpInfo` of a namespace are.
+
+    Inside a transaction, such as the loading of a plugin, the registration is taken back with it.
+
+    Parameters
+    ----------
+    namespace
+        The namespace of the operators.
+    loader
+        Returns them; called when they are first asked for, so that samples and references are
+        imported by tests alone.
+    """
+    with _lock:
+        _loaders.setdefault(namespace, []).append(loader)
+        _loaded.pop(namespace, None)
+
+    def undo() -> None:
+        with _lock:
+            _loaders[namespace].remove(loader)
+            _loaded.pop(namespace, None)
+
+    registry.keep(undo, [])
+
+
+def op_infos(namespace: str) -> list[OpInfo]:
+    """Return the `OpInfo` of a namespace, ordered by name; its library is loaded if it is installed.
+
+    Raises
+    ------
+    RuntimeError
+        If there are none, if two describe one operator, or if one is of another namespace.
+    """
+    if namespace in plugin_manager.namespaces():
+        plugin_manager.load_library(namespace)
+    with _lock:
+        found = _loaded.get(namespace)
+        if found is None:
+            found = sorted(
+                [info for loader in _loaders.get(namespace, []) for info in loader()],
+                key=lambda info: info.name,
+            )
+            _check(namespace, found)
+            _loaded[namespace] = found
+        return list(found)
+
+
+def operators_without_op_info(namespace: str) -> list[str]:
+    """Return the qualified names of operators that no `OpInfo` describes, and where they are defined.
+
+    In-place and out variants that are derived from an operator are checked with it.
+    """
+    described = {id(info.operator) for info in op_infos(namespace)}
+    return sorted(
+        f"{op.qualified_name}, defined at {op.defined_at}"
+        for op in registry.all_operators()
+        if op.namespace == namespace and op.is_defined and op.variant_of is None
+        if id(op) not in described
+    )
+
+
+def _check(namespace: str, found: list[OpInfo]) -> None:
+    if not found:
+        raise RuntimeError(
+            f"namespace {namespace!r} has no OpInfo. Register them where its library is loaded: "
+            f"register_op_infos({namespace!r}, loader)."
+        )
+    foreign = [info.name for info in found if not info.name.startswith(f"{namespace}::")]
+    if foreign:
+        raise RuntimeError(
+            f"OpInfo of {', '.join(foreign)} are registered for namespace {namespace!r}. Register "
+            "them for their own."
+        )
+    twice = [name for name, count in Counter(info.name for info in found).items() if count > 1]
+    if twice:
+        raise RuntimeError(
+            f"two OpInfo describe {', '.join(twice)}. Give all samples of an operator in one."
+        )

@@ -1,0 +1,347 @@
+"""Samples of reductions, scans and sorts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from dovetail_dispatcher.testing import SampleInput, TensorMaker
+from dovetail_kernel import float64
+
+from ..samples import (
+    ALL,
+    INEXACT,
+    NUMBERS,
+    REAL,
+    REAL_NUMBERS,
+    Errors,
+    Samples,
+    dim_out_of_range,
+    indices,
+    joined,
+    op_info,
+    refusals,
+    refused,
+    smooth,
+)
+
+info = partial(op_info, family="reductions")
+
+POSITIVE = (0.3, 2.1)
+NONEMPTY = ((2, 3), (3,), (), (2, 1, 3))
+
+
+# -- samples ---------------------------------------------------------------------------------------
+
+
+def whole(*options: dict[str, Any], empty: bool = True) -> Samples:
+    """Return samples that are reduced to one number."""
+
+    def samples(make: TensorMaker) -> Iterator[SampleInput]:
+        for keywords in options or ({},):
+            for shape in NONEMPTY:
+                yield SampleInput(make(shape), **keywords)
+        if empty:
+            yield SampleInput(make(0, 3))
+
+    return samples
+
+
+def along(*options: dict[str, Any], empty: bool = True) -> Samples:
+    """Return samples that are reduced along one dimension: ``(x, dim, **keywords)``."""
+
+    def samples(make: TensorMaker) -> Iterator[SampleInput]:
+        for keywords in options or ({},):
+            for shape, dim in (((2, 3), 1), ((2, 3), 0), ((3,), -1), ((), 0), ((2, 1, 3), -2)):
+                yield SampleInput(make(shape), dim, **keywords)
+        yield SampleInput(make(0, 3), 1)
+        if empty:
+            yield SampleInput(make(0, 3), 0)
+
+    return samples
+
+
+def over(*options: dict[str, Any], empty: bool = True, none: bool = True) -> Samples:
+    """Return samples that are reduced over several dimensions: ``(x, dims, **keywords)``."""
+
+    def samples(make: TensorMaker) -> Iterator[SampleInput]:
+        for keywords in options or ({},):
+            for shape, dims in (((2, 3), (1,)), ((2, 1, 3), (0, -1)), ((3,), (-1,)), ((), (0,))):
+                yield SampleInput(make(shape), dims, **keywords)
+        if none:
+            yield SampleInput(make(2, 3), ())
+        yield SampleInput(make(0, 3), (1,))
+        if empty:
+            yield SampleInput(make(0, 3), (0,))
+
+    return samples
+
+
+KEEP = ({}, {"keepdim": True})
+SUM = (*KEEP, {"dtype": float64})
+
+
+def without_dtype(samples: Samples) -> Samples:
+    """Return samples of complex numbers without those that would convert them to real ones."""
+    return lambda make: [
+        sample for sample in samples(make)
+        if not (make.dtype.is_complex and "dtype" in sample.kwargs)
+    ]  # fmt: skip
+
+
+# -- references ------------------------------------------------------------------------------------
+
+
+def numpys(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return NumPy's function with PyTorch's argument names."""
+
+    def reference(
+        x: Any, dim: Any = None, keepdim: bool = False, dtype: Any = None, **more: Any
+    ) -> Any:
+        if dim is not None and not isinstance(dim, int):
+            dim = tuple(dim) or None
+        if x.ndim == 0:
+            dim = None
+        return function(x, axis=dim, keepdims=keepdim, **more)
+
+    return reference
+
+
+def scanned(function: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda x, dim, dtype=None: function(x.reshape(x.shape or 1), axis=dim).reshape(x.shape)
+
+
+def with_indices(values: Any, places: Any) -> Callable[..., Any]:
+    return lambda x, dim=None, keepdim=False: (
+        numpys(values)(x, dim, keepdim), numpys(places)(x, dim, keepdim)
+    )  # fmt: skip
+
+
+def deviation(function: Any) -> Callable[..., Any]:
+    """Return NumPy's variance or deviation with PyTorch's overloads."""
+
+    def reference(x: Any, dim: Any = None, *args: Any, **kwargs: Any) -> Any:
+        names = ("unbiased", "keepdim")
+        if isinstance(dim, bool):
+            dim, args = None, (dim, *args)
+        given = {**dict(zip(names, args, strict=False)), **kwargs}
+        correction = given.get("correction")
+        if correction is None:
+            correction = int(given.get("unbiased", True))
+        return numpys(function)(x, dim, given.get("keepdim", False), ddof=correction)
+
+    return reference
+
+
+def vector_norm(
+    x: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False, dtype: Any = None
+) -> Any:
+    ord = 2 if ord is None else ord
+    return numpys(lambda x, **k: (np.abs(x) ** ord).sum(**k) ** (1 / ord))(x, dim, keepdim)
+
+
+def logsumexp(x: Any, dim: Any, keepdim: bool = False) -> Any:
+    return numpys(lambda x, **k: np.log(np.exp(x).sum(**k)))(x, dim, keepdim)
+
+
+def counted(x: Any, dim: Any = None) -> Any:
+    return numpys(np.count_nonzero)(x, dim)
+
+
+def sorted_(x: Any, dim: int = -1, descending: bool = False) -> Any:
+    order = order_of(x, dim, descending)
+    rows = np.take_along_axis(x.reshape(x.shape or 1), order.reshape(x.shape or 1), dim)
+    return rows.reshape(x.shape), order
+
+
+def order_of(x: Any, dim: int = -1, descending: bool = False) -> Any:
+    """Return the order of a stable sort."""
+    rows = x.reshape(x.shape or 1)
+    if not descending:
+        return np.argsort(rows, axis=dim, kind="stable").reshape(x.shape)
+    ranks = np.unique(rows, return_inverse=True)[1].reshape(rows.shape)
+    return np.argsort(-ranks, axis=dim, kind="stable").reshape(x.shape)
+
+
+def largest(x: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
+    values, order = sorted_(x, dim, largest)
+    if x.ndim == 0:
+        return values, order
+    chosen = np.arange(k)
+    return values.take(chosen, dim), order.take(chosen, dim)
+
+
+# -- rows ------------------------------------------------------------------------------------------
+
+
+def sorts(make: TensorMaker) -> Iterator[SampleInput]:
+    yield from along()(make)
+    yield SampleInput(make(2, 3), 1, True)
+    yield SampleInput(make(2, 3))
+
+
+def tops(make: TensorMaker) -> Iterator[SampleInput]:
+    for args in ((2,), (1, 0), (2, -1, False), (0,), (2, 0, True, True)):
+        yield SampleInput(make(2, 3), *args)
+    yield SampleInput(make(()), 1)
+    yield SampleInput(make(0, 3), 2)
+
+
+def norms(make: TensorMaker) -> Iterator[SampleInput]:
+    yield from smooth()(make)
+    for order in (1, 3, 1.5, 0.5):
+        yield SampleInput(make(2, 3), order)
+    yield SampleInput(make(2, 3), 2, (1,))
+    yield SampleInput(make(2, 1, 3), 2, (0, 2), True)
+    if not make.dtype.is_complex:
+        yield SampleInput(make(2, 3), 2, None, dtype=float64)
+
+
+def norms_along(make: TensorMaker) -> Iterator[SampleInput]:
+    for order, dims, keepdim in ((2, (1,), False), (None, (0,), True), (3, (0, 1), False)):
+        yield SampleInput(make(2, 3), order, dims, keepdim)
+    yield SampleInput(make(()), 2, (0,))
+    yield SampleInput(make(0, 3), 2, (0,))
+
+
+def deviations(*dims: tuple[Any, ...]) -> Samples:
+    """Return samples with each of some arguments, and unbiased or not."""
+
+    def samples(make: TensorMaker) -> Iterator[SampleInput]:
+        for shape in ((2, 3), (3,), (2, 2, 3)):
+            for args in dims:
+                for number in (True, False):
+                    yield SampleInput(make(shape), *args, number)
+
+    return samples
+
+
+def corrections(make: TensorMaker) -> Iterator[SampleInput]:
+    yield SampleInput(make(2, 3))
+    yield SampleInput(make(2, 3), None, correction=0)
+    for keywords in ({}, {"correction": 0}, {"keepdim": True}, {"correction": 0.5}):
+        yield SampleInput(make(2, 3), (1,), **keywords)
+    yield SampleInput(make(2, 2, 3), (0, -1))
+    yield SampleInput(make(0, 3), (1,))
+
+
+def sums_to(make: TensorMaker) -> Iterator[SampleInput]:
+    for shape, size in (((2, 3), (3,)), ((2, 3), (2, 1)), ((2, 3), ()), ((2, 3), (2, 3)), ((2, 1, 3), (3,))):
+        yield SampleInput(make(shape), size)
+
+
+def summed_to(x: Any, size: Any) -> Any:
+    dims = tuple(range(x.ndim - len(size)))
+    x = x.sum(dims) if dims else x
+    ones = tuple([i for i, n in enumerate(size) if n == 1 and x.shape[i] != 1])
+    return x.sum(ones, keepdims=True) if ones else x
+
+
+def selections(make: TensorMaker) -> Iterator[SampleInput]:
+    index = indices(make, [1, 0])
+    yield SampleInput(make(2), 1, index, (2, 3), False)
+    yield SampleInput(make(2, 1), 1, index.reshape(2, 1), (2, 3), True)
+
+
+def selected_backward(grad: Any, dim: int, index: Any, sizes: Any, keepdim: bool) -> Any:
+    result = np.zeros(sizes, grad.dtype)
+    if not keepdim:
+        grad, index = np.expand_dims(grad, dim), np.expand_dims(index, dim)
+    np.put_along_axis(result, index.astype(int), grad, dim)
+    return result
+
+
+def empty_dim(*args: Any) -> Errors:
+    """Return an empty matrix reduced along no elements, and a dimension that is out of range."""
+    wrong = tuple([5 if arg == 0 else (5,) for arg in args])
+    return refusals(
+        (lambda make: SampleInput(make(0, 3), *args), IndexError,
+         r"Expected reduction dim 0 to have non-zero size"),
+        (lambda make: SampleInput(make(2, 3), *wrong), IndexError, "Dimension out of range"),
+    )  # fmt: skip
+
+
+def empty_tensor(text: str) -> Errors:
+    return refused(lambda make: SampleInput(make(0, 3)), RuntimeError, text)
+
+
+NO_GRAD: dict[str, Any] = {"supports_autograd": False}
+wrong_dim, wrong_dims = dim_out_of_range(5), dim_out_of_range((5,))
+sums, to_double = numpys(np.sum), ({}, {"dtype": float64})
+largest_whole = whole(empty=False)
+EXTREMA = (("max", np.max, np.argmax), ("min", np.min, np.argmin))
+
+SUMS = [
+    info("sum", without_dtype(whole(*to_double)), sums),
+    info("sum.dim_IntList", without_dtype(joined(over(*SUM), whole({"dim": None}, empty=False))), sums,
+         errors=wrong_dims),
+    info("mean", whole(empty=False), numpys(np.mean), INEXACT),
+    info("mean.dim", joined(over(*KEEP, empty=False), whole({"dim": None}, empty=False)),
+         numpys(np.mean), INEXACT, errors=wrong_dims),
+    info("prod", without_dtype(whole(*to_double)), numpys(np.prod), domain=POSITIVE),
+    info("prod.dim_int", without_dtype(along(*SUM)), numpys(np.prod), domain=POSITIVE,
+         errors=wrong_dim),
+    info("cumsum", without_dtype(along(*to_double)), scanned(np.cumsum), errors=wrong_dim),
+    info("cumprod", without_dtype(along(*to_double)), scanned(np.cumprod), domain=POSITIVE,
+         errors=wrong_dim),
+    info("logsumexp", over(*KEEP, none=False), logsumexp, errors=wrong_dims),
+    info("sum_to_size", sums_to, summed_to, errors=refused(
+        lambda make: SampleInput(make(2, 3), (2, 2)), RuntimeError,
+        r"size \[2, 2\] is not expandable to size \[2, 3\]|is not expandable")),
+    info("linalg_vector_norm", norms, vector_norm, INEXACT, domain=POSITIVE),
+    info("norm.Scalar", lambda make: [SampleInput(make(2, 3), p) for p in (2, 1, 3, 1.5)],
+         vector_norm, INEXACT, domain=POSITIVE),
+    info("norm.ScalarOpt_dim", norms_along, vector_norm, INEXACT, domain=POSITIVE),
+]  # fmt: skip
+
+CHOSEN = [
+    *[
+        row
+        for name, values, places in EXTREMA
+        for row in (
+            info(name, largest_whole, numpys(values), REAL,
+                 errors=empty_tensor(f"{name}\\(\\): Expected reduction dim to be specified")),
+            info(f"{name}.dim", along(*KEEP, empty=False), with_indices(values, places), REAL,
+                 errors=empty_dim(0)),
+            info(f"a{name}", joined(over(*KEEP, empty=False), largest_whole), numpys(values), REAL,
+                 errors=empty_dim((0,))),
+            info(f"arg{name}", joined(along(*KEEP, empty=False), largest_whole), numpys(places),
+                 REAL_NUMBERS, errors=empty_dim(0), **NO_GRAD),
+        )
+    ],
+    info("sort", sorts, sorted_, REAL, errors=wrong_dim),
+    info("argsort", sorts, order_of, REAL, errors=wrong_dim, **NO_GRAD),
+    info("topk", tops, largest, REAL_NUMBERS, errors=refused(
+        lambda make: SampleInput(make(2, 3), 4), RuntimeError, "selected index k out of range")),
+    info("value_selecting_reduction_backward", selections, selected_backward),
+]  # fmt: skip
+
+COUNTS = [
+    *[
+        row
+        for name, function in (("any", np.any), ("all", np.all))
+        for row in (
+            info(name, whole(), numpys(function), **NO_GRAD),
+            info(f"{name}.dim", along(*KEEP), numpys(function), errors=wrong_dim, **NO_GRAD),
+        )
+    ],
+    info("count_nonzero", joined(whole(), along()), counted, errors=wrong_dim, **NO_GRAD),
+    info("count_nonzero.dim_IntList", over(none=False), counted, errors=wrong_dims, **NO_GRAD),
+    info("nonzero", smooth(), lambda x: np.argwhere(x), **NO_GRAD),
+    info("where", smooth(), lambda x: np.nonzero(np.atleast_1d(x)), **NO_GRAD),
+]
+
+DEVIATIONS = [
+    row
+    for name, function in (("var", np.var), ("std", np.std))
+    for row in (
+        info(name, deviations(()), deviation(function), INEXACT),
+        info(f"{name}.dim", deviations((-1,), ((-1,),), (None,)), deviation(function), INEXACT),
+        info(f"{name}.correction", corrections, deviation(function), INEXACT, errors=wrong_dims),
+    )
+]
+
+OP_INFOS = [*SUMS, *CHOSEN, *COUNTS, *DEVIATIONS]
