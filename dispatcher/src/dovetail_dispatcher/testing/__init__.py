@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .checks import Check, CheckSkipped, checks, install_checks
+    from .installed_checks import Check, CheckSkipped, checks, install_checks
     from .dtypes import (
         all_types,
         all_types_and,
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from .tensors import TensorMaker, make_tensor, set_tensor_function
 
 _MODULES = {
-    "checks": ("Check", "CheckSkipped", "checks", "install_checks"),
+    "installed_checks": ("Check", "CheckSkipped", "checks", "install_checks"),
     "dtypes": (
         "all_types",
         "all_types_and",
