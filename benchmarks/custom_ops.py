@@ -1,9 +1,11 @@
-"""The overhead of operators written in Python: Dovetail against PyTorch in one process, and the geometric mean.
+"""The overhead of operators written in Python: Dovetail against PyTorch in one process, and the
+geometric mean.
 
-Run as ``python benchmarks/custom_ops.py`` with PyTorch installed (``--rounds N``, default 25; ``--json FILE``). Two
-tables: kernels that do nothing, so that all there is is the way there and back (they return a tensor made beforehand;
-where a graph is recorded that cannot be), and kernels that copy their first argument, the least that real ones do. The
-rest is as in ``overhead.py``, but in time of this thread alone, which other programs disturb less.
+Run as ``python benchmarks/custom_ops.py`` with PyTorch installed (``--rounds N``, default 25;
+``--json FILE``). Two tables: kernels that do nothing, so that all there is is the way there and
+back (they return a tensor made beforehand; where a graph is recorded that cannot be), and kernels
+that copy their first argument, the least that real ones do. The rest is as in ``overhead.py``, but
+in time of this thread alone, which other programs disturb less.
 """
 
 from __future__ import annotations
@@ -27,11 +29,16 @@ GOAL = 0.15
 def benchmarks(result: str) -> Iterator[Benchmark]:
     """Yield what is measured, for kernels that return the expression `result`."""
     if result == "MADE":
-        yield Benchmark("Library.define + impl", lambda lib: bound(library_op(lib), square(lib)), 1000, GOAL)
+        yield Benchmark(
+            "Library.define + impl", lambda lib: bound(library_op(lib), square(lib)), 1000, GOAL
+        )
     yield Benchmark("custom_op, 1 argument", lambda lib: call(lib, 1, result), 300, GOAL)
     yield Benchmark("custom_op, 10 arguments", lambda lib: call(lib, 10, result), 300, GOAL)
     yield Benchmark(
-        "with register_autograd, no grad required", lambda lib: call(lib, 1, result, formula=True), 300, GOAL
+        "with register_autograd, no grad required",
+        lambda lib: call(lib, 1, result, formula=True),
+        300,
+        GOAL,
     )
     yield Benchmark(
         "with register_autograd, recording",
@@ -53,12 +60,16 @@ def operator(lib: Any, arguments: int, result: str, *, formula: bool = False) ->
     name = f"bench_{lib.__name__}_{arguments}_{'grad' if formula else 'plain'}::copy{len(KEPT)}"
     made = lib.library.custom_op(name, copy, mutates_args=())
     if formula:
-        made.register_autograd(lambda ctx, grad: grad, setup_context=lambda ctx, inputs, output: None)
+        made.register_autograd(
+            lambda ctx, grad: grad, setup_context=lambda ctx, inputs, output: None
+        )
     KEPT.append(made)
     return made
 
 
-def call(lib: Any, arguments: int, result: str, *, formula: bool = False, grad: bool = False) -> Run:
+def call(
+    lib: Any, arguments: int, result: str, *, formula: bool = False, grad: bool = False
+) -> Run:
     """Return a call of the operator."""
     tensors = [square(lib, grad=grad) for _ in range(arguments)]
     return bound(operator(lib, arguments, result, formula=formula), *tensors)
@@ -98,7 +109,8 @@ def table(title: str, result: str, rounds: int) -> dict[str, Any]:
     for row in rows:
         low, _, high = row["quartiles"]
         print(
-            f"    {row['name']:44} {row['dovetail']:8.2f} µs {row['torch']:8.2f} µs {row['ratio']:6.2f} "
+            f"    {row['name']:44} {row['dovetail']:8.2f} µs {row['torch']:8.2f} µs "
+            f"{row['ratio']:6.2f} "
             f"({low:.2f}-{high:.2f})"
         )
     mean = math.exp(sum(math.log(row["ratio"]) for row in rows) / len(rows))

@@ -1,8 +1,10 @@
-"""Operators on large arrays: Dovetail against PyTorch on one thread, alternating, as ratios of the least times.
+"""Operators on large arrays: Dovetail against PyTorch on one thread, alternating, as ratios of the
+least times.
 
     python benchmarks/large_arrays.py [--rounds N] [--only WORD] [--json]
 
-Times are those of the processor (``time.thread_time``), so that other work on the machine counts as little as possible.
+Times are those of the processor (``time.thread_time``), so that other work on the machine counts as
+little as possible.
 """
 
 from __future__ import annotations
@@ -95,13 +97,17 @@ BENCHMARKS: dict[str, Make] = {
     "topk 10 of a line": given(LINE)(lambda lib, x: lib.topk(x, 10)),
     "topk half of rows": given(MATRIX)(lambda lib, x: lib.topk(x, 512)),
     "scatter_add": given(MATRIX, PLACES, MATRIX)(lambda lib, x, i, s: lib.scatter_add(x, 1, i, s)),
-    "scatter_add dim 0": given(MATRIX, PLACES, MATRIX)(lambda lib, x, i, s: lib.scatter_add(x, 0, i, s)),
+    "scatter_add dim 0": given(MATRIX, PLACES, MATRIX)(
+        lambda lib, x, i, s: lib.scatter_add(x, 0, i, s)
+    ),
     "gather backward": backward(lambda lib, x, i: lib.gather(x, 1, i), MATRIX, PLACES),
     "index_put accumulate": given(LINE, PLACES[:64].reshape(-1), LINE[: 64 * 1024])(
         lambda lib, x, i, v: lib.index_put(x, (i,), v, accumulate=True)
     ),
     "index rows backward": backward(lambda lib, x, i: x[i], MATRIX, PLACES[0]),
-    "index elements backward": backward(lambda lib, x, i, j: x[i, j], MATRIX, PLACES[:64], PLACES[64:128]),
+    "index elements backward": backward(
+        lambda lib, x, i, j: x[i, j], MATRIX, PLACES[:64], PLACES[64:128]
+    ),
     "embedding": given(TOKENS, WEIGHT)(embedding),
     "embedding backward": backward(embedding, TOKENS, WEIGHT),
     "index_add": given(MATRIX, PLACES[0], MATRIX)(lambda lib, x, i, s: lib.index_add(x, 0, i, s)),
@@ -126,7 +132,9 @@ def least(runs: list[Callable[[], object]], rounds: int) -> list[float]:
 
 def main() -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--rounds", type=int, default=30)
     parser.add_argument("--only", default="", help="benchmarks whose name contains this")
     parser.add_argument("--json", action="store_true", help="print JSON")
@@ -144,7 +152,9 @@ def main() -> None:
         return
     print("milliseconds" + (f"; OPENBLAS_CORETYPE={PINNED} was dropped" if PINNED else ""))
     for row in rows:
-        beside = f"{row['torch']:10.3f}{row['dovetail'] / row['torch']:8.2f}" if "torch" in row else ""
+        beside = (
+            f"{row['torch']:10.3f}{row['dovetail'] / row['torch']:8.2f}" if "torch" in row else ""
+        )
         print(f"{row['name']:26}{row['dovetail']:10.3f}{beside}")
 
 

@@ -1,10 +1,12 @@
-"""Memory of the graph: bytes per node of long chains, and how long they take to build, run backward and free.
+"""Memory of the graph: bytes per node of long chains, and how long they take to build, run backward
+and free.
 
     python benchmarks/memory.py [--nodes N] [--json]
 
-Every figure is taken in a process of its own, from the resident memory of that process before and after the chain was
-built, so it counts all that a node costs: the node, what it saves, and the memory allocator's loss. The tensors have
-eight float32 elements. Where PyTorch is installed it is measured in the same way beside.
+Every figure is taken in a process of its own, from the resident memory of that process before and
+after the chain was built, so it counts all that a node costs: the node, what it saves, and the
+memory allocator's loss. The tensors have eight float32 elements. Where PyTorch is installed it is
+measured in the same way beside.
 """
 
 from __future__ import annotations
@@ -48,7 +50,9 @@ def measure(library: str, chain: str, nodes: int, answers: Any) -> None:
     step = CHAINS[chain]
     w = lib.full((8,), 1e-9, requires_grad=True)
     x = lib.zeros(8, requires_grad=True)
-    for _ in range(100):  # what the first calls and the first backward load and compile is no part of it
+    for _ in range(
+        100
+    ):  # what the first calls and the first backward load and compile is no part of it
         step(x, w).sum().backward()
     x.grad = w.grad = None
     gc.collect()
@@ -78,15 +82,25 @@ def table(nodes: int) -> list[dict[str, Any]]:
             process.start()
             size, *seconds = answers.get()
             process.join()
-            timed = dict(zip(("build", "backward", "free"), [1e6 * each / nodes for each in seconds], strict=True))
+            timed = dict(
+                zip(
+                    ("build", "backward", "free"),
+                    [1e6 * each / nodes for each in seconds],
+                    strict=True,
+                )
+            )
             rows.append({"chain": chain, "library": library, "bytes per node": size, **timed})
     return rows
 
 
 def main() -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--nodes", type=int, default=1_000_000, help="length of the chains (default: a million)")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--nodes", type=int, default=1_000_000, help="length of the chains (default: a million)"
+    )
     parser.add_argument("--json", action="store_true", help="print JSON")
     options = parser.parse_args()
     rows = table(options.nodes)

@@ -1,18 +1,21 @@
 """The cost of a call: Dovetail against PyTorch in one process, alternating, as medians and ratios.
 
-Run by ``make bench`` (``make bench ORACLE=1`` installs PyTorch; without it the times stand alone). The sides take turns
-in short rounds, so that a change of the machine's speed hits both, but of some milliseconds, since the first calls
-after the other side find the processor's caches full of its code; the ratio is the median of the rounds' ratios. The
-garbage collector stays on; PyTorch's own heap is frozen, so that it does not tax the other side.
+Run by ``make bench`` (``make bench ORACLE=1`` installs PyTorch; without it the times stand alone).
+The sides take turns in short rounds, so that a change of the machine's speed hits both, but of some
+milliseconds, since the first calls after the other side find the processor's caches full of its
+code; the ratio is the median of the rounds' ratios. The garbage collector stays on; PyTorch's own
+heap is frozen, so that it does not tax the other side.
 
-Options: ``--rounds N`` (default 25), ``--only WORD`` (benchmarks whose name contains it), ``--json FILE``.
+Options: ``--rounds N`` (default 25), ``--only WORD`` (benchmarks whose name contains it), ``--json
+FILE``.
 """
 
 from __future__ import annotations
 
 import os
 
-# OpenBLAS workers spin after a product and would slow the other side; one thread on both sides. Must precede NumPy.
+# OpenBLAS workers spin after a product and would slow the other side; one thread on both sides.
+# Must precede NumPy.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 # A pinned core type halves NumPy's products on newer processors.
@@ -70,19 +73,38 @@ class Benchmark:
 def benchmarks() -> Iterator[Benchmark]:
     """Yield the benchmarks in the order of the table."""
     yield Benchmark("x + y, 8×8", lambda lib: bound(add, square(lib), square(lib)), 2000, 0.60)
-    yield Benchmark("x + y, 8×8, recording", lambda lib: bound(add, square(lib, grad=True), square(lib)), 2000, 0.60)
+    yield Benchmark(
+        "x + y, 8×8, recording",
+        lambda lib: bound(add, square(lib, grad=True), square(lib)),
+        2000,
+        0.60,
+    )
     yield Benchmark("x * 2.5, 8×8", lambda lib: bound(times_number, square(lib)), 2000, 0.60)
     yield Benchmark("x @ y, 8×8", lambda lib: bound(matmul, square(lib), square(lib)), 2000, 0.60)
     yield Benchmark("x.sum(), 8×8", lambda lib: bound(total, square(lib)), 2000, 0.80)
     yield Benchmark("x.t(), 8×8", lambda lib: bound(transpose, square(lib)), 2000, 0.80)
     yield Benchmark("x[0], 8×8", lambda lib: bound(first_row, square(lib)), 2000, 0.80)
-    yield Benchmark("x.add_(y), 8×8", lambda lib: bound(add_in_place, square(lib), square(lib)), 2000, 0.80)
     yield Benchmark(
-        "ops.aten.add.Tensor", lambda lib: bound(lib.ops.aten.add.Tensor, square(lib), square(lib)), 1000, 0.60
+        "x.add_(y), 8×8", lambda lib: bound(add_in_place, square(lib), square(lib)), 2000, 0.80
     )
-    yield Benchmark("Library op, 1 argument", lambda lib: bound(library_op(lib), square(lib)), 500, 0.20)
-    yield Benchmark("custom_op, 1 argument", lambda lib: bound(custom_op(lib), square(lib)), 300, 0.20)
-    yield Benchmark("custom_op, 10 arguments", lambda lib: bound(custom_op_of_ten(lib), *[square(lib)] * 10), 200, 0.20)
+    yield Benchmark(
+        "ops.aten.add.Tensor",
+        lambda lib: bound(lib.ops.aten.add.Tensor, square(lib), square(lib)),
+        1000,
+        0.60,
+    )
+    yield Benchmark(
+        "Library op, 1 argument", lambda lib: bound(library_op(lib), square(lib)), 500, 0.20
+    )
+    yield Benchmark(
+        "custom_op, 1 argument", lambda lib: bound(custom_op(lib), square(lib)), 300, 0.20
+    )
+    yield Benchmark(
+        "custom_op, 10 arguments",
+        lambda lib: bound(custom_op_of_ten(lib), *[square(lib)] * 10),
+        200,
+        0.20,
+    )
     yield Benchmark("custom_op with autograd, forward + backward", custom_step, 500, 0.20)
     yield Benchmark("Function.apply, forward + backward", function_step, 500, 0.25)
     yield Benchmark("one op, forward + backward", one_op_step, 500, 0.40)
@@ -91,7 +113,7 @@ def benchmarks() -> Iterator[Benchmark]:
     yield Benchmark("MLP 64-64-10, SGD step, batch 32", mlp_step, 200, 0.35)
 
 
-# -- the measured code; `lib` is dovetail or torch -------------------------------------------------------------------
+# -- the measured code; `lib` is dovetail or torch -------------------------------------------------
 
 
 def bound(function: Callable[..., object], *args: Any) -> Run:
@@ -136,7 +158,9 @@ def add_in_place(x: Any, y: Any) -> Any:
 
 
 def library_op(lib: Any) -> Callable[..., object]:
-    """Return an operator made with Library.define and impl, with a kernel that costs next to nothing."""
+    """Return an operator made with Library.define and impl, with a kernel that costs next to
+    nothing.
+    """
     library = lib.library.Library(f"bench_{lib.__name__}", "DEF")
     library.define("passes(Tensor x) -> Tensor")
     library.impl("passes", lambda x: x, "CPU")
@@ -152,7 +176,9 @@ def custom_op(lib: Any) -> Callable[..., object]:
         return x.clone()
 
     copy.__annotations__ = {"x": lib.Tensor, "return": lib.Tensor}
-    made: Callable[..., object] = lib.library.custom_op(f"bench_{lib.__name__}_one::copy", copy, mutates_args=())
+    made: Callable[..., object] = lib.library.custom_op(
+        f"bench_{lib.__name__}_one::copy", copy, mutates_args=()
+    )
     return made
 
 
@@ -163,7 +189,9 @@ def custom_op_of_ten(lib: Any) -> Callable[..., object]:
         return a.clone()
 
     first.__annotations__ = {**dict.fromkeys("abcdefghij", lib.Tensor), "return": lib.Tensor}
-    made: Callable[..., object] = lib.library.custom_op(f"bench_{lib.__name__}_ten::first", first, mutates_args=())
+    made: Callable[..., object] = lib.library.custom_op(
+        f"bench_{lib.__name__}_ten::first", first, mutates_args=()
+    )
     return made
 
 
@@ -266,7 +294,7 @@ KEPT: list[Any] = []
 """Libraries whose registrations must outlive the function that made them."""
 
 
-# -- measuring ---------------------------------------------------------------------------------------------------------
+# -- measuring -------------------------------------------------------------------------------------
 
 
 def seconds_per_call(run: Run, calls: int) -> float:
@@ -308,13 +336,20 @@ def main() -> None:
     parser.add_argument("--only", default="")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
-    version = f"torch {torch.__version__}" if torch is not None else "torch is not installed: no ratios"
+    version = (
+        f"torch {torch.__version__}" if torch is not None else "torch is not installed: no ratios"
+    )
     if torch is not None:
         torch.set_num_threads(1)
-    print(f"Python {platform.python_version()}, NumPy {np.__version__}, {version}; 1 thread, {options.rounds} rounds")
+    print(
+        f"Python {platform.python_version()}, NumPy {np.__version__}, {version}; 1 thread, "
+        f"{options.rounds} rounds"
+    )
     if PINNED:
         print(f"OPENBLAS_CORETYPE={PINNED} was dropped")
-    print(f"{'':44} {'dovetail µs':>12} {'torch µs':>10} {'ratio':>6} {'quartiles':>13} {'goal':>5}")
+    print(
+        f"{'':44} {'dovetail µs':>12} {'torch µs':>10} {'ratio':>6} {'quartiles':>13} {'goal':>5}"
+    )
     rows = []
     for benchmark in benchmarks():
         if options.only not in benchmark.name:
@@ -325,7 +360,10 @@ def main() -> None:
         if "ratio" in row:
             low, _, high = row["quartiles"]
             mark = "" if row["ratio"] <= row["goal"] else "  over"
-            line += f" {row['torch']:10.2f} {row['ratio']:6.2f} {low:6.2f}-{high:.2f} {row['goal']:6.2f}{mark}"
+            line += (
+                f" {row['torch']:10.2f} {row['ratio']:6.2f} "
+                f"{low:6.2f}-{high:.2f} {row['goal']:6.2f}{mark}"
+            )
         print(line)
         sys.stdout.flush()
     if options.json:

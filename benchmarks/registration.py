@@ -1,7 +1,9 @@
-"""The cost of operators that nobody calls: time and memory per registration, and what ten thousand do to a call.
+"""The cost of operators that nobody calls: time and memory per registration, and what ten thousand
+do to a call.
 
-Run as ``python benchmarks/registration.py`` (``--count N``, default 10,000; ``--json FILE``). Two kinds of library are
-measured: one whose operators share forty signatures, as those of most libraries do, and one in which no two are alike.
+Run as ``python benchmarks/registration.py`` (``--count N``, default 10,000; ``--json FILE``). Two
+kinds of library are measured: one whose operators share forty signatures, as those of most
+libraries do, and one in which no two are alike.
 """
 
 from __future__ import annotations
@@ -26,7 +28,8 @@ SHAPES = (
     "(Tensor x) -> Tensor",
     "(Tensor x, Tensor y, float alpha=1.0, int[] dims={n}) -> Tensor",
     "(Tensor(a!) self, Tensor other, *, Scalar scale={i}) -> Tensor(a!)",
-    "(Tensor[] xs, Tensor? weight=None, *, bool flag=True, ScalarType? dtype=None, int n={i}) -> (Tensor, Tensor)",
+    "(Tensor[] xs, Tensor? weight=None, *, bool flag=True, ScalarType? dtype=None, int n={i}) -> "
+    "(Tensor, Tensor)",
 )
 
 
@@ -42,7 +45,9 @@ def schemas(count: int, different: int) -> list[str]:
 
 
 def register(namespace: str, texts: list[str]) -> tuple[Library, float, float]:
-    """Define the operators and give each a kernel; return the microseconds per definition and per kernel."""
+    """Define the operators and give each a kernel; return the microseconds per definition and per
+    kernel.
+    """
     library = Library(namespace, "DEF")
     gc.collect()
     begin = time.thread_time()
@@ -73,7 +78,11 @@ def probes() -> dict[str, Callable[[], object]]:
     library.impl("f", lambda x: x, "CPU")
     overload, packet = dovetail.ops.bench_probe.f.default, dovetail.ops.bench_probe.f
     x, y = dovetail.ones(8, 8), dovetail.ones(8, 8)
-    return {"x + y": lambda: x + y, "Library op": lambda: overload(x), "its packet": lambda: packet(x)}
+    return {
+        "x + y": lambda: x + y,
+        "Library op": lambda: overload(x),
+        "its packet": lambda: packet(x),
+    }
 
 
 def main() -> None:
@@ -89,7 +98,10 @@ def main() -> None:
         texts = schemas(options.count, different)
         library, define, impl = register(f"bench_{name}", texts)
         report[name] = {"define": define, "impl": impl}
-        print(f"{options.count} operators, signatures {name}: {define:.1f} µs per define, {impl:.1f} µs per impl")
+        print(
+            f"{options.count} operators, signatures {name}: {define:.1f} µs per define, "
+            f"{impl:.1f} µs per impl"
+        )
         if name == "shared":
             after = {probe: seconds_per_call(run) * 1e6 for probe, run in calls.items()}
             report["calls"] = {probe: [before[probe], after[probe]] for probe in calls}
@@ -102,9 +114,14 @@ def main() -> None:
         report[name]["bytes"] = tracemalloc.get_traced_memory()[0] / options.count
         tracemalloc.stop()
         library._destroy()
-        print(f"    {report[name]['bytes']:.0f} bytes each, with schema and kernel, before the first call")
+        print(
+            f"    {report[name]['bytes']:.0f} bytes each, with schema and kernel, before the "
+            "first call"
+        )
     for probe, (alone, among) in report["calls"].items():
-        print(f"a call of {probe}: {alone:.3f} µs alone, {among:.3f} µs among {options.count} others")
+        print(
+            f"a call of {probe}: {alone:.3f} µs alone, {among:.3f} µs among {options.count} others"
+        )
     if options.json:
         options.json.write_text(json.dumps(report, indent=2) + "\n")
 

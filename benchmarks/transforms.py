@@ -1,6 +1,8 @@
-"""Transforms of functions: Dovetail against PyTorch in one process, in turns, as the median of the rounds' ratios.
+"""Transforms of functions: Dovetail against PyTorch in one process, in turns, as the median of the
+rounds' ratios.
 
-``python benchmarks/transforms.py [--rounds N]`` prints a line per case and batch size. One thread on both sides.
+``python benchmarks/transforms.py [--rounds N]`` prints a line per case and batch size. One thread
+on both sides.
 """
 
 from __future__ import annotations
@@ -29,7 +31,9 @@ SHAPES = ((64, 64), (64,), (10, 64), (10,))
 def tensors(lib: Any, batch: int) -> tuple[Any, Any, Any]:
     """Return the parameters of a 64-64-10 perceptron, inputs and classes."""
     rng = np.random.default_rng(0)
-    parameters = [lib.tensor(rng.standard_normal(shape).astype("float32") * 0.1) for shape in SHAPES]
+    parameters = [
+        lib.tensor(rng.standard_normal(shape).astype("float32") * 0.1) for shape in SHAPES
+    ]
     inputs = lib.tensor(rng.standard_normal((batch, 64)).astype("float32"))
     return parameters, inputs, lib.tensor(rng.integers(0, 10, batch))
 
@@ -55,7 +59,10 @@ def forward_per_sample(lib: Any, batch: int) -> Callable[[], Any]:
     return lambda: run(parameters, inputs, labels)
 
 
-CASES = {"vmap(loss) of a 64-64-10 MLP": forward_per_sample, "vmap(grad(loss)) of a 64-64-10 MLP": gradients_per_sample}
+CASES = {
+    "vmap(loss) of a 64-64-10 MLP": forward_per_sample,
+    "vmap(grad(loss)) of a 64-64-10 MLP": gradients_per_sample,
+}
 
 
 def seconds(run: Callable[[], Any], calls: int) -> float:
@@ -78,7 +85,10 @@ def main() -> None:
             times = [(seconds(ours, 5), seconds(theirs, 5)) for _ in range(rounds)]
             best = [min(column) * 1e6 for column in zip(*times, strict=True)]
             ratio = statistics.median([mine / other for mine, other in times])
-            print(f"{name}, batch {batch:3}: {best[0]:6.0f} µs, torch {best[1]:6.0f} µs, ratio {ratio:.2f}")
+            print(
+                f"{name}, batch {batch:3}: {best[0]:6.0f} µs, torch {best[1]:6.0f} µs, ratio "
+                f"{ratio:.2f}"
+            )
 
 
 def _listed(value: Any) -> list[Any]:

@@ -1,4 +1,6 @@
-"""Arguments of operators may have any name: also those that the text of entries and routes uses for its own things."""
+"""Arguments of operators may have any name: also those that the text of entries and routes uses for
+its own things.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +14,8 @@ import pytest
 import dovetail
 from dovetail import Tensor
 from dovetail.library import Library, custom_op, register_autograd
-from dovetail_dispatcher import registry
-from dovetail_dispatcher.templates.arguments import ENTRY_NAMES, ROUTE_NAMES
+from dovetail_dispatcher.calls.templates.arguments import ENTRY_NAMES, ROUTE_NAMES
+from dovetail_dispatcher.table import registry
 
 OTHERS = (
     "self",
@@ -57,7 +59,9 @@ def test_a_custom_op_is_called_recorded_and_differentiated(name: str) -> None:
         def backward(ctx: Any, grad: Tensor) -> Any:
             return tuple([[grad * 2] if is_list else grad * 2 for is_list in ctx.lists])
 
-        def setup_context(ctx: Any, inputs: Any, output: Any, keyword_only_inputs: Any = None) -> None:
+        def setup_context(
+            ctx: Any, inputs: Any, output: Any, keyword_only_inputs: Any = None
+        ) -> None:
             ctx.lists = [isinstance(each, list) for each in inputs[:2]]
 
         op = custom_op("names::f", kernel, mutates_args=(), schema=schema, override=True)
@@ -76,7 +80,9 @@ def test_a_custom_op_is_called_recorded_and_differentiated(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_array_kernels_and_kernels_with_defaults_get_their_arguments(name: str, lib: Library) -> None:
+def test_array_kernels_and_kernels_with_defaults_get_their_arguments(
+    name: str, lib: Library
+) -> None:
     lib.define(f"f(Tensor {name}, int n=1) -> Tensor")
     lib.array_impl("f", lambda a, n=1: a + n, "CPU")
     lib.define(f"g(Tensor x, int {name}, *, Tensor? y=None) -> Tensor")
@@ -90,10 +96,14 @@ def test_array_kernels_and_kernels_with_defaults_get_their_arguments(name: str, 
 
 
 def test_the_names_that_routes_use_are_known(lib: Library) -> None:
-    """Collect the names in the routes of many operators, so that a new one in a template is not forgotten."""
+    """Collect the names in the routes of many operators, so that a new one in a template is not
+    forgotten.
+    """
     lib.define("f(Tensor x, Tensor[] ys, int n=1, *, int m=1) -> (Tensor, Tensor)")
     lib.impl("f", lambda x, ys, *args, **kwargs: (x * 2, x * 3), "CompositeExplicitAutograd")
-    register_autograd("names::f", lambda ctx, *g: (g[0], None), setup_context=lambda ctx, **_: None, lib=lib)
+    register_autograd(
+        "names::f", lambda ctx, *g: (g[0], None), setup_context=lambda ctx, **_: None, lib=lib
+    )
     x = dovetail.ones(2, 2, requires_grad=True)
     dovetail.ops.names.f(x, [x])
     ((x @ x + 1).relu()[0] * x.sum() / x.clone().add_(1)).softmax(0).backward(dovetail.ones(2, 2))
@@ -106,10 +116,21 @@ def test_the_names_that_routes_use_are_known(lib: Library) -> None:
             code = getattr(route, "__code__", None)
             if code is None or not code.co_filename.startswith("<dovetail "):
                 continue
-            names = {*code.co_varnames[code.co_argcount :], *(n for n in code.co_names if n in route.__globals__)}
+            names = {
+                *code.co_varnames[code.co_argcount :],
+                *(n for n in code.co_names if n in route.__globals__),
+            }
             derived = re.compile(rf"({arguments})_?(_\w+)?|(array|result)\d*")
-            unknown |= {n for n in names if not derived.fullmatch(n)} - ROUTE_NAMES - {"__name__", route.__name__}
+            unknown |= (
+                {n for n in names if not derived.fullmatch(n)}
+                - ROUTE_NAMES
+                - {"__name__", route.__name__}
+            )
     builtins = {"any", "len", "list", "tuple", "TypeError", "ValueError", "type", "int"}
-    builtins |= {"t", "tensor", "each"}  # of comprehensions: isolated, but listed from Python 3.12 on
+    builtins |= {
+        "t",
+        "tensor",
+        "each",
+    }  # of comprehensions: isolated, but listed from Python 3.12 on
     assert unknown - builtins == set()
     assert np.isfinite(x.detach().numpy()).all()

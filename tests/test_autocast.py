@@ -91,7 +91,10 @@ def test_a_function_can_be_decorated(x: Tensor) -> None:
 def test_the_state_can_be_asked_for() -> None:
     assert (dovetail.is_autocast_enabled(), dovetail.is_autocast_enabled("cpu")) == (False, False)
     with dovetail.autocast("cpu", dtype=dovetail.float16):
-        assert (dovetail.is_autocast_enabled(), dovetail.is_autocast_enabled("cpu")) == (False, True)
+        assert (dovetail.is_autocast_enabled(), dovetail.is_autocast_enabled("cpu")) == (
+            False,
+            True,
+        )
         assert dovetail.get_autocast_dtype("cpu") is dovetail.float16
     assert dovetail.get_autocast_dtype("cpu") is dovetail.bfloat16
     assert dovetail.get_autocast_dtype("cuda") is dovetail.float16
@@ -144,7 +147,7 @@ def test_a_device_without_autocast_is_refused(device_type: str, words: str) -> N
         dovetail.autocast(device_type)
 
 
-# -- operators of libraries --------------------------------------------------------------------------------------
+# -- operators of libraries ------------------------------------------------------------------------
 
 
 def test_a_registered_operator_gets_its_tensors_cast(op: Any, x: Tensor) -> None:
@@ -163,7 +166,9 @@ def test_registering_again_replaces(op: Any, x: Tensor) -> None:
         assert op(x, x).dtype is dovetail.bfloat16
 
 
-def test_an_operator_of_a_library_is_cast_with_its_lists_and_keywords(lib: Library, x: Tensor) -> None:
+def test_an_operator_of_a_library_is_cast_with_its_lists_and_keywords(
+    lib: Library, x: Tensor
+) -> None:
     lib.define("f(Tensor[] x, *, Tensor? y=None) -> ScalarType[]")
     lib.impl("f", lambda x, y=None: [t.dtype for t in [*x, *([] if y is None else [y])]], "CPU")
     register_autocast(dovetail.ops.acl.f.default, "cpu", dovetail.bfloat16, lib=lib)
@@ -184,13 +189,27 @@ def test_gradients_flow_through_the_cast(op: Any, x: Tensor) -> None:
 @pytest.mark.parametrize(
     ("args", "error", "words"),
     [
-        (("ac::f", "meta", dovetail.float16), ValueError, "Device type 'meta' does not support autocast"),
-        (("ac::f", "cpuu", dovetail.float16), RuntimeError, "device type at start of device string: cpuu"),
-        (("ac::g", "cpu", dovetail.float16), RuntimeError, "operator ac::g does not exist. Did you mean 'ac::f'"),
+        (
+            ("ac::f", "meta", dovetail.float16),
+            ValueError,
+            "Device type 'meta' does not support autocast",
+        ),
+        (
+            ("ac::f", "cpuu", dovetail.float16),
+            RuntimeError,
+            "device type at start of device string: cpuu",
+        ),
+        (
+            ("ac::g", "cpu", dovetail.float16),
+            RuntimeError,
+            "operator ac::g does not exist. Did you mean 'ac::f'",
+        ),
         ((3, "cpu", dovetail.float16), ValueError, "got unexpected type for op"),
         (("ac::f", "cpu", "float16"), TypeError, "cast_inputs must be a dtype"),
     ],
 )
-def test_a_wrong_registration_is_refused(args: Any, error: type[Exception], words: str, op: Any) -> None:
+def test_a_wrong_registration_is_refused(
+    args: Any, error: type[Exception], words: str, op: Any
+) -> None:
     with pytest.raises(error, match=words):
         register_autocast(*args)

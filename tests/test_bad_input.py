@@ -27,7 +27,9 @@ def library():
 
 
 def error_of(kind: type[Exception], action) -> str:
-    """Run `action`, check that it raises exactly `kind` and leaves the operator table as it was, return the text."""
+    """Run `action`, check that it raises exactly `kind` and leaves the operator table as it was,
+    return the text.
+    """
     before = snapshot()
     with pytest.raises(kind) as caught:
         action()
@@ -43,7 +45,10 @@ def test_a_malformed_schema_is_shown_with_a_caret_at_the_fault(library: Library)
 
 def test_a_duplicate_definition_names_both_places(library: Library):
     text = error_of(RuntimeError, lambda: library.define("f(Tensor x) -> Tensor"))
-    assert "Tried to register an operator (bad::f(Tensor x) -> Tensor) with the same name and overload name" in text
+    assert (
+        "Tried to register an operator (bad::f(Tensor x) -> Tensor) with the same name and "
+        "overload name" in text
+    )
     assert text.count("test_bad_input.py:") == 2
 
 
@@ -52,14 +57,21 @@ def test_an_unknown_dispatch_key_is_named_with_the_nearest_known_one(library: Li
     assert "could not parse dispatch key: CPUU. Did you mean 'CPU'?" in text
 
 
-def test_an_argument_of_the_wrong_type_is_named_with_its_position_and_the_declaration(library: Library):
+def test_an_argument_of_the_wrong_type_is_named_with_its_position_and_the_declaration(
+    library: Library,
+):
     text = error_of(RuntimeError, lambda: dovetail.ops.bad.f(dovetail.ones(2), 1.5))
-    assert "bad::f() Expected a value of type 'int' for argument 'n' but instead found type 'float'." in text
+    assert (
+        "bad::f() Expected a value of type 'int' for argument 'n' but instead found type 'float'."
+        in text
+    )
     assert "Position: 1\nValue: 1.5\nDeclaration: bad::f(Tensor x, int n=1) -> Tensor" in text
 
 
 def test_a_missing_kernel_says_which_keys_have_one_and_where(library: Library):
-    text = error_of(NotImplementedError, lambda: dovetail.ops.bad.f(dovetail.ones(2, device="meta")))
+    text = error_of(
+        NotImplementedError, lambda: dovetail.ops.bad.f(dovetail.ones(2, device="meta"))
+    )
     assert "Could not run 'bad::f' with arguments from the 'Meta' backend" in text
     assert "only available for these backends: [CPU]" in text
     assert "test_bad_input.py:" in text
@@ -67,7 +79,10 @@ def test_a_missing_kernel_says_which_keys_have_one_and_where(library: Library):
 
 def test_shapes_that_do_not_broadcast_are_shown():
     text = error_of(RuntimeError, lambda: dovetail.ones(2) + dovetail.ones(3))
-    assert "The size of tensor a (2) must match the size of tensor b (3) at non-singleton dimension 0" in text
+    assert (
+        "The size of tensor a (2) must match the size of tensor b (3) at non-singleton dimension 0"
+        in text
+    )
 
 
 def test_an_integer_tensor_cannot_require_gradients():
@@ -77,7 +92,9 @@ def test_an_integer_tensor_cannot_require_gradients():
     assert not x.requires_grad
 
 
-@pytest.mark.parametrize("content", [b"", b"not a tensor file", b"\x08\x00\x00\x00\x00\x00\x00\x00{]      "])
+@pytest.mark.parametrize(
+    "content", [b"", b"not a tensor file", b"\x08\x00\x00\x00\x00\x00\x00\x00{]      "]
+)
 def test_a_corrupt_file_is_named(tmp_path: Path, content: bytes):
     path = tmp_path / "model.safetensors"
     path.write_bytes(content)
@@ -93,7 +110,7 @@ def test_a_truncated_file_is_named(tmp_path: Path):
         dovetail.load(path)
 
 
-# -- plugins, each in a process of its own with throw-away distributions ----------------------------------------------
+# -- plugins, each in a process of its own with throw-away distributions ---------------------------
 
 
 def distribution(folder: Path, name: str, entry_points: str, module: str, source: str) -> None:
@@ -109,13 +126,21 @@ def distribution(folder: Path, name: str, entry_points: str, module: str, source
 def run(folder: Path, program: str) -> str:
     """Run `program` with the distributions in `folder` installed, and return what it prints."""
     source = f"import sys; sys.path.insert(0, {str(folder)!r})\n{program}"
-    result = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, check=False)
+    result = subprocess.run(
+        [sys.executable, "-c", source], capture_output=True, text=True, check=False
+    )
     assert result.returncode == 0, result.stderr
     return result.stdout
 
 
 def test_a_plugin_that_raises_at_import_breaks_only_itself(tmp_path: Path):
-    distribution(tmp_path, "brittle", "[dovetail.libraries]\nbrittle = brittle_plugin\n", "brittle_plugin", "1 / 0\n")
+    distribution(
+        tmp_path,
+        "brittle",
+        "[dovetail.libraries]\nbrittle = brittle_plugin\n",
+        "brittle_plugin",
+        "1 / 0\n",
+    )
     printed = run(
         tmp_path,
         """
@@ -137,7 +162,9 @@ print((dovetail.ones(2) * 3).tolist())
 
 def test_two_plugins_that_claim_one_device_are_both_named(tmp_path: Path):
     for name in ("first", "second"):
-        distribution(tmp_path, name, f"[dovetail.backends]\nabacus = {name}_plugin\n", f"{name}_plugin", "")
+        distribution(
+            tmp_path, name, f"[dovetail.backends]\nabacus = {name}_plugin\n", f"{name}_plugin", ""
+        )
     printed = run(
         tmp_path,
         """

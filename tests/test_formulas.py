@@ -1,4 +1,6 @@
-"""Every derivative formula of the base library: both of its bodies agree, and both with numeric differentiation."""
+"""Every derivative formula of the base library: both of its bodies agree, and both with numeric
+differentiation.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,8 @@ import dovetail
 BODIES_ONLY = {
     **STEPS,
     **dict.fromkeys(
-        ["sign", "sgn", "floor", "ceil", "round", "trunc"], "steps: the derivative is zero where there is one"
+        ["sign", "sgn", "floor", "ceil", "round", "trunc"],
+        "steps: the derivative is zero where there is one",
     ),
 }
 """Operators that are not compared with numeric differentiation, and why."""
@@ -36,8 +39,12 @@ def test_the_bodies_over_arrays_and_over_tensors_agree(name: str) -> None:
         if not outputs:
             continue
         seeds = [dovetail.ones_like(output) * 0.7 + output.detach() * 0 for output in outputs]
-        over_arrays = dovetail.autograd.grad(outputs, leaves, seeds, retain_graph=True, allow_unused=True)
-        over_tensors = dovetail.autograd.grad(outputs, leaves, seeds, create_graph=True, allow_unused=True)
+        over_arrays = dovetail.autograd.grad(
+            outputs, leaves, seeds, retain_graph=True, allow_unused=True
+        )
+        over_tensors = dovetail.autograd.grad(
+            outputs, leaves, seeds, create_graph=True, allow_unused=True
+        )
         for array_grad, tensor_grad in zip(over_arrays, over_tensors, strict=True):
             assert (array_grad is None) == (tensor_grad is None)
             if array_grad is not None:
@@ -50,7 +57,9 @@ def test_the_derivative_is_that_of_the_operator(name: str) -> None:
     for run, inputs in differentiable_calls(name):
         leaves = [value.clone().requires_grad_() for value in inputs]
         if outputs_of(run, leaves):
-            assert dovetail.autograd.gradcheck(functools.partial(results_of, run), leaves, check_undefined_grad=False)
+            assert dovetail.autograd.gradcheck(
+                functools.partial(results_of, run), leaves, check_undefined_grad=False
+            )
 
 
 @pytest.mark.parametrize("name", differentiable_operators())
@@ -64,13 +73,22 @@ def test_gradients_on_the_meta_device_have_the_shapes_and_dtypes_of_real_ones(na
             for create_graph in (False, True):
                 seeds = [dovetail.ones_like(output) for output in outputs]
                 grads = dovetail.autograd.grad(
-                    outputs, leaves, seeds, retain_graph=True, create_graph=create_graph, allow_unused=True
+                    outputs,
+                    leaves,
+                    seeds,
+                    retain_graph=True,
+                    create_graph=create_graph,
+                    allow_unused=True,
                 )
-                described.append([None if grad is None else (grad.shape, grad.dtype) for grad in grads])
+                described.append(
+                    [None if grad is None else (grad.shape, grad.dtype) for grad in grads]
+                )
         assert described[:2] == described[2:]
 
 
-def test_an_in_place_variant_is_differentiated_and_explained_by_the_formula_of_its_operator() -> None:
+def test_an_in_place_variant_is_differentiated_and_explained_by_the_formula_of_its_operator() -> (
+    None
+):
     x = dovetail.ones(2, requires_grad=True) * 1
     step = dovetail.explain(dovetail.ops.aten.mul_.Tensor, x, dovetail.ones(2)).chain[0]
     assert step.rule == "autograd kernel"
@@ -78,7 +96,9 @@ def test_an_in_place_variant_is_differentiated_and_explained_by_the_formula_of_i
     assert x.mul_(2).grad_fn.name() == "MulBackward0"
 
 
-@pytest.mark.parametrize("split", [lambda x: x.sort()[0], lambda x: x.chunk(2)[0], lambda x: x.max(0)[0]])
+@pytest.mark.parametrize(
+    "split", [lambda x: x.sort()[0], lambda x: x.chunk(2)[0], lambda x: x.max(0)[0]]
+)
 def test_a_node_of_several_outputs_of_which_none_has_a_gradient_is_passed_over(split: Any) -> None:
     class Nothing(dovetail.autograd.Function):
         @staticmethod

@@ -1,4 +1,6 @@
-"""Every operator with a derivative in forward mode: against numeric differentiation, and against its own backward."""
+"""Every operator with a derivative in forward mode: against numeric differentiation, and against
+its own backward.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,7 @@ from differentiable_calls import STEPS, differentiable_calls, differentiable_ope
 
 import dovetail
 from dovetail.autograd import forward_ad
-from dovetail_dispatcher.formula import Formula
+from dovetail_dispatcher.table.derivative_formula import Formula
 
 
 def direction(tensor: Any, seed: int) -> Any:
@@ -46,7 +48,9 @@ def test_forward_is_the_transpose_of_backward(name: str) -> None:
             for seed, t, flag in zip(seeds, out_tangents, flags, strict=True)
             if flag
         )
-        right = sum(float((grad.conj() * t).sum().real) for grad, t in zip(grads, tangents, strict=True))
+        right = sum(
+            float((grad.conj() * t).sum().real) for grad, t in zip(grads, tangents, strict=True)
+        )
         assert left == pytest.approx(right, rel=1e-6, abs=1e-8)
 
 
@@ -62,5 +66,9 @@ def test_the_tangent_is_the_derivative_along_it(name: str) -> None:
 
 
 def test_most_operators_have_a_forward_formula_of_their_own() -> None:
-    own = [name for name in differentiable_operators() if isinstance(f := formula_of(name), Formula) and f.forward]
+    own = [
+        name
+        for name in differentiable_operators()
+        if isinstance(f := formula_of(name), Formula) and f.forward
+    ]
     assert len(own) > 0.7 * len(differentiable_operators())

@@ -33,7 +33,9 @@ def assert_close(found: Tensor, expected: Tensor) -> None:
     assert found.dtype == expected.dtype
     assert found.shape == expected.shape
     tolerance = {2: 2e-2, 4: 1e-5, 8: 1e-12}[found.dtype.itemsize]
-    assert dovetail.allclose(found.double(), expected.double(), rtol=tolerance, atol=tolerance, equal_nan=True)
+    assert dovetail.allclose(
+        found.double(), expected.double(), rtol=tolerance, atol=tolerance, equal_nan=True
+    )
 
 
 def is_fused(tensor: Tensor) -> bool:
@@ -44,12 +46,16 @@ def is_fused(tensor: Tensor) -> bool:
 def layer(dtype: Any = dovetail.float64) -> tuple[Tensor, Tensor, Tensor]:
     generator = dovetail.Generator().manual_seed(0)
     sizes: tuple[tuple[int, ...], ...] = ((4, 3), (2, 3), (2,))
-    x, weight, bias = [dovetail.randn(*size, dtype=dtype, generator=generator).requires_grad_() for size in sizes]
+    x, weight, bias = [
+        dovetail.randn(*size, dtype=dtype, generator=generator).requires_grad_() for size in sizes
+    ]
     return x, weight, bias
 
 
 def graph_of(node: Any) -> Any:
-    return None if node is None else (node.name(), [graph_of(each) for each, _ in node.next_functions])
+    return (
+        None if node is None else (node.name(), [graph_of(each) for each, _ in node.next_functions])
+    )
 
 
 def gradients_of(f: Callable[..., Tensor], *inputs: Tensor) -> list[Tensor | None]:
@@ -57,7 +63,7 @@ def gradients_of(f: Callable[..., Tensor], *inputs: Tensor) -> list[Tensor | Non
     return list(dovetail.autograd.grad(out, inputs, dovetail.ones_like(out), allow_unused=True))
 
 
-# -- what is fused ---------------------------------------------------------------------------------------------------
+# -- what is fused ---------------------------------------------------------------------------------
 
 
 def test_a_linear_layer_with_bias_on_a_matrix_is_fused():
@@ -65,7 +71,9 @@ def test_a_linear_layer_with_bias_on_a_matrix_is_fused():
 
 
 def test_cross_entropy_between_classes_is_fused():
-    assert is_fused(F.cross_entropy(dovetail.randn(4, 3, requires_grad=True), dovetail.tensor([0, 1, 2, 0])))
+    assert is_fused(
+        F.cross_entropy(dovetail.randn(4, 3, requires_grad=True), dovetail.tensor([0, 1, 2, 0]))
+    )
 
 
 @pytest.mark.parametrize(
@@ -96,7 +104,7 @@ def test_nothing_is_recorded_where_nothing_requires_grad():
     assert F.linear(x.detach(), weight.detach(), bias.detach()).grad_fn is None
 
 
-# -- what is computed ------------------------------------------------------------------------------------------------
+# -- what is computed ------------------------------------------------------------------------------
 
 
 @given(
@@ -105,9 +113,13 @@ def test_nothing_is_recorded_where_nothing_requires_grad():
     outputs=st.integers(0, 4),
     bias_size=st.booleans(),
     requires=st.tuples(st.booleans(), st.booleans()),
-    dtype=st.sampled_from([dovetail.float32, dovetail.float64, dovetail.float16, dovetail.bfloat16]),
+    dtype=st.sampled_from(
+        [dovetail.float32, dovetail.float64, dovetail.float16, dovetail.bfloat16]
+    ),
 )
-def test_a_linear_layer_gives_what_its_parts_give(rows, columns, outputs, bias_size, requires, dtype):
+def test_a_linear_layer_gives_what_its_parts_give(
+    rows, columns, outputs, bias_size, requires, dtype
+):
     x = dovetail.randn(rows, columns).to(dtype).requires_grad_(requires[0])
     weight = dovetail.randn(outputs, columns).to(dtype).requires_grad_()
     bias = dovetail.randn(1 if bias_size else outputs).to(dtype).requires_grad_(requires[1])
@@ -142,7 +154,10 @@ def test_cross_entropy_gives_what_its_parts_give(rows, classes, reduction, ignor
     options = {"reduction": reduction, "ignore_index": 0 if ignore and rows > classes > 1 else -100}
     values = dovetail.randn(rows, classes).to(dtype)
     x, y = values.clone().requires_grad_(), values.clone().requires_grad_()
-    loss, expected = F.cross_entropy(x, target, **options), cross_entropy_in_parts(y, target, **options)
+    loss, expected = (
+        F.cross_entropy(x, target, **options),
+        cross_entropy_in_parts(y, target, **options),
+    )
     assert_close(loss, expected)
     for output in (loss, expected):
         output.backward(dovetail.ones_like(output) * 3)
@@ -169,10 +184,12 @@ def test_wrong_shapes_are_refused_in_the_words_of_the_parts():
 def test_both_can_be_differentiated_twice():
     x, weight, bias = layer()
     assert dovetail.autograd.gradgradcheck(F.linear, (x, weight, bias))
-    assert dovetail.autograd.gradgradcheck(lambda x: F.cross_entropy(x, dovetail.tensor([0, 1, 2, 0])), x)
+    assert dovetail.autograd.gradgradcheck(
+        lambda x: F.cross_entropy(x, dovetail.tensor([0, 1, 2, 0])), x
+    )
 
 
-# -- whoever looks sees two nodes ------------------------------------------------------------------------------------
+# -- whoever looks sees two nodes ------------------------------------------------------------------
 
 
 def test_the_graph_is_that_of_the_parts():
@@ -207,7 +224,10 @@ def test_the_saved_values_are_those_of_the_parts():
 
 def test_values_that_were_freed_stay_freed():
     x, weight, bias = layer()
-    for loss in (F.linear(x, weight, bias).sum(), F.cross_entropy(x, dovetail.tensor([0, 1, 2, 0]))):
+    for loss in (
+        F.linear(x, weight, bias).sum(),
+        F.cross_entropy(x, dovetail.tensor([0, 1, 2, 0])),
+    ):
         loss.backward()
         with pytest.raises(RuntimeError, match="a second time"):
             loss.backward()
@@ -227,7 +247,10 @@ def test_a_saved_tensor_that_was_written_is_noticed(position: int, looked: bool)
         graph_of(out.grad_fn)
     with dovetail.no_grad():
         inputs[position].mul_(2)
-    with pytest.raises(RuntimeError, match=r"modified by an inplace operation.* is at version 2; expected version 1"):
+    with pytest.raises(
+        RuntimeError,
+        match=r"modified by an inplace operation.* is at version 2; expected version 1",
+    ):
         out.sum().backward()
 
 
@@ -255,7 +278,9 @@ def test_hooks_on_the_hidden_node_run():
     x, weight, bias = layer()
     out = F.linear(x, weight, bias)
     seen = []
-    out.grad_fn.next_functions[2][0].register_hook(lambda inputs, outputs: seen.append(inputs[0].shape))
+    out.grad_fn.next_functions[2][0].register_hook(
+        lambda inputs, outputs: seen.append(inputs[0].shape)
+    )
     out.grad_fn.register_prehook(lambda grads: seen.append(grads[0].shape))
     out.sum().backward()
     assert seen == [(4, 2), (2, 3)]
@@ -268,7 +293,9 @@ def test_a_gradient_can_be_kept_and_asked_for_on_the_way():
     hidden.register_hook(lambda grad: grad * 2)
     out = hidden.sum()
     assert get_gradient_edge(hidden).node is hidden.grad_fn
-    (found,) = dovetail.autograd.grad(out, [GradientEdge(*hidden.grad_fn.next_functions[2])], retain_graph=True)
+    (found,) = dovetail.autograd.grad(
+        out, [GradientEdge(*hidden.grad_fn.next_functions[2])], retain_graph=True
+    )
     assert found.shape == (3, 2)
     hidden.grad = None
     out.backward()
@@ -298,7 +325,9 @@ def test_a_gradient_taken_by_inputs_is_the_same():
 
 def test_a_thread_that_looks_does_not_disturb_one_that_differentiates():
     x, weight, bias = layer()
-    weight = dovetail.randn(3, 3, dtype=x.dtype, requires_grad=True)  # square, so that a wrong side would not raise
+    weight = dovetail.randn(
+        3, 3, dtype=x.dtype, requires_grad=True
+    )  # square, so that a wrong side would not raise
     bias = dovetail.zeros(3, dtype=x.dtype, requires_grad=True)
     (expected,) = dovetail.autograd.grad(linear_in_parts(x, weight, bias).exp().sum(), [weight])
     interval = sys.getswitchinterval()
@@ -323,7 +352,7 @@ def test_a_thread_that_looks_does_not_disturb_one_that_differentiates():
         sys.setswitchinterval(interval)
 
 
-# -- whoever stands between is called --------------------------------------------------------------------------------
+# -- whoever stands between is called --------------------------------------------------------------
 
 
 @pytest.fixture
@@ -347,7 +376,9 @@ def test_a_kernel_put_over_a_part_is_called_until_it_is_taken_away(library: Libr
 @pytest.mark.filterwarnings("ignore:Overriding a previously registered kernel")
 def test_a_kernel_put_over_the_composite_is_called(library: Library):
     x, weight, bias = layer()
-    library.impl("linear", lambda x, w, b: x.exp(), "CompositeImplicitAutograd", allow_override=True)
+    library.impl(
+        "linear", lambda x, w, b: x.exp(), "CompositeImplicitAutograd", allow_override=True
+    )
     assert F.linear(x, weight, bias).tolist() == x.exp().tolist()
 
 

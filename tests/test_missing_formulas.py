@@ -1,4 +1,6 @@
-"""What has no derivative says so: an operator has a formula, is made of those that have, or raises, never zeros."""
+"""What has no derivative says so: an operator has a formula, is made of those that have, or raises,
+never zeros.
+"""
 
 from __future__ import annotations
 
@@ -9,28 +11,76 @@ from operator_samples import operators, samples
 
 import dovetail
 from dovetail_aten._generated import derivatives
-from dovetail_dispatcher import registry
-from dovetail_dispatcher.formula import Formula
+from dovetail_dispatcher.table import registry
+from dovetail_dispatcher.table.derivative_formula import Formula
 
 STEPS = {
-    "ceil", "floor", "round", "sign", "trunc", "div.Tensor_mode", "div.Scalar_mode", "sgn", "angle",
-    *[f"{name}_.{overload}" for name in ("eq", "ge", "gt", "le", "lt", "ne") for overload in ("Tensor", "Scalar")],
-    "bernoulli", "bernoulli_.float", "fill_.Scalar", "fill_.Tensor", "normal_", "uniform_", "zero_", "copy_",
-    "hardtanh_backward", "leaky_relu_backward", "nll_loss_backward", "threshold_backward",
-}  # fmt: skip
-"""Operators whose derivative is zero wherever there is one, or that overwrite; of gradients, that of a step."""
+    "ceil",
+    "floor",
+    "round",
+    "sign",
+    "trunc",
+    "div.Tensor_mode",
+    "div.Scalar_mode",
+    "sgn",
+    "angle",
+    *[
+        f"{name}_.{overload}"
+        for name in ("eq", "ge", "gt", "le", "lt", "ne")
+        for overload in ("Tensor", "Scalar")
+    ],
+    "bernoulli",
+    "bernoulli_.float",
+    "fill_.Scalar",
+    "fill_.Tensor",
+    "normal_",
+    "uniform_",
+    "zero_",
+    "copy_",
+    "hardtanh_backward",
+    "leaky_relu_backward",
+    "nll_loss_backward",
+    "threshold_backward",
+}
+"""Operators whose derivative is zero wherever there is one, or that overwrite; of gradients, that
+of a step.
+"""
 
 NOT_DIFFERENTIABLE = {
-    "argmax", "argmin", "all", "all.dim", "any", "any.dim", "count_nonzero", "count_nonzero.dim_IntList",
-    "isinf", "isnan", "logical_and", "logical_not", "logical_or", "logical_xor",
-    "multinomial", "nonzero", "view.dtype", "detach",
-    *[f"{name}.{overload}" for name in ("eq", "ge", "gt", "le", "lt", "ne") for overload in ("Tensor", "Scalar")],
+    "argmax",
+    "argmin",
+    "all",
+    "all.dim",
+    "any",
+    "any.dim",
+    "count_nonzero",
+    "count_nonzero.dim_IntList",
+    "isinf",
+    "isnan",
+    "logical_and",
+    "logical_not",
+    "logical_or",
+    "logical_xor",
+    "multinomial",
+    "nonzero",
+    "view.dtype",
+    "detach",
+    *[
+        f"{name}.{overload}"
+        for name in ("eq", "ge", "gt", "le", "lt", "ne")
+        for overload in ("Tensor", "Scalar")
+    ],
     "bitwise_not",
-    *[f"bitwise_{name}.{overload}" for name in ("and", "or", "xor") for overload in ("Tensor", "Scalar")],
+    *[
+        f"bitwise_{name}.{overload}"
+        for name in ("and", "or", "xor")
+        for overload in ("Tensor", "Scalar")
+    ],
     *[f"{name}_like" for name in ("empty", "full", "ones", "rand", "randn", "zeros")],
     *[f"new_{name}" for name in ("empty", "full", "ones", "zeros")],
-}  # fmt: skip
-"""Operators that are declared to give constants: bools, places, and what depends on shapes alone."""
+}
+"""Operators that are declared to give constants: bools, places, and what depends on shapes alone.
+"""
 
 
 def named(name: str) -> Any:
@@ -46,7 +96,10 @@ def test_a_formula_of_zeros_is_that_of_a_step() -> None:
             continue
         code = formula.tensors.__code__
         body = source.splitlines()[code.co_firstlineno - 1 :]
-        end = next((n for n, line in enumerate(body[1:], 1) if line and not line.startswith(" ")), len(body))
+        end = next(
+            (n for n, line in enumerate(body[1:], 1) if line and not line.startswith(" ")),
+            len(body),
+        )
         if any("zeros_like(grad)" in line for line in body[:end]):
             zeros.add(formula.operator.removeprefix("aten::"))
     assert zeros - STEPS == set()
@@ -56,13 +109,15 @@ def test_what_is_declared_constant_is_a_bool_a_place_or_made_from_a_shape() -> N
     declared = {
         formula.operator.removeprefix("aten::")
         for formula in derivatives.FORMULAS
-        if formula.output_differentiability is not None and not any(formula.output_differentiability)
+        if formula.output_differentiability is not None
+        and not any(formula.output_differentiability)
     }
     assert declared - NOT_DIFFERENTIABLE == set()
 
 
 def leaves_of(op: Any, arguments: tuple[Any, ...]) -> tuple[list[Any], dict[str, Any], list[Any]]:
-    """Return the arguments of a sample with its float tensors as leaves, the keywords, and the leaves.
+    """Return the arguments of a sample with its float tensors as leaves, the keywords, and the
+    leaves.
 
     Those that must not require grad are as they were.
     """
@@ -88,7 +143,8 @@ def functional() -> list[str]:
     return [
         name
         for name in operators()
-        if name not in NOT_DIFFERENTIABLE and not any(a.is_write for a in named(name).schema.arguments)
+        if name not in NOT_DIFFERENTIABLE
+        and not any(a.is_write for a in named(name).schema.arguments)
     ]
 
 
@@ -105,16 +161,24 @@ def test_a_differentiable_result_has_a_formula_or_raises_in_backward(name: str) 
         results = list(result) if isinstance(result, tuple | list) else [result]
         flags = formula.output_differentiability if isinstance(formula, Formula) else None
         for position, each in enumerate(results):
-            if not isinstance(each, dovetail.Tensor) or not (each.is_floating_point() or each.is_complex()):
+            if not isinstance(each, dovetail.Tensor) or not (
+                each.is_floating_point() or each.is_complex()
+            ):
                 continue
             if flags is not None and not flags[min(position, len(flags) - 1)]:
                 continue
-            if formula is not None and not any(leaf_is_input(op, formula, args, leaf) for leaf in leaves):
+            if formula is not None and not any(
+                leaf_is_input(op, formula, args, leaf) for leaf in leaves
+            ):
                 continue
             assert each.requires_grad, f"result {position} is a constant"
             if formula is None:
-                with pytest.raises(RuntimeError, match=r"no autograd formula was registered|not implemented"):
-                    dovetail.autograd.grad(each, leaves, dovetail.ones_like(each), allow_unused=True)
+                with pytest.raises(
+                    RuntimeError, match=r"no autograd formula was registered|not implemented"
+                ):
+                    dovetail.autograd.grad(
+                        each, leaves, dovetail.ones_like(each), allow_unused=True
+                    )
 
 
 def leaf_is_input(op: Any, formula: Any, args: list[Any], leaf: Any) -> bool:
@@ -138,15 +202,25 @@ REFUSED = {
 
 
 def test_what_has_no_formula_must_not_require_grad() -> None:
-    refused = {f.operator.removeprefix("aten::"): set(f.refused) for f in derivatives.FORMULAS if f.refused}
+    refused = {
+        f.operator.removeprefix("aten::"): set(f.refused) for f in derivatives.FORMULAS if f.refused
+    }
     assert refused == REFUSED
 
 
 def test_a_weight_that_requires_grad_is_refused_where_nobody_knows_its_gradient() -> None:
-    x, target, weight = dovetail.rand(2, 3), dovetail.rand(2, 3), dovetail.rand(3, requires_grad=True)
+    x, target, weight = (
+        dovetail.rand(2, 3),
+        dovetail.rand(2, 3),
+        dovetail.rand(3, requires_grad=True),
+    )
     function = dovetail.nn.functional.binary_cross_entropy_with_logits
-    with pytest.raises(RuntimeError, match=r"'binary_cross_entropy_with_logits' is not differentiable with respect to "
-                       r"argument 'weight'.*Give weight.detach\(\)"):  # fmt: skip
+    with pytest.raises(
+        RuntimeError,
+        match=r"'binary_cross_entropy_with_logits' is not "
+        r"differentiable with respect to "
+        r"argument 'weight'.*Give weight.detach\(\)",
+    ):
         function(x, target, weight)
     with dovetail.no_grad():
         without = function(x, target, weight)

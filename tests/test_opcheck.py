@@ -1,4 +1,6 @@
-"""`opcheck` names what does not fit together in the registrations of an operator, with a program that shows it."""
+"""`opcheck` names what does not fit together in the registrations of an operator, with a program
+that shows it.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,12 @@ import dovetail
 from dovetail import Tensor
 from dovetail.library import Library, OpCheckError, Tag, custom_op, opcheck
 
-CHECKS = ("test_schema", "test_autograd_registration", "test_faketensor", "test_aot_dispatch_dynamic")
+CHECKS = (
+    "test_schema",
+    "test_autograd_registration",
+    "test_faketensor",
+    "test_aot_dispatch_dynamic",
+)
 
 
 def like(x: Tensor) -> Tensor:
@@ -24,7 +31,9 @@ def make() -> Iterator[Callable[..., Any]]:
     """Makes custom ops ``ck::f`` of a schema; they are destroyed after the test."""
     made: list[Any] = []
 
-    def make(schema: str, fn: Callable[..., Any], fake: Any = None, backward: Any = None, **kwargs: Any) -> Any:
+    def make(
+        schema: str, fn: Callable[..., Any], fake: Any = None, backward: Any = None, **kwargs: Any
+    ) -> Any:
         op = custom_op("ck::f", fn, **{"mutates_args": (), "schema": schema, **kwargs})
         made.append(op)
         if fake is not None:
@@ -67,9 +76,13 @@ def test_operators_of_the_base_library_pass(name: str) -> None:
 
 
 def test_a_write_that_is_not_declared_fails_the_schema_check(make: Callable[..., Any]) -> None:
-    op = make("(Tensor x, Tensor y) -> Tensor", lambda x, y: y.add_(1).clone(), lambda x, y: like(x))
+    op = make(
+        "(Tensor x, Tensor y) -> Tensor", lambda x, y: y.add_(1).clone(), lambda x, y: like(x)
+    )
     x, y = dovetail.ones(2), dovetail.ones(2)
-    assert "Argument y is not defined as mutable but was mutated" in failing(op, x, y)["test_schema"]
+    assert (
+        "Argument y is not defined as mutable but was mutated" in failing(op, x, y)["test_schema"]
+    )
     assert y.tolist() == [1, 1]
 
 
@@ -81,8 +94,12 @@ def test_a_result_that_shares_memory_undeclared_fails_the_schema_check(lib: Libr
     assert "Argument x is not defined to alias output but was aliasing" in reasons["test_schema"]
 
 
-@pytest.mark.parametrize(("key", "fails"), [("CompositeImplicitAutograd", False), ("CompositeExplicitAutograd", True)])
-def test_what_a_composite_shares_is_the_business_of_its_parts(lib: Library, key: str, fails: bool) -> None:
+@pytest.mark.parametrize(
+    ("key", "fails"), [("CompositeImplicitAutograd", False), ("CompositeExplicitAutograd", True)]
+)
+def test_what_a_composite_shares_is_the_business_of_its_parts(
+    lib: Library, key: str, fails: bool
+) -> None:
     lib.define("same(Tensor x) -> Tensor")
     lib.impl("same", lambda x: x, key)
     assert ("test_schema" in failing(dovetail.ops.ckl.same, dovetail.ones(2))) is fails
@@ -107,7 +124,9 @@ def test_two_results_that_share_memory_fail_the_schema_check(lib: Library) -> No
 
     lib.define("twice(Tensor x) -> (Tensor, Tensor)")
     lib.impl("twice", twice, "CompositeExplicitAutograd")
-    assert "Outputs 0 and 1 alias" in failing(dovetail.ops.ckl.twice, dovetail.ones(2))["test_schema"]
+    assert (
+        "Outputs 0 and 1 alias" in failing(dovetail.ops.ckl.twice, dovetail.ones(2))["test_schema"]
+    )
 
 
 def test_a_derivative_that_comes_from_inside_a_backend_kernel_is_found(lib: Library) -> None:
@@ -115,18 +134,26 @@ def test_a_derivative_that_comes_from_inside_a_backend_kernel_is_found(lib: Libr
     lib.impl("f", lambda x: x * 2, "CPU")
     lib.impl("f", like, "Meta")
     reasons = failing(dovetail.ops.ckl.f, dovetail.ones(2, requires_grad=True))
-    assert "does not have an autograd kernel defined at an autograd key" in reasons["test_autograd_registration"]
+    assert (
+        "does not have an autograd kernel defined at an autograd key"
+        in reasons["test_autograd_registration"]
+    )
 
 
 @pytest.mark.parametrize(
     ("fake", "words"),
     [
-        (lambda x: x.new_empty(7), "Shapes dovetail.Size([3]) and dovetail.Size([7]) are not equal"),
+        (
+            lambda x: x.new_empty(7),
+            "Shapes dovetail.Size([3]) and dovetail.Size([7]) are not equal",
+        ),
         (lambda x: like(x).double(), "Dtypes dovetail.float32 and dovetail.float64 are not equal"),
         (None, "There was no fake impl registered for <CustomOpDef(ck::f)>"),
     ],
 )
-def test_a_fake_that_differs_from_the_kernel_fails(fake: Any, words: str, make: Callable[..., Any]) -> None:
+def test_a_fake_that_differs_from_the_kernel_fails(
+    fake: Any, words: str, make: Callable[..., Any]
+) -> None:
     op = make("(Tensor x) -> Tensor", lambda x: x * 2, fake)
     assert words in failing(op, dovetail.ones(3))["test_faketensor"]
 
@@ -143,7 +170,9 @@ def test_results_whose_shape_depends_on_data_need_no_fake(make: Callable[..., An
         (None, "no autograd formula was registered"),
     ],
 )
-def test_a_backward_that_cannot_run_fails(backward: Any, words: str, make: Callable[..., Any]) -> None:
+def test_a_backward_that_cannot_run_fails(
+    backward: Any, words: str, make: Callable[..., Any]
+) -> None:
     op = make("(Tensor x) -> Tensor", lambda x: x * 2, like, backward)
     assert words in failing(op, dovetail.ones(3, requires_grad=True))["test_aot_dispatch_dynamic"]
 
@@ -154,13 +183,20 @@ def test_a_declared_write_passes(make: Callable[..., Any]) -> None:
 
 
 def test_the_program_in_the_error_raises_it_again(make: Callable[..., Any]) -> None:
-    def kernel(x: Tensor, values: list[float], dtype: dovetail.dtype, y: Tensor | None = None) -> Tensor:
+    def kernel(
+        x: Tensor, values: list[float], dtype: dovetail.dtype, y: Tensor | None = None
+    ) -> Tensor:
         x.add_(1)
         return x.clone()
 
     op = make("(Tensor x, float[] values, ScalarType dtype, Tensor? y=None) -> Tensor", kernel)
-    with pytest.raises(OpCheckError, match="test_schema failed with Argument x is not defined as mutable") as caught:
-        opcheck(op, (dovetail.tensor([1.0, dovetail.inf], dtype=dovetail.float64), [1.5], dovetail.int64))
+    with pytest.raises(
+        OpCheckError, match="test_schema failed with Argument x is not defined as mutable"
+    ) as caught:
+        opcheck(
+            op,
+            (dovetail.tensor([1.0, dovetail.inf], dtype=dovetail.float64), [1.5], dovetail.int64),
+        )
     assert isinstance(caught.value.__cause__, RuntimeError)
     assert f"defined at {__file__}" in str(caught.value)
     program = textwrap.dedent(str(caught.value).partition("To see it again:")[2])
@@ -179,7 +215,9 @@ def test_an_unknown_check_is_refused(make: Callable[..., Any]) -> None:
         opcheck(op, (dovetail.ones(3),), test_utils="test_foo")
 
 
-@pytest.mark.parametrize(("op", "words"), [("ck::f", "op must be instance of OpOverload"), (None, "has the overloads")])
+@pytest.mark.parametrize(
+    ("op", "words"), [("ck::f", "op must be instance of OpOverload"), (None, "has the overloads")]
+)
 def test_what_is_no_overload_is_refused(op: Any, words: str) -> None:
     with pytest.raises(ValueError, match=words):
         opcheck(dovetail.ops.aten.add if op is None else op, (dovetail.ones(3),))

@@ -1,4 +1,6 @@
-"""The public names of every package. One that appears or goes is an interface that changes: say so in the changelog."""
+"""The public names of every package. One that appears or goes is an interface that changes: say so
+in the changelog.
+"""
 
 # ruff: noqa: SIM905 - a column of words is easier to compare than a list of quoted ones
 
@@ -9,12 +11,12 @@ import pytest
 
 PUBLIC_NAMES = {
     "dovetail": """
-BFloat16Tensor BoolTensor ByteTensor CharTensor DispatchKey DispatchKeySet DoubleTensor FloatTensor Generator
-HalfTensor IntTensor LongTensor PluginError ShortTensor Size Tag Tensor abs abs_ absolute acos acos_ acosh
-acosh_ add addbmm addcdiv addcmul addmm addmv addmv_ adjoint all allclose amax amin amp angle any
-arange arccos arccos_ arccosh arccosh_ arcsin arcsin_ arcsinh arcsinh_ arctan arctan2 arctan_
-arctanh arctanh_ argmax argmin argsort as_strided as_tensor asarray asin asin_ asinh asinh_ atan
-atan2 atan_ atanh atanh_ autocast autograd backends baddbmm bernoulli bfloat16
+BFloat16Tensor BoolTensor ByteTensor CharTensor DispatchKey DispatchKeySet DoubleTensor FloatTensor
+Generator HalfTensor IntTensor LongTensor PluginError ShortTensor Size Tag Tensor abs abs_ absolute
+acos acos_ acosh acosh_ add addbmm addcdiv addcmul addmm addmv addmv_ adjoint all allclose amax amin
+amp angle any arange arccos arccos_ arccosh arccosh_ arcsin arcsin_ arcsinh arcsinh_ arctan arctan2
+arctan_ arctanh arctanh_ argmax argmin argsort as_strided as_tensor asarray asin asin_ asinh asinh_
+atan atan2 atan_ atanh atanh_ autocast autograd backends baddbmm bernoulli bfloat16
 binary_cross_entropy_with_logits bitwise_and bitwise_not bitwise_or bitwise_xor bmm bool
 broadcast_shapes broadcast_to can_cast cat cdouble ceil ceil_ cfloat channels_last channels_last_3d
 chunk clamp clamp_ clamp_max clamp_max_ clamp_min clamp_min_ clip clip_ clone complex128 complex64
@@ -79,9 +81,9 @@ register_kernel register_torch_dispatch register_vmap
     "dovetail.nn": """
 BCEWithLogitsLoss Buffer CrossEntropyLoss Dropout ELU Embedding Flatten GELU Identity L1Loss
 LayerNorm LeakyReLU Linear LogSigmoid LogSoftmax MSELoss Module ModuleDict ModuleList NLLLoss PReLU
-Parameter ParameterDict ParameterList ReLU RemovableHandle Sequential SiLU Sigmoid SmoothL1Loss Softmax Softplus
-Tanh Unflatten functional init register_module_buffer_registration_hook register_module_forward_hook
-register_module_forward_pre_hook register_module_full_backward_hook
+Parameter ParameterDict ParameterList ReLU RemovableHandle Sequential SiLU Sigmoid SmoothL1Loss
+Softmax Softplus Tanh Unflatten functional init register_module_buffer_registration_hook
+register_module_forward_hook register_module_forward_pre_hook register_module_full_backward_hook
 register_module_full_backward_pre_hook register_module_module_registration_hook
 register_module_parameter_registration_hook utils
 """.split(),
@@ -164,7 +166,7 @@ view_as_complex view_as_real vstack where xlogy xlogy_ zero_ zeros zeros_like
 AccumulateGrad AutogradMeta Edge Function FunctionNode GradcheckError GradientEdge Node
 RemovableHandle SavedValue _get_autograd_fallback_mode _set_autograd_fallback_mode backward
 build_node_class current_autograd_node current_graph_task_id detect_anomaly dovetail_load
-enable_grad grad gradcheck gradgradcheck gradient_edge graph inference_mode install
+enable_grad grad gradcheck gradgradcheck gradient_edge inference_mode install
 is_anomaly_check_nan_enabled is_anomaly_enabled is_grad_enabled is_inference_mode_enabled
 is_multithreading_enabled no_grad once_differentiable queue_callback requires_grad runs_whole_graph
 saved_values set_detect_anomaly set_grad_enabled set_multithreading_enabled will_engine_execute_node
@@ -182,10 +184,8 @@ Tag TorchDispatchMode TorchFunctionMode Trace _scoped_library array_kernels chec
 define dispatch_modes dispatch_table explain fallthrough_kernel get_ctx get_kernel
 handle_torch_function has_torch_function has_torch_function_unary has_torch_function_variadic impl
 impl_abstract infer_schema interceptable is_overridable opcheck operator_modules ops overridable
-overridden_name parse_schema
-register_autocast register_autograd register_fake register_kernel register_torch_dispatch register_vmap
-short_place transaction
-wrap_torch_function
+overridden_name parse_schema register_autocast register_autograd register_fake register_kernel
+register_torch_dispatch register_vmap short_place transaction wrap_torch_function
 """.split(),
     "dovetail_kernel": """
 ALIASES ArrayBackend AutoDispatchBelowADInplaceOrView AutoDispatchBelowAutograd AutogradInterface
@@ -222,12 +222,18 @@ def test_every_public_name_is_there(package: str) -> None:
 def test_the_front_end_shows_nothing_else() -> None:
     import dovetail
 
-    shown = {name for name in dir(dovetail) if not name.startswith("_") and not is_submodule(getattr(dovetail, name))}
+    shown = {
+        name
+        for name in dir(dovetail)
+        if not name.startswith("_") and not is_submodule(getattr(dovetail, name))
+    }
     assert shown - set(PUBLIC_NAMES["dovetail"]) == set()
 
 
 def is_submodule(value: object) -> bool:
-    """Whether `value` is a module of the front end, which Python sets on the package once it is imported."""
+    """Whether `value` is a module of the front end, which Python sets on the package once it is
+    imported.
+    """
     return isinstance(value, ModuleType) and value.__name__.startswith("dovetail.")
 
 
@@ -236,7 +242,9 @@ def test_only_methods_of_the_base_library_are_left_out() -> None:
     import dovetail_aten
 
     left_out = set(dovetail_aten.__all__) - set(dovetail.__all__)
-    assert [name for name in left_out if not (name.endswith("_") and hasattr(dovetail.Tensor, name))] == []
+    assert [
+        name for name in left_out if not (name.endswith("_") and hasattr(dovetail.Tensor, name))
+    ] == []
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:

@@ -13,12 +13,20 @@ READMES = ["README.md", "examples/dovetail-activations/README.md", "plugins/aten
 
 def python_blocks(path: Path) -> str:
     """Return the Python blocks of a page, in order, as one program."""
-    return "\n".join(re.findall(r"^```python\n(.*?)^```", path.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE))
+    return "\n".join(
+        re.findall(
+            r"^```python\n(.*?)^```", path.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE
+        )
+    )
 
 
 def run(program: str) -> str:
-    """Run a program in a fresh interpreter in which warnings are errors, and return what it prints."""
-    result = subprocess.run([sys.executable, "-W", "error", "-c", program], capture_output=True, text=True, check=False)
+    """Run a program in a fresh interpreter in which warnings are errors, and return what it
+    prints.
+    """
+    result = subprocess.run(
+        [sys.executable, "-W", "error", "-c", program], capture_output=True, text=True, check=False
+    )
     assert result.returncode == 0, result.stderr
     return result.stdout
 
@@ -39,7 +47,10 @@ def test_the_first_sample_prints_the_gradient_and_the_kernels() -> None:
 
 
 def test_the_backend_of_the_sample_computes_a_gradient() -> None:
-    assert run(python_blocks(ROOT / "plugins/aten/README.md")) == "tensor([2., 2., 2.], device='board:0')\n"
+    assert (
+        run(python_blocks(ROOT / "plugins/aten/README.md"))
+        == "tensor([2., 2., 2.], device='board:0')\n"
+    )
 
 
 @pytest.mark.parametrize("readme", READMES)

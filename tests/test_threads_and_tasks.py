@@ -1,4 +1,6 @@
-"""Registration and dispatch from many threads with faults, and modes that belong to one thread or asyncio task."""
+"""Registration and dispatch from many threads with faults, and modes that belong to one thread or
+asyncio task.
+"""
 
 from __future__ import annotations
 
@@ -69,7 +71,7 @@ def run(jobs: list[Callable[[], None]]) -> list[BaseException]:
     return errors
 
 
-# -- a stress test with faults -----------------------------------------------------------------------------------
+# -- a stress test with faults ---------------------------------------------------------------------
 
 
 def annotated(x: Tensor) -> Tensor:
@@ -77,7 +79,9 @@ def annotated(x: Tensor) -> Tensor:
 
 
 class Chaos:
-    """One thread's share: random registrations, calls, faults and destructions in a namespace that all share."""
+    """One thread's share: random registrations, calls, faults and destructions in a namespace that
+    all share.
+    """
 
     def __init__(self, seed: int, x: Tensor) -> None:
         self.random = random.Random(seed)
@@ -87,7 +91,16 @@ class Chaos:
         self.calls = 0
 
     def __call__(self) -> None:
-        steps = [self.define, self.implement, self.call, self.call, self.fault, self.destroy, self.own, self.fall_back]
+        steps = [
+            self.define,
+            self.implement,
+            self.call,
+            self.call,
+            self.fault,
+            self.destroy,
+            self.own,
+            self.fall_back,
+        ]
         for _ in range(ROUNDS):
             try:
                 self.random.choice(steps)()
@@ -114,7 +127,9 @@ class Chaos:
                 raise FaultError
             return x
 
-        self.library("IMPL").impl(self.name, kernel, self.random.choice(["CPU", "CompositeExplicitAutograd"]))
+        self.library("IMPL").impl(
+            self.name, kernel, self.random.choice(["CPU", "CompositeExplicitAutograd"])
+        )
 
     def call(self) -> None:
         try:
@@ -193,26 +208,40 @@ def test_a_cover_taken_back_while_it_is_called_leaves_what_was_beneath() -> None
                 try:
                     assert dovetail.ops.chaos.f(x) in (1, 2)
                 except (NotImplementedError, RuntimeError) as error:
-                    assert "Could not run" in str(error) or "is not defined any more" in str(error), error
+                    assert "Could not run" in str(error) or "is not defined any more" in str(
+                        error
+                    ), error
 
         assert run([cover] * 3 + [call] * 5) == []
         assert dovetail.ops.chaos.f(x) == 1
         assert len(dovetail.ops.chaos.f.default._operator.covered) == 0
 
 
-# -- modes -------------------------------------------------------------------------------------------------------
+# -- modes -----------------------------------------------------------------------------------------
 
-MODES: dict[str, tuple[Callable[[], AbstractContextManager[Any]], Callable[[Tensor], Any], Any, Any]] = {
+MODES: dict[
+    str, tuple[Callable[[], AbstractContextManager[Any]], Callable[[Tensor], Any], Any, Any]
+] = {
     "no_grad": (dovetail.no_grad, lambda x: (x * 2).requires_grad, True, False),
     "inference_mode": (dovetail.inference_mode, lambda x: (x * 2).is_inference(), False, True),
-    "autocast": (lambda: dovetail.autocast("cpu"), lambda x: (x @ x).dtype, dovetail.float32, dovetail.bfloat16),
+    "autocast": (
+        lambda: dovetail.autocast("cpu"),
+        lambda x: (x @ x).dtype,
+        dovetail.float32,
+        dovetail.bfloat16,
+    ),
     "an excluded key": (
         lambda: _C._ExcludeDispatchKeyGuard(dovetail.DispatchKey.AutogradCPU),
         lambda x: (x * 2).requires_grad,
         True,
         False,
     ),
-    "a default device": (lambda: dovetail.device("meta"), lambda x: dovetail.ones(1).device.type, "cpu", "meta"),
+    "a default device": (
+        lambda: dovetail.device("meta"),
+        lambda x: dovetail.ones(1).device.type,
+        "cpu",
+        "meta",
+    ),
 }
 
 

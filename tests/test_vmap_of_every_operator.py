@@ -11,14 +11,18 @@ import pytest
 from operator_samples import SAMPLES, operators, samples
 
 import dovetail as dt
-from dovetail_dispatcher import registry
-from dovetail_dispatcher.batching import load_batching_rules
-from dovetail_dispatcher.operator import Operator
 from dovetail_dispatcher.schema import default_of
+from dovetail_dispatcher.table import registry
+from dovetail_dispatcher.table.batching import load_batching_rules
+from dovetail_dispatcher.table.operator import Operator
 from dovetail_kernel import DispatchKey
 
 BATCH = 3
-RANDOM = {name for name in SAMPLES if name.startswith(("empty", "rand", "new_empty", "native_dropout", "multinomial"))}
+RANDOM = {
+    name
+    for name in SAMPLES
+    if name.startswith(("empty", "rand", "new_empty", "native_dropout", "multinomial"))
+}
 RANDOM |= {"uniform_", "normal_", "bernoulli_.float", "bernoulli"}
 
 LOOPED: set[str] = set()
@@ -66,7 +70,9 @@ def at(args: list[Any], place: Place) -> Any:
     return args[place[0]] if place[1] is None else args[place[0]][place[1]]
 
 
-def cases(op: Operator, samples_of: list[tuple[Any, ...]]) -> Iterator[tuple[list[Any], dict[str, Any], list[Place]]]:
+def cases(
+    op: Operator, samples_of: list[tuple[Any, ...]]
+) -> Iterator[tuple[list[Any], dict[str, Any], list[Place]]]:
     """Yield arguments and which of them are batched: every tensor alone, then all."""
     positional = [a for a in op.schema.arguments if not a.kwarg_only]
     written = [i for i, a in enumerate(op.schema.arguments) if a.is_write]
@@ -85,11 +91,16 @@ def assert_same(found: Any, wanted: Any, exact: bool) -> None:
     assert tuple(found.shape) == tuple(wanted.shape)
     assert found.array.dtype == wanted.array.dtype
     if exact:
-        values = [np.asarray(each if each.dtype.is_complex else each.to(dt.float64)) for each in (found, wanted)]
+        values = [
+            np.asarray(each if each.dtype.is_complex else each.to(dt.float64))
+            for each in (found, wanted)
+        ]
         np.testing.assert_allclose(*values, rtol=1e-4, atol=1e-5)
 
 
-def check(op: Operator, args: list[Any], options: dict[str, Any], places: list[Place], exact: bool) -> None:
+def check(
+    op: Operator, args: list[Any], options: dict[str, Any], places: list[Place], exact: bool
+) -> None:
     call: Callable[..., Any] = op.handle
     batches = [batch_of(at(args, place)) for place in places]
     loop = [
@@ -107,7 +118,9 @@ def check(op: Operator, args: list[Any], options: dict[str, Any], places: list[P
     copies = [batch.clone() for batch in batches]
     found = dt.vmap(one, randomness="different")(*copies)
     wanted = [
-        dt.stack([row[column] if several else row for row in loop]) for column, there in enumerate(present) if there
+        dt.stack([row[column] if several else row for row in loop])
+        for column, there in enumerate(present)
+        if there
     ]
     for mine, theirs in zip(found if several else [found], wanted, strict=True):
         assert_same(mine, theirs, exact)
@@ -121,7 +134,9 @@ def rules() -> None:
     load_batching_rules()
 
 
-@pytest.mark.parametrize("name", [name for name in operators() if not name.startswith(("index_put_", "_local"))])
+@pytest.mark.parametrize(
+    "name", [name for name in operators() if not name.startswith(("index_put_", "_local"))]
+)
 def test_an_operator_under_vmap_gives_what_a_loop_gives(name: str) -> None:
     op = named(name)
     for args, options, places in cases(op, samples(name)):
@@ -141,11 +156,15 @@ def in_place_variants() -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize(("functional", "name"), in_place_variants())
-def test_an_in_place_variant_under_vmap_writes_what_a_loop_writes(functional: str, name: str) -> None:
+def test_an_in_place_variant_under_vmap_writes_what_a_loop_writes(
+    functional: str, name: str
+) -> None:
     op = named(name)
     for args, options, places in cases(op, samples(functional)):
         try:
-            op.handle(*replaced(args, places, [at(args, place).clone() for place in places]), **options)
+            op.handle(
+                *replaced(args, places, [at(args, place).clone() for place in places]), **options
+            )
         except (RuntimeError, NotImplementedError):
             continue  # shape or dtype of the result differ from those of `self`
         check(op, args, options, places, exact=True)
@@ -155,10 +174,20 @@ def test_these_operators_are_called_sample_by_sample() -> None:
     looped = set()
     for op in registry.all_operators():
         decomposes = any(
-            op.newest(key) for key in (DispatchKey.CompositeImplicitAutograd, DispatchKey.CompositeExplicitAutograd)
+            op.newest(key)
+            for key in (
+                DispatchKey.CompositeImplicitAutograd,
+                DispatchKey.CompositeExplicitAutograd,
+            )
         )
         takes_tensors = any("Tensor" in a.real_type.schema_str for a in op.schema.arguments)
         has_out = any(a.is_out for a in op.schema.arguments)
-        if op.namespace == "aten" and takes_tensors and not has_out and op.batching_rule is None and not decomposes:
+        if (
+            op.namespace == "aten"
+            and takes_tensors
+            and not has_out
+            and op.batching_rule is None
+            and not decomposes
+        ):
             looped.add(op.qualified_name.removeprefix("aten::"))
     assert looped == LOOPED

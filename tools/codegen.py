@@ -1,7 +1,8 @@
 """Runs the code generator of the base library even if the modules that it generates are broken.
 
-``python -m dovetail_aten.codegen`` imports the package `dovetail_aten` first, and with it the generated modules. Here
-an empty package stands in its place, through which the generator finds its own modules.
+``python -m dovetail_aten.codegen`` imports the package `dovetail_aten` first, and with it the
+generated modules. Here an empty package stands in its place, through which the generator finds its
+own modules.
 """
 
 import runpy

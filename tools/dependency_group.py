@@ -1,4 +1,6 @@
-"""Print the requirements of a group in [dependency-groups] of the root pyproject.toml, for pips without ``--group``."""
+"""Print the requirements of a group in [dependency-groups] of the root pyproject.toml, for pips
+without ``--group``.
+"""
 
 import sys
 import tomllib
@@ -6,7 +8,8 @@ from pathlib import Path
 
 
 def requirements(groups: dict[str, list[str | dict[str, str]]], name: str) -> list[str]:
-    """Return the requirements of the group `name`, those of included groups first come, first served.
+    """Return the requirements of the group `name`, those of included groups first come, first
+    served.
 
     Raises
     ------

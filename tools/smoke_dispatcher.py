@@ -1,4 +1,6 @@
-"""Kernel and dispatcher alone: a third-party operator on plain TensorBase, over arrays that nobody has heard of."""
+"""Kernel and dispatcher alone: a third-party operator on plain TensorBase, over arrays that nobody
+has heard of.
+"""
 
 import sys
 from importlib.metadata import distributions
@@ -45,6 +47,8 @@ assert result.array.numbers == [10.0, 20.0, 30.0]
 assert ops.smoke.scale(tensor).array.numbers == [2.0, 4.0, 6.0]
 assert "numpy" not in sys.modules
 
-installed = sorted(name for d in distributions() if (name := d.metadata["Name"]) not in ("pip", "setuptools"))
+installed = sorted(
+    name for d in distributions() if (name := d.metadata["Name"]) not in ("pip", "setuptools")
+)
 assert installed == ["dovetail-dispatcher", "dovetail-kernel", "pluggy"], installed
 print(f"smoke::scale on {tensor!r} gives {result.array.numbers}; installed: {', '.join(installed)}")

@@ -1,4 +1,6 @@
-"""A backend of NumPy arrays, small enough to read, and libraries that are gone at the end of each test."""
+"""A backend of NumPy arrays, small enough to read, and libraries that are gone at the end of each
+test.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +11,17 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from dovetail_dispatcher import Library, registry
-from dovetail_kernel import DTYPES, ArrayBackend, PluginError, TensorBase, backend, plugin_manager, wrap
+from dovetail_dispatcher import Library
+from dovetail_dispatcher.table import registry
+from dovetail_kernel import (
+    DTYPES,
+    ArrayBackend,
+    PluginError,
+    TensorBase,
+    backend,
+    plugin_manager,
+    wrap,
+)
 
 
 class NumPyArrays(ArrayBackend):
@@ -26,7 +37,9 @@ class NumPyArrays(ArrayBackend):
     def scalar(self, value: Any, native_dtype: Any) -> Any:
         return np.asarray(value, native_dtype)
 
-    def empty(self, shape: tuple[int, ...], native_dtype: Any, device_index: int | None = None) -> Any:
+    def empty(
+        self, shape: tuple[int, ...], native_dtype: Any, device_index: int | None = None
+    ) -> Any:
         return np.empty(shape, native_dtype)
 
     def to_host(self, array: Any) -> Any:
@@ -40,7 +53,9 @@ class NumPyArrays(ArrayBackend):
 
 
 def attach_backends() -> None:
-    """Attach the installed backends, so that they and these tests can share a process, else the small one."""
+    """Attach the installed backends, so that they and these tests can share a process, else the
+    small one.
+    """
     if find_spec("dovetail_cpu") is not None:
         try:
             plugin_manager.load_library("aten")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dovetail_aten.array_kernels import wrap_dim, wrap_dims
-from dovetail_dispatcher.array_errors import broadcast_error, unsupported_error
+from dovetail_dispatcher.calls.array_errors import broadcast_error, unsupported_error
 
 
 def test_the_first_differing_dimension_is_named():
@@ -20,7 +20,9 @@ def test_dimensions_count_from_the_front_of_the_longer_shape():
 
 
 def test_a_third_operand_is_compared_with_what_the_first_two_make():
-    assert "tensor a (4) must match the size of tensor b (3)" in str(broadcast_error([(1,), (4,), (3,)]))
+    assert "tensor a (4) must match the size of tensor b (3)" in str(
+        broadcast_error([(1,), (4,), (3,)])
+    )
 
 
 @pytest.mark.parametrize("shapes", ([(2, 1), (3,)], [(), (3,)], [(0,), (1,)], []))

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dovetail_dispatcher import Library, ops, registry
+from dovetail_dispatcher import Library, ops
+from dovetail_dispatcher.table import registry
 from dovetail_kernel import TensorBase
 
 Libraries = Callable[..., Library]
@@ -23,7 +24,9 @@ def lib(library: Libraries) -> Library:
 
 @pytest.fixture
 def pointwise(lib: Library) -> Iterator[Any]:
-    """An addition with its in-place and ``out=`` variants, declared as the base library declares its operators."""
+    """An addition with its in-place and ``out=`` variants, declared as the base library declares
+    its operators.
+    """
     undos: list[registry.Undo] = []
     registry.transaction_undos.set(undos)
     promote = ("self", "other")
@@ -42,7 +45,8 @@ def pointwise(lib: Library) -> Iterator[Any]:
                 (f"aa::{text}", "pointwise", "same", promote, (), (), "aa::add")
                 for text in (
                     "add_(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)",
-                    "add.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(b!) out) -> Tensor(b!)",
+                    "add.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(b!) out) -> "
+                    "Tensor(b!)",
                 )
             ],
         ],
@@ -54,7 +58,7 @@ def pointwise(lib: Library) -> Iterator[Any]:
     registry.take_back(undos)
 
 
-# -- results -----------------------------------------------------------------------------------------------------
+# -- results ---------------------------------------------------------------------------------------
 
 
 def test_an_array_function_becomes_an_operator_on_tensors(lib: Library, tensor: Tensors) -> None:
@@ -95,7 +99,9 @@ def test_a_list_result_is_a_list_of_tensors(lib: Library, tensor: Tensors) -> No
     assert [t.array.tolist() for t in ops.aa.f([tensor([1.0]), tensor([2.0])])] == [[2.0], [3.0]]
 
 
-def test_other_arguments_reach_the_kernel_and_optional_tensors_may_be_None(lib: Library, tensor: Tensors) -> None:
+def test_other_arguments_reach_the_kernel_and_optional_tensors_may_be_None(
+    lib: Library, tensor: Tensors
+) -> None:
     lib.define("f(Tensor x, Tensor? y=None, *, int n=2) -> Tensor")
     lib.array_impl("f", lambda x, y=None, *, n=2: x * n if y is None else x * n + y, "CPU")
     x = tensor([1.0])
@@ -110,13 +116,15 @@ def test_a_dtype_reaches_the_kernel_as_the_backends_own(lib: Library, tensor: Te
     assert ops.aa.to(x, dtype=tensor([1], "int16").dtype).array.dtype == np.int16
 
 
-def test_the_plain_function_is_used_only_when_everything_else_has_its_default(pointwise: Any, tensor: Tensors) -> None:
+def test_the_plain_function_is_used_only_when_everything_else_has_its_default(
+    pointwise: Any, tensor: Tensors
+) -> None:
     x, y = tensor([1.0]), tensor([2.0])
     assert pointwise.add(x, y).array.tolist() == [3.0]
     assert pointwise.add(x, y, alpha=10).array.tolist() == [21.0]
 
 
-# -- promotion ---------------------------------------------------------------------------------------------------
+# -- promotion -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -137,15 +145,22 @@ def test_operands_are_promoted(
     assert result.dtype is tensor([1], dtype).dtype
 
 
-def test_shapes_that_do_not_broadcast_are_refused_in_pytorchs_words(pointwise: Any, tensor: Tensors) -> None:
-    with pytest.raises(RuntimeError, match=re.escape("The size of tensor a (2) must match the size of tensor b (3)")):
+def test_shapes_that_do_not_broadcast_are_refused_in_pytorchs_words(
+    pointwise: Any, tensor: Tensors
+) -> None:
+    with pytest.raises(
+        RuntimeError,
+        match=re.escape("The size of tensor a (2) must match the size of tensor b (3)"),
+    ):
         pointwise.add(tensor([1.0, 2.0]), tensor([1.0, 2.0, 3.0]))
 
 
-# -- in place ----------------------------------------------------------------------------------------------------
+# -- in place --------------------------------------------------------------------------------------
 
 
-def test_an_in_place_variant_writes_counts_and_returns_its_argument(pointwise: Any, tensor: Tensors) -> None:
+def test_an_in_place_variant_writes_counts_and_returns_its_argument(
+    pointwise: Any, tensor: Tensors
+) -> None:
     x = tensor([1.0, 2.0])
     array = x.array
     assert pointwise.add_(x, tensor([1.0, 1.0])) is x
@@ -154,7 +169,9 @@ def test_an_in_place_variant_writes_counts_and_returns_its_argument(pointwise: A
     assert (array.tolist(), x._version) == ([4.0, 5.0], 2)
 
 
-def test_an_in_place_result_keeps_the_dtype_of_its_destination(pointwise: Any, tensor: Tensors) -> None:
+def test_an_in_place_result_keeps_the_dtype_of_its_destination(
+    pointwise: Any, tensor: Tensors
+) -> None:
     x = tensor([1.0], "float32")
     pointwise.add_(x, tensor([1.0], "float64"))
     assert x.array.dtype == np.float32
@@ -163,8 +180,16 @@ def test_an_in_place_result_keeps_the_dtype_of_its_destination(pointwise: Any, t
 @pytest.mark.parametrize(
     ("destination", "other", "words"),
     [
-        (([1], "int32"), ([1.5], "float32"), "result type Float can't be cast to the desired output type Int"),
-        (([1.0], "float32"), ([1.0, 2.0], "float32"), "output with shape [1] doesn't match the broadcast shape [2]"),
+        (
+            ([1], "int32"),
+            ([1.5], "float32"),
+            "result type Float can't be cast to the desired output type Int",
+        ),
+        (
+            ([1.0], "float32"),
+            ([1.0, 2.0], "float32"),
+            "output with shape [1] doesn't match the broadcast shape [2]",
+        ),
     ],
 )
 def test_an_impossible_write_changes_nothing(
@@ -178,11 +203,16 @@ def test_an_impossible_write_changes_nothing(
     assert x._version == 0
 
 
-def test_writing_where_elements_share_memory_is_refused(lib: Library, pointwise: Any, tensor: Tensors) -> None:
+def test_writing_where_elements_share_memory_is_refused(
+    lib: Library, pointwise: Any, tensor: Tensors
+) -> None:
     lib.define("expand(Tensor(a) x) -> Tensor(a)")
     lib.array_impl("expand", lambda x: np.broadcast_to(x, (3,)), "CPU")
     x = ops.aa.expand(tensor([1.0]))
-    with pytest.raises(RuntimeError, match="more than one element of the written-to tensor refers to a single memory"):
+    with pytest.raises(
+        RuntimeError,
+        match="more than one element of the written-to tensor refers to a single memory",
+    ):
         pointwise.add_(x, x)
 
 
@@ -195,12 +225,13 @@ def test_writing_to_what_another_argument_partly_covers_is_refused(
     lib.array_impl("head", lambda x: x[:-1], "CPU")
     x = tensor([1.0, 2.0, 3.0])
     with pytest.raises(
-        RuntimeError, match="some elements of the input tensor and the written-to tensor refer to a single"
+        RuntimeError,
+        match="some elements of the input tensor and the written-to tensor refer to a single",
     ):
         pointwise.add_(ops.aa.head(x), ops.aa.tail(x))
 
 
-# -- out= --------------------------------------------------------------------------------------------------------
+# -- out= ------------------------------------------------------------------------------------------
 
 
 def test_out_is_written_and_returned(pointwise: Any, tensor: Tensors) -> None:
@@ -215,9 +246,13 @@ def test_an_empty_out_takes_the_shape_of_the_result(pointwise: Any, tensor: Tens
     assert out.array.tolist() == [3.0, 4.0]
 
 
-def test_a_full_out_of_another_shape_is_resized_with_a_warning(pointwise: Any, tensor: Tensors) -> None:
+def test_a_full_out_of_another_shape_is_resized_with_a_warning(
+    pointwise: Any, tensor: Tensors
+) -> None:
     out = tensor([0.0])
-    with pytest.warns(UserWarning, match="An output with one or more elements was resized") as warned:
+    with pytest.warns(
+        UserWarning, match="An output with one or more elements was resized"
+    ) as warned:
         pointwise.add.out(tensor([1.0, 2.0]), tensor([2.0]), out=out)
     assert warned[0].filename == __file__
     assert out.array.tolist() == [3.0, 4.0]
@@ -225,15 +260,19 @@ def test_a_full_out_of_another_shape_is_resized_with_a_warning(pointwise: Any, t
 
 def test_an_out_of_too_low_a_category_is_refused(pointwise: Any, tensor: Tensors) -> None:
     out = tensor([0], "int64")
-    with pytest.raises(RuntimeError, match="result type Float can't be cast to the desired output type Long"):
+    with pytest.raises(
+        RuntimeError, match="result type Float can't be cast to the desired output type Long"
+    ):
         pointwise.add.out(tensor([1.0]), tensor([2.0]), out=out)
     assert (out.array.tolist(), out._version) == ([0], 0)
 
 
-# -- views -------------------------------------------------------------------------------------------------------
+# -- views -----------------------------------------------------------------------------------------
 
 
-def test_a_view_shares_storage_and_version_with_its_base(lib: Library, pointwise: Any, tensor: Tensors) -> None:
+def test_a_view_shares_storage_and_version_with_its_base(
+    lib: Library, pointwise: Any, tensor: Tensors
+) -> None:
     lib.define("t(Tensor(a) x) -> Tensor(a)")
     lib.array_impl("t", np.transpose, "CPU")
     x = tensor([[1.0, 2.0]])
@@ -250,10 +289,12 @@ def test_a_view_of_a_view_has_the_same_storage(lib: Library, tensor: Tensors) ->
     assert ops.aa.t(ops.aa.t(x)).untyped_storage() is x.untyped_storage()
 
 
-# -- routes ------------------------------------------------------------------------------------------------------
+# -- routes ----------------------------------------------------------------------------------------
 
 
-def test_the_route_of_equal_dtypes_neither_promotes_nor_looks_dtypes_up(pointwise: Any, tensor: Tensors) -> None:
+def test_the_route_of_equal_dtypes_neither_promotes_nor_looks_dtypes_up(
+    pointwise: Any, tensor: Tensors
+) -> None:
     from dovetail_dispatcher import explain
 
     text = explain(pointwise.add, tensor([1.0]), tensor([2.0])).route
@@ -262,7 +303,9 @@ def test_the_route_of_equal_dtypes_neither_promotes_nor_looks_dtypes_up(pointwis
     assert "dtype_bits" not in text
 
 
-def test_a_replaced_kernel_takes_effect_in_the_variants_too(lib: Library, pointwise: Any, tensor: Tensors) -> None:
+def test_a_replaced_kernel_takes_effect_in_the_variants_too(
+    lib: Library, pointwise: Any, tensor: Tensors
+) -> None:
     x = tensor([1.0])
     pointwise.add_(x, x)
     lib.array_impl("add", lambda x, y, *, alpha=1: x * 0 + 7, "CPU")

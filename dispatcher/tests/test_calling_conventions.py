@@ -27,10 +27,12 @@ def define(lib: Library, schema: str, fn: Callable[..., Any], key: str = "CPU") 
     return getattr(ops.cc, name).default
 
 
-# -- arguments ---------------------------------------------------------------------------------------------------
+# -- arguments -------------------------------------------------------------------------------------
 
 
-def test_a_kernel_without_defaults_of_its_own_gets_every_argument(lib: Library, tensor: Tensors) -> None:
+def test_a_kernel_without_defaults_of_its_own_gets_every_argument(
+    lib: Library, tensor: Tensors
+) -> None:
     op = define(lib, "f(Tensor x, int n=3, *, str s='a') -> str", lambda x, n, *, s: f"{n}{s}")
     assert [op(tensor()), op(tensor(), 4), op(tensor(), s="b")] == ["3a", "4a", "3b"]
 
@@ -41,13 +43,21 @@ def test_a_positional_default_in_the_middle_is_not_stripped(lib: Library, tensor
 
 
 def test_a_list_equal_to_the_repeated_default_is_stripped(lib: Library, tensor: Tensors) -> None:
-    op = define(lib, "f(Tensor x, float f=1.5, *, int[2] k=0) -> str", lambda x, f=9, k=3: f"{f} {k}")
+    op = define(
+        lib, "f(Tensor x, float f=1.5, *, int[2] k=0) -> str", lambda x, f=9, k=3: f"{f} {k}"
+    )
     assert op(tensor(), 1.5, k=[0, 0]) == "9 3"
     assert op(tensor(), 1, k=2) == "1.0 [2, 2]"
 
 
-def test_a_kernel_that_takes_anything_is_given_positional_and_keyword_arguments(lib: Library, tensor: Tensors) -> None:
-    op = define(lib, "f(Tensor x, int a=1, *, int c=3) -> str", lambda *args, **kwargs: f"{len(args)} {kwargs}")
+def test_a_kernel_that_takes_anything_is_given_positional_and_keyword_arguments(
+    lib: Library, tensor: Tensors
+) -> None:
+    op = define(
+        lib,
+        "f(Tensor x, int a=1, *, int c=3) -> str",
+        lambda *args, **kwargs: f"{len(args)} {kwargs}",
+    )
     assert [op(tensor()), op(tensor(), 2, c=4)] == ["1 {}", "2 {'c': 4}"]
 
 
@@ -57,7 +67,9 @@ def test_arguments_may_be_given_by_name(lib: Library, tensor: Tensors) -> None:
     assert op(other=y, self=x) is y
 
 
-def test_an_argument_named_by_a_keyword_of_python_is_given_by_name(lib: Library, tensor: Tensors) -> None:
+def test_an_argument_named_by_a_keyword_of_python_is_given_by_name(
+    lib: Library, tensor: Tensors
+) -> None:
     op = define(lib, "f(Tensor x, *, Tensor from) -> Tensor", lambda x, **kwargs: kwargs["from"])
     y = tensor()
     assert op(tensor(), **{"from": y}) is y
@@ -91,14 +103,32 @@ def test_arguments_are_cast_as_the_schema_says(
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda op, x: op(), "cc::f() is missing value for argument 'x'. Declaration: cc::f(Tensor x"),
+        (
+            lambda op, x: op(),
+            "cc::f() is missing value for argument 'x'. Declaration: cc::f(Tensor x",
+        ),
         (lambda op, x: op(n=2), "cc::f() is missing value for argument 'x'"),
         (lambda op, x: op(x, 1, 2), "cc::f() takes 2 positional argument(s) but 3 was/were given."),
-        (lambda op, x: op(x, 1, 2, 3), "expected at most 3 argument(s) but received 4 argument(s)."),
-        (lambda op, x: op(x, zz=2), "Unknown keyword argument 'zz' for operator 'cc::f'. Schema: cc::f(Tensor x"),
-        (lambda op, x: op(x, 1.5), "Expected a value of type 'int' for argument 'n' but instead found type 'float'"),
-        (lambda op, x: op(x, f="a"), "Expected a value of type 'float' for argument 'f' but instead found type 'str'"),
-        (lambda op, x: op(3), "Expected a value of type 'Tensor' for argument 'x' but instead found type 'int'"),
+        (
+            lambda op, x: op(x, 1, 2, 3),
+            "expected at most 3 argument(s) but received 4 argument(s).",
+        ),
+        (
+            lambda op, x: op(x, zz=2),
+            "Unknown keyword argument 'zz' for operator 'cc::f'. Schema: cc::f(Tensor x",
+        ),
+        (
+            lambda op, x: op(x, 1.5),
+            "Expected a value of type 'int' for argument 'n' but instead found type 'float'",
+        ),
+        (
+            lambda op, x: op(x, f="a"),
+            "Expected a value of type 'float' for argument 'f' but instead found type 'str'",
+        ),
+        (
+            lambda op, x: op(3),
+            "Expected a value of type 'Tensor' for argument 'x' but instead found type 'int'",
+        ),
     ],
 )
 def test_a_call_that_does_not_fit_is_refused_in_pytorchs_words(
@@ -114,7 +144,12 @@ def test_a_refused_call_names_position_value_and_declaration(lib: Library, tenso
     op = define(lib, "f(Tensor x, int n) -> Tensor", lambda x, n: x)
     with pytest.raises(RuntimeError) as error:
         op(tensor(), "a")
-    for line in ("Position: 1", "Value: 'a'", "Declaration: cc::f(Tensor x, int n) -> Tensor", "Cast error details: "):
+    for line in (
+        "Position: 1",
+        "Value: 'a'",
+        "Declaration: cc::f(Tensor x, int n) -> Tensor",
+        "Cast error details: ",
+    ):
         assert line in str(error.value)
 
 
@@ -127,7 +162,9 @@ def test_an_exception_of_a_kernel_leaves_with_its_own_type(lib: Library, tensor:
         op(tensor())
 
 
-def test_an_attribute_error_of_a_kernel_is_not_taken_for_a_wrong_argument(lib: Library, tensor: Tensors) -> None:
+def test_an_attribute_error_of_a_kernel_is_not_taken_for_a_wrong_argument(
+    lib: Library, tensor: Tensors
+) -> None:
     calls = []
 
     def fail(x: TensorBase) -> TensorBase:
@@ -140,7 +177,7 @@ def test_an_attribute_error_of_a_kernel_is_not_taken_for_a_wrong_argument(lib: L
     assert len(calls) == 1
 
 
-# -- returns -----------------------------------------------------------------------------------------------------
+# -- returns ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -172,7 +209,12 @@ def test_a_list_of_tensors_comes_back_as_a_list(lib: Library, tensor: Tensors) -
 @pytest.mark.parametrize(
     ("returns", "value", "error", "words"),
     [
-        ("()", 3, RuntimeError, "Expected PythonKernelHolder for cc::f to return None but it returned something else"),
+        (
+            "()",
+            3,
+            RuntimeError,
+            "Expected PythonKernelHolder for cc::f to return None but it returned something else",
+        ),
         ("Tensor", 3.0, RuntimeError, "Unable to cast 3.0 to Tensor"),
         ("(Tensor, Tensor)", 3.0, TypeError, "is not an instance of 'sequence'"),
         ("(int, int)", (1,), RuntimeError, "returned 1 values, but its schema has 2 returns"),
@@ -188,11 +230,13 @@ def test_a_wrong_return_is_refused(
         op(tensor())
 
 
-# -- routes ------------------------------------------------------------------------------------------------------
+# -- routes ----------------------------------------------------------------------------------------
 
 
-def test_the_cache_of_routes_is_bounded(lib: Library, tensor: Tensors, monkeypatch: pytest.MonkeyPatch) -> None:
-    from dovetail_dispatcher import routes
+def test_the_cache_of_routes_is_bounded(
+    lib: Library, tensor: Tensors, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from dovetail_dispatcher.calls import routes
 
     monkeypatch.setattr(routes, "MAX_ROUTES", 4)
     op = define(lib, "f(Tensor x) -> Tensor", lambda x: x)

@@ -21,16 +21,16 @@ from dovetail_dispatcher import (
     register_autograd,
     register_fake,
     register_kernel,
-    registry,
 )
 from dovetail_dispatcher._C import (
     _dispatch_dump,
     _dispatch_get_all_op_names,
     _dispatch_tls_is_dispatch_key_excluded,
 )
-from dovetail_dispatcher.formula import PythonFormula
+from dovetail_dispatcher.table import registry
+from dovetail_dispatcher.table.derivative_formula import PythonFormula
 from dovetail_kernel import Device, TensorBase, backend, wrap
-from dovetail_kernel.signature import GRAD
+from dovetail_kernel.types.signature import GRAD
 
 Tensor = TensorBase
 Libraries = Callable[..., Library]
@@ -63,13 +63,17 @@ def make() -> Iterator[Callable[..., CustomOpDef]]:
         each._lib._destroy()
 
 
-# -- definition --------------------------------------------------------------------------------------------------
+# -- definition ------------------------------------------------------------------------------------
 
 
 def test_a_function_becomes_an_operator(make: Callable[..., CustomOpDef], tensor: Tensors) -> None:
     op = make(double)
     x = tensor([1.0, 2.0])
-    assert [op(x).array.tolist(), op(x, 3).array.tolist(), op(x, n=4).array.tolist()] == [[2, 4], [3, 6], [4, 8]]
+    assert [op(x).array.tolist(), op(x, 3).array.tolist(), op(x, n=4).array.tolist()] == [
+        [2, 4],
+        [3, 6],
+        [4, 8],
+    ]
     assert ops.cust.f(x).array.tolist() == [2, 4]
 
 
@@ -114,9 +118,21 @@ def unannotated(x):  # type: ignore[no-untyped-def]
     [
         ("noname", double, {}, ValueError, "not enough values to unpack"),
         ("cust::f", unannotated, {}, ValueError, "Parameter x must have a type annotation"),
-        ("cust::f", keyword_tensor, {}, NotImplementedError, "custom_op with kwarg-only Tensor args"),
+        (
+            "cust::f",
+            keyword_tensor,
+            {},
+            NotImplementedError,
+            "custom_op with kwarg-only Tensor args",
+        ),
         ("cust::f", 3, {}, TypeError, "required to be a callable"),
-        ("cust::f", double, {"mutates_args": ("zz",)}, ValueError, "{'zz'} in mutates_args were not found"),
+        (
+            "cust::f",
+            double,
+            {"mutates_args": ("zz",)},
+            ValueError,
+            "{'zz'} in mutates_args were not found",
+        ),
         (
             "cust::f",
             double,
@@ -124,7 +140,13 @@ def unannotated(x):  # type: ignore[no-untyped-def]
             ValueError,
             "The schema suggests that the op mutates {'x'}",
         ),
-        ("cust::f", double, {"schema": "(Tensr x) -> Tensor"}, RuntimeError, "unknown type specifier"),
+        (
+            "cust::f",
+            double,
+            {"schema": "(Tensr x) -> Tensor"},
+            RuntimeError,
+            "unknown type specifier",
+        ),
         ("cust::f", double, {"device_types": "foo"}, RuntimeError, "Expected one of cpu, cuda"),
         ("cust::f", double, {"tags": "pointwise"}, TypeError, "tags must be Tag"),
     ],
@@ -150,7 +172,9 @@ def test_an_operator_of_a_library_is_not_replaced(library: Libraries) -> None:
     assert "CompositeExplicitAutograd" not in _dispatch_dump("cust::f")
 
 
-def test_a_call_that_does_not_fit_is_refused(make: Callable[..., CustomOpDef], tensor: Tensors) -> None:
+def test_a_call_that_does_not_fit_is_refused(
+    make: Callable[..., CustomOpDef], tensor: Tensors
+) -> None:
     op = make(double)
     for call, words in (
         (op, "cust::f() is missing value for argument 'x'"),
@@ -161,7 +185,7 @@ def test_a_call_that_does_not_fit_is_refused(make: Callable[..., CustomOpDef], t
             call()
 
 
-# -- aliases and writes ------------------------------------------------------------------------------------------
+# -- aliases and writes ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -181,7 +205,8 @@ def test_a_result_that_aliases_is_refused_at_every_call(
     x = tensor([1.0])
     for _ in range(2):
         with pytest.raises(
-            RuntimeError, match=r"f \(with implementation in .*\): The output of this custom operator \(1\)"
+            RuntimeError,
+            match=r"f \(with implementation in .*\): The output of this custom operator \(1\)",
         ):
             op([x] if "[] x" in schema else x)
 
@@ -193,17 +218,23 @@ def test_a_view_of_an_argument_is_refused(
     lib.define("t(Tensor(a) x) -> Tensor(a)")
     lib.array_impl("t", np.transpose, "CPU")
     op = make(ops.cv.t, schema="(Tensor x) -> Tensor")
-    with pytest.raises(RuntimeError, match=r"\(2\) may not alias any inputs to this custom operator"):
+    with pytest.raises(
+        RuntimeError, match=r"\(2\) may not alias any inputs to this custom operator"
+    ):
         op(tensor([1.0]))
 
 
-def test_an_operator_declared_as_a_view_may_alias(make: Callable[..., CustomOpDef], tensor: Tensors) -> None:
+def test_an_operator_declared_as_a_view_may_alias(
+    make: Callable[..., CustomOpDef], tensor: Tensors
+) -> None:
     op = make(lambda x: x, schema="(Tensor(a) x) -> Tensor(a)")
     x = tensor([1.0])
     assert op(x) is x
 
 
-def test_each_call_counts_a_write_to_the_declared_arguments(make: Callable[..., CustomOpDef], tensor: Tensors) -> None:
+def test_each_call_counts_a_write_to_the_declared_arguments(
+    make: Callable[..., CustomOpDef], tensor: Tensors
+) -> None:
     def write(x: Tensor, y: Tensor) -> None:
         x.array += y.array
 
@@ -214,15 +245,23 @@ def test_each_call_counts_a_write_to_the_declared_arguments(make: Callable[..., 
     assert (x.array.tolist(), x._version, y._version) == ([5.0], 2, 0)
 
 
-def test_writes_to_lists_and_optional_tensors_are_counted(make: Callable[..., CustomOpDef], tensor: Tensors) -> None:
-    op = make(lambda xs, y: None, mutates_args=("xs", "y"), schema="(Tensor(a!)[] xs, Tensor(b!)? y) -> ()")
+def test_writes_to_lists_and_optional_tensors_are_counted(
+    make: Callable[..., CustomOpDef], tensor: Tensors
+) -> None:
+    op = make(
+        lambda xs, y: None,
+        mutates_args=("xs", "y"),
+        schema="(Tensor(a!)[] xs, Tensor(b!)? y) -> ()",
+    )
     x, y = tensor([1.0]), tensor([2.0])
     op([x, x], y)
     op([x], None)
     assert (x._version, y._version) == (3, 1)
 
 
-def test_the_write_is_counted_before_the_kernel_runs(make: Callable[..., CustomOpDef], tensor: Tensors) -> None:
+def test_the_write_is_counted_before_the_kernel_runs(
+    make: Callable[..., CustomOpDef], tensor: Tensors
+) -> None:
     seen = []
     op = make(lambda x: seen.append(x._version), mutates_args=("x",), schema="(Tensor(a!) x) -> ()")
     op(tensor())
@@ -246,7 +285,7 @@ def test_what_returns_nothing_runs_below_autograd_where_a_graph_would_be_recorde
     assert not _dispatch_tls_is_dispatch_key_excluded("AutogradCPU")
 
 
-# -- kernels -----------------------------------------------------------------------------------------------------
+# -- kernels ---------------------------------------------------------------------------------------
 
 
 def test_a_device_kernel_stands_over_the_default_and_can_be_replaced_and_switched_off(
@@ -266,7 +305,9 @@ def test_a_device_kernel_stands_over_the_default_and_can_be_replaced_and_switche
 def test_switching_a_kernel_that_is_not_there_warns(make: Callable[..., CustomOpDef]) -> None:
     op = make(double)
     with (
-        pytest.warns(UserWarning, match="Attempted to disable kernel for xpu but no kernel was registered"),
+        pytest.warns(
+            UserWarning, match="Attempted to disable kernel for xpu but no kernel was registered"
+        ),
         op.set_kernel_enabled("xpu", enabled=False),
     ):
         pass
@@ -281,26 +322,38 @@ def test_device_types_restrict_the_function(make: Callable[..., CustomOpDef]) ->
 def test_without_tensors_the_device_argument_chooses(make: Callable[..., CustomOpDef]) -> None:
     op = make(lambda n, device: n, schema="(int n, Device device) -> int", device_types="cpu")
     assert op(3, "cpu") == 3
-    with pytest.raises(RuntimeError, match=r"f does not have a kernel registered for cuda. Please use register_kernel"):
+    with pytest.raises(
+        RuntimeError,
+        match=r"f does not have a kernel registered for cuda. Please use register_kernel",
+    ):
         op(3, "cuda")
 
 
-def test_without_tensors_and_device_only_the_default_kernel_is_possible(make: Callable[..., CustomOpDef]) -> None:
+def test_without_tensors_and_device_only_the_default_kernel_is_possible(
+    make: Callable[..., CustomOpDef],
+) -> None:
     assert make(lambda n: n, schema="(int n) -> int")(3) == 3
-    with pytest.raises(ValueError, match="Functions without tensor inputs are required to have a `device"):
+    with pytest.raises(
+        ValueError, match="Functions without tensor inputs are required to have a `device"
+    ):
         make(lambda n: n, schema="(int n) -> int", device_types="cpu")
 
 
 def test_meta_tensors_need_a_fake(make: Callable[..., CustomOpDef], tensor: Tensors) -> None:
     op = make(double)
     x = tensor([1.0], device="meta")
-    with pytest.raises(RuntimeError, match=re.escape("There was no fake impl registered for <CustomOpDef(cust::f)>")):
+    with pytest.raises(
+        RuntimeError,
+        match=re.escape("There was no fake impl registered for <CustomOpDef(cust::f)>"),
+    ):
         op(x)
     op.register_fake(like)
     assert op(x).is_meta
 
 
-def test_an_operator_that_returns_nothing_needs_no_fake(make: Callable[..., CustomOpDef], tensor: Tensors) -> None:
+def test_an_operator_that_returns_nothing_needs_no_fake(
+    make: Callable[..., CustomOpDef], tensor: Tensors
+) -> None:
     op = make(lambda x: None, mutates_args=("x",), schema="(Tensor(a!) x) -> ()")
     assert op(tensor(device="meta")) is None
 
@@ -313,14 +366,17 @@ def test_an_in_place_operator_returns_its_argument_in_its_fake(
     assert op(x) is x
 
 
-# -- derivatives -------------------------------------------------------------------------------------------------
+# -- derivatives -----------------------------------------------------------------------------------
 
 
-def test_the_derivative_is_a_record_in_the_table_and_can_be_replaced(make: Callable[..., CustomOpDef]) -> None:
+def test_the_derivative_is_a_record_in_the_table_and_can_be_replaced(
+    make: Callable[..., CustomOpDef],
+) -> None:
     op = make(double)
     operator = op._operator
     with pytest.raises(
-        RuntimeError, match=r"Trying to backward through cust.f.default but no autograd formula was regis"
+        RuntimeError,
+        match=r"Trying to backward through cust.f.default but no autograd formula was regis",
     ):
         operator.formula.backward(None, None)  # type: ignore[union-attr]
 
@@ -335,14 +391,20 @@ def test_the_derivative_is_a_record_in_the_table_and_can_be_replaced(make: Calla
 
 
 @pytest.mark.parametrize("form", ["method", "name", "overload", "operator"])
-def test_a_derivative_needs_a_functional_operator(form: str, make: Callable[..., CustomOpDef]) -> None:
+def test_a_derivative_needs_a_functional_operator(
+    form: str, make: Callable[..., CustomOpDef]
+) -> None:
     op = make(lambda x: None, mutates_args=("x",), schema="(Tensor(a!) x) -> ()")
     target = {"name": "cust::f", "overload": ops.cust.f.default, "operator": op}.get(form)
-    with pytest.raises(RuntimeError, match="Cannot register autograd formula for non-functional operator"):
-        op.register_autograd(lambda ctx: None) if target is None else register_autograd(target, lambda ctx: None)
+    with pytest.raises(
+        RuntimeError, match="Cannot register autograd formula for non-functional operator"
+    ):
+        op.register_autograd(lambda ctx: None) if target is None else register_autograd(
+            target, lambda ctx: None
+        )
 
 
-# -- functional forms --------------------------------------------------------------------------------------------
+# -- functional forms ------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -381,23 +443,63 @@ def test_what_is_registered_without_a_library_stays(tensor: Tensors) -> None:
 @pytest.mark.parametrize(
     ("call", "error", "words"),
     [
-        (lambda lib: define("zz", "(Tensor x) -> Tensor"), ValueError, "Expected `qualname` to be of the form"),
-        (lambda lib: define("func::f", "Tensor x -> Tensor"), ValueError, "expected schema to look like e.g."),
-        (lambda lib: define(3, "(Tensor x) -> Tensor"), ValueError, "expected qualname to be instance of str"),
-        (lambda lib: impl("zz", "cpu", double), ValueError, "Expected `qualname` to be of the form"),
+        (
+            lambda lib: define("zz", "(Tensor x) -> Tensor"),
+            ValueError,
+            "Expected `qualname` to be of the form",
+        ),
+        (
+            lambda lib: define("func::f", "Tensor x -> Tensor"),
+            ValueError,
+            "expected schema to look like e.g.",
+        ),
+        (
+            lambda lib: define(3, "(Tensor x) -> Tensor"),
+            ValueError,
+            "expected qualname to be instance of str",
+        ),
+        (
+            lambda lib: impl("zz", "cpu", double),
+            ValueError,
+            "Expected `qualname` to be of the form",
+        ),
         (lambda lib: impl("func::f", "foo", double), RuntimeError, "Expected one of cpu, cuda"),
         (lambda lib: impl(3, "cpu", double), AttributeError, "expected a str"),
-        (lambda lib: register_kernel(ops.func.known, "cpu", double), ValueError, "got unexpected type for op"),
+        (
+            lambda lib: register_kernel(ops.func.known, "cpu", double),
+            ValueError,
+            "got unexpected type for op",
+        ),
         (
             lambda lib: register_fake(3, double),
             ValueError,
             "register_fake(3): got unexpected type for op: <class 'int'>",
         ),
-        (lambda lib: register_autograd(3, double), ValueError, "register_autograd(3): got unexpected type for op"),
-        (lambda lib: register_fake("func::nope", double), RuntimeError, "operator func::nope does not exist"),
-        (lambda lib: register_fake("func::composite", double), RuntimeError, "We should not register a meta kernel"),
-        (lambda lib: register_autograd("func::kw", double), NotImplementedError, "register_autograd with kwarg-only"),
-        (lambda lib: register_autograd("func::view", double), RuntimeError, "non-functional operator func::view"),
+        (
+            lambda lib: register_autograd(3, double),
+            ValueError,
+            "register_autograd(3): got unexpected type for op",
+        ),
+        (
+            lambda lib: register_fake("func::nope", double),
+            RuntimeError,
+            "operator func::nope does not exist",
+        ),
+        (
+            lambda lib: register_fake("func::composite", double),
+            RuntimeError,
+            "We should not register a meta kernel",
+        ),
+        (
+            lambda lib: register_autograd("func::kw", double),
+            NotImplementedError,
+            "register_autograd with kwarg-only",
+        ),
+        (
+            lambda lib: register_autograd("func::view", double),
+            RuntimeError,
+            "non-functional operator func::view",
+        ),
     ],
 )
 def test_a_wrong_functional_registration_is_refused(
@@ -414,16 +516,22 @@ def test_a_wrong_functional_registration_is_refused(
     assert [_dispatch_dump(name) for name in _dispatch_get_all_op_names()] == before
 
 
-def test_a_fake_is_a_meta_kernel_and_may_be_refused_a_successor(lib: Library, tensor: Tensors) -> None:
+def test_a_fake_is_a_meta_kernel_and_may_be_refused_a_successor(
+    lib: Library, tensor: Tensors
+) -> None:
     lib.define("f(Tensor x) -> Tensor")
     register_fake("func::f", lib=lib)(lambda x: x)
     x = tensor(device="meta")
     assert ops.func.f(x) is x
-    with pytest.raises(RuntimeError, match=r"already has a fake impl registered at .*\.py:\d+.*DispatchKey::Meta"):
+    with pytest.raises(
+        RuntimeError, match=r"already has a fake impl registered at .*\.py:\d+.*DispatchKey::Meta"
+    ):
         register_fake("func::f", lambda x: x, lib=lib, allow_override=False)
 
 
-def test_functions_find_a_custom_op_by_its_name(make: Callable[..., CustomOpDef], tensor: Tensors) -> None:
+def test_functions_find_a_custom_op_by_its_name(
+    make: Callable[..., CustomOpDef], tensor: Tensors
+) -> None:
     op = make(double)
     register_kernel("cust::f", "cpu", lambda x, n=2: new(x.array * 9))
     register_fake(op, like)
@@ -433,7 +541,9 @@ def test_functions_find_a_custom_op_by_its_name(make: Callable[..., CustomOpDef]
     assert "cpu" in op._backend_fns
 
 
-def test_a_derivative_goes_with_the_library_that_registered_it(library: Libraries, lib: Library) -> None:
+def test_a_derivative_goes_with_the_library_that_registered_it(
+    library: Libraries, lib: Library
+) -> None:
     lib.define("f(Tensor x) -> Tensor")
     other = library("func", "IMPL")
     register_autograd("func::f", lambda ctx, g: g, lib=other)
@@ -444,7 +554,7 @@ def test_a_derivative_goes_with_the_library_that_registered_it(library: Librarie
     assert operator.formula is None
 
 
-# -- tags that promise something of the result --------------------------------------------------------------------
+# -- tags that promise something of the result -----------------------------------------------------
 
 
 def test_an_operator_tagged_inplace_returns_its_first_argument(
@@ -453,11 +563,15 @@ def test_an_operator_tagged_inplace_returns_its_first_argument(
     x = tensor()
     form = {"schema": "(Tensor(a!) x) -> Tensor(a!)", "mutates_args": ("x",), "tags": Tag.inplace}
     assert make(lambda x: x, **form)(x) is x
-    with pytest.raises(RuntimeError, match=r"tagged with torch\.Tag\.inplace must return its first argument"):
+    with pytest.raises(
+        RuntimeError, match=r"tagged with torch\.Tag\.inplace must return its first argument"
+    ):
         make(like, "cust::g", **form)(x)
 
 
-def test_an_operator_tagged_out_returns_its_out_arguments(make: Callable[..., CustomOpDef], tensor: Tensors) -> None:
+def test_an_operator_tagged_out_returns_its_out_arguments(
+    make: Callable[..., CustomOpDef], tensor: Tensors
+) -> None:
     x, a, b = tensor(), tensor(), tensor()
     form = {
         "schema": "(Tensor x, *, Tensor(a!) a, Tensor(b!) b) -> (Tensor(a!), Tensor(b!))",
@@ -465,22 +579,30 @@ def test_an_operator_tagged_out_returns_its_out_arguments(make: Callable[..., Cu
         "tags": Tag.out,
     }
     assert make(lambda x, a, b: (a, b), **form)(x, a=a, b=b) == (a, b)
-    with pytest.raises(RuntimeError, match=r"torch\.Tag\.out must return its mutable keyword-only arguments"):
+    with pytest.raises(
+        RuntimeError, match=r"torch\.Tag\.out must return its mutable keyword-only arguments"
+    ):
         make(lambda x, a, b: (b, a), "cust::g", **form)(x, a=a, b=b)
 
 
-# -- devices ------------------------------------------------------------------------------------------------------
+# -- devices ---------------------------------------------------------------------------------------
 
 
-def test_without_tensors_and_device_given_the_default_device_chooses(make: Callable[..., CustomOpDef]) -> None:
-    op = make(lambda n, device=None: 1, schema="(int n, Device? device=None) -> int", device_types="cpu")
+def test_without_tensors_and_device_given_the_default_device_chooses(
+    make: Callable[..., CustomOpDef],
+) -> None:
+    op = make(
+        lambda n, device=None: 1, schema="(int n, Device? device=None) -> int", device_types="cpu"
+    )
     op.register_kernel("meta", lambda n, device=None: 2)
     assert (op(1), op(1, "meta"), op(1, device="cpu")) == (1, 2, 1)
     with Device("meta"):
         assert (op(1), op(1, "cpu")) == (2, 1)
 
 
-def test_each_device_keeps_its_own_switch(make: Callable[..., CustomOpDef], tensor: Tensors) -> None:
+def test_each_device_keeps_its_own_switch(
+    make: Callable[..., CustomOpDef], tensor: Tensors
+) -> None:
     op = make(lambda x: 0, schema="(Tensor x) -> int")
     op.register_kernel("cpu", lambda x: 1)
     op.register_kernel("meta", lambda x: 2)
@@ -490,7 +612,10 @@ def test_each_device_keeps_its_own_switch(make: Callable[..., CustomOpDef], tens
 
     with op.set_kernel_enabled("cpu", enabled=False):
         assert both() == (0, 2)
-        with op.set_kernel_enabled("meta", enabled=False), op.set_kernel_enabled("cpu", enabled=True):
+        with (
+            op.set_kernel_enabled("meta", enabled=False),
+            op.set_kernel_enabled("cpu", enabled=True),
+        ):
             assert both() == (1, 0)
         assert both() == (0, 2)
     with pytest.raises(KeyError), op.set_kernel_enabled("meta", enabled=False):

@@ -1,4 +1,6 @@
-"""The computed table, row by row: which kernel each runtime key gets from each set of registrations."""
+"""The computed table, row by row: which kernel each runtime key gets from each set of
+registrations.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +10,24 @@ import pytest
 
 from dovetail_dispatcher import Library, dispatch_table
 
-CIA, CEA, CEANF = "CompositeImplicitAutograd", "CompositeExplicitAutograd", "CompositeExplicitAutogradNonFunctional"
+CIA, CEA, CEANF = (
+    "CompositeImplicitAutograd",
+    "CompositeExplicitAutograd",
+    "CompositeExplicitAutogradNonFunctional",
+)
 NESTED, BATCHED = "CompositeImplicitAutogradNestedTensor", "FuncTorchBatchedDecomposition"
 
 COLUMNS = (
-    *("Undefined", "CPU", "CUDA", "Meta", "SparseCPU", "QuantizedCPU", "NestedTensorCPU", "AutogradOther"),
+    *(
+        "Undefined",
+        "CPU",
+        "CUDA",
+        "Meta",
+        "SparseCPU",
+        "QuantizedCPU",
+        "NestedTensorCPU",
+        "AutogradOther",
+    ),
     *("AutogradCPU", "AutogradCUDA", "AutogradNestedTensor", "ADInplaceOrView", "FuncTorchBatched"),
 )
 
@@ -59,7 +74,9 @@ ROWS = {
 
 
 @pytest.mark.parametrize("registered", ROWS, ids=lambda row: "+".join(row) or "none")
-def test_the_computed_table_is_that_of_pytorch(registered: tuple[str, ...], library: Callable[..., Library]) -> None:
+def test_the_computed_table_is_that_of_pytorch(
+    registered: tuple[str, ...], library: Callable[..., Library]
+) -> None:
     lib = library("matrix", "DEF")
     lib.define("f(Tensor x) -> Tensor")
     for key in registered:
@@ -104,13 +121,18 @@ def test_a_table_prints_one_line_per_key_that_has_a_kernel(library: Callable[...
 
 def test_a_table_is_asked_for_runtime_keys_only(library: Callable[..., Library]) -> None:
     library("matrix", "DEF").define("f(Tensor x) -> Tensor")
-    with pytest.raises(KeyError, match=r"AutogradCPUU is no runtime key.*Did you mean 'AutogradCPU'"):
+    with pytest.raises(
+        KeyError, match=r"AutogradCPUU is no runtime key.*Did you mean 'AutogradCPU'"
+    ):
         dispatch_table("matrix::f")["AutogradCPUU"]
 
 
-def test_the_table_of_an_unknown_operator_is_an_error_with_a_suggestion(library: Callable[..., Library]) -> None:
+def test_the_table_of_an_unknown_operator_is_an_error_with_a_suggestion(
+    library: Callable[..., Library],
+) -> None:
     library("matrix", "DEF").define("function(Tensor x) -> Tensor")
     with pytest.raises(
-        RuntimeError, match=r"operator matrix::funktion does not exist.*Did you mean 'matrix::function'"
+        RuntimeError,
+        match=r"operator matrix::funktion does not exist.*Did you mean 'matrix::function'",
     ):
         dispatch_table("matrix::funktion")

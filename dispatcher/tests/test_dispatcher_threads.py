@@ -69,7 +69,9 @@ def test_calls_always_see_a_kernel_that_was_live_while_kernels_come_and_go(
     _dispatch_check_all_invariants()
 
 
-def test_definitions_come_and_go_under_calls(library: Callable[..., Library], tensor: Tensors) -> None:
+def test_definitions_come_and_go_under_calls(
+    library: Callable[..., Library], tensor: Tensors
+) -> None:
     x = tensor()
     allowed = (
         "is not defined any more",
@@ -103,7 +105,9 @@ def test_definitions_come_and_go_under_calls(library: Callable[..., Library], te
     _dispatch_check_all_invariants()
 
 
-def test_fallbacks_come_and_go_under_calls(library: Callable[..., Library], tensor: Tensors) -> None:
+def test_fallbacks_come_and_go_under_calls(
+    library: Callable[..., Library], tensor: Tensors
+) -> None:
     library("th", "DEF").define("f(Tensor x) -> int")
     overload, x = ops.th.f.default, tensor()
 

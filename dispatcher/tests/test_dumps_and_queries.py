@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from dovetail_dispatcher import _C as C
-from dovetail_dispatcher import Library, dispatch_table, ops, registry
+from dovetail_dispatcher import Library, dispatch_table, ops
+from dovetail_dispatcher.table import registry
 from dovetail_kernel import DispatchKey, DispatchKeySet, TensorBase, set_state, state
 
 Libraries = Callable[..., Library]
@@ -32,7 +33,7 @@ def _same_state() -> Iterator[None]:
     set_state(before)
 
 
-# -- dumps -------------------------------------------------------------------------------------------------------
+# -- dumps -----------------------------------------------------------------------------------------
 
 
 def test_a_dump_has_the_schema_and_a_line_per_registration(lib: Library) -> None:
@@ -102,7 +103,8 @@ def test_invariants_hold_and_a_broken_one_is_found(lib: Library, tensor: Tensors
     assert operator is not None
     operator.kernels[DispatchKey.CUDA] = []
     with pytest.raises(
-        RuntimeError, match="INTERNAL ASSERT FAILED: operator dd::f: its stack of kernels at CUDA is empty"
+        RuntimeError,
+        match="INTERNAL ASSERT FAILED: operator dd::f: its stack of kernels at CUDA is empty",
     ):
         C._dispatch_check_invariants("dd::f")
     with pytest.raises(RuntimeError, match="INTERNAL ASSERT FAILED"):
@@ -110,7 +112,7 @@ def test_invariants_hold_and_a_broken_one_is_found(lib: Library, tensor: Tensors
     del operator.kernels[DispatchKey.CUDA]
 
 
-# -- queries -----------------------------------------------------------------------------------------------------
+# -- queries ---------------------------------------------------------------------------------------
 
 
 def test_direct_registrations_and_computed_kernels_are_told_apart(lib: Library) -> None:
@@ -124,7 +126,9 @@ def test_direct_registrations_and_computed_kernels_are_told_apart(lib: Library) 
 def test_some_kernel_of_several_keys(lib: Library) -> None:
     keys = DispatchKeySet.of(DispatchKey.CUDA, DispatchKey.CPU)
     assert C._dispatch_has_kernel_for_any_dispatch_key("dd::f", keys)
-    assert not C._dispatch_has_kernel_for_any_dispatch_key("dd::f", DispatchKeySet(DispatchKey.CUDA))
+    assert not C._dispatch_has_kernel_for_any_dispatch_key(
+        "dd::f", DispatchKeySet(DispatchKey.CUDA)
+    )
 
 
 def test_an_operator_with_kernels_alone_counts_as_there(library: Libraries) -> None:
@@ -137,7 +141,9 @@ def test_an_operator_with_kernels_alone_counts_as_there(library: Libraries) -> N
     [
         lambda: C._dispatch_has_kernel_for_dispatch_key("nope::x", "CPU"),
         lambda: C._dispatch_has_computed_kernel_for_dispatch_key("nope::x", "CPU"),
-        lambda: C._dispatch_has_kernel_for_any_dispatch_key("nope::x", DispatchKeySet(DispatchKey.CPU)),
+        lambda: C._dispatch_has_kernel_for_any_dispatch_key(
+            "nope::x", DispatchKeySet(DispatchKey.CPU)
+        ),
     ],
 )
 def test_a_question_about_an_unknown_operator_is_an_error(query: Callable[[], object]) -> None:
@@ -146,7 +152,9 @@ def test_a_question_about_an_unknown_operator_is_an_error(query: Callable[[], ob
 
 
 def test_alias_keys_have_no_computed_kernel(lib: Library) -> None:
-    with pytest.raises(RuntimeError, match=r"Alias keys do not have runtime kernel registrations\."):
+    with pytest.raises(
+        RuntimeError, match=r"Alias keys do not have runtime kernel registrations\."
+    ):
         C._dispatch_has_computed_kernel_for_dispatch_key("dd::f", "Autograd")
 
 
@@ -171,10 +179,13 @@ def test_a_handle_has_the_schema_the_place_and_the_call(lib: Library, tensor: Te
     assert handle.redispatch_boxed(DispatchKeySet(DispatchKey.CPU), x) is x
 
 
-def test_a_handle_of_what_is_not_defined_is_an_error_that_says_what_is_there(library: Libraries) -> None:
+def test_a_handle_of_what_is_not_defined_is_an_error_that_says_what_is_there(
+    library: Libraries,
+) -> None:
     library("dd", "IMPL").impl("g", lambda x: x, "CPU")
     with pytest.raises(
-        RuntimeError, match=r"Could not find schema for dd::g. but we found an implementation; did you forget"
+        RuntimeError,
+        match=r"Could not find schema for dd::g. but we found an implementation; did you forget",
     ):
         C._dispatch_find_schema_or_throw("dd::g", "")
     with pytest.raises(RuntimeError, match=r"Could not find schema for dd::zz\."):
@@ -182,29 +193,46 @@ def test_a_handle_of_what_is_not_defined_is_an_error_that_says_what_is_there(lib
 
 
 def test_the_keys_of_a_tensor(tensor: Tensors) -> None:
-    assert repr(C._dispatch_keys(tensor())) == "DispatchKeySet(CPU, ADInplaceOrView, AutogradCPU, AutocastCPU)"
-    assert repr(C._dispatch_keys(tensor(device="meta"))) == "DispatchKeySet(Meta, ADInplaceOrView, AutogradMeta)"
+    assert (
+        repr(C._dispatch_keys(tensor()))
+        == "DispatchKeySet(CPU, ADInplaceOrView, AutogradCPU, AutocastCPU)"
+    )
+    assert (
+        repr(C._dispatch_keys(tensor(device="meta")))
+        == "DispatchKeySet(Meta, ADInplaceOrView, AutogradMeta)"
+    )
 
 
-# -- keys and state ----------------------------------------------------------------------------------------------
+# -- keys and state --------------------------------------------------------------------------------
 
 
 def test_keys_by_name_and_device() -> None:
     assert C._dispatch_key_parse("CPU") is DispatchKey.CPU
     assert (C._parse_dispatch_key("CPU"), C._parse_dispatch_key("Foo")) == (DispatchKey.CPU, None)
-    assert (C._dispatch_key_name(DispatchKey.CPU), C._dispatch_key_for_device("cuda")) == ("CPU", "CUDA")
-    with pytest.raises(RuntimeError, match=r"Expected one of cpu, cuda.* device type at start of device string: foo"):
+    assert (C._dispatch_key_name(DispatchKey.CPU), C._dispatch_key_for_device("cuda")) == (
+        "CPU",
+        "CUDA",
+    )
+    with pytest.raises(
+        RuntimeError,
+        match=r"Expected one of cpu, cuda.* device type at start of device string: foo",
+    ):
         C._dispatch_key_for_device("foo")
 
 
 def test_the_default_included_and_excluded_keys() -> None:
-    assert repr(C._dispatch_tls_local_include_set()) == "DispatchKeySet(BackendSelect, ADInplaceOrView)"
+    assert (
+        repr(C._dispatch_tls_local_include_set())
+        == "DispatchKeySet(BackendSelect, ADInplaceOrView)"
+    )
     assert all(key.name.startswith("Autocast") for key in C._dispatch_tls_local_exclude_set())
     assert C._dispatch_tls_is_dispatch_key_included(DispatchKey.BackendSelect)
     assert not C._dispatch_tls_is_dispatch_key_excluded(DispatchKey.CPU)
 
 
-def test_an_excluded_key_is_out_of_every_call_until_it_is_put_back(lib: Library, tensor: Tensors) -> None:
+def test_an_excluded_key_is_out_of_every_call_until_it_is_put_back(
+    lib: Library, tensor: Tensors
+) -> None:
     lib.define("g(Tensor x) -> str")
     lib.impl("g", lambda x: "autograd", "Autograd")
     lib.impl("g", lambda x: "cpu", "CPU")

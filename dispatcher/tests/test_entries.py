@@ -1,4 +1,6 @@
-"""The text of entries: the same from the templates at run time as in the generated files of the base library."""
+"""The text of entries: the same from the templates at run time as in the generated files of the
+base library.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +12,10 @@ from importlib.util import find_spec
 
 import pytest
 
-from dovetail_dispatcher import Library, ops, parse_schema, registry
-from dovetail_dispatcher.templates import entry_source, name_source
-from dovetail_dispatcher.templates.entry import symbol
+from dovetail_dispatcher import Library, ops, parse_schema
+from dovetail_dispatcher.calls.templates import entry_source, name_source
+from dovetail_dispatcher.calls.templates.entry import symbol
+from dovetail_dispatcher.table import registry
 from dovetail_kernel import PluginError, TensorBase, plugin_manager
 
 Libraries = Callable[..., Library]
@@ -20,7 +23,9 @@ Tensors = Callable[..., TensorBase]
 
 
 def test_an_entry_checks_classes_makes_the_key_and_looks_up_the_route() -> None:
-    schema = parse_schema("ns::f(Tensor x, Tensor? y=None, int[2] k=0, *, Scalar alpha=1) -> Tensor")
+    schema = parse_schema(
+        "ns::f(Tensor x, Tensor? y=None, int[2] k=0, *, Scalar alpha=1) -> Tensor"
+    )
     text = entry_source(schema)
     compile(text, "entry", "exec")
     assert text.startswith("def f(x=MISSING, y=None, k=")
@@ -41,7 +46,10 @@ def test_an_entry_is_shown_in_tracebacks(library: Libraries, tensor: Tensors) ->
     lib.impl("f", lambda x: 1 / 0, "CPU")
     with pytest.raises(ZeroDivisionError) as error:
         ops.ent.f(tensor())
-    lines = [linecache.getline(e.frame.code.raw.co_filename, e.lineno + 1).strip() for e in error.traceback]
+    lines = [
+        linecache.getline(e.frame.code.raw.co_filename, e.lineno + 1).strip()
+        for e in error.traceback
+    ]
     assert "result = kernel(x)" in lines
 
 
@@ -50,7 +58,9 @@ def test_an_overload_is_called_without_a_layer_between(library: Libraries, tenso
     call = type(ops.ent.f.default).__call__
     assert inspect.isfunction(call)
     assert call is ops.ent.f.default.op
-    assert "routes[x._signature | state()]" in "".join(linecache.getlines(call.__code__.co_filename))
+    assert "routes[x._signature | state()]" in "".join(
+        linecache.getlines(call.__code__.co_filename)
+    )
 
 
 @pytest.mark.skipif(find_spec("dovetail_aten") is None, reason="the base library is not installed")
@@ -59,13 +69,21 @@ def test_the_generated_entries_are_what_the_templates_give() -> None:
         plugin_manager.load_library("aten")
     except PluginError as reason:
         pytest.skip(f"the base library cannot be loaded: {reason}")
-    generated = inspect.getsource(__import__("dovetail_aten._generated.functions", fromlist=["functions"]))
-    outs = [op for op in registry.all_operators() if op.namespace == "aten" and op.overload.endswith("out")]
+    generated = inspect.getsource(
+        __import__("dovetail_aten._generated.functions", fromlist=["functions"])
+    )
+    outs = [
+        op
+        for op in registry.all_operators()
+        if op.namespace == "aten" and op.overload.endswith("out")
+    ]
     # A list of sizes may be given as separate arguments too, for which the generator adds a line.
     variants = [op for op in outs if not any("int[" in str(a).lower() for a in op.schema.arguments)]
     assert len(variants) > 20
     for op in variants:
-        arguments = tuple(replace(a, name="input") if a.name == "self" else a for a in op.schema.arguments)
+        arguments = tuple(
+            replace(a, name="input") if a.name == "self" else a for a in op.schema.arguments
+        )
         promote = ["input" if name == "self" else name for name in op.promote]
         schema = replace(op.schema, arguments=arguments)
         assert name_source(schema, symbol(op.schema), promote, public=op.base_name) in generated

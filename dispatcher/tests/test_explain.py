@@ -32,7 +32,9 @@ def test_the_keys_are_accounted_for(lib: Library, tensor: Tensors) -> None:
     e = explain(ops.ee.f, tensor([1.0, 2.0]))
     assert isinstance(e, Explanation)
     assert e.operator == "ee::f"
-    assert [(a.name, a.keys) for a in e.arguments] == [("x", ("CPU", "ADInplaceOrView", "AutogradCPU", "AutocastCPU"))]
+    assert [(a.name, a.keys) for a in e.arguments] == [
+        ("x", ("CPU", "ADInplaceOrView", "AutogradCPU", "AutocastCPU"))
+    ]
     assert "float32[2] on cpu" in e.arguments[0].value
     assert e.included == ("BackendSelect", "ADInplaceOrView")
     assert "AutocastCPU" in e.excluded
@@ -40,7 +42,9 @@ def test_the_keys_are_accounted_for(lib: Library, tensor: Tensors) -> None:
     assert (e.keys, e.chosen) == (("CPU", "AutogradCPU"), "AutogradCPU")
 
 
-def test_the_chain_goes_from_autograd_to_the_backend_with_places(lib: Library, tensor: Tensors) -> None:
+def test_the_chain_goes_from_autograd_to_the_backend_with_places(
+    lib: Library, tensor: Tensors
+) -> None:
     chain = explain(ops.ee.f.default, tensor(), n=3).chain
     assert [(step.key, step.rule, step.registered_for) for step in chain] == [
         ("AutogradCPU", "autograd kernel", "Autograd"),
@@ -71,7 +75,9 @@ def test_what_would_fail_is_explained_and_not_raised(lib: Library, tensor: Tenso
     lib.define("g(Tensor x) -> Tensor")
     e = explain(ops.ee.g, tensor())
     assert (e.route, e.error is not None) == ("", True)
-    assert "NotImplementedError: Could not run 'ee::g' with arguments from the 'CPU' backend" in str(e)
+    assert (
+        "NotImplementedError: Could not run 'ee::g' with arguments from the 'CPU' backend" in str(e)
+    )
 
 
 def test_a_composite_ends_the_chain(lib: Library, tensor: Tensors) -> None:
@@ -106,7 +112,9 @@ def test_it_prints_as_a_tree_and_as_json(lib: Library, tensor: Tensors) -> None:
     assert data == json.loads(json.dumps(e.as_dict()))
 
 
-def test_an_unknown_operator_and_a_call_that_does_not_fit_are_errors(lib: Library, tensor: Tensors) -> None:
+def test_an_unknown_operator_and_a_call_that_does_not_fit_are_errors(
+    lib: Library, tensor: Tensors
+) -> None:
     with pytest.raises(RuntimeError, match=r"operator ee::ff does not exist.*Did you mean 'ee::f'"):
         explain("ee::ff", tensor())
     with pytest.raises(RuntimeError, match="missing value for argument 'x'"):

@@ -24,9 +24,14 @@ def lib(library: Callable[..., Library]) -> Library:
 
 @pytest.mark.parametrize("key", ["CPU", DispatchKey.CPU])
 @pytest.mark.parametrize("by_name", [True, False])
-def test_the_kernel_at_a_key_can_be_called(by_name: bool, key: Any, lib: Library, tensor: Tensors) -> None:
+def test_the_kernel_at_a_key_can_be_called(
+    by_name: bool, key: Any, lib: Library, tensor: Tensors
+) -> None:
     kernel = get_kernel("gk::f" if by_name else ops.gk.f.default, key)
-    assert (kernel.call_boxed(CPU, tensor()), kernel.call_boxed(CPU, tensor(), n=2)) == ("first 1", "first 2")
+    assert (kernel.call_boxed(CPU, tensor()), kernel.call_boxed(CPU, tensor(), n=2)) == (
+        "first 1",
+        "first 2",
+    )
     assert kernel.op_handle is ops.gk.f.default
     assert repr(kernel).startswith("SafeKernelFunction(debug='registered at ")
 
@@ -39,7 +44,9 @@ def test_a_handle_outlives_an_override(lib: Library, tensor: Tensors) -> None:
 
 def test_an_override_can_call_what_it_covers(lib: Library, tensor: Tensors) -> None:
     below = get_kernel("gk::f", "CPU")
-    lib.impl("f", lambda keys, x, n: "over " + below.call_boxed(keys, x, n), "CPU", with_keyset=True)
+    lib.impl(
+        "f", lambda keys, x, n: "over " + below.call_boxed(keys, x, n), "CPU", with_keyset=True
+    )
     assert ops.gk.f(tensor(), 3) == "over first 3"
 
 
@@ -59,7 +66,9 @@ def test_a_composite_is_found_at_a_backend(lib: Library, tensor: Tensors) -> Non
         (3, "CPU", ValueError, r"get_kernel\(3\): got unexpected type for op"),
     ],
 )
-def test_what_is_not_there_is_an_error(op: Any, key: str, error: type[Exception], words: str, lib: Library) -> None:
+def test_what_is_not_there_is_an_error(
+    op: Any, key: str, error: type[Exception], words: str, lib: Library
+) -> None:
     with pytest.raises(error, match=words):
         get_kernel(op, key)
 
@@ -79,7 +88,9 @@ def test_sizes_that_depend_on_data_cannot_be_had_for_meta_tensors(tensor: Tensor
     op = custom_op("gk2::f", lambda x: 1, mutates_args=(), schema="(Tensor x) -> int")
     op.register_fake(lambda x: get_ctx().new_dynamic_size())  # type: ignore[union-attr]
     try:
-        with pytest.raises(RuntimeError, match=f"(?s)gk2::f .{__file__}.*meta Tensors .as opposed to FakeTensors"):
+        with pytest.raises(
+            RuntimeError, match=f"(?s)gk2::f .{__file__}.*meta Tensors .as opposed to FakeTensors"
+        ):
             op(tensor(device="meta"))
         assert get_ctx() is None
     finally:

@@ -1,4 +1,6 @@
-"""`Library`: what may be registered, what is refused and in which words, and what is left afterwards."""
+"""`Library`: what may be registered, what is refused and in which words, and what is left
+afterwards.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +13,9 @@ from typing import Any
 
 import pytest
 
-from dovetail_dispatcher import Library, Tag, _scoped_library, fallthrough_kernel, ops, registry
+from dovetail_dispatcher import Library, Tag, _scoped_library, fallthrough_kernel, ops
 from dovetail_dispatcher._C import _dispatch_dump
+from dovetail_dispatcher.table import registry
 from dovetail_kernel import DispatchKey, TensorBase, backend
 
 Libraries = Callable[..., Library]
@@ -29,7 +32,7 @@ def same(x: Any, *_args: Any, **_kwargs: Any) -> Any:
     return x
 
 
-# -- kinds, namespaces and keys ----------------------------------------------------------------------------------
+# -- kinds, namespaces and keys --------------------------------------------------------------------
 
 
 def test_a_library_prints_its_kind_namespace_and_key(library: Libraries) -> None:
@@ -44,13 +47,23 @@ def test_a_library_prints_its_kind_namespace_and_key(library: Libraries) -> None
         (("ll", "IMPLE"), ValueError, "Did you mean 'IMPL'"),
         (("prim", "DEF"), ValueError, "prim is a reserved namespace"),
         (("prim", "FRAGMENT"), ValueError, "prim is a reserved namespace"),
-        (("_", "FRAGMENT"), RuntimeError, "cannot define TORCH_LIBRARY_FRAGMENT with the wildcard namespace _"),
+        (
+            ("_", "FRAGMENT"),
+            RuntimeError,
+            "cannot define TORCH_LIBRARY_FRAGMENT with the wildcard namespace _",
+        ),
         (("ll", "DEF", "CPU"), RuntimeError, "!dispatch_key_.has_value()"),
         (("ll", "IMPL", "Foo"), RuntimeError, "could not parse dispatch key: Foo"),
-        (("ll", "IMPL", "cpu"), RuntimeError, "could not parse dispatch key: cpu. Did you mean 'CPU'"),
+        (
+            ("ll", "IMPL", "cpu"),
+            RuntimeError,
+            "could not parse dispatch key: cpu. Did you mean 'CPU'",
+        ),
     ],
 )
-def test_a_wrong_library_is_refused(args: tuple[str, ...], error: type[Exception], words: str) -> None:
+def test_a_wrong_library_is_refused(
+    args: tuple[str, ...], error: type[Exception], words: str
+) -> None:
     before = snapshot()
     with pytest.raises(error, match=re.escape(words)):
         Library(*args)
@@ -59,7 +72,9 @@ def test_a_wrong_library_is_refused(args: tuple[str, ...], error: type[Exception
 
 def test_a_namespace_has_one_DEF_library_and_the_error_names_both(library: Libraries) -> None:
     library("ll", "DEF")
-    with pytest.raises(RuntimeError, match="Only a single TORCH_LIBRARY can be used to register the namespace ll") as e:
+    with pytest.raises(
+        RuntimeError, match="Only a single TORCH_LIBRARY can be used to register the namespace ll"
+    ) as e:
         Library("ll", "DEF")
     assert len(re.findall(r"registered at \S+\.py:\d+", str(e.value))) == 2
 
@@ -73,7 +88,7 @@ def test_an_IMPL_library_of_a_reserved_namespace_is_allowed(library: Libraries) 
     assert library("prim", "IMPL").ns == "prim"
 
 
-# -- define ------------------------------------------------------------------------------------------------------
+# -- define ----------------------------------------------------------------------------------------
 
 
 def test_define_returns_the_name_as_written_without_overload(library: Libraries) -> None:
@@ -85,13 +100,21 @@ def test_define_returns_the_name_as_written_without_overload(library: Libraries)
 @pytest.mark.parametrize(
     ("schema", "words"),
     [
-        ("f(Tensor x) -> Tensor", "Tried to register an operator (ll::f(Tensor x) -> Tensor) with the same name"),
-        ("other::h(Tensor x) -> Tensor", "Explicitly provided namespace (other) in schema string does not match"),
+        (
+            "f(Tensor x) -> Tensor",
+            "Tried to register an operator (ll::f(Tensor x) -> Tensor) with the same name",
+        ),
+        (
+            "other::h(Tensor x) -> Tensor",
+            "Explicitly provided namespace (other) in schema string does not match",
+        ),
         ("h(Tensor x) -> Tensr", "unknown type specifier"),
         ("h", "only the operator name was given"),
     ],
 )
-def test_a_wrong_definition_is_refused_and_leaves_no_trace(schema: str, words: str, library: Libraries) -> None:
+def test_a_wrong_definition_is_refused_and_leaves_no_trace(
+    schema: str, words: str, library: Libraries
+) -> None:
     lib = library("ll", "DEF")
     lib.define("f(Tensor x) -> Tensor")
     before = snapshot()
@@ -102,13 +125,16 @@ def test_a_wrong_definition_is_refused_and_leaves_no_trace(schema: str, words: s
 
 def test_a_duplicate_definition_is_told_where_the_first_is(library: Libraries) -> None:
     library("ll", "DEF").define("f(Tensor x) -> Tensor")
-    with pytest.raises(RuntimeError, match=r"Original registration: registered at .*test_library\.py:\d+|conftest"):
+    with pytest.raises(
+        RuntimeError, match=r"Original registration: registered at .*test_library\.py:\d+|conftest"
+    ):
         library("ll", "FRAGMENT").define("f(Tensor x) -> Tensor")
 
 
 def test_an_IMPL_library_may_not_define(library: Libraries) -> None:
     with pytest.raises(
-        RuntimeError, match=re.escape('def("h"): Cannot define an operator inside of a TORCH_LIBRARY_IMPL')
+        RuntimeError,
+        match=re.escape('def("h"): Cannot define an operator inside of a TORCH_LIBRARY_IMPL'),
     ):
         library("ll", "IMPL").define("h(Tensor x) -> Tensor")
 
@@ -131,10 +157,12 @@ def test_tags_are_kept_and_must_be_tags(library: Libraries) -> None:
         lib.define("g(Tensor x) -> Tensor", tags="pointwise")  # type: ignore[arg-type]
 
 
-# -- impl --------------------------------------------------------------------------------------------------------
+# -- impl ------------------------------------------------------------------------------------------
 
 
-def test_the_key_of_a_kernel_is_the_librarys_then_the_implicit_composite(library: Libraries) -> None:
+def test_the_key_of_a_kernel_is_the_librarys_then_the_implicit_composite(
+    library: Libraries,
+) -> None:
     library("ll", "DEF").define("f(Tensor x) -> Tensor")
     library("ll", "IMPL", "CPU").impl("f", same)
     library("ll", "IMPL").impl("f", same)
@@ -151,7 +179,9 @@ def test_the_key_Undefined_means_the_implicit_composite(key: str, library: Libra
 
 
 @pytest.mark.parametrize("name", ["f.ov", "ll::f.ov"])
-def test_impl_takes_the_name_with_overload_and_namespace(name: str, library: Libraries, tensor: Tensors) -> None:
+def test_impl_takes_the_name_with_overload_and_namespace(
+    name: str, library: Libraries, tensor: Tensors
+) -> None:
     lib = library("ll", "DEF")
     lib.define("f.ov(Tensor x) -> Tensor")
     lib.impl(name, same, "CPU")
@@ -171,7 +201,11 @@ def test_impl_takes_an_overload_object(library: Libraries, tensor: Tensors) -> N
     ("args", "error", "words"),
     [
         (("f", 3, "CPU"), TypeError, "Input function is required to be a callable"),
-        ((3, same, "CPU"), RuntimeError, "impl should be passed either a name or an OpOverload object"),
+        (
+            (3, same, "CPU"),
+            RuntimeError,
+            "impl should be passed either a name or an OpOverload object",
+        ),
         (("f", same, "Foo"), RuntimeError, "could not parse dispatch key: Foo"),
         (
             ("aten::sin", same, "CPU"),
@@ -179,7 +213,11 @@ def test_impl_takes_an_overload_object(library: Libraries, tensor: Tensors) -> N
             "Explicitly provided namespace (aten) in operator name does not match",
         ),
         (("zz", same, "Meta"), RuntimeError, "operator ll::zz does not exist"),
-        (("composite", same, "Meta"), RuntimeError, "We should not register a meta kernel directly to the operator"),
+        (
+            ("composite", same, "Meta"),
+            RuntimeError,
+            "We should not register a meta kernel directly to the operator",
+        ),
     ],
 )
 def test_a_wrong_kernel_is_refused_and_leaves_no_trace(
@@ -197,7 +235,10 @@ def test_a_wrong_kernel_is_refused_and_leaves_no_trace(
 
 def test_a_kernel_for_another_key_than_the_librarys_is_refused(library: Libraries) -> None:
     library("ll", "DEF").define("f(Tensor x) -> Tensor")
-    with pytest.raises(RuntimeError, match=re.escape("(CPU) is inconsistent with the dispatch key of the enclosing")):
+    with pytest.raises(
+        RuntimeError,
+        match=re.escape("(CPU) is inconsistent with the dispatch key of the enclosing"),
+    ):
         library("ll", "IMPL", "CUDA").impl("f", same, "CPU")
 
 
@@ -205,11 +246,16 @@ def test_allow_override_False_refuses_a_second_kernel_of_any_library(library: Li
     lib = library("ll", "DEF")
     lib.define("f(Tensor x) -> Tensor")
     lib.impl("f", same, "CPU")
-    with pytest.raises(RuntimeError, match="already a kernel registered from python overriding f's behavior for CPU"):
+    with pytest.raises(
+        RuntimeError,
+        match="already a kernel registered from python overriding f's behavior for CPU",
+    ):
         library("ll", "IMPL").impl("f", same, "CPU", allow_override=False)
 
 
-def test_allow_override_False_is_content_once_the_other_kernels_are_gone(library: Libraries) -> None:
+def test_allow_override_False_is_content_once_the_other_kernels_are_gone(
+    library: Libraries,
+) -> None:
     library("ll", "DEF").define("f(Tensor x) -> Tensor")
     first, second = library("ll", "IMPL"), library("ll", "IMPL")
     first.impl("f", same, "CPU")
@@ -221,7 +267,9 @@ def test_allow_override_False_is_content_once_the_other_kernels_are_gone(library
     library("ll", "IMPL").impl("f", same, "CPU", allow_override=False)
 
 
-def test_the_newest_kernel_wins_and_uncovers_the_older_one_when_it_goes(library: Libraries, tensor: Tensors) -> None:
+def test_the_newest_kernel_wins_and_uncovers_the_older_one_when_it_goes(
+    library: Libraries, tensor: Tensors
+) -> None:
     library("ll", "DEF").define("f(Tensor x) -> int")
     library("ll", "IMPL").impl("f", lambda x: 1, "CPU")
     newer = library("ll", "IMPL")
@@ -231,7 +279,9 @@ def test_the_newest_kernel_wins_and_uncovers_the_older_one_when_it_goes(library:
     assert ops.ll.f(tensor()) == 1
 
 
-def test_removing_the_older_kernel_leaves_the_newer_in_force(library: Libraries, tensor: Tensors) -> None:
+def test_removing_the_older_kernel_leaves_the_newer_in_force(
+    library: Libraries, tensor: Tensors
+) -> None:
     library("ll", "DEF").define("f(Tensor x) -> int")
     older = library("ll", "IMPL")
     older.impl("f", lambda x: 1, "CPU")
@@ -240,19 +290,25 @@ def test_removing_the_older_kernel_leaves_the_newer_in_force(library: Libraries,
     assert ops.ll.f(tensor()) == 2
 
 
-def test_an_override_is_reported_once_in_a_process(library: Libraries, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_override_is_reported_once_in_a_process(
+    library: Libraries, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(registry, "_warned_of_override", False)
     lib = library("ll", "DEF")
     lib.define("f(Tensor x) -> Tensor")
     lib.impl("f", same, "CPU")
-    with pytest.warns(UserWarning, match="Overriding a previously registered kernel for the same operator"):
+    with pytest.warns(
+        UserWarning, match="Overriding a previously registered kernel for the same operator"
+    ):
         lib.impl("f", lambda x: x, "CPU")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         lib.impl("f", same, "CPU")
 
 
-def test_overriding_a_meta_kernel_is_not_reported(library: Libraries, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_overriding_a_meta_kernel_is_not_reported(
+    library: Libraries, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(registry, "_warned_of_override", False)
     lib = library("ll", "DEF")
     lib.define("f(Tensor x) -> Tensor")
@@ -272,14 +328,18 @@ def test_a_kernel_may_come_before_its_definition(library: Libraries, tensor: Ten
     assert ops.ll.f(x) is x
 
 
-def test_a_kernel_with_keyset_gets_the_keys_after_state_and_fallthrough(library: Libraries, tensor: Tensors) -> None:
+def test_a_kernel_with_keyset_gets_the_keys_after_state_and_fallthrough(
+    library: Libraries, tensor: Tensors
+) -> None:
     lib = library("ll", "DEF")
     lib.define("f(Tensor x) -> str")
     lib.impl("f", lambda keys, x: repr(keys), "CPU", with_keyset=True)
     assert ops.ll.f(tensor()) == "DispatchKeySet(CPU)"
 
 
-def test_fallthrough_at_an_alias_key_passes_over_all_its_keys(library: Libraries, tensor: Tensors) -> None:
+def test_fallthrough_at_an_alias_key_passes_over_all_its_keys(
+    library: Libraries, tensor: Tensors
+) -> None:
     lib = library("ll", "DEF")
     lib.define("f(Tensor x) -> str")
     lib.impl("f", fallthrough_kernel, "Autograd")
@@ -292,10 +352,12 @@ def test_the_fallthrough_kernel_is_never_to_be_called() -> None:
         fallthrough_kernel()
 
 
-# -- fallback ----------------------------------------------------------------------------------------------------
+# -- fallback --------------------------------------------------------------------------------------
 
 
-def test_a_fallback_gets_the_operator_and_serves_operators_to_come(library: Libraries, tensor: Tensors) -> None:
+def test_a_fallback_gets_the_operator_and_serves_operators_to_come(
+    library: Libraries, tensor: Tensors
+) -> None:
     library("_", "IMPL").fallback(lambda op, *args, **kwargs: f"{op} {len(args)} {kwargs}", "CPU")
     library("ll", "DEF").define("f(Tensor x, *, int n=1) -> str")
     assert ops.ll.f(tensor(), n=2) == "ll.f.default 1 {'n': 2}"
@@ -315,11 +377,17 @@ def test_a_kernel_of_its_own_comes_before_the_fallback(library: Libraries, tenso
     assert ops.ll.f(tensor()) == "own"
 
 
-def test_a_fallback_at_an_alias_serves_its_runtime_keys_and_gives_back_the_built_in_ones(library: Libraries) -> None:
+def test_a_fallback_at_an_alias_serves_its_runtime_keys_and_gives_back_the_built_in_ones(
+    library: Libraries,
+) -> None:
     before = snapshot()
     lib = library("_", "IMPL")
     lib.fallback(fallthrough_kernel, "Autograd")
-    assert all(kernel.is_fallthrough for key, kernel in registry.fallbacks.items() if key.name.startswith("AutogradC"))
+    assert all(
+        kernel.is_fallthrough
+        for key, kernel in registry.fallbacks.items()
+        if key.name.startswith("AutogradC")
+    )
     lib._destroy()
     assert snapshot() == before
 
@@ -371,7 +439,7 @@ def test_the_wildcard_library_has_no_operators(library: Libraries) -> None:
         library("_", "IMPL").impl("f", same, "CPU")
 
 
-# -- life --------------------------------------------------------------------------------------------------------
+# -- life ------------------------------------------------------------------------------------------
 
 
 def test_destroying_takes_everything_back_and_twice_is_once(library: Libraries) -> None:
@@ -387,9 +455,12 @@ def test_destroying_takes_everything_back_and_twice_is_once(library: Libraries) 
 
 
 @pytest.mark.parametrize(
-    "call", [lambda lib: lib.define("g(Tensor x) -> Tensor"), lambda lib: lib.impl("f", same, "CPU")]
+    "call",
+    [lambda lib: lib.define("g(Tensor x) -> Tensor"), lambda lib: lib.impl("f", same, "CPU")],
 )
-def test_a_destroyed_library_registers_nothing(call: Callable[[Library], Any], library: Libraries) -> None:
+def test_a_destroyed_library_registers_nothing(
+    call: Callable[[Library], Any], library: Libraries
+) -> None:
     lib = library("ll", "DEF")
     lib._destroy()
     with pytest.raises(AssertionError, match="Library object has been destroyed"):
@@ -426,18 +497,24 @@ def test_a_destroyed_library_frees_its_operators(library: Libraries) -> None:
     assert operator() is None
 
 
-def test_an_overload_held_after_its_library_is_gone_says_so(library: Libraries, tensor: Tensors) -> None:
+def test_an_overload_held_after_its_library_is_gone_says_so(
+    library: Libraries, tensor: Tensors
+) -> None:
     lib = library("ll", "DEF")
     lib.define("f(Tensor x) -> Tensor")
     lib.impl("f", same, "CPU")
     overload = ops.ll.f.default
     overload(tensor())
     lib._destroy()
-    with pytest.raises(RuntimeError, match="operator ll::f is not defined any more: its library was destroyed"):
+    with pytest.raises(
+        RuntimeError, match="operator ll::f is not defined any more: its library was destroyed"
+    ):
         overload(tensor())
 
 
-def test_an_old_packet_finds_a_new_definition_under_the_same_name(library: Libraries, tensor: Tensors) -> None:
+def test_an_old_packet_finds_a_new_definition_under_the_same_name(
+    library: Libraries, tensor: Tensors
+) -> None:
     lib = library("ll", "DEF")
     lib.define("f(Tensor x) -> int")
     lib.impl("f", lambda x: 1, "CPU")
@@ -467,7 +544,9 @@ def test_an_old_overload_is_bound_to_the_schema_of_the_day_if_kernels_kept_its_o
         overload(tensor())
 
 
-def test_an_interrupted_registration_can_be_taken_back(library: Libraries, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_registration_can_be_taken_back(
+    library: Libraries, monkeypatch: pytest.MonkeyPatch
+) -> None:
     lib = library("ll", "DEF")
     before = snapshot()
 

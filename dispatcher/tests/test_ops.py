@@ -1,4 +1,6 @@
-"""`ops`: namespaces, packets and overloads as objects, and the calls that go past the usual dispatch."""
+"""`ops`: namespaces, packets and overloads as objects, and the calls that go past the usual
+dispatch.
+"""
 
 from __future__ import annotations
 
@@ -40,8 +42,15 @@ def test_a_packet_prints_and_names_itself(lib: Library) -> None:
 def test_an_overload_prints_and_names_itself(lib: Library) -> None:
     overload = ops.oo.f.two
     assert isinstance(overload, OpOverload)
-    assert (repr(overload), str(overload)) == ("<OpOverload(op='oo.f', overload='two')>", "oo.f.two")
-    assert (overload.name(), overload._name, overload.__name__) == ("oo::f.two", "oo::f.two", "f.two")
+    assert (repr(overload), str(overload)) == (
+        "<OpOverload(op='oo.f', overload='two')>",
+        "oo.f.two",
+    )
+    assert (overload.name(), overload._name, overload.__name__) == (
+        "oo::f.two",
+        "oo::f.two",
+        "f.two",
+    )
     assert (overload.namespace, overload._opname, overload._overloadname) == ("oo", "f", "two")
     assert overload._schema == parse_schema("oo::f.two(Tensor x, Tensor y) -> Tensor")
     assert overload.overloadpacket is ops.oo.f
@@ -49,7 +58,11 @@ def test_an_overload_prints_and_names_itself(lib: Library) -> None:
 
 def test_the_default_overload_has_no_suffix_in_its_name(lib: Library) -> None:
     overload = ops.oo.f.default
-    assert (overload.name(), overload._overloadname, str(overload)) == ("oo::f", "default", "oo.f.default")
+    assert (overload.name(), overload._overloadname, str(overload)) == (
+        "oo::f",
+        "default",
+        "oo.f.default",
+    )
 
 
 def test_packets_and_overloads_are_unique_and_copying_gives_the_same(lib: Library) -> None:
@@ -68,7 +81,11 @@ def test_an_overload_is_not_pickled(lib: Library) -> None:
 
 @pytest.mark.parametrize(
     ("schema", "is_view"),
-    [("(Tensor x) -> Tensor", False), ("(Tensor(a) x) -> Tensor(a)", True), ("(Tensor(a!) x) -> Tensor(a!)", False)],
+    [
+        ("(Tensor x) -> Tensor", False),
+        ("(Tensor(a) x) -> Tensor(a)", True),
+        ("(Tensor(a!) x) -> Tensor(a!)", False),
+    ],
 )
 def test_is_view_means_aliased_and_not_written(schema: str, is_view: bool, lib: Library) -> None:
     lib.define(f"v{schema}")
@@ -86,11 +103,16 @@ def test_a_late_overload_shows_up_in_the_packet_fetched_before(lib: Library) -> 
     ("look_up", "words"),
     [
         (lambda: ops.oo.ff, "'_OpNamespace' 'oo' object has no attribute 'ff'. Did you mean 'f'?"),
-        (lambda: ops.oo.f.tvo, "The underlying op of 'oo.f' has no overload name 'tvo'. Did you mean 'two'?"),
+        (
+            lambda: ops.oo.f.tvo,
+            "The underlying op of 'oo.f' has no overload name 'tvo'. Did you mean 'two'?",
+        ),
         (lambda: ops.oo.f.__foo__, "'oo.f' can't have an overload name beginning with '__'"),
     ],
 )
-def test_what_is_not_there_is_an_AttributeError(look_up: Callable[[], object], words: str, lib: Library) -> None:
+def test_what_is_not_there_is_an_AttributeError(
+    look_up: Callable[[], object], words: str, lib: Library
+) -> None:
     with pytest.raises(AttributeError, match=re.escape(words)):
         look_up()
 
@@ -105,12 +127,16 @@ def test_listing_a_namespace_gives_its_operators(lib: Library) -> None:
 
 
 def test_an_overload_call_never_tries_other_overloads(lib: Library, tensor: Tensors) -> None:
-    with pytest.raises(RuntimeError, match=r"oo::f\(\) expected at most 1 argument\(s\) but received 2"):
+    with pytest.raises(
+        RuntimeError, match=r"oo::f\(\) expected at most 1 argument\(s\) but received 2"
+    ):
         ops.oo.f.default(tensor(), tensor())
 
 
 def test_a_packet_whose_overloads_all_refuse_gives_each_reason(lib: Library) -> None:
-    with pytest.raises(RuntimeError, match="Overloaded torch operator invoked from Python failed to match") as error:
+    with pytest.raises(
+        RuntimeError, match="Overloaded torch operator invoked from Python failed to match"
+    ) as error:
         ops.oo.f("a")
     assert "instead found type 'str'" in str(error.value)
     assert "missing value for argument 'y'" in str(error.value)
@@ -124,8 +150,12 @@ def test_a_kernel_can_be_called_by_its_key(lib: Library, tensor: Tensors) -> Non
 
 
 @pytest.mark.parametrize("key", [DispatchKey.CUDA, DispatchKey.CompositeExplicitAutograd])
-def test_calling_by_a_key_without_kernel_is_an_error(key: DispatchKey, lib: Library, tensor: Tensors) -> None:
-    with pytest.raises(NotImplementedError, match=r"oo::f.*(CPU|only available for these backends: \[CPU)"):
+def test_calling_by_a_key_without_kernel_is_an_error(
+    key: DispatchKey, lib: Library, tensor: Tensors
+) -> None:
+    with pytest.raises(
+        NotImplementedError, match=r"oo::f.*(CPU|only available for these backends: \[CPU)"
+    ):
         ops.oo.f.default._op_dk(key, tensor())
 
 
@@ -143,7 +173,9 @@ def test_has_kernel_looks_at_direct_registrations_only(lib: Library) -> None:
     overload = ops.oo.f.default
     assert overload.has_kernel_for_dispatch_key("Autograd")
     assert not overload.has_kernel_for_dispatch_key(DispatchKey.AutogradCPU)
-    assert overload.has_kernel_for_any_dispatch_key(DispatchKeySet.of(DispatchKey.CUDA, DispatchKey.CPU))
+    assert overload.has_kernel_for_any_dispatch_key(
+        DispatchKeySet.of(DispatchKey.CUDA, DispatchKey.CPU)
+    )
     assert not overload.has_kernel_for_any_dispatch_key(DispatchKeySet(DispatchKey.CUDA))
 
 
@@ -168,14 +200,18 @@ def test_a_kernel_that_calls_its_own_operator_without_a_guard_starts_from_the_to
         ops.oo.f(tensor())
 
 
-def test_the_highest_backend_of_mixed_arguments_gets_the_call(lib: Library, tensor: Tensors) -> None:
+def test_the_highest_backend_of_mixed_arguments_gets_the_call(
+    lib: Library, tensor: Tensors
+) -> None:
     lib.define("where(Tensor x, Tensor y) -> str")
     lib.impl("where", lambda keys, x, y: f"cpu {keys}", "CPU", with_keyset=True)
     lib.impl("where", lambda keys, x, y: f"meta {keys}", "Meta", with_keyset=True)
     assert ops.oo.where(tensor(), tensor(device="meta")) == "meta DispatchKeySet(CPU, Meta)"
 
 
-def test_a_missing_kernel_is_told_with_what_there_is_and_where(lib: Library, tensor: Tensors) -> None:
+def test_a_missing_kernel_is_told_with_what_there_is_and_where(
+    lib: Library, tensor: Tensors
+) -> None:
     lib.define("cuda_only(Tensor x) -> Tensor")
     lib.impl("cuda_only", lambda x: x, "CUDA")
     with pytest.raises(NotImplementedError) as error:
@@ -190,7 +226,9 @@ def test_a_missing_kernel_is_told_with_what_there_is_and_where(lib: Library, ten
 def test_no_tensors_reach_composites_but_no_backend(lib: Library) -> None:
     lib.define("make(int n) -> int")
     lib.impl("make", lambda n: n, "CPU")
-    with pytest.raises(NotImplementedError, match="There were no tensor arguments to this function"):
+    with pytest.raises(
+        NotImplementedError, match="There were no tensor arguments to this function"
+    ):
         ops.oo.make(3)
     lib.impl("make", lambda n: n + 1, "CompositeExplicitAutograd")
     assert ops.oo.make(3) == 4
@@ -202,7 +240,9 @@ def test_a_BackendSelect_kernel_catches_calls_without_tensors(lib: Library) -> N
     assert ops.oo.make(3) == 6
 
 
-def test_a_packet_that_remembers_its_choice_forgets_it_with_every_change(lib: Library, tensor: Tensors) -> None:
+def test_a_packet_that_remembers_its_choice_forgets_it_with_every_change(
+    lib: Library, tensor: Tensors
+) -> None:
     lib.define("g.a(Tensor x) -> int")
     lib.define("g.b(Tensor x) -> int")
     lib.impl("g.a", lambda x: 1, "CPU")
@@ -215,16 +255,24 @@ def test_a_packet_that_remembers_its_choice_forgets_it_with_every_change(lib: Li
         packet(x)
 
 
-def test_a_packet_does_not_remember_what_depends_on_the_value(lib: Library, tensor: Tensors) -> None:
+def test_a_packet_does_not_remember_what_depends_on_the_value(
+    lib: Library, tensor: Tensors
+) -> None:
     lib.define("g.a(int x) -> str")
     lib.define("g.b(Tensor x) -> str")
     lib.impl("g.a", lambda x: "int", "CompositeExplicitAutograd")
     lib.impl("g.b", lambda x: "tensor", "CPU")
     packet = ops.oo.g
-    assert [packet(tensor(2.5)), packet(tensor([1.0, 2.0])), packet(tensor(2.5))] == ["int", "tensor", "int"]
+    assert [packet(tensor(2.5)), packet(tensor([1.0, 2.0])), packet(tensor(2.5))] == [
+        "int",
+        "tensor",
+        "int",
+    ]
 
 
-def test_redispatch_finds_a_kernel_registered_after_its_first_call(lib: Library, tensor: Tensors) -> None:
+def test_redispatch_finds_a_kernel_registered_after_its_first_call(
+    lib: Library, tensor: Tensors
+) -> None:
     keys, x = DispatchKeySet(DispatchKey.CPU), tensor()
     assert ops.oo.f.default.redispatch(keys, x) is x
     lib.impl("f", lambda x: tensor([7.0]), "CPU")
@@ -233,7 +281,9 @@ def test_redispatch_finds_a_kernel_registered_after_its_first_call(lib: Library,
         ops.oo.f.default.redispatch(keys)
 
 
-def test_modules_and_shared_libraries_can_be_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_modules_and_shared_libraries_can_be_loaded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.syspath_prepend(str(tmp_path))
     (tmp_path / "module_with_operators.py").write_text("loaded = True")
     ops.import_module("module_with_operators")

@@ -9,13 +9,15 @@ from typing import Any
 
 import pytest
 
-from dovetail_dispatcher import library as library_module
-from dovetail_dispatcher import ops, registry, routes
+from dovetail_dispatcher import ops
 from dovetail_dispatcher._C import _dispatch_dump, _dispatch_get_all_op_names
-from dovetail_dispatcher.transactions import count_kernels, transaction
+from dovetail_dispatcher.calls import routes
+from dovetail_dispatcher.registration import library as library_module
+from dovetail_dispatcher.table import registry
+from dovetail_dispatcher.table.transactions import count_kernels, transaction
 from dovetail_kernel import PluginError, PluginManager, TensorBase
-from dovetail_kernel import plugins as kernel_plugins
-from dovetail_kernel.plugin_entries import BACKENDS, KERNELS, LIBRARIES, PluginEntry
+from dovetail_kernel.plugins import manager as kernel_plugins
+from dovetail_kernel.plugins.entries import BACKENDS, KERNELS, LIBRARIES, PluginEntry
 
 Tensors = Callable[..., TensorBase]
 Installer = Callable[..., PluginManager]
@@ -37,7 +39,9 @@ def dovetail_load(group, name):
 
 @pytest.fixture
 def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Installer]:
-    """Writes modules, each the library of the namespace of its name, and returns a manager that knows them."""
+    """Writes modules, each the library of the namespace of its name, and returns a manager that
+    knows them.
+    """
     monkeypatch.syspath_prepend(str(tmp_path))
     before = registry.all_operators()
     modules = []
@@ -62,7 +66,9 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install
 
 
 def test_a_plugin_that_fails_half_way_leaves_nothing_behind(install: Installer) -> None:
-    manager = install(halfway='Library("_", "IMPL").fallback(lambda op, x: x, "CPU"); lib.impl("f", 3, "CPU")')
+    manager = install(
+        halfway='Library("_", "IMPL").fallback(lambda op, x: x, "CPU"); lib.impl("f", 3, "CPU")'
+    )
     names, fallbacks = _dispatch_get_all_op_names(), dict(registry.fallbacks)
     with pytest.raises(PluginError, match="failed to load from 'halfway'") as error:
         manager.load_library("halfway")
@@ -71,14 +77,20 @@ def test_a_plugin_that_fails_half_way_leaves_nothing_behind(install: Installer) 
     assert registry.fallbacks == fallbacks
 
 
-def test_a_namespace_owned_by_a_failed_plugin_is_free_again(install: Installer, library: Callable[..., object]) -> None:
+def test_a_namespace_owned_by_a_failed_plugin_is_free_again(
+    install: Installer, library: Callable[..., object]
+) -> None:
     with pytest.raises(PluginError):
         install(halfway="1 / 0").load_library("halfway")
     library("halfway", "DEF")
 
 
-def test_a_plugin_loaded_on_behalf_of_a_failing_one_stays(install: Installer, tensor: Tensors) -> None:
-    manager = install(inner="", outer="import manager_of_test; manager_of_test.load_library('inner'); 1 / 0")
+def test_a_plugin_loaded_on_behalf_of_a_failing_one_stays(
+    install: Installer, tensor: Tensors
+) -> None:
+    manager = install(
+        inner="", outer="import manager_of_test; manager_of_test.load_library('inner'); 1 / 0"
+    )
     sys.modules["manager_of_test"] = manager  # type: ignore[assignment]
     try:
         with pytest.raises(PluginError, match="outer"):
@@ -108,7 +120,9 @@ def test_the_kernels_of_a_plugin_are_counted(install: Installer) -> None:
     assert (counts["vision"], counts["other"]) == (2, 0)
 
 
-def test_an_interrupted_load_leaves_nothing_behind_and_can_be_tried_again(install: Installer) -> None:
+def test_an_interrupted_load_leaves_nothing_behind_and_can_be_tried_again(
+    install: Installer,
+) -> None:
     manager = install(stopped="raise KeyboardInterrupt")
     with pytest.raises(KeyboardInterrupt):
         manager.load_library("stopped")
@@ -142,7 +156,9 @@ def dovetail_load(group, name):
 
 @pytest.fixture
 def kernels_of_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[PluginManager]:
-    """A manager that knows a plugin with kernels of namespace lk on cpu, and that the dispatcher asks."""
+    """A manager that knows a plugin with kernels of namespace lk on cpu, and that the dispatcher
+    asks.
+    """
     monkeypatch.syspath_prepend(str(tmp_path))
     (tmp_path / "lk_cpu.py").write_text(KERNELS_OF_OTHERS)
     entry = PluginEntry(KERNELS, "lk.cpu", "lk_cpu", "lk-cpu", "1.0")

@@ -1,4 +1,6 @@
-"""Registration that lives with people: reloads, notebook cells, overrides, and what is checked at once."""
+"""Registration that lives with people: reloads, notebook cells, overrides, and what is checked at
+once.
+"""
 
 from __future__ import annotations
 
@@ -20,9 +22,9 @@ from dovetail_dispatcher import (
     ops,
     register_autograd,
     register_fake,
-    registry,
 )
 from dovetail_dispatcher._C import _dispatch_check_all_invariants, _dispatch_get_all_op_names
+from dovetail_dispatcher.table import registry
 from dovetail_kernel import TensorBase, backend
 
 Tensors = Callable[..., TensorBase]
@@ -82,7 +84,7 @@ def source(result: int, more: str = "", parameter: str = "") -> str:
     return MODULE.format(result=result, more=more, parameter=parameter)
 
 
-# -- the same code run again -------------------------------------------------------------------------------------
+# -- the same code run again -----------------------------------------------------------------------
 
 
 def test_a_module_that_is_reloaded_replaces_what_it_registered(module: Module) -> None:
@@ -119,7 +121,9 @@ CELLS = {
 }
 
 
-@pytest.mark.parametrize("again", [["define"], ["implement"], ["make"], ["make", "define"], ["define", "implement"]])
+@pytest.mark.parametrize(
+    "again", [["define"], ["implement"], ["make"], ["make", "define"], ["define", "implement"]]
+)
 def test_cells_of_a_notebook_can_be_run_again(again: list[str], module: Module) -> None:
     for name, source in CELLS.items():
         module.run(source, f"<cell {name}>")
@@ -145,7 +149,9 @@ def test_an_edited_schema_drops_the_kernels_of_the_notebook_that_do_not_fit(modu
     assert ops.again.f(x, x) == 1
 
 
-def test_an_edited_schema_that_others_kernels_do_not_fit_is_an_error(module: Module, library: Libraries) -> None:
+def test_an_edited_schema_that_others_kernels_do_not_fit_is_an_error(
+    module: Module, library: Libraries
+) -> None:
     for name, source in CELLS.items():
         module.run(source, f"<cell {name}>")
     library("again", "IMPL").impl("f", annotated, "CUDA")
@@ -154,18 +160,29 @@ def test_an_edited_schema_that_others_kernels_do_not_fit_is_an_error(module: Mod
     assert module.result() == "1"
 
 
-def test_a_lambda_in_the_same_place_replaces_the_one_before(library: Libraries, tensor: Tensors) -> None:
+def test_a_lambda_in_the_same_place_replaces_the_one_before(
+    library: Libraries, tensor: Tensors
+) -> None:
     lib = library("again", "DEF")
     lib.define("f(Tensor x) -> int")
     for _ in range(2):
-        exec(compile('lib.impl("f", lambda x: 1, "CPU")', "<cell>", "exec"), {"lib": lib, "__name__": "user"})
-    assert len(ops.again.f.default._operator.kernels[next(iter(ops.again.f.default._operator.kernels))]) == 1
+        exec(
+            compile('lib.impl("f", lambda x: 1, "CPU")', "<cell>", "exec"),
+            {"lib": lib, "__name__": "user"},
+        )
+    assert (
+        len(
+            ops.again.f.default._operator.kernels[next(iter(ops.again.f.default._operator.kernels))]
+        )
+        == 1
+    )
 
 
 def test_the_same_statement_twice_in_one_run_is_an_error(module: Module) -> None:
     with pytest.raises(RuntimeError, match="Tried to register an operator"):
         module.run(
-            'from dovetail_dispatcher import Library\nlib = Library("again", "DEF")\n' + 'lib.define("f() -> ()")\n' * 2
+            'from dovetail_dispatcher import Library\nlib = Library("again", "DEF")\n'
+            + 'lib.define("f() -> ()")\n' * 2
         )
 
 
@@ -182,7 +199,9 @@ def test_a_functional_definition_made_twice_is_an_error(library: Libraries) -> N
         registry.take_back(undos)
 
 
-def test_a_function_that_makes_a_library_can_be_called_again_once_the_first_is_dropped(tensor: Tensors) -> None:
+def test_a_function_that_makes_a_library_can_be_called_again_once_the_first_is_dropped(
+    tensor: Tensors,
+) -> None:
     def setup(result: int) -> Library:
         lib = Library("again", "DEF")
         lib.define("f(Tensor x) -> int")
@@ -213,12 +232,16 @@ def test_two_live_libraries_of_one_function_are_two(tensor: Tensors, library: Li
     first._destroy()
 
 
-# -- other code --------------------------------------------------------------------------------------------------
+# -- other code ------------------------------------------------------------------------------------
 
 
-def test_a_definition_by_other_code_is_an_error_that_names_both_places(module: Module, library: Libraries) -> None:
+def test_a_definition_by_other_code_is_an_error_that_names_both_places(
+    module: Module, library: Libraries
+) -> None:
     module.run(source(1))
-    with pytest.raises(RuntimeError, match=r"(?s)Tried to register.*test_registration_again.*user_module.py:3"):
+    with pytest.raises(
+        RuntimeError, match=r"(?s)Tried to register.*test_registration_again.*user_module.py:3"
+    ):
         Library("again", "FRAGMENT").define("f(Tensor x) -> int")
     assert module.result() == "1"
 
@@ -240,7 +263,9 @@ def test_an_override_covers_the_definition_with_its_kernels_until_it_is_taken_ba
     assert (held(tensor()), ops.again.f.default is held) == (1, True)
 
 
-def test_what_is_covered_can_be_taken_back_first(module: Module, library: Libraries, tensor: Tensors) -> None:
+def test_what_is_covered_can_be_taken_back_first(
+    module: Module, library: Libraries, tensor: Tensors
+) -> None:
     module.run(source(1))
     lib = library("again", "FRAGMENT")
     lib.define("f(Tensor x) -> int", override=True)
@@ -292,7 +317,7 @@ def test_a_refused_custom_op_leaves_the_one_before(tensor: Tensors) -> None:
     first._lib._destroy()
 
 
-# -- what waits --------------------------------------------------------------------------------------------------
+# -- what waits ------------------------------------------------------------------------------------
 
 
 def test_a_kernel_without_definition_is_pending(library: Libraries) -> None:
@@ -304,11 +329,15 @@ def test_a_kernel_without_definition_is_pending(library: Libraries) -> None:
     assert str(record).endswith("waits for a definition")
 
 
-def test_a_kernel_for_a_backend_that_is_not_there_waits_for_it(library: Libraries, tensor: Tensors) -> None:
+def test_a_kernel_for_a_backend_that_is_not_there_waits_for_it(
+    library: Libraries, tensor: Tensors
+) -> None:
     lib = library("again", "DEF")
     lib.define("f(Tensor x) -> int")
     lib.impl("f", annotated, backend="waitedfor")
-    assert [(each.operator, each.backend) for each in check_pending()] == [("again::f", "waitedfor")]
+    assert [(each.operator, each.backend) for each in check_pending()] == [
+        ("again::f", "waitedfor")
+    ]
     backend("waitedfor", create=True)
     assert check_pending() == []
     assert {k.name for k in ops.again.f.default._operator.kernels} == {"WAITEDFOR"}
@@ -323,7 +352,9 @@ def test_a_waiting_kernel_goes_with_its_library(library: Libraries) -> None:
     assert check_pending() == []
 
 
-def test_a_backend_that_is_there_is_registered_for_at_once(library: Libraries, tensor: Tensors) -> None:
+def test_a_backend_that_is_there_is_registered_for_at_once(
+    library: Libraries, tensor: Tensors
+) -> None:
     lib = library("again", "DEF")
     lib.define("f(Tensor x) -> Tensor")
     lib.array_impl("f", np.negative, backend="cpu")
@@ -332,7 +363,7 @@ def test_a_backend_that_is_there_is_registered_for_at_once(library: Libraries, t
         lib.impl("f", annotated, "CPU", backend="cpu")
 
 
-# -- signatures --------------------------------------------------------------------------------------------------
+# -- signatures ------------------------------------------------------------------------------------
 
 SCHEMA = "f(Tensor x, int n, float a=1.5, *, str s, bool b=True) -> Tensor"
 
@@ -370,7 +401,10 @@ def test_a_function_that_some_call_can_run_is_accepted(fn: Any, library: Librari
         (lambda x: x, "it takes 1 positional argument(s), but a call gives at least 2"),
         (lambda x, n, a, b, c, d, *, s: x, "it needs 6 positional arguments, but a call gives 3"),
         (lambda x, n: x, "it does not take 's' by keyword"),
-        (lambda x, n, *, s, zz: x, "it needs the keyword-only argument 'zz', which the schema has not"),
+        (
+            lambda x, n, *, s, zz: x,
+            "it needs the keyword-only argument 'zz', which the schema has not",
+        ),
     ],
 )
 @pytest.mark.parametrize("kernel_first", [False, True])
@@ -390,7 +424,9 @@ def test_a_function_that_no_call_can_run_is_refused_at_registration(
 def test_a_kernel_with_keys_has_one_parameter_more(library: Libraries) -> None:
     lib = library("again", "DEF")
     lib.define("f(Tensor x) -> int")
-    with pytest.raises(TypeError, match=r"it takes 1 positional argument\(s\), but a call gives at least 2"):
+    with pytest.raises(
+        TypeError, match=r"it takes 1 positional argument\(s\), but a call gives at least 2"
+    ):
         lib.impl("f", lambda x: 1, "CPU", with_keyset=True)
 
 
@@ -403,10 +439,22 @@ def test_a_fake_is_checked_too(library: Libraries) -> None:
 @pytest.mark.parametrize(
     ("backward", "setup_context", "words"),
     [
-        (lambda ctx: None, None, "it must take ctx and one gradient per return, 3 positional arguments"),
+        (
+            lambda ctx: None,
+            None,
+            "it must take ctx and one gradient per return, 3 positional arguments",
+        ),
         (lambda ctx, a, b, c: None, None, "cannot be the backward of again::f"),
-        (lambda *a: None, lambda ctx, args, out: None, "called with the keywords ctx, inputs, output"),
-        (lambda *a: None, lambda ctx, inputs, output, more: None, "cannot be the setup_context of again::f"),
+        (
+            lambda *a: None,
+            lambda ctx, args, out: None,
+            "called with the keywords ctx, inputs, output",
+        ),
+        (
+            lambda *a: None,
+            lambda ctx, inputs, output, more: None,
+            "cannot be the setup_context of again::f",
+        ),
     ],
 )
 def test_the_functions_of_a_derivative_are_checked(
@@ -420,16 +468,21 @@ def test_the_functions_of_a_derivative_are_checked(
 def test_keyword_only_inputs_are_expected_where_the_schema_has_any(library: Libraries) -> None:
     library("again", "DEF").define("f(Tensor x, *, int n) -> Tensor")
     with pytest.raises(TypeError, match="ctx, inputs, keyword_only_inputs, output"):
-        register_autograd("again::f", lambda ctx, g: g, setup_context=lambda ctx, inputs, output: None)
+        register_autograd(
+            "again::f", lambda ctx, g: g, setup_context=lambda ctx, inputs, output: None
+        )
 
 
-# -- did you mean ------------------------------------------------------------------------------------------------
+# -- did you mean ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda x: ops.agian.f, "Nothing is registered in the namespace 'agian'. Did you mean 'again'?"),
+        (
+            lambda x: ops.agian.f,
+            "Nothing is registered in the namespace 'agian'. Did you mean 'again'?",
+        ),
         (lambda x: ops.again.forwrd, "Did you mean 'forward'?"),
         (lambda x: ops.again.forward.overlod, "Did you mean 'overload'?"),
         (lambda x: ops.again.forward(x, scal=2), "Did you mean 'scale'?"),
@@ -437,7 +490,10 @@ def test_keyword_only_inputs_are_expected_where_the_schema_has_any(library: Libr
         (lambda x: Library("again", "IMPL", "AutogradCP"), "Did you mean 'AutogradCPU'?"),
         (lambda x: impl("again::forward", "cdua", annotated), "Did you mean 'cuda'?"),
         (lambda x: register_fake("again::forwrd", annotated), "Did you mean 'again::forward'?"),
-        (lambda x: Library("again", "IMPL").impl("forwad", annotated, "Meta"), "Did you mean 'again::forward'?"),
+        (
+            lambda x: Library("again", "IMPL").impl("forwad", annotated, "Meta"),
+            "Did you mean 'again::forward'?",
+        ),
     ],
 )
 def test_a_name_that_is_nearly_right_is_suggested(
@@ -451,9 +507,13 @@ def test_a_name_that_is_nearly_right_is_suggested(
         call(tensor())
 
 
-def test_an_argument_given_twice_is_refused_in_pytorchs_words(library: Libraries, tensor: Tensors) -> None:
+def test_an_argument_given_twice_is_refused_in_pytorchs_words(
+    library: Libraries, tensor: Tensors
+) -> None:
     define("again::f", "(Tensor x, int n=1) -> Tensor", lib=library("again", "FRAGMENT"))
-    with pytest.raises(RuntimeError, match="Argument 'x' specified both as positional and keyword argument"):
+    with pytest.raises(
+        RuntimeError, match="Argument 'x' specified both as positional and keyword argument"
+    ):
         ops.again.f(tensor(), x=tensor())
 
 

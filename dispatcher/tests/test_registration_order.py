@@ -9,7 +9,11 @@ from typing import Any
 import pytest
 
 from dovetail_dispatcher import Library, ops
-from dovetail_dispatcher._C import _dispatch_check_all_invariants, _dispatch_dump, _dispatch_dump_table
+from dovetail_dispatcher._C import (
+    _dispatch_check_all_invariants,
+    _dispatch_dump,
+    _dispatch_dump_table,
+)
 from dovetail_kernel import TensorBase
 
 Tensors = Callable[..., TensorBase]
@@ -33,7 +37,9 @@ def perform(step: str, made: dict[str, Library]) -> None:
 def state_of_the_table() -> str:
     """Return the dumps of the operator, without places."""
     text = _dispatch_dump("order::f") + _dispatch_dump_table("order::f")
-    return "\n".join(line.split(": registered at")[0] + line.rpartition("[")[2] for line in text.splitlines())
+    return "\n".join(
+        line.split(": registered at")[0] + line.rpartition("[")[2] for line in text.splitlines()
+    )
 
 
 @pytest.fixture
@@ -58,7 +64,9 @@ def expected_tables() -> dict[frozenset[str], str]:
     return tables
 
 
-def test_every_order_of_registering_and_of_removing_passes_through_the_same_tables(made: dict[str, Library]) -> None:
+def test_every_order_of_registering_and_of_removing_passes_through_the_same_tables(
+    made: dict[str, Library],
+) -> None:
     expected = expected_tables()
     for number, order in enumerate(permutations(STEPS)):
         live: set[str] = set()
@@ -74,7 +82,9 @@ def test_every_order_of_registering_and_of_removing_passes_through_the_same_tabl
     _dispatch_check_all_invariants()
 
 
-def test_no_call_runs_a_route_made_before_a_change(made: dict[str, Library], tensor: Tensors) -> None:
+def test_no_call_runs_a_route_made_before_a_change(
+    made: dict[str, Library], tensor: Tensors
+) -> None:
     answers: dict[frozenset[str], Any] = {}
     for order in permutations(STEPS[1:4]):
         perform("def", made)

@@ -7,7 +7,11 @@ from collections.abc import Callable
 import pytest
 
 from dovetail_dispatcher import Library, custom_op, dispatch_table, fallthrough_kernel, ops
-from dovetail_dispatcher._C import _after_autograd_keyset, _dispatch_check_invariants, _dispatch_keys
+from dovetail_dispatcher._C import (
+    _after_autograd_keyset,
+    _dispatch_check_invariants,
+    _dispatch_keys,
+)
 from dovetail_kernel import (
     DispatchKey,
     DispatchKeySet,
@@ -19,7 +23,7 @@ from dovetail_kernel import (
     state,
     wrap,
 )
-from dovetail_kernel.state import inference_mode_on
+from dovetail_kernel.keys.state import inference_mode_on
 
 Libraries = Callable[..., Library]
 Tensors = Callable[..., TensorBase]
@@ -28,7 +32,11 @@ CIA, CEA = "CompositeImplicitAutograd", "CompositeExplicitAutograd"
 
 @pytest.mark.parametrize(
     ("args", "kwargs", "seen"),
-    [((), {}, "a=10 b=20 c=30"), ((1, 7), {"c": 3}, "a=1 b=7 c=30"), ((5, 2), {"c": 9}, "a=5 b=20 c=9")],
+    [
+        ((), {}, "a=10 b=20 c=30"),
+        ((1, 7), {"c": 3}, "a=1 b=7 c=30"),
+        ((5, 2), {"c": 9}, "a=5 b=20 c=9"),
+    ],
 )
 def test_1_arguments_equal_to_their_default_are_stripped_and_the_kernels_own_defaults_win(
     args: tuple[int, ...], kwargs: dict[str, int], seen: str, library: Libraries, tensor: Tensors
@@ -39,7 +47,7 @@ def test_1_arguments_equal_to_their_default_are_stripped_and_the_kernels_own_def
     assert ops.trap.f(tensor(), *args, **kwargs) == seen
 
 
-def test_2_the_autograd_kernel_runs_without_requires_grad_and_under_no_grad_but_not_in_inference_mode(
+def test_2_the_autograd_kernel_runs_without_requires_grad_and_in_no_grad_but_not_in_inference_mode(
     library: Libraries, tensor: Tensors
 ) -> None:
     lib = library("trap", "DEF")
@@ -60,7 +68,10 @@ def test_2_the_autograd_kernel_runs_without_requires_grad_and_under_no_grad_but_
     set_state(inference_mode_on(before))
     ops.trap.f(x)
     set_state(before)
-    assert seen == [("DispatchKeySet(CPU, AutogradCPU)", True), ("DispatchKeySet(CPU, AutogradCPU)", False)]
+    assert seen == [
+        ("DispatchKeySet(CPU, AutogradCPU)", True),
+        ("DispatchKeySet(CPU, AutogradCPU)", False),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -118,7 +129,9 @@ def test_5_ambiguity_raises_only_when_called(library: Libraries, tensor: Tensors
     lib.define("f(Tensor x) -> Tensor")
     lib.impl("f", lambda x: x, "SparseCPU")
     lib.impl("f", lambda x: x, CIA)
-    with pytest.raises(RuntimeError, match=r"This makes the backend kernel unreachable.*SparseCPU registered at"):
+    with pytest.raises(
+        RuntimeError, match=r"This makes the backend kernel unreachable.*SparseCPU registered at"
+    ):
         ops.trap.f.default.redispatch(DispatchKeySet(DispatchKey.AutogradOther), tensor())
 
 
@@ -129,7 +142,10 @@ def test_6_redispatch_takes_the_key_set_as_it_is(library: Libraries, tensor: Ten
     x = tensor()
     keys = _dispatch_keys(x) & _after_autograd_keyset
     assert repr(keys) == "DispatchKeySet(CPU, ADInplaceOrView)"
-    with pytest.raises(RuntimeError, match="fallthrough_kernel was executed but it should have been short-circuited"):
+    with pytest.raises(
+        RuntimeError,
+        match="fallthrough_kernel was executed but it should have been short-circuited",
+    ):
         ops.trap.f.default.redispatch(keys, x)
     assert ops.trap.f.default.redispatch(DispatchKeySet(DispatchKey.CPU), x) is x
 
@@ -138,7 +154,9 @@ def test_6_redispatch_to_no_keys_hits_undefined(library: Libraries, tensor: Tens
     lib = library("trap", "DEF")
     lib.define("f(Tensor x) -> Tensor")
     lib.impl("f", lambda x: x, "CPU")
-    with pytest.raises(NotImplementedError, match="There were no tensor arguments to this function"):
+    with pytest.raises(
+        NotImplementedError, match="There were no tensor arguments to this function"
+    ):
         ops.trap.f.default.redispatch(DispatchKeySet(), tensor())
 
 
@@ -150,11 +168,15 @@ def test_7_a_fallthrough_takes_the_key_away_for_the_winning_backend_and_does_not
     lib.impl("f", fallthrough_kernel, "Meta")
     lib.impl("f", lambda x, y: "cpu", "CPU")
     assert ops.trap.f(tensor(), tensor()) == "cpu"
-    with pytest.raises(NotImplementedError, match="There were no tensor arguments to this function"):
+    with pytest.raises(
+        NotImplementedError, match="There were no tensor arguments to this function"
+    ):
         ops.trap.f(tensor(), tensor(device="meta"))
 
 
-def test_9_a_custom_op_may_not_return_its_argument_and_an_undeclared_write_goes_unnoticed(tensor: Tensors) -> None:
+def test_9_a_custom_op_may_not_return_its_argument_and_an_undeclared_write_goes_unnoticed(
+    tensor: Tensors,
+) -> None:
     def fn(x: TensorBase, mode: int) -> TensorBase:
         if mode:
             return x
@@ -170,7 +192,9 @@ def test_9_a_custom_op_may_not_return_its_argument_and_an_undeclared_write_goes_
     op._lib._destroy()
 
 
-def test_10_a_packet_takes_the_first_overload_that_fits_with_lax_casts(library: Libraries, tensor: Tensors) -> None:
+def test_10_a_packet_takes_the_first_overload_that_fits_with_lax_casts(
+    library: Libraries, tensor: Tensors
+) -> None:
     lib = library("trap", "DEF")
     for name, kind in (("i", "int"), ("t", "Tensor"), ("s", "Scalar")):
         lib.define(f"f.{name}({kind} x) -> str")

@@ -10,7 +10,8 @@ WIDTH, HEIGHT, MARGIN = 720, 360, 48
 
 
 def write_loss_curve(losses: Sequence[float], path: Path) -> Path:
-    """Write the loss per step, on a logarithmic scale, to `path` (SVG) and its numbers to the ``.csv`` beside it.
+    """Write the loss per step, on a logarithmic scale, to `path` (SVG) and its numbers to the
+    ``.csv`` beside it.
 
     Parameters
     ----------
@@ -38,10 +39,12 @@ def write_loss_curve(losses: Sequence[float], path: Path) -> Path:
     curve = " ".join(f"{x(step):.1f},{y(log):.1f}" for step, log in enumerate(logs))
     window = max(len(logs) // 60, 1)
     smooth = " ".join(
-        f"{x(step):.1f},{y(sum(logs[step : step + window]) / window):.1f}" for step in range(len(logs) - window + 1)
+        f"{x(step):.1f},{y(sum(logs[step : step + window]) / window):.1f}"
+        for step in range(len(logs) - window + 1)
     )
     grid = "".join(
-        f'<line x1="{MARGIN}" x2="{WIDTH - MARGIN}" y1="{y(power):.1f}" y2="{y(power):.1f}" stroke="#ddd"/>'
+        f'<line x1="{MARGIN}" x2="{WIDTH - MARGIN}" '
+        f'y1="{y(power):.1f}" y2="{y(power):.1f}" stroke="#ddd"/>'
         f'<text x="{MARGIN - 8}" y="{y(power) + 4:.1f}" text-anchor="end">1e{power}</text>'
         for power in range(low, high + 1)
     )
@@ -51,7 +54,8 @@ def write_loss_curve(losses: Sequence[float], path: Path) -> Path:
         f'<rect width="100%" height="100%" fill="white"/>{grid}'
         f'<polyline points="{curve}" fill="none" stroke="#9cf" stroke-width="0.7"/>'
         f'<polyline points="{smooth}" fill="none" stroke="#036" stroke-width="2"/>'
-        f'<text x="{WIDTH / 2}" y="{HEIGHT - 12}" text-anchor="middle">step (1 to {len(losses)})</text>'
+        f'<text x="{WIDTH / 2}" y="{HEIGHT - 12}" '
+        f'text-anchor="middle">step (1 to {len(losses)})</text>'
         f'<text x="{WIDTH / 2}" y="24" text-anchor="middle">training loss</text></svg>\n'
     )
     return path

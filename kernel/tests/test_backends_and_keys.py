@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from dovetail_kernel import backends, dispatch_key
-from dovetail_kernel.array_backend import ArrayBackend
-from dovetail_kernel.backends import (
+from dovetail_kernel.devices import backends
+from dovetail_kernel.devices.array_backend import ArrayBackend
+from dovetail_kernel.devices.backends import (
     Backend,
     all_backends,
     backend,
@@ -20,32 +20,39 @@ from dovetail_kernel.backends import (
     known_device_types,
     wrapped_backend,
 )
-from dovetail_kernel.bits import allocate_bit
-from dovetail_kernel.device import Device
-from dovetail_kernel.dispatch_key import (
+from dovetail_kernel.devices.device import Device
+from dovetail_kernel.keys import dispatch_key
+from dovetail_kernel.keys.dispatch_key import (
     DispatchKey,
     backend_key,
     dispatch_key_for_device,
     is_included_in_alias,
     parse_dispatch_key,
 )
-from dovetail_kernel.dispatch_keyset import (
+from dovetail_kernel.keys.dispatch_keyset import (
     DispatchKeySet,
     after_autograd_keyset,
     full_after,
     full_keyset,
     runtime_keys,
 )
-from dovetail_kernel.signature import CPU_BIT, CUDA_BIT, GRAD, META_BIT
+from dovetail_kernel.types.bits import allocate_bit
+from dovetail_kernel.types.signature import CPU_BIT, CUDA_BIT, GRAD, META_BIT
 
 
 @pytest.fixture(autouse=True)
 def fresh_tables(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a test add backends that the next one does not see."""
     monkeypatch.setattr(backends, "_sources", [])
-    devices = tuple([each for each in backends._in_order if each.is_device])  # a transform may have run before
-    monkeypatch.setattr(backends, "_by_name", {each.name: backends._by_name[each.name] for each in devices})
-    monkeypatch.setattr(backends, "_by_bit", {bit: each for bit, each in backends._by_bit.items() if each.is_device})
+    devices = tuple(
+        [each for each in backends._in_order if each.is_device]
+    )  # a transform may have run before
+    monkeypatch.setattr(
+        backends, "_by_name", {each.name: backends._by_name[each.name] for each in devices}
+    )
+    monkeypatch.setattr(
+        backends, "_by_bit", {bit: each for bit, each in backends._by_bit.items() if each.is_device}
+    )
     monkeypatch.setattr(backends, "_in_order", devices)
     monkeypatch.setattr(dispatch_key, "_by_name", dict(dispatch_key._by_name))
 
@@ -55,7 +62,7 @@ def dsp() -> Backend:
     return backend("dsp", create=True)
 
 
-# -- backends ----------------------------------------------------------------------------------------------------
+# -- backends --------------------------------------------------------------------------------------
 
 
 def test_the_predefined_backends_are_in_the_order_of_torch() -> None:
@@ -69,7 +76,12 @@ def test_the_predefined_backends_are_in_the_order_of_torch() -> None:
 def test_a_new_backend_comes_just_below_meta(dsp: Backend) -> None:
     later = backend("dsp2", create=True)
     assert (all_backends()[-2], all_backends()[-1]) == (later, backend("meta"))
-    assert backend("privateusethree").priority < dsp.priority < later.priority < backend("meta").priority
+    assert (
+        backend("privateusethree").priority
+        < dsp.priority
+        < later.priority
+        < backend("meta").priority
+    )
 
 
 def test_the_same_name_gives_the_same_backend(dsp: Backend) -> None:
@@ -78,7 +90,9 @@ def test_the_same_name_gives_the_same_backend(dsp: Backend) -> None:
 
 def test_threads_that_create_together_get_one_backend() -> None:
     made: list[Backend] = []
-    threads = [threading.Thread(target=lambda: made.append(backend("dsp", create=True))) for _ in range(8)]
+    threads = [
+        threading.Thread(target=lambda: made.append(backend("dsp", create=True))) for _ in range(8)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -153,11 +167,13 @@ def test_an_index_alone_means_the_accelerator(dsp: Backend) -> None:
     assert str(Device(1)) == "dsp:1"
 
 
-# -- keys --------------------------------------------------------------------------------------------------------
+# -- keys ------------------------------------------------------------------------------------------
 
 
 def test_keys_are_found_as_attribute_by_index_and_by_parsing() -> None:
-    assert DispatchKey.AutogradCPU is DispatchKey["AutogradCPU"] is parse_dispatch_key("AutogradCPU")
+    assert (
+        DispatchKey.AutogradCPU is DispatchKey["AutogradCPU"] is parse_dispatch_key("AutogradCPU")
+    )
     assert repr(DispatchKey.AutogradCPU) == "DispatchKey.AutogradCPU"
 
 
@@ -173,7 +189,10 @@ def test_calls_never_end_at_undefined_blocks_and_aliases(name: str) -> None:
 
 
 def test_an_unknown_key_is_an_error_with_a_suggestion() -> None:
-    with pytest.raises(RuntimeError, match=r"could not parse dispatch key: AutogradCPUU.*Did you mean 'AutogradCPU'"):
+    with pytest.raises(
+        RuntimeError,
+        match=r"could not parse dispatch key: AutogradCPUU.*Did you mean 'AutogradCPU'",
+    ):
         parse_dispatch_key("AutogradCPUU")
 
 
@@ -193,18 +212,27 @@ def test_keys_keep_their_identity_through_copies_and_pickles() -> None:
     assert copy.deepcopy(key) is pickle.loads(pickle.dumps(key)) is key
 
 
-@pytest.mark.parametrize("name", ["DSP", "QuantizedDSP", "SparseDSP", "SparseCsrDSP", "NestedTensorDSP", "AutogradDSP"])
+@pytest.mark.parametrize(
+    "name", ["DSP", "QuantizedDSP", "SparseDSP", "SparseCsrDSP", "NestedTensorDSP", "AutogradDSP"]
+)
 def test_a_new_backend_has_its_own_keys(dsp: Backend, name: str) -> None:
     assert parse_dispatch_key(name).backend is dsp
 
 
-def test_a_key_of_an_installed_backend_is_valid_before_it_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_key_of_an_installed_backend_is_valid_before_it_is_loaded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(backends, "_sources", [lambda: ["dsp"]])
     assert parse_dispatch_key("AutogradDSP") is backend_key("AutogradFunctionality", backend("dsp"))
 
 
 @pytest.mark.parametrize(
-    "alias", ["CompositeImplicitAutograd", "CompositeExplicitAutograd", "CompositeExplicitAutogradNonFunctional"]
+    "alias",
+    [
+        "CompositeImplicitAutograd",
+        "CompositeExplicitAutograd",
+        "CompositeExplicitAutogradNonFunctional",
+    ],
 )
 def test_a_new_backend_is_served_by_composite_kernels(dsp: Backend, alias: str) -> None:
     assert is_included_in_alias(DispatchKey["DSP"], DispatchKey[alias])
@@ -217,7 +245,9 @@ def test_a_new_backend_is_served_by_autograd_kernels(dsp: Backend) -> None:
 
 
 def test_the_key_of_a_device_type_has_no_index() -> None:
-    with pytest.raises(RuntimeError, match="Expected device_type string to not have a device index; got cpu:0"):
+    with pytest.raises(
+        RuntimeError, match="Expected device_type string to not have a device index; got cpu:0"
+    ):
         dispatch_key_for_device("cpu:0")
 
 
@@ -226,11 +256,14 @@ def test_a_device_type_without_key_is_an_error() -> None:
         dispatch_key_for_device("mkldnn")
 
 
-# -- key sets ----------------------------------------------------------------------------------------------------
+# -- key sets --------------------------------------------------------------------------------------
 
 
 def test_a_set_prints_from_low_to_high() -> None:
-    assert repr(DispatchKeySet.of(DispatchKey.AutogradCPU, DispatchKey.CPU)) == "DispatchKeySet(CPU, AutogradCPU)"
+    assert (
+        repr(DispatchKeySet.of(DispatchKey.AutogradCPU, DispatchKey.CPU))
+        == "DispatchKeySet(CPU, AutogradCPU)"
+    )
 
 
 def test_two_backends_share_their_functionalities() -> None:
@@ -287,7 +320,9 @@ def test_bits_without_meaning_are_refused(raw: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "keys", [DispatchKeySet(DispatchKey.SparseCUDA), DispatchKeySet(), full_keyset], ids=["one", "empty", "full"]
+    "keys",
+    [DispatchKeySet(DispatchKey.SparseCUDA), DispatchKeySet(), full_keyset],
+    ids=["one", "empty", "full"],
 )
 def test_sets_survive_copying_and_pickling(keys: DispatchKeySet) -> None:
     assert copy.deepcopy(keys) == pickle.loads(pickle.dumps(keys)) == keys
@@ -319,7 +354,9 @@ def test_the_backend_of_wrapped_tensors_is_no_device_and_above_all_others() -> N
     wrapped = wrapped_backend()
     assert wrapped is wrapped_backend()
     assert all_backends()[-1] is wrapped
-    assert backends_of_signature(wrapped.bit | backend("cpu").bit | backend("meta").bit)[-1] is wrapped
+    assert (
+        backends_of_signature(wrapped.bit | backend("cpu").bit | backend("meta").bit)[-1] is wrapped
+    )
     assert backend_of_signature(wrapped.bit | backend("cpu").bit) is wrapped
     assert not wrapped.is_device
     assert wrapped.name not in known_device_types()

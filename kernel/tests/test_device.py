@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from dovetail_kernel import backends
-from dovetail_kernel.device import Device, get_default_device, set_default_device
+from dovetail_kernel.devices import backends
+from dovetail_kernel.devices.device import Device, get_default_device, set_default_device
 
 
 @pytest.fixture(autouse=True)
@@ -20,7 +20,8 @@ def nothing_installed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    "device", [Device("cuda:1"), Device("cuda", 1), Device(Device("cuda:1")), Device(type="cuda", index=1)]
+    "device",
+    [Device("cuda:1"), Device("cuda", 1), Device(Device("cuda:1")), Device(type="cuda", index=1)],
 )
 def test_every_spelling_gives_the_same_device(device: Device) -> None:
     assert (device.type, device.index) == ("cuda", 1)
@@ -41,7 +42,10 @@ def test_a_device_is_not_equal_to_its_string() -> None:
 
 
 def test_repr_and_str() -> None:
-    assert [repr(Device("cuda:1")), repr(Device("cpu"))] == ["device(type='cuda', index=1)", "device(type='cpu')"]
+    assert [repr(Device("cuda:1")), repr(Device("cpu"))] == [
+        "device(type='cuda', index=1)",
+        "device(type='cpu')",
+    ]
     assert [str(Device("cuda:1")), str(Device("cpu"))] == ["cuda:1", "cpu"]
 
 
@@ -58,14 +62,22 @@ def test_attributes_cannot_be_written() -> None:
 @pytest.mark.parametrize(
     ("arguments", "kind", "message"),
     [
-        (("foo",), RuntimeError, r"Expected one of cpu, cuda, .* device type at start of device string: foo"),
+        (
+            ("foo",),
+            RuntimeError,
+            r"Expected one of cpu, cuda, .* device type at start of device string: foo",
+        ),
         (("CUDA",), RuntimeError, r"Did you mean 'cuda'"),
         (("",), RuntimeError, "Device string must not be empty"),
         (("cuda:",), RuntimeError, "Invalid device string: 'cuda:'"),
         (("cuda:-1",), RuntimeError, "Invalid device string: 'cuda:-1'"),
         (("cuda:01",), RuntimeError, "Invalid device string: 'cuda:01'"),
         (("cuda:1:2",), RuntimeError, "Invalid device string: 'cuda:1:2'"),
-        (("cuda:1", 1), RuntimeError, "must not include an index because index was passed explicitly: cuda:1"),
+        (
+            ("cuda:1", 1),
+            RuntimeError,
+            "must not include an index because index was passed explicitly: cuda:1",
+        ),
         (("cuda", -1), RuntimeError, "Device index must not be negative"),
         (("cuda", 1.5), TypeError, "argument 'index' .* must be int, not float"),
         (("cuda", True), TypeError, "argument 'index' .* must be int, not bool"),
@@ -77,7 +89,7 @@ def test_attributes_cannot_be_written() -> None:
 def test_what_is_no_device_is_an_error(
     arguments: tuple[Any, ...], kind: type[Exception], message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dovetail_kernel.device.accelerator", lambda: None)
+    monkeypatch.setattr("dovetail_kernel.devices.device.accelerator", lambda: None)
     with pytest.raises(kind, match=message):
         Device(*arguments)
 

@@ -7,10 +7,20 @@ import pickle
 
 import pytest
 
-from dovetail_kernel.dtype import ALIASES, BY_BIT, BY_NAME, DTYPES, bool_, dtype, dtype_of_signature, float32, int64
-from dovetail_kernel.dtype_info import finfo, iinfo
-from dovetail_kernel.promotion import get_default_dtype
-from dovetail_kernel.signature import CPU_BIT, GRAD
+from dovetail_kernel.types.dtype import (
+    ALIASES,
+    BY_BIT,
+    BY_NAME,
+    DTYPES,
+    bool_,
+    dtype,
+    dtype_of_signature,
+    float32,
+    int64,
+)
+from dovetail_kernel.types.dtype_info import finfo, iinfo
+from dovetail_kernel.types.promotion import get_default_dtype
+from dovetail_kernel.types.signature import CPU_BIT, GRAD
 
 
 def test_the_order_of_dtypes_is_fixed() -> None:

@@ -45,14 +45,21 @@ def test_where_passes_over_the_packages_named() -> None:
 
 
 def test_the_distribution_of_a_module_or_its_file() -> None:
-    assert distribution_of(pluggy) == distribution_of("pluggy") == distribution_of(pluggy.__file__) == "pluggy"
+    assert (
+        distribution_of(pluggy)
+        == distribution_of("pluggy")
+        == distribution_of(pluggy.__file__)
+        == "pluggy"
+    )
 
 
 def test_the_standard_library_comes_with_no_distribution() -> None:
     assert distribution_of(json) is None
 
 
-def test_an_editable_install_is_known_by_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_editable_install_is_known_by_its_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     source = tmp_path / "checkout" / "src" / "acme_vision.py"
     source.parent.mkdir(parents=True)
     source.write_text("")

@@ -1,4 +1,6 @@
-"""Plugins are found by entry points and loaded on demand. Each test installs throw-away distributions in a folder."""
+"""Plugins are found by entry points and loaded on demand. Each test installs throw-away
+distributions in a folder.
+"""
 
 from __future__ import annotations
 
@@ -11,16 +13,17 @@ from textwrap import dedent
 
 import pytest
 
-from dovetail_kernel import backends, plugins
-from dovetail_kernel.device import Device
-from dovetail_kernel.dispatch_key import parse_dispatch_key
+from dovetail_kernel.devices import backends
+from dovetail_kernel.devices.device import Device
 from dovetail_kernel.errors import PluginError, PluginNotFoundError
-from dovetail_kernel.plugins import PluginManager, PluginRecord
+from dovetail_kernel.keys.dispatch_key import parse_dispatch_key
+from dovetail_kernel.plugins import manager as plugins
+from dovetail_kernel.plugins.manager import PluginManager, PluginRecord
 
 Install = Callable[..., None]
 
 LIBRARY = """
-    from dovetail_kernel.hookspecs import hookimpl
+    from dovetail_kernel.plugins.hookspecs import hookimpl
     loads = []
 
     @hookimpl
@@ -29,7 +32,7 @@ LIBRARY = """
 """
 
 BACKEND = """
-    from dovetail_kernel.hookspecs import BackendSpec, hookimpl
+    from dovetail_kernel.plugins.hookspecs import BackendSpec, hookimpl
     loads = []
 
     @hookimpl
@@ -40,17 +43,24 @@ BACKEND = """
 
 @pytest.fixture
 def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install]:
-    """Return a function that installs a distribution with one module and entry points ``{group: {name: target}}``."""
+    """Return a function that installs a distribution with one module and entry points ``{group:
+    {name: target}}``.
+    """
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.delenv("DOVETAIL_BLOCK", raising=False)
 
-    def write(distribution: str, module: str, source: str, points: dict[str, dict[str, str]]) -> None:
+    def write(
+        distribution: str, module: str, source: str, points: dict[str, dict[str, str]]
+    ) -> None:
         (tmp_path / f"{module}.py").write_text(dedent(source))
         info = tmp_path / f"{distribution.replace('-', '_')}-1.2.dist-info"
         info.mkdir()
-        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {distribution}\nVersion: 1.2\n")
+        (info / "METADATA").write_text(
+            f"Metadata-Version: 2.1\nName: {distribution}\nVersion: 1.2\n"
+        )
         lines = [
-            f"[dovetail.{group}]\n" + "".join(f"{name} = {target}\n" for name, target in members.items())
+            f"[dovetail.{group}]\n"
+            + "".join(f"{name} = {target}\n" for name, target in members.items())
             for group, members in points.items()
         ]
         (info / "entry_points.txt").write_text("\n".join(lines))
@@ -66,17 +76,22 @@ def manager() -> PluginManager:
     return PluginManager()
 
 
-def record(manager: PluginManager, group: str, name: str, distribution: str | None = None) -> PluginRecord:
+def record(
+    manager: PluginManager, group: str, name: str, distribution: str | None = None
+) -> PluginRecord:
     found = [
         each
         for each in manager.list_plugins()
-        if (each.group, each.name) == (f"dovetail.{group}", name) and distribution in (None, each.distribution)
+        if (each.group, each.name) == (f"dovetail.{group}", name)
+        and distribution in (None, each.distribution)
     ]
     assert len(found) == 1
     return found[0]
 
 
-def test_listing_names_distribution_version_group_and_name(install: Install, manager: PluginManager) -> None:
+def test_listing_names_distribution_version_group_and_name(
+    install: Install, manager: PluginManager
+) -> None:
     install("acme-vision", "acme_vision", LIBRARY, {"libraries": {"vision": "acme_vision"}})
     assert record(manager, "libraries", "vision") == PluginRecord(
         "acme-vision", "1.2", "dovetail.libraries", "vision", "not loaded"
@@ -89,7 +104,9 @@ def test_listing_imports_no_plugin(install: Install, manager: PluginManager) -> 
     assert "acme_vision" not in sys.modules
 
 
-def test_a_library_is_loaded_when_asked_for_and_only_once(install: Install, manager: PluginManager) -> None:
+def test_a_library_is_loaded_when_asked_for_and_only_once(
+    install: Install, manager: PluginManager
+) -> None:
     install("acme-vision", "acme_vision", LIBRARY, {"libraries": {"vision": "acme_vision"}})
     plugin = manager.load_library("vision")
     assert manager.load_library("vision") is plugin is sys.modules["acme_vision"]
@@ -99,7 +116,7 @@ def test_a_library_is_loaded_when_asked_for_and_only_once(install: Install, mana
 
 def test_a_plugin_may_be_a_class(install: Install, manager: PluginManager) -> None:
     source = """
-        from dovetail_kernel.hookspecs import hookimpl
+        from dovetail_kernel.plugins.hookspecs import hookimpl
 
         class Plugin:
             names = []
@@ -112,7 +129,9 @@ def test_a_plugin_may_be_a_class(install: Install, manager: PluginManager) -> No
     assert manager.load_library("vision").names == ["vision"]
 
 
-def test_loading_one_plugin_calls_no_hook_of_another(install: Install, manager: PluginManager) -> None:
+def test_loading_one_plugin_calls_no_hook_of_another(
+    install: Install, manager: PluginManager
+) -> None:
     install("acme-vision", "acme_vision", LIBRARY, {"libraries": {"vision": "acme_vision"}})
     install("acme-audio", "acme_audio", LIBRARY, {"libraries": {"audio": "acme_audio"}})
     vision = manager.load_library("vision")
@@ -127,8 +146,12 @@ def test_a_backend_gives_its_description(install: Install, manager: PluginManage
     assert sys.modules["acme_tpu"].loads == ["tpu"]
 
 
-def test_a_backend_is_described_without_being_loaded(install: Install, manager: PluginManager) -> None:
-    source = BACKEND.format(name="tpu").replace('append("tpu"))', 'append("tpu"), is_available=lambda: "no board")')
+def test_a_backend_is_described_without_being_loaded(
+    install: Install, manager: PluginManager
+) -> None:
+    source = BACKEND.format(name="tpu").replace(
+        'append("tpu"))', 'append("tpu"), is_available=lambda: "no board")'
+    )
     install("acme-tpu", "acme_tpu", source, {"backends": {"tpu": "acme_tpu"}})
     assert manager.describe_backend("tpu").is_available() == "no board"
     assert sys.modules["acme_tpu"].loads == []
@@ -136,7 +159,10 @@ def test_a_backend_is_described_without_being_loaded(install: Install, manager: 
 
 
 def test_a_backend_that_nothing_provides_has_no_description(manager: PluginManager) -> None:
-    with pytest.raises(PluginNotFoundError, match="no installed distribution provides a backend for device type 'npu'"):
+    with pytest.raises(
+        PluginNotFoundError,
+        match="no installed distribution provides a backend for device type 'npu'",
+    ):
         manager.describe_backend("npu")
 
 
@@ -146,10 +172,18 @@ def test_a_transform_is_loaded_by_name(install: Install, manager: PluginManager)
 
 
 def test_an_overlay_is_loaded_only_on_request(install: Install, manager: PluginManager) -> None:
-    install("acme-fast", "acme_fast", LIBRARY, {"overlays": {"fast": "acme_fast"}, "libraries": {"slow": "acme_fast"}})
+    install(
+        "acme-fast",
+        "acme_fast",
+        LIBRARY,
+        {"overlays": {"fast": "acme_fast"}, "libraries": {"slow": "acme_fast"}},
+    )
     manager.load_library("slow")
     assert record(manager, "overlays", "fast").state == "not loaded"
-    assert manager.use_overlay("fast").loads == [("dovetail.libraries", "slow"), ("dovetail.overlays", "fast")]
+    assert manager.use_overlay("fast").loads == [
+        ("dovetail.libraries", "slow"),
+        ("dovetail.overlays", "fast"),
+    ]
 
 
 def test_overlays_are_requested_by_environment(
@@ -169,9 +203,13 @@ def test_a_requested_overlay_that_is_missing_is_a_warning(
         manager.use_requested_overlays()
 
 
-def test_a_plugin_that_fails_to_import_raises_whole_when_asked_for(install: Install, manager: PluginManager) -> None:
+def test_a_plugin_that_fails_to_import_raises_whole_when_asked_for(
+    install: Install, manager: PluginManager
+) -> None:
     install("acme-vision", "acme_vision", "1 / 0", {"libraries": {"vision": "acme_vision"}})
-    with pytest.raises(PluginError, match=r"'vision' of acme-vision 1\.2 failed to load.*ZeroDivisionError") as caught:
+    with pytest.raises(
+        PluginError, match=r"'vision' of acme-vision 1\.2 failed to load.*ZeroDivisionError"
+    ) as caught:
         manager.load_library("vision")
     assert isinstance(caught.value.__cause__, ZeroDivisionError)
 
@@ -185,15 +223,24 @@ def test_a_failure_is_listed_with_its_traceback(install: Install, manager: Plugi
     assert listed.traceback is not None and "acme_vision.py" in listed.traceback
 
 
-def test_a_failed_plugin_raises_again_when_asked_again(install: Install, manager: PluginManager) -> None:
+def test_a_failed_plugin_raises_again_when_asked_again(
+    install: Install, manager: PluginManager
+) -> None:
     install("acme-vision", "acme_vision", "1 / 0", {"libraries": {"vision": "acme_vision"}})
     for _ in range(2):
         with pytest.raises(PluginError, match="ZeroDivisionError"):
             manager.load_library("vision")
 
 
-def test_a_plugin_that_exits_is_a_failure_like_any_other(install: Install, manager: PluginManager) -> None:
-    install("acme-vision", "acme_vision", "import sys; sys.exit(3)", {"libraries": {"vision": "acme_vision"}})
+def test_a_plugin_that_exits_is_a_failure_like_any_other(
+    install: Install, manager: PluginManager
+) -> None:
+    install(
+        "acme-vision",
+        "acme_vision",
+        "import sys; sys.exit(3)",
+        {"libraries": {"vision": "acme_vision"}},
+    )
     with pytest.raises(PluginError, match="SystemExit"):
         manager.load_library("vision")
 
@@ -210,7 +257,7 @@ def test_an_interrupt_passes_through_and_the_plugin_can_be_loaded_later(
     install: Install, manager: PluginManager
 ) -> None:
     source = """
-        from dovetail_kernel.hookspecs import hookimpl
+        from dovetail_kernel.plugins.hookspecs import hookimpl
         attempts = []
 
         @hookimpl
@@ -242,7 +289,9 @@ def test_loading_happens_inside_the_transaction(install: Install, manager: Plugi
     assert seen == ["begin", ZeroDivisionError]
 
 
-def test_refresh_finds_what_was_installed_meanwhile(install: Install, manager: PluginManager) -> None:
+def test_refresh_finds_what_was_installed_meanwhile(
+    install: Install, manager: PluginManager
+) -> None:
     with pytest.raises(PluginNotFoundError):
         manager.load_library("vision")
     install("acme-vision", "acme_vision", LIBRARY, {"libraries": {"vision": "acme_vision"}})
@@ -250,7 +299,9 @@ def test_refresh_finds_what_was_installed_meanwhile(install: Install, manager: P
     assert manager.load_library("vision").loads
 
 
-def test_an_unknown_name_suggests_an_installed_one(install: Install, manager: PluginManager) -> None:
+def test_an_unknown_name_suggests_an_installed_one(
+    install: Install, manager: PluginManager
+) -> None:
     install("acme-vision", "acme_vision", LIBRARY, {"libraries": {"vision": "acme_vision"}})
     with pytest.raises(PluginNotFoundError, match="Did you mean 'vision'"):
         manager.load_library("vison")
@@ -268,7 +319,9 @@ def test_block_keeps_a_plugin_out_by_name_or_distribution(
     assert not manager.provides("dovetail.libraries", "vision")
 
 
-def test_two_claims_to_one_name_are_an_error_that_names_both(install: Install, manager: PluginManager) -> None:
+def test_two_claims_to_one_name_are_an_error_that_names_both(
+    install: Install, manager: PluginManager
+) -> None:
     install("acme-vision", "acme_vision", LIBRARY, {"libraries": {"vision": "acme_vision"}})
     install("best-vision", "best_vision", LIBRARY, {"libraries": {"vision": "best_vision"}})
     with pytest.raises(PluginError, match=r"acme-vision.*best-vision|best-vision.*acme-vision"):
@@ -287,13 +340,14 @@ def test_blocking_one_of_two_claimants_settles_it(
 
 def test_an_unavailable_backend_says_why(install: Install, manager: PluginManager) -> None:
     source = """
-        from dovetail_kernel.hookspecs import BackendSpec, hookimpl
+        from dovetail_kernel.plugins.hookspecs import BackendSpec, hookimpl
         present = []
 
         @hookimpl
         def dovetail_backend():
             return BackendSpec(
-                "tpu", load=lambda: None, is_available=lambda: None if present else "no TPU found; plug one in"
+                "tpu", load=lambda: None,
+                is_available=lambda: None if present else "no TPU found; plug one in",
             )
     """
     install("acme-tpu", "acme_tpu", source, {"backends": {"tpu": "acme_tpu"}})
@@ -304,7 +358,9 @@ def test_an_unavailable_backend_says_why(install: Install, manager: PluginManage
     assert manager.load_backend("tpu").name == "tpu"
 
 
-def test_a_backend_that_describes_another_name_is_refused(install: Install, manager: PluginManager) -> None:
+def test_a_backend_that_describes_another_name_is_refused(
+    install: Install, manager: PluginManager
+) -> None:
     install("acme-tpu", "acme_tpu", BACKEND.format(name="gpu"), {"backends": {"tpu": "acme_tpu"}})
     with pytest.raises(PluginError, match="give it the name of the entry point, 'tpu'"):
         manager.load_backend("tpu")
@@ -316,14 +372,18 @@ def test_a_plugin_without_the_hook_is_told_which(install: Install, manager: Plug
         manager.load_backend("tpu")
 
 
-def test_a_misspelt_hook_is_an_error_with_a_suggestion(install: Install, manager: PluginManager) -> None:
+def test_a_misspelt_hook_is_an_error_with_a_suggestion(
+    install: Install, manager: PluginManager
+) -> None:
     source = LIBRARY.replace("dovetail_load", "dovetail_laod")
     install("acme-vision", "acme_vision", source, {"libraries": {"vision": "acme_vision"}})
     with pytest.raises(PluginError, match="Did you mean 'dovetail_load'"):
         manager.load_library("vision")
 
 
-def test_a_hook_with_an_unknown_parameter_is_an_error(install: Install, manager: PluginManager) -> None:
+def test_a_hook_with_an_unknown_parameter_is_an_error(
+    install: Install, manager: PluginManager
+) -> None:
     source = LIBRARY.replace("(group, name)", "(group, name, colour)", 1)
     install("acme-vision", "acme_vision", source, {"libraries": {"vision": "acme_vision"}})
     with pytest.raises(PluginError, match="colour"):
@@ -337,7 +397,10 @@ def test_kernels_are_loaded_once_library_and_backend_are_both_in_use(
     install("acme-vision", "acme_vision", LIBRARY, {"libraries": {"vision": "acme_vision"}})
     install("acme-tpu", "acme_tpu", BACKEND.format(name="tpu"), {"backends": {"tpu": "acme_tpu"}})
     install("acme-both", "acme_both", LIBRARY, {"kernels": {"vision.tpu": "acme_both"}})
-    steps: list[Callable[[], object]] = [lambda: manager.load_library("vision"), lambda: manager.load_backend("tpu")]
+    steps: list[Callable[[], object]] = [
+        lambda: manager.load_library("vision"),
+        lambda: manager.load_backend("tpu"),
+    ]
     first, second = reversed(steps) if backend_first else steps
     first()
     assert "acme_both" not in sys.modules
@@ -355,7 +418,9 @@ def test_kernels_for_a_namespace_without_plugin_load_once_it_is_in_use(
     assert record(manager, "kernels", "mine.tpu").state == "available"
 
 
-def test_kernels_that_fail_raise_only_when_they_are_asked_for(install: Install, manager: PluginManager) -> None:
+def test_kernels_that_fail_raise_only_when_they_are_asked_for(
+    install: Install, manager: PluginManager
+) -> None:
     install("acme-vision", "acme_vision", LIBRARY, {"libraries": {"vision": "acme_vision"}})
     install("acme-tpu", "acme_tpu", BACKEND.format(name="tpu"), {"backends": {"tpu": "acme_tpu"}})
     install("acme-both", "acme_both", "1 / 0", {"kernels": {"vision.tpu": "acme_both"}})
@@ -365,13 +430,17 @@ def test_kernels_that_fail_raise_only_when_they_are_asked_for(install: Install, 
         manager.load_kernels("vision", "tpu")
 
 
-def test_load_kernels_tells_whether_anything_new_came(install: Install, manager: PluginManager) -> None:
+def test_load_kernels_tells_whether_anything_new_came(
+    install: Install, manager: PluginManager
+) -> None:
     install("acme-both", "acme_both", LIBRARY, {"kernels": {"vision.tpu": "acme_both"}})
     answers = [manager.load_kernels("vision", device) for device in ("tpu", "tpu", "dsp")]
     assert answers == [True, False, False]
 
 
-@pytest.mark.parametrize(("name", "message"), [("vision", "namespace.device_type"), ("aten.cpu", "dovetail.overlays")])
+@pytest.mark.parametrize(
+    ("name", "message"), [("vision", "namespace.device_type"), ("aten.cpu", "dovetail.overlays")]
+)
 def test_kernels_under_a_name_that_cannot_be_are_listed_as_failed(
     install: Install, manager: PluginManager, name: str, message: str
 ) -> None:
@@ -383,15 +452,25 @@ def test_a_plugin_may_load_another(install: Install, monkeypatch: pytest.MonkeyP
     manager = PluginManager()
     monkeypatch.setattr(plugins, "plugin_manager", manager)
     source = """
-        from dovetail_kernel import plugins
-        from dovetail_kernel.hookspecs import hookimpl
+        from dovetail_kernel.plugins import manager as plugins
+        from dovetail_kernel.plugins.hookspecs import hookimpl
 
         @hookimpl
         def dovetail_load(name):
             plugins.plugin_manager.load_library("{other}")
     """
-    install("acme-vision", "acme_vision", source.format(other="audio"), {"libraries": {"vision": "acme_vision"}})
-    install("acme-audio", "acme_audio", source.format(other="vision"), {"libraries": {"audio": "acme_audio"}})
+    install(
+        "acme-vision",
+        "acme_vision",
+        source.format(other="audio"),
+        {"libraries": {"vision": "acme_vision"}},
+    )
+    install(
+        "acme-audio",
+        "acme_audio",
+        source.format(other="vision"),
+        {"libraries": {"audio": "acme_audio"}},
+    )
     manager.load_library("vision")
     assert record(manager, "libraries", "audio").state == "available"
 
@@ -407,18 +486,25 @@ def test_threads_that_ask_together_load_once(install: Install, manager: PluginMa
     assert len(sys.modules["acme_vision"].loads) == 1
 
 
-def test_the_plugin_being_loaded_is_known_while_it_is(install: Install, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_plugin_being_loaded_is_known_while_it_is(
+    install: Install, monkeypatch: pytest.MonkeyPatch
+) -> None:
     manager = PluginManager()
     monkeypatch.setattr(plugins, "plugin_manager", manager)
     source = LIBRARY.replace(
-        "(group, name))", "str(__import__('dovetail_kernel.plugins').plugins.plugin_manager.loading()))"
+        "(group, name))",
+        "str(__import__('dovetail_kernel.plugins.manager').plugins.manager.plugin_manager.loading()))",
     )
     install("acme-vision", "acme_vision", source, {"libraries": {"vision": "acme_vision"}})
-    assert manager.load_library("vision").loads == ["library for namespace 'vision' of acme-vision 1.2"]
+    assert manager.load_library("vision").loads == [
+        "library for namespace 'vision' of acme-vision 1.2"
+    ]
     assert manager.loading() is None
 
 
-def test_the_number_of_kernels_is_asked_of_whoever_keeps_them(install: Install, manager: PluginManager) -> None:
+def test_the_number_of_kernels_is_asked_of_whoever_keeps_them(
+    install: Install, manager: PluginManager
+) -> None:
     install("acme-vision", "acme_vision", LIBRARY, {"libraries": {"vision": "acme_vision"}})
     manager.count_kernels = lambda entry: 7 if entry.name == "vision" else 0
     assert record(manager, "libraries", "vision").kernels == 0
@@ -439,7 +525,12 @@ def stand_in(install: Install, monkeypatch: pytest.MonkeyPatch) -> None:
     """Put a stand-in in the place of dovetail-cpu."""
     for name in [name for name in sys.modules if name.partition(".")[0] == "dovetail_cpu"]:
         monkeypatch.delitem(sys.modules, name)
-    install("dovetail-cpu", "dovetail_cpu", BACKEND.format(name="cpu"), {"backends": {"cpu": "dovetail_cpu"}})
+    install(
+        "dovetail-cpu",
+        "dovetail_cpu",
+        BACKEND.format(name="cpu"),
+        {"backends": {"cpu": "dovetail_cpu"}},
+    )
 
 
 def test_dovetails_own_plugins_load_without_reading_metadata(
@@ -480,7 +571,9 @@ def test_a_known_plugin_that_is_not_installed_says_what_to_install(
 def test_an_installed_device_type_is_valid_before_its_backend_is_loaded(
     install: Install, manager: PluginManager, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    install("acme-npux", "acme_npux", BACKEND.format(name="npux"), {"backends": {"npux": "acme_npux"}})
+    install(
+        "acme-npux", "acme_npux", BACKEND.format(name="npux"), {"backends": {"npux": "acme_npux"}}
+    )
     monkeypatch.setattr(backends, "_sources", [manager.device_types])
     assert Device("npux:1").type == "npux"
     assert parse_dispatch_key("AutogradNPUX").name == "AutogradNPUX"

@@ -1,4 +1,6 @@
-"""Promotion: the rules in examples, and the default dtype. The whole lattice is compared with PyTorch elsewhere."""
+"""Promotion: the rules in examples, and the default dtype. The whole lattice is compared with
+PyTorch elsewhere.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +8,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from dovetail_kernel import promotion
-from dovetail_kernel.dtype import (
+from dovetail_kernel.types import promotion
+from dovetail_kernel.types.dtype import (
     bool_,
     complex64,
     complex128,
@@ -20,7 +22,7 @@ from dovetail_kernel.dtype import (
     uint8,
     uint16,
 )
-from dovetail_kernel.promotion import (
+from dovetail_kernel.types.promotion import (
     can_cast,
     get_default_dtype,
     on_default_dtype_change,
@@ -40,7 +42,9 @@ def default_dtype_restored(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def test_storage_only_integers_do_not_promote() -> None:
-    with pytest.raises(RuntimeError, match="Promotion for uint16, uint32, uint64 types is not supported"):
+    with pytest.raises(
+        RuntimeError, match="Promotion for uint16, uint32, uint64 types is not supported"
+    ):
         promote_types(uint16, int32)
 
 
@@ -75,7 +79,11 @@ def test_no_operands_have_no_dtype() -> None:
 
 
 def test_results_may_be_written_into_higher_categories_only() -> None:
-    assert [can_cast(int64, uint8), can_cast(int32, float16), can_cast(float32, int64)] == [True, True, False]
+    assert [can_cast(int64, uint8), can_cast(int32, float16), can_cast(float32, int64)] == [
+        True,
+        True,
+        False,
+    ]
 
 
 @pytest.mark.parametrize(("value", "category"), [(True, 0), (1, 1), (1.5, 2), (1j, 3)])
@@ -91,7 +99,9 @@ def test_python_floats_become_the_default_dtype() -> None:
 
 @pytest.mark.parametrize("wrong", [int32, complex64, "float32", None])
 def test_the_default_dtype_must_be_floating_point(wrong: dtype) -> None:
-    with pytest.raises(TypeError, match="only floating-point types are supported as the default type"):
+    with pytest.raises(
+        TypeError, match="only floating-point types are supported as the default type"
+    ):
         set_default_dtype(wrong)
     assert get_default_dtype() is float32
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from dovetail_kernel.layout import Layout, MemoryFormat, channels_last, sparse_coo, strided
-from dovetail_kernel.size import Size
+from dovetail_kernel.tensor.size import Size
+from dovetail_kernel.types.layout import Layout, MemoryFormat, channels_last, sparse_coo, strided
 
 
 def test_a_size_is_a_tuple_with_a_repr_of_its_own() -> None:
@@ -24,7 +24,14 @@ def test_numel_is_the_product(sizes: list[int], count: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "size", [Size([1, 2])[0:], add(Size([1]), (2,)), add((1,), Size([2])), Size([1, 2]) * 1, 1 * Size([1, 2])]
+    "size",
+    [
+        Size([1, 2])[0:],
+        add(Size([1]), (2,)),
+        add((1,), Size([2])),
+        Size([1, 2]) * 1,
+        1 * Size([1, 2]),
+    ],
 )
 def test_slices_sums_and_multiples_are_sizes(size: Size) -> None:
     assert type(size) is Size and size == (1, 2)

@@ -1,4 +1,6 @@
-"""The names of ``torch._C`` that Dovetail has: those of the dispatcher, of autograd, and ``_nn``."""
+"""The names of ``torch._C`` that Dovetail has: those of the dispatcher, of autograd, and
+``_nn``.
+"""
 
 # ruff: noqa: N999 - the name is PyTorch's
 

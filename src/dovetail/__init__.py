@@ -58,7 +58,7 @@ from dovetail_kernel import MemoryFormat as memory_format
 from dovetail_kernel import bool as bool
 from dovetail_kernel import plugin_manager as _plugin_manager
 
-from .questions import broadcast_shapes, is_inference, is_tensor, numel, result_type
+from .tensor_queries import broadcast_shapes, is_inference, is_tensor, numel, result_type
 
 if _typing.TYPE_CHECKING:
     from dovetail_aten import Generator
@@ -70,7 +70,7 @@ if _typing.TYPE_CHECKING:
         set_autocast_dtype,
         set_autocast_enabled,
     )
-    from dovetail_aten.legacy_constructors import (
+    from dovetail_aten.tensor.legacy_constructors import (
         BFloat16Tensor,
         BoolTensor,
         ByteTensor,
@@ -88,8 +88,8 @@ if _typing.TYPE_CHECKING:
     from . import _C as _C
     from . import amp, autograd, backends, cuda, func, library, nn, optim, overrides, random, utils
     from .backends import devices
-    from .serialization import load, save
-    from .tracing import trace
+    from .inspection.tracing import trace
+    from .serialization.files import load, save
 
     default_generator: Generator
 
@@ -105,46 +105,83 @@ _plugin_manager.use_requested_overlays()
 
 # fmt: off
 __all__ = [
-    "BFloat16Tensor", "BoolTensor", "ByteTensor", "CharTensor", "DispatchKey", "DispatchKeySet", "DoubleTensor",
-    "FloatTensor", "Generator", "HalfTensor", "IntTensor", "LongTensor", "PluginError", "ShortTensor", "Size", "Tag",
+    "BFloat16Tensor", "BoolTensor", "ByteTensor", "CharTensor", "DispatchKey", "DispatchKeySet",
+    "DoubleTensor",
+    "FloatTensor", "Generator", "HalfTensor", "IntTensor", "LongTensor", "PluginError",
+    "ShortTensor", "Size", "Tag",
     "Tensor", "abs", "abs_", "absolute",
-    "acos", "acos_", "acosh", "acosh_", "add", "addbmm", "addcdiv", "addcmul", "addmm", "addmv", "addmv_", "adjoint",
-    "all", "allclose", "amax", "amin", "amp", "angle", "any", "arange", "arccos", "arccos_", "arccosh", "arccosh_",
-    "arcsin", "arcsin_", "arcsinh", "arcsinh_", "arctan", "arctan2", "arctan_", "arctanh", "arctanh_", "argmax",
-    "argmin", "argsort", "as_strided", "as_tensor", "asarray", "asin", "asin_", "asinh", "asinh_", "atan", "atan2",
-    "atan_", "atanh", "atanh_", "autocast", "autograd", "backends", "baddbmm", "bernoulli", "bfloat16",
-    "binary_cross_entropy_with_logits", "bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor", "bmm", "bool",
-    "broadcast_shapes", "broadcast_to", "can_cast", "cat", "cdouble", "ceil", "ceil_", "cfloat", "channels_last",
-    "channels_last_3d", "chunk", "clamp", "clamp_", "clamp_max", "clamp_max_", "clamp_min", "clamp_min_", "clip",
+    "acos", "acos_", "acosh", "acosh_", "add", "addbmm", "addcdiv", "addcmul", "addmm", "addmv",
+    "addmv_", "adjoint",
+    "all", "allclose", "amax", "amin", "amp", "angle", "any", "arange", "arccos", "arccos_",
+    "arccosh", "arccosh_",
+    "arcsin", "arcsin_", "arcsinh", "arcsinh_", "arctan", "arctan2", "arctan_", "arctanh",
+    "arctanh_", "argmax",
+    "argmin", "argsort", "as_strided", "as_tensor", "asarray", "asin", "asin_", "asinh", "asinh_",
+    "atan", "atan2",
+    "atan_", "atanh", "atanh_", "autocast", "autograd", "backends", "baddbmm", "bernoulli",
+    "bfloat16",
+    "binary_cross_entropy_with_logits", "bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor",
+    "bmm", "bool",
+    "broadcast_shapes", "broadcast_to", "can_cast", "cat", "cdouble", "ceil", "ceil_", "cfloat",
+    "channels_last",
+    "channels_last_3d", "chunk", "clamp", "clamp_", "clamp_max", "clamp_max_", "clamp_min",
+    "clamp_min_", "clip",
     "clip_", "clone", "complex64", "complex128", "concat", "concatenate", "conj", "constant_pad_nd",
-    "contiguous_format", "cos", "cos_", "cosh", "cosh_", "count_nonzero", "cuda", "cumprod", "cumsum",
-    "default_generator", "detach", "device", "devices", "diag", "diag_embed", "diagonal", "div", "divide", "dot",
-    "double", "dropout", "dtype", "e", "einsum", "embedding", "empty", "empty_like", "empty_strided", "enable_grad",
-    "eq", "equal", "erf", "erf_", "erfc", "erfc_", "exp", "exp2", "exp2_", "exp_", "explain", "expm1", "expm1_", "eye",
-    "fill_", "finfo", "fix", "fix_", "flatten", "flip", "float", "float16", "float32", "float64", "floor", "floor_",
-    "floor_divide", "fmod", "frac", "frac_", "from_dlpack", "from_numpy", "full", "full_like", "func", "gather", "ge",
-    "get_autocast_dtype", "get_default_device", "get_default_dtype", "get_printoptions", "get_rng_state", "greater",
-    "greater_equal", "gt", "half", "hstack", "hypot", "iinfo", "imag", "index_add", "index_put", "index_put_",
-    "index_select", "inf", "inference_mode", "initial_seed", "inner", "int", "int8", "int16", "int32", "int64",
+    "contiguous_format", "cos", "cos_", "cosh", "cosh_", "count_nonzero", "cuda", "cumprod",
+    "cumsum",
+    "default_generator", "detach", "device", "devices", "diag", "diag_embed", "diagonal", "div",
+    "divide", "dot",
+    "double", "dropout", "dtype", "e", "einsum", "embedding", "empty", "empty_like",
+    "empty_strided", "enable_grad",
+    "eq", "equal", "erf", "erf_", "erfc", "erfc_", "exp", "exp2", "exp2_", "exp_", "explain",
+    "expm1", "expm1_", "eye",
+    "fill_", "finfo", "fix", "fix_", "flatten", "flip", "float", "float16", "float32", "float64",
+    "floor", "floor_",
+    "floor_divide", "fmod", "frac", "frac_", "from_dlpack", "from_numpy", "full", "full_like",
+    "func", "gather", "ge",
+    "get_autocast_dtype", "get_default_device", "get_default_dtype", "get_printoptions",
+    "get_rng_state", "greater",
+    "greater_equal", "gt", "half", "hstack", "hypot", "iinfo", "imag", "index_add", "index_put",
+    "index_put_",
+    "index_select", "inf", "inference_mode", "initial_seed", "inner", "int", "int8", "int16",
+    "int32", "int64",
     "is_autocast_enabled", "is_complex", "is_floating_point", "is_grad_enabled", "is_inference",
-    "is_inference_mode_enabled", "is_nonzero", "is_tensor", "isclose", "isfinite", "isinf", "isnan", "layer_norm",
-    "layout", "le", "lerp", "less", "less_equal", "library", "linspace", "load", "log", "log1p", "log1p_", "log2",
-    "log2_", "log10", "log10_", "log_", "log_softmax", "logaddexp", "logical_and", "logical_not", "logical_or",
-    "logical_xor", "logsumexp", "long", "lt", "manual_seed", "masked_fill", "masked_select", "matmul", "max",
-    "maximum", "mean", "memory_format", "min", "minimum", "mm", "moveaxis", "movedim", "mul", "multinomial",
-    "multiply", "mv", "nan", "nan_to_num", "nan_to_num_", "narrow", "native_dropout", "native_layer_norm", "ne", "neg",
-    "neg_", "negative", "negative_", "newaxis", "nn", "no_grad", "nonzero", "norm", "not_equal", "numel", "ones",
-    "ones_like", "ops", "optim", "outer", "overrides", "permute", "pi", "positive", "pow", "prelu", "preserve_format",
-    "printoptions", "prod", "promote_types", "rand", "rand_like", "randint", "randint_like", "randn", "randn_like",
-    "random", "randperm", "real", "reciprocal", "reciprocal_", "relu", "relu_", "remainder", "reshape", "resolve_conj",
-    "result_type", "roll", "round", "round_", "rsqrt", "rsqrt_", "rsub", "save", "scalar_tensor", "scatter",
-    "scatter_add", "seed", "select", "set_autocast_dtype", "set_autocast_enabled", "set_default_device",
-    "set_default_dtype", "set_grad_enabled", "set_printoptions", "set_rng_state", "sgn", "short", "sigmoid",
-    "sigmoid_", "sign", "sin", "sin_", "sinh", "sinh_", "softmax", "sort", "split", "split_with_sizes", "sqrt",
-    "sqrt_", "square", "square_", "squeeze", "stack", "std", "strided", "sub", "subtract", "sum", "swapaxes",
-    "swapdims", "t", "take", "tan", "tan_", "tanh", "tanh_", "tensor", "threshold", "threshold_", "tile", "topk",
-    "trace", "transpose", "tril", "triu", "true_divide", "trunc", "trunc_", "uint8", "uint16", "uint32", "uint64",
-    "unbind", "unflatten", "unsqueeze", "use_overlay", "utils", "var", "vdot", "view_as_complex", "view_as_real",
+    "is_inference_mode_enabled", "is_nonzero", "is_tensor", "isclose", "isfinite", "isinf", "isnan",
+    "layer_norm",
+    "layout", "le", "lerp", "less", "less_equal", "library", "linspace", "load", "log", "log1p",
+    "log1p_", "log2",
+    "log2_", "log10", "log10_", "log_", "log_softmax", "logaddexp", "logical_and", "logical_not",
+    "logical_or",
+    "logical_xor", "logsumexp", "long", "lt", "manual_seed", "masked_fill", "masked_select",
+    "matmul", "max",
+    "maximum", "mean", "memory_format", "min", "minimum", "mm", "moveaxis", "movedim", "mul",
+    "multinomial",
+    "multiply", "mv", "nan", "nan_to_num", "nan_to_num_", "narrow", "native_dropout",
+    "native_layer_norm", "ne", "neg",
+    "neg_", "negative", "negative_", "newaxis", "nn", "no_grad", "nonzero", "norm", "not_equal",
+    "numel", "ones",
+    "ones_like", "ops", "optim", "outer", "overrides", "permute", "pi", "positive", "pow", "prelu",
+    "preserve_format",
+    "printoptions", "prod", "promote_types", "rand", "rand_like", "randint", "randint_like",
+    "randn", "randn_like",
+    "random", "randperm", "real", "reciprocal", "reciprocal_", "relu", "relu_", "remainder",
+    "reshape", "resolve_conj",
+    "result_type", "roll", "round", "round_", "rsqrt", "rsqrt_", "rsub", "save", "scalar_tensor",
+    "scatter",
+    "scatter_add", "seed", "select", "set_autocast_dtype", "set_autocast_enabled",
+    "set_default_device",
+    "set_default_dtype", "set_grad_enabled", "set_printoptions", "set_rng_state", "sgn", "short",
+    "sigmoid",
+    "sigmoid_", "sign", "sin", "sin_", "sinh", "sinh_", "softmax", "sort", "split",
+    "split_with_sizes", "sqrt",
+    "sqrt_", "square", "square_", "squeeze", "stack", "std", "strided", "sub", "subtract", "sum",
+    "swapaxes",
+    "swapdims", "t", "take", "tan", "tan_", "tanh", "tanh_", "tensor", "threshold", "threshold_",
+    "tile", "topk",
+    "trace", "transpose", "tril", "triu", "true_divide", "trunc", "trunc_", "uint8", "uint16",
+    "uint32", "uint64",
+    "unbind", "unflatten", "unsqueeze", "use_overlay", "utils", "var", "vdot", "view_as_complex",
+    "view_as_real",
     "vmap", "vstack", "where", "xlogy", "xlogy_", "zero_", "zeros", "zeros_like",
 ]
 # fmt: on
@@ -170,7 +207,7 @@ _MODULES = (
 )
 _TYPED = ("BFloat16", "Bool", "Byte", "Char", "Double", "Float", "Half", "Int", "Long", "Short")
 _ELSEWHERE = {
-    **{f"{kind}Tensor": "dovetail_aten.legacy_constructors" for kind in _TYPED},
+    **{f"{kind}Tensor": "dovetail_aten.tensor.legacy_constructors" for kind in _TYPED},
     "autocast": "dovetail_aten.autocast",
     "devices": "dovetail.backends",
     "explain": "dovetail_dispatcher",
@@ -180,7 +217,7 @@ _ELSEWHERE = {
     "save": "dovetail.serialization",
     "set_autocast_dtype": "dovetail_aten.autocast",
     "set_autocast_enabled": "dovetail_aten.autocast",
-    "trace": "dovetail.tracing",
+    "trace": "dovetail.inspection.tracing",
     "vmap": "dovetail_autograd.transforms",
 }
 """Modules, and names and their modules, that are imported when first asked for."""

@@ -1,4 +1,6 @@
-"""The operators of neural networks that are not functions at the top, where PyTorch has ``torch._C._nn``."""
+"""The operators of neural networks that are not functions at the top, where PyTorch has
+``torch._C._nn``.
+"""
 
 from dovetail_aten import functions
 

@@ -1,4 +1,5 @@
-"""What authors of backends use: an array namespace becomes a device, and the base library runs on it.
+"""What authors of backends use: an array namespace becomes a device, and the base library runs on
+it.
 
 ::
 

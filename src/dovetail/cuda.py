@@ -24,7 +24,9 @@ __all__ = [
 
 
 def is_available() -> bool:
-    """Return whether tensors can be made on a CUDA device: the plugin, CuPy, a driver and a device are there."""
+    """Return whether tensors can be made on a CUDA device: the plugin, CuPy, a driver and a device
+    are there.
+    """
     return why_unavailable() is None
 
 
@@ -58,7 +60,9 @@ def current_device() -> int:
 
 
 def set_device(device: Any) -> None:
-    """Make ``device="cuda"`` mean another device (an index, a string, a `device`) in this thread."""
+    """Make ``device="cuda"`` mean another device (an index, a string, a `device`) in this
+    thread.
+    """
     index = _index(device)
     if index is not None:
         _devices().set_device(index)
@@ -76,7 +80,9 @@ def get_device_name(device: Any = None) -> str:
 
 
 def memory_allocated(device: Any = None) -> int:
-    """Return the bytes that live tensors take on a device, by default the current one; 0 where there is no CUDA."""
+    """Return the bytes that live tensors take on a device, by default the current one; 0 where
+    there is no CUDA.
+    """
     if not is_available():
         return 0
     used: int = _devices().memory_allocated(_index(device))
@@ -84,13 +90,17 @@ def memory_allocated(device: Any = None) -> int:
 
 
 def empty_cache() -> None:
-    """Give memory that no tensor needs back to the driver; nothing happens where there is no CUDA."""
+    """Give memory that no tensor needs back to the driver; nothing happens where there is no
+    CUDA.
+    """
     if is_available():
         _devices().empty_cache()
 
 
 def manual_seed(seed: int) -> None:
-    """Start the generator of the CUDA devices again from `seed`; it is kept where there is no CUDA yet."""
+    """Start the generator of the CUDA devices again from `seed`; it is kept where there is no CUDA
+    yet.
+    """
     default_generator(backend("cuda")).manual_seed(seed)
 
 
@@ -113,7 +123,8 @@ def _devices() -> Any:
 
 
 def _index(device: Any) -> int | None:
-    """Return the index of a device given as such, as a string or as an index; None for the current one.
+    """Return the index of a device given as such, as a string or as an index; None for the current
+    one.
 
     Raises
     ------
@@ -124,5 +135,7 @@ def _index(device: Any) -> int | None:
         return device
     found = Device(device)
     if found.type != "cuda":
-        raise ValueError(f"Expected a cuda device, but got: {found}. Give 'cuda', 'cuda:1' or an index.")
+        raise ValueError(
+            f"Expected a cuda device, but got: {found}. Give 'cuda', 'cuda:1' or an index."
+        )
     return found.index

@@ -1,4 +1,6 @@
-"""What authors of op libraries use, as ``torch.library``: definitions, kernels, derivatives, and parts of plugins."""
+"""What authors of op libraries use, as ``torch.library``: definitions, kernels, derivatives, and
+parts of plugins.
+"""
 
 from dovetail_dispatcher import (
     CustomOpDef,

@@ -1,4 +1,6 @@
-"""``dovetail.overrides``: `__torch_function__` for subclasses, other classes, and modes; what can be overridden."""
+"""``dovetail.overrides``: `__torch_function__` for subclasses, other classes, and modes; what can
+be overridden.
+"""
 
 import inspect as _inspect
 from collections.abc import Callable
@@ -43,7 +45,9 @@ _MODULES = ("dovetail", "dovetail.nn.functional", "dovetail._nn")
 
 
 def is_tensor_like(inp: Any) -> bool:
-    """Return whether a value is a Tensor or has a ``__torch_function__``, and so may stand where a Tensor does."""
+    """Return whether a value is a Tensor or has a ``__torch_function__``, and so may stand where a
+    Tensor does.
+    """
     return type(inp) is Tensor or hasattr(inp, "__torch_function__")
 
 
@@ -64,7 +68,9 @@ def _overridable() -> dict[Any, list[Callable[..., Any]]]:
     found: dict[Any, list[Callable[..., Any]]] = {}
     for module in map(import_module, _MODULES):
         functions = [getattr(module, name) for name in dir(module) if not name.startswith("_")]
-        found[module] = [f for f in functions if _is_operator(f) or _is_factory(f) or is_overridable(f)]
+        found[module] = [
+            f for f in functions if _is_operator(f) or _is_factory(f) or is_overridable(f)
+        ]
     dovetail_functions = found[dovetail]
     dovetail_functions += [getattr(dovetail, name) for name in _PYTHON_FUNCTIONS]
     methods: list[Any] = []
@@ -84,7 +90,19 @@ def _overridable() -> dict[Any, list[Callable[..., Any]]]:
 
 
 _FACTORIES = frozenset(
-    {"arange", "empty", "eye", "full", "linspace", "ones", "rand", "randint", "randn", "randperm", "zeros"}
+    {
+        "arange",
+        "empty",
+        "eye",
+        "full",
+        "linspace",
+        "ones",
+        "rand",
+        "randint",
+        "randn",
+        "randperm",
+        "zeros",
+    }
 )
 
 
@@ -99,15 +117,17 @@ def _is_operator(value: Any) -> bool:
 def get_overridable_functions() -> dict[Any, list[Callable[..., Any]]]:
     """Return the functions that can be overridden, by the module or class that has them.
 
-    Getters and setters of properties are in it as ``Tensor.shape.__get__``. A function and the method of the same name
-    are one object.
+    Getters and setters of properties are in it as ``Tensor.shape.__get__``. A function and the
+    method of the same name are one object.
     """
     return {owner: list(functions) for owner, functions in _overridable().items()}
 
 
 @_cache
 def get_ignored_functions() -> frozenset[Callable[..., Any]]:
-    """Return the public functions at the top level that cannot be overridden: they have no tensors, or call others."""
+    """Return the public functions at the top level that cannot be overridden: they have no tensors,
+    or call others.
+    """
     overridable = {f for functions in _overridable().values() for f in functions}
     public = [getattr(dovetail, name) for name in dovetail.__all__]
     return frozenset(f for f in public if _inspect.isfunction(f) and f not in overridable)
@@ -137,11 +157,16 @@ def _tensor_functions() -> frozenset[Callable[..., Any]]:
 
 
 def is_tensor_method_or_property(func: Callable[..., Any]) -> bool:
-    """Return whether `func`, as a handler gets it, is a method of tensors or the getter or setter of a property.
+    """Return whether `func`, as a handler gets it, is a method of tensors or the getter or setter
+    of a property.
 
     What is both a function and a method counts as a method.
     """
-    return func in _tensor_functions() or getattr(func, "__name__", None) in ("__get__", "__set__", "__delete__")
+    return func in _tensor_functions() or getattr(func, "__name__", None) in (
+        "__get__",
+        "__set__",
+        "__delete__",
+    )
 
 
 def resolve_name(f: Callable[..., Any]) -> str | None:

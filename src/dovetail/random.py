@@ -16,7 +16,15 @@ from dovetail_aten import (
 )
 from dovetail_kernel import backend
 
-__all__ = ["fork_rng", "generator_of", "get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state"]
+__all__ = [
+    "fork_rng",
+    "generator_of",
+    "get_rng_state",
+    "initial_seed",
+    "manual_seed",
+    "seed",
+    "set_rng_state",
+]
 
 
 def generator_of(device_type: str) -> Generator:
@@ -32,13 +40,14 @@ def fork_rng(
     _devices_kw: str = "devices",
     device_type: str = "cuda",
 ) -> Iterator[None]:
-    """Context manager, also a decorator: random numbers drawn inside leave no trace in the default generators.
+    """Context manager, also a decorator: random numbers drawn inside leave no trace in the default
+    generators.
 
     Parameters
     ----------
     devices
-        Devices besides cpu whose generators are put back; default: that of `device_type`, where it is in use. A device
-        type has one default generator, so indices make no difference.
+        Devices besides cpu whose generators are put back; default: that of `device_type`, where it
+        is in use. A device type has one default generator, so indices make no difference.
     enabled
         False: do nothing. Default: True.
     device_type

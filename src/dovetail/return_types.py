@@ -1,5 +1,16 @@
-"""Results with names, as ``torch.return_types``: ``dovetail.max(x, 1)`` is a `dovetail.return_types.max`."""
+"""Results with names, as ``torch.return_types``: ``dovetail.max(x, 1)`` is a
+`dovetail.return_types.max`.
+"""
 
-from dovetail_aten.return_types import max, max_out, min, min_out, sort, sort_out, topk, topk_out
+from dovetail_aten.tensor.return_types import (
+    max,
+    max_out,
+    min,
+    min_out,
+    sort,
+    sort_out,
+    topk,
+    topk_out,
+)
 
 __all__ = ["max", "max_out", "min", "min_out", "sort", "sort_out", "topk", "topk_out"]

@@ -1,4 +1,6 @@
-"""What examples and benchmarks import of Dovetail is there: they are run by people, not by the tests."""
+"""What examples and benchmarks import of Dovetail is there: they are run by people, not by the
+tests.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,11 @@ SCRIPTS = sorted([*ROOT.glob("examples/*/*.py"), *ROOT.glob("benchmarks/*.py")])
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_names_imported_by_a_script_exist(script: Path) -> None:
     for node in ast.walk(ast.parse(script.read_text())):
-        if isinstance(node, ast.ImportFrom) and node.module and node.module.partition(".")[0].startswith("dovetail"):
+        if (
+            isinstance(node, ast.ImportFrom)
+            and node.module
+            and node.module.partition(".")[0].startswith("dovetail")
+        ):
             module = import_module(node.module)
             missing = [each.name for each in node.names if not hasattr(module, each.name)]
             assert not missing, f"{node.module} has no {missing}"

@@ -1,4 +1,6 @@
-"""Who imports what: `import dovetail` stays light, and a distribution imports only what it declares."""
+"""Who imports what: `import dovetail` stays light, and a distribution imports only what it
+declares.
+"""
 
 import ast
 import re
@@ -45,16 +47,17 @@ LAZY = [
 # Import names that differ from the name of the distribution they come in.
 DISTRIBUTION_OF = {"yaml": "pyyaml", "cupyx": "cupy"}
 
-# Modules of lower packages that are public as modules: too heavy to be re-exported from the package.
+# Modules of lower packages that are public as modules: too heavy to be re-exported from the
+# package.
 PUBLIC_MODULES = {
     "dovetail_aten.autocast",
     "dovetail_aten.backends",
     "dovetail_aten.codegen",
-    "dovetail_aten.legacy_constructors",
-    "dovetail_aten.return_types",
-    "dovetail_autograd.forward_ad",
-    "dovetail_autograd.functional",
-    "dovetail_autograd.graph",
+    "dovetail_aten.tensor.legacy_constructors",
+    "dovetail_aten.tensor.return_types",
+    "dovetail_autograd.transforms.forward_ad",
+    "dovetail_autograd.checking.functional",
+    "dovetail_autograd.engine.graph_hooks",
     "dovetail_autograd.transforms",
     "dovetail_dispatcher._C",
 }
@@ -64,8 +67,12 @@ TYPES = {"dovetail_aten._generated.functions"}
 
 
 def run(program: str) -> str:
-    """Run `program` in a fresh interpreter in which warnings are errors, and return what it prints."""
-    result = subprocess.run([sys.executable, "-W", "error", "-c", program], capture_output=True, text=True, check=False)
+    """Run `program` in a fresh interpreter in which warnings are errors, and return what it
+    prints.
+    """
+    result = subprocess.run(
+        [sys.executable, "-W", "error", "-c", program], capture_output=True, text=True, check=False
+    )
     assert result.returncode == 0, result.stderr
     return result.stdout
 
@@ -89,7 +96,9 @@ def test_importing_the_dispatcher_brings_no_numpy() -> None:
 
 
 def imported_packages(source: Path) -> Iterator[tuple[str, Path]]:
-    """Yield the top-level packages that the modules below `source` import, with the file that does."""
+    """Yield the top-level packages that the modules below `source` import, with the file that
+    does.
+    """
     for file in sorted(source.rglob("*.py")):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Import):
@@ -101,15 +110,22 @@ def imported_packages(source: Path) -> Iterator[tuple[str, Path]]:
 
 def declared_packages(project: dict[str, Any]) -> set[str]:
     """Return what `project` requires, with all its extras, as import names spell it."""
-    texts = [*project.get("dependencies", []), *chain(*project.get("optional-dependencies", {}).values())]
+    texts = [
+        *project.get("dependencies", []),
+        *chain(*project.get("optional-dependencies", {}).values()),
+    ]
     names = {canonicalize_name(Requirement(text).name).replace("-", "_") for text in texts}
     return {re.sub(r"cupy_cuda\d+x", "cupy", name) for name in names}
 
 
 @pytest.mark.parametrize("folder", DISTRIBUTIONS)
 def test_distribution_imports_only_what_it_declares(folder: str) -> None:
-    project = tomllib.loads((ROOT / folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    allowed = declared_packages(project) | sys.stdlib_module_names | {project["name"].replace("-", "_")}
+    project = tomllib.loads((ROOT / folder / "pyproject.toml").read_text(encoding="utf-8"))[
+        "project"
+    ]
+    allowed = (
+        declared_packages(project) | sys.stdlib_module_names | {project["name"].replace("-", "_")}
+    )
     undeclared = {
         f"{package} in {file.relative_to(ROOT)}"
         for package, file in imported_packages(ROOT / folder / "src")
@@ -119,12 +135,16 @@ def test_distribution_imports_only_what_it_declares(folder: str) -> None:
 
 
 def test_front_end_imports_the_layers_below_by_their_public_names() -> None:
-    """What a lower package offers is re-exported from its `__init__`; its modules are its own affair."""
+    """What a lower package offers is re-exported from its `__init__`; its modules are its own
+    affair.
+    """
     lower = re.compile(r"dovetail_(kernel|dispatcher|aten|autograd|cpu|cuda)\.")
     private = set()
     for file in sorted((ROOT / "src").rglob("*.py")):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-            names = [node.module or ""] if isinstance(node, ast.ImportFrom) and not node.level else []
+            names = (
+                [node.module or ""] if isinstance(node, ast.ImportFrom) and not node.level else []
+            )
             names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             named = {name for name in names if lower.match(name)} - PUBLIC_MODULES - TYPES
             private |= {f"{name} in {file.relative_to(ROOT)}" for name in named}

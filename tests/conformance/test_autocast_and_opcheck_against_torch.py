@@ -61,10 +61,12 @@ def test_the_result_has_the_same_dtype(name: str, dtype: str) -> None:
     assert dtype_of(dovetail, PROGRAMS[name], dtype) == dtype_of(torch, PROGRAMS[name], dtype)
 
 
-# -- opcheck -----------------------------------------------------------------------------------------------------
+# -- opcheck ---------------------------------------------------------------------------------------
 
 
-def custom(lib: Any, fn: Any, schema: str = "(Tensor x) -> Tensor", fake: Any = None, backward: Any = None) -> Any:
+def custom(
+    lib: Any, fn: Any, schema: str = "(Tensor x) -> Tensor", fake: Any = None, backward: Any = None
+) -> Any:
     writes = ("x",) if "!" in schema else ()
     op = lib.library.custom_op(f"ckt{next(NUMBERS)}::f", fn, mutates_args=writes, schema=schema)
     if fake is not None:
@@ -96,9 +98,13 @@ OPERATORS = {
     "no fake": lambda lib: custom(lib, lambda x: x * 2, backward=lambda ctx, g: g * 2),
     "wrong fake": lambda lib: custom(lib, lambda x: x * 2, fake=lambda x: x.new_empty(7)),
     "no derivative": lambda lib: custom(lib, lambda x: x * 2, fake=same),
-    "wrong derivative": lambda lib: custom(lib, lambda x: x * 2, fake=same, backward=lambda ctx, g: g.new_ones(5)),
+    "wrong derivative": lambda lib: custom(
+        lib, lambda x: x * 2, fake=same, backward=lambda ctx, g: g.new_ones(5)
+    ),
     "hidden write": lambda lib: custom(lib, lambda x: x.add_(1).clone(), fake=same),
-    "declared write": lambda lib: custom(lib, lambda x: [x.sin_()][1:] or None, "(Tensor(a!) x) -> ()"),
+    "declared write": lambda lib: custom(
+        lib, lambda x: [x.sin_()][1:] or None, "(Tensor(a!) x) -> ()"
+    ),
     "alias": lambda lib: raw(lib, lambda x: x, "CPU", "Meta"),
     "backend kernel of tensor operations": lambda lib: raw(lib, lambda x: x * 2, "CPU", "Meta"),
     "composite": lambda lib: raw(lib, lambda x: x.sin().cos(), "CompositeImplicitAutograd"),

@@ -1,4 +1,6 @@
-"""`autograd.functional` against PyTorch's: calls give the same numbers, or the same type of error in its words."""
+"""`autograd.functional` against PyTorch's: calls give the same numbers, or the same type of error
+in its words.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,8 @@ CASES = {
     "vjp independent": "vjp(lambda a:torch.ones(3),x,v)",
     "vjp strict": "vjp(lambda a:torch.ones(3),x,v,strict=True)",
     "vjp strict input": "vjp(lambda a,b:a*2,(x,x),v,strict=True)",
-    "vjp strict create_graph": "vjp(lambda a:a*2,x.clone().requires_grad_(),v,strict=True,create_graph=True)",
+    "vjp strict create_graph": "vjp(lambda "
+    "a:a*2,x.clone().requires_grad_(),v,strict=True,create_graph=True)",
     "vjp create_graph": "vjp(lambda a:a**2,x.clone().requires_grad_(),v,create_graph=True)",
     "vjp of what requires grad": "vjp(lambda a:a**2,x.clone().requires_grad_(),v)",
     "jvp": "jvp(lambda x:x**2,x,v)",
@@ -50,12 +53,17 @@ CASES = {
     "jacobian strict input": "jacobian(lambda a,b:a*2,(x,x),strict=True)",
     "jacobian strict create_graph": "jacobian(lambda a:a*2,x,strict=True,create_graph=True)",
     "jacobian vectorize": "jacobian(lambda x:x**2,x,vectorize=True)",
-    "jacobian vectorize recorded": "jacobian(sc,x.clone().requires_grad_(),vectorize=True,create_graph=True)",
+    "jacobian vectorize recorded": (
+        "jacobian(sc,x.clone().requires_grad_(),vectorize=True,create_graph=True)"
+    ),
     "jacobian vectorize strict": "jacobian(lambda x:x**2,x,vectorize=True,strict=True)",
     "jacobian forward": 'jacobian(lambda x:x**2,x,strategy="forward-mode",vectorize=True)',
     "jacobian forward alone": 'jacobian(lambda x:x**2,x,strategy="forward-mode")',
-    "jacobian forward strict": 'jacobian(lambda x:x**2,x,strategy="forward-mode",vectorize=True,strict=True)',
-    "jacobian forward create_graph": 'jacobian(sc,x,strategy="forward-mode",vectorize=True,create_graph=True)',
+    "jacobian forward strict": "jacobian(lambda "
+    'x:x**2,x,strategy="forward-mode",vectorize=True,strict=True)',
+    "jacobian forward create_graph": (
+        'jacobian(sc,x,strategy="forward-mode",vectorize=True,create_graph=True)'
+    ),
     "jacobian strategy": 'jacobian(lambda x:x**2,x,strategy="foo")',
     "jacobian independent": "jacobian(lambda a,b:(a*2,torch.ones(2)),(x,x))",
     "jacobian create_graph": "jacobian(lambda x:x**2,x.clone().requires_grad_(),create_graph=True)",
@@ -100,7 +108,9 @@ CASES = {
 
 
 def outcome(m: Any, f: Any, text: str) -> Any:
-    """Return what a call gives with the library `m`, whose `autograd.functional` is `f`: numbers, or the error."""
+    """Return what a call gives with the library `m`, whose `autograd.functional` is `f`: numbers,
+    or the error.
+    """
     names = {name: getattr(f, name) for name in ("vjp", "jvp", "jacobian", "hessian", "hvp", "vhp")}
     names |= {"torch": m, "x": m.ones(3), "v": m.ones(3), "sc": lambda x: (x**3).sum()}
     try:
@@ -123,7 +133,13 @@ def test_a_call_gives_what_it_gives_in_torch(name: str) -> None:
         assert found == expected
         return
     assert type(found) is type(expected), found
-    words = str(expected).replace("torch", "dovetail").replace("isonly", "is only").splitlines()[0].rstrip(".")
+    words = (
+        str(expected)
+        .replace("torch", "dovetail")
+        .replace("isonly", "is only")
+        .splitlines()[0]
+        .rstrip(".")
+    )
     assert words in str(found).replace("torch", "dovetail")
 
 
@@ -136,9 +152,11 @@ def test_jacobians_of_several_inputs_and_outputs(strategy: str, vectorize: bool)
 
     def run(m: Any, f: Any) -> Any:
         return f.jacobian(
-            lambda a, b: (m.tanh(a * b), (a @ b).exp()), (m.tensor(x), m.tensor(y)), vectorize=vectorize,
+            lambda a, b: (m.tanh(a * b), (a @ b).exp()),
+            (m.tensor(x), m.tensor(y)),
+            vectorize=vectorize,
             strategy=strategy,
-        )  # fmt: skip
+        )
 
     found, expected = run(dovetail, functional), run(torch, torch_functional)
     for ours, theirs in zip(found, expected, strict=True):
@@ -152,11 +170,15 @@ def test_hessians_of_several_inputs(outer: str) -> None:
 
     def run(m: Any, f: Any) -> Any:
         return f.hessian(
-            lambda a, b: (m.tanh(a * b) * b).sum(), (m.tensor(x), m.tensor(y)), vectorize=True,
+            lambda a, b: (m.tanh(a * b) * b).sum(),
+            (m.tensor(x), m.tensor(y)),
+            vectorize=True,
             outer_jacobian_strategy=outer,
-        )  # fmt: skip
+        )
 
     found, expected = run(dovetail, functional), run(torch, torch_functional)
     for ours, theirs in zip(found, expected, strict=True):
         for one, other in zip(ours, theirs, strict=True):
-            np.testing.assert_allclose(one.detach().numpy(), other.detach().numpy(), rtol=1e-8, atol=1e-12)
+            np.testing.assert_allclose(
+                one.detach().numpy(), other.detach().numpy(), rtol=1e-8, atol=1e-12
+            )

@@ -1,4 +1,6 @@
-"""Checkpointing: gradients, calls, warnings and errors are those of PyTorch, with reentrance and without."""
+"""Checkpointing: gradients, calls, warnings and errors are those of PyTorch, with reentrance and
+without.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +58,10 @@ def dropped(lib: Any, reentrant: bool, preserve: bool) -> Any:
     x = leaf(lib, 200)
     drop = lib.nn.functional.dropout
     y = tools(lib).checkpoint(
-        lambda v: drop(v.exp(), 0.5).exp() - 1, x, use_reentrant=reentrant, preserve_rng_state=preserve
+        lambda v: drop(v.exp(), 0.5).exp() - 1,
+        x,
+        use_reentrant=reentrant,
+        preserve_rng_state=preserve,
     )
     lib.rand(3)
     y.sum().backward()
@@ -116,7 +121,9 @@ def closure(lib: Any, reentrant: bool) -> Any:
 
 def module(lib: Any, reentrant: bool) -> Any:
     linear = lib.nn.Linear(3, 1).double()
-    tools(lib).checkpoint(linear, lib.ones(2, 3, dtype=lib.float64), use_reentrant=reentrant).sum().backward()
+    tools(lib).checkpoint(
+        linear, lib.ones(2, 3, dtype=lib.float64), use_reentrant=reentrant
+    ).sum().backward()
     return linear.weight.grad.tolist()
 
 
@@ -145,13 +152,22 @@ def contexts(lib: Any, reentrant: bool) -> Any:
         entered.append(name)
         yield
 
-    run(lib, lambda v: v.exp(), use_reentrant=reentrant, context_fn=lambda: (noting("first"), noting("second")))
+    run(
+        lib,
+        lambda v: v.exp(),
+        use_reentrant=reentrant,
+        context_fn=lambda: (noting("first"), noting("second")),
+    )
     return entered
 
 
 def arguments(lib: Any, reentrant: bool) -> Any:
-    result = tools(lib).checkpoint(lambda v, n, m: (v * n, v.exp(), m), leaf(lib), 3, None, use_reentrant=reentrant)
-    return [each if each is None else [round(value, 4) for value in each.tolist()] for each in result]
+    result = tools(lib).checkpoint(
+        lambda v, n, m: (v * n, v.exp(), m), leaf(lib), 3, None, use_reentrant=reentrant
+    )
+    return [
+        each if each is None else [round(value, 4) for value in each.tolist()] for each in result
+    ]
 
 
 def changed_before_backward(lib: Any, reentrant: bool) -> Any:
@@ -163,7 +179,9 @@ def changed_before_backward(lib: Any, reentrant: bool) -> Any:
 
 def without_grad(lib: Any, reentrant: bool) -> Any:
     with lib.no_grad():
-        return tools(lib).checkpoint(lambda v: v * 2, leaf(lib), use_reentrant=reentrant).requires_grad
+        return (
+            tools(lib).checkpoint(lambda v: v * 2, leaf(lib), use_reentrant=reentrant).requires_grad
+        )
 
 
 def function_inside(lib: Any, reentrant: bool) -> Any:
@@ -183,7 +201,11 @@ def function_inside(lib: Any, reentrant: bool) -> Any:
 
 def backward_inside(lib: Any, reentrant: bool) -> Any:
     def function(v: Any) -> Any:
-        (grad,) = lib.autograd.grad(v.exp().sum(), v, create_graph=True) if lib.is_grad_enabled() else (v.exp(),)
+        (grad,) = (
+            lib.autograd.grad(v.exp().sum(), v, create_graph=True)
+            if lib.is_grad_enabled()
+            else (v.exp(),)
+        )
         return grad * v
 
     return run(lib, function, use_reentrant=reentrant)[:1]
@@ -209,7 +231,9 @@ def more(lib: Any) -> Callable[[Any], Any]:
 def sequential(lib: Any, segments: int, reentrant: bool) -> Any:
     x = leaf(lib)
     steps = [lib.nn.Sigmoid(), lib.nn.Tanh(), lib.nn.ReLU(), lib.nn.Softplus(), lib.nn.Sigmoid()]
-    tools(lib).checkpoint_sequential(lib.nn.Sequential(*steps), segments, x, use_reentrant=reentrant).sum().backward()
+    tools(lib).checkpoint_sequential(
+        lib.nn.Sequential(*steps), segments, x, use_reentrant=reentrant
+    ).sum().backward()
     return [round(value, 5) for value in x.grad.tolist()]
 
 
@@ -221,18 +245,25 @@ PROGRAMS: dict[str, Callable[[Any, bool], Any]] = {
     "a list of tensors": lambda lib, r: (
         tools(lib).checkpoint(lambda v: v[0] * 2, [leaf(lib)], use_reentrant=r).requires_grad
     ),
-    "a keyword": lambda lib, r: tools(lib).checkpoint(lambda v, k=1: v * k, leaf(lib), k=3, use_reentrant=r).tolist(),
+    "a keyword": lambda lib, r: (
+        tools(lib).checkpoint(lambda v, k=1: v * k, leaf(lib), k=3, use_reentrant=r).tolist()
+    ),
     "a dict comes out": lambda lib, r: (
         tools(lib).checkpoint(lambda v: {"a": v * 2}, leaf(lib), use_reentrant=r)["a"].requires_grad
     ),
     "contexts": contexts,
     "debug": lambda lib, r: run(lib, lambda v: v.exp(), use_reentrant=r, debug=True),
-    "an unknown determinism check": lambda lib, r: run(lib, lambda v: v.exp(), use_reentrant=r, determinism_check="x"),
+    "an unknown determinism check": lambda lib, r: run(
+        lib, lambda v: v.exp(), use_reentrant=r, determinism_check="x"
+    ),
     "autograd.grad": lambda lib, r: lib.autograd.grad(
         tools(lib).checkpoint(lambda v: v * 2, x := leaf(lib), use_reentrant=r).sum(), x
     )[0].tolist(),
     "inputs": lambda lib, r: (
-        tools(lib).checkpoint(lambda v: v * 2, x := leaf(lib), use_reentrant=r).sum().backward(inputs=[x])
+        tools(lib)
+        .checkpoint(lambda v: v * 2, x := leaf(lib), use_reentrant=r)
+        .sum()
+        .backward(inputs=[x])
     ),
     "backward twice": lambda lib, r: twice(lib, r, False),
     "backward twice with retain_graph": lambda lib, r: twice(lib, r, True),
@@ -242,7 +273,9 @@ PROGRAMS: dict[str, Callable[[Any, bool], Any]] = {
     "nested": nested,
     "create_graph": second_derivative,
     "more tensors the second time": lambda lib, r: run(lib, more(lib), use_reentrant=r),
-    "more tensors the second time, to the end": lambda lib, r: run(lib, more(lib), use_reentrant=r, early_stop=False),
+    "more tensors the second time, to the end": lambda lib, r: run(
+        lib, more(lib), use_reentrant=r, early_stop=False
+    ),
     "fewer tensors the second time": lambda lib, r: run(lib, fewer(lib), use_reentrant=r),
     "another shape the second time": lambda lib, r: run(lib, shape_changes(lib), use_reentrant=r),
     "another shape without check": lambda lib, r: run(
@@ -288,7 +321,12 @@ def test_a_checkpoint_does_what_it_does_in_torch(name: str, reentrant: bool) -> 
     ours, our_warnings = outcome(PROGRAMS[name], dovetail, reentrant)
     theirs, their_warnings = outcome(PROGRAMS[name], torch, reentrant)
     assert our_warnings == their_warnings
-    if isinstance(theirs, tuple) and theirs[0] in ("RuntimeError", "ValueError", "CheckpointError", "TypeError"):
+    if isinstance(theirs, tuple) and theirs[0] in (
+        "RuntimeError",
+        "ValueError",
+        "CheckpointError",
+        "TypeError",
+    ):
         assert ours[0] == theirs[0]
         assert ours[1].startswith(theirs[1][:30])
     else:
@@ -305,7 +343,9 @@ def test_not_choosing_reentrance_is_warned_of(sequence: bool) -> None:
 
 
 def test_a_number_of_segments_out_of_range_is_refused() -> None:
-    with pytest.raises(ValueError, match="segments must be 1 to 1, the number of functions, but got 5"):
+    with pytest.raises(
+        ValueError, match="segments must be 1 to 1, the number of functions, but got 5"
+    ):
         checkpoint_sequential([dovetail.exp], 5, leaf(dovetail), use_reentrant=False)
 
 
@@ -378,7 +418,9 @@ HOOKS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
 def test_second_derivatives_pass_through_hooks(name: str) -> None:
     def result(lib: Any) -> Any:
         pack, unpack = HOOKS[name]
-        return through_hooks(lib, pack, unpack or (lambda values: lib.tensor(values, dtype=lib.float64)))
+        return through_hooks(
+            lib, pack, unpack or (lambda values: lib.tensor(values, dtype=lib.float64))
+        )
 
     assert result(dovetail) == result(torch)
 

@@ -32,9 +32,13 @@ def theirs(value: Any) -> Any:
     return value
 
 
-def check(operator: str, *args: Any, reference: Callable[..., Any] | None = None, **kwargs: Any) -> None:
+def check(
+    operator: str, *args: Any, reference: Callable[..., Any] | None = None, **kwargs: Any
+) -> None:
     base, _, overload = operator.partition(".")
-    expected = (reference or getattr(getattr(torch.ops.aten, base), overload or "default"))(*args, **kwargs)
+    expected = (reference or getattr(getattr(torch.ops.aten, base), overload or "default"))(
+        *args, **kwargs
+    )
     if isinstance(expected, tuple):
         expected = list(expected)
     result = getattr(getattr(dovetail.ops.aten, base), overload or "default")(
@@ -48,8 +52,10 @@ def rand(*sizes: int) -> Any:
 
 
 SHAPES = [
-    ((3,), (3,)), ((2, 3), (3,)), ((3,), (3, 4)), ((2, 3), (3, 4)), ((5, 2, 3), (3, 4)), ((5, 2, 3), (3,)),
-    ((3,), (5, 3, 4)), ((2, 3), (5, 3, 4)), ((5, 2, 3), (5, 3, 4)), ((6, 1, 2, 3), (5, 3, 4)), ((0, 2, 3), (3, 4)),
+    ((3,), (3,)), ((2, 3), (3,)), ((3,), (3, 4)), ((2, 3), (3, 4)), ((5, 2, 3), (3, 4)),
+    ((5, 2, 3), (3,)),
+    ((3,), (5, 3, 4)), ((2, 3), (5, 3, 4)), ((5, 2, 3), (5, 3, 4)), ((6, 1, 2, 3), (5, 3, 4)),
+    ((0, 2, 3), (3, 4)),
 ]  # fmt: skip
 
 
@@ -72,10 +78,13 @@ def test_outer_and_inner() -> None:
 @pytest.mark.parametrize(
     ("equation", "shapes"),
     [
-        ("ij,jk->ik", [(2, 3), (3, 4)]), ("ij,jk", [(2, 3), (3, 4)]), ("bij,bjk->bik", [(5, 2, 3), (5, 3, 4)]),
-        ("ii->i", [(3, 3)]), ("ii", [(3, 3)]), ("ij->ji", [(2, 3)]), ("ij->", [(2, 3)]), ("i,j->ij", [(2,), (3,)]),
+        ("ij,jk->ik", [(2, 3), (3, 4)]), ("ij,jk", [(2, 3), (3, 4)]),
+        ("bij,bjk->bik", [(5, 2, 3), (5, 3, 4)]),
+        ("ii->i", [(3, 3)]), ("ii", [(3, 3)]), ("ij->ji", [(2, 3)]), ("ij->", [(2, 3)]),
+        ("i,j->ij", [(2,), (3,)]),
         ("...ij,...jk->...ik", [(5, 2, 3), (3, 4)]), ("ij,jk,kl->il", [(2, 3), (3, 4), (4, 5)]),
-        ("bhqd,bhkd->bhqk", [(2, 3, 4, 5), (2, 3, 6, 5)]), ("ij,ij->i", [(2, 3), (2, 3)]), ("i,i->", [(3,), (3,)]),
+        ("bhqd,bhkd->bhqk", [(2, 3, 4, 5), (2, 3, 6, 5)]), ("ij,ij->i", [(2, 3), (2, 3)]),
+        ("i,i->", [(3,), (3,)]),
         ("...i->i...", [(2, 3, 4)]), ("ij,j", [(2, 3), (3,)]), ("ab,bc->c", [(2, 3), (3, 4)]),
         ("ij,ij->ij", [(1, 3), (2, 3)]),
         ("B,B->B", [(3,), (3,)]),
@@ -93,7 +102,9 @@ def test_einsum_refuses_what_torch_refuses(equation: str) -> None:
 
 @pytest.mark.parametrize("shape", [(12,), (3, -1), (2, 2, 3), (-1,), (1, 3, 4, 1)])
 @pytest.mark.parametrize("transposed", [True, False])
-def test_reshape_is_a_view_exactly_where_torchs_is(shape: tuple[int, ...], transposed: bool) -> None:
+def test_reshape_is_a_view_exactly_where_torchs_is(
+    shape: tuple[int, ...], transposed: bool
+) -> None:
     x = rand(3, 4).t() if transposed else rand(3, 4)
     check("reshape", x, shape)
     mine = ours(x)
@@ -163,14 +174,29 @@ def test_cross_entropy(reduction: int, smoothing: float, weighted: bool) -> None
     check("cross_entropy_loss", logits, target, weight, reduction, 1, smoothing)
     check("cross_entropy_loss", logits, rand(4, 3).softmax(1), weight, reduction, -100, smoothing)
     check("cross_entropy_loss", rand(3), torch.tensor(1), weight, reduction, -100, smoothing)
-    check("cross_entropy_loss", rand(2, 3, 4), torch.randint(0, 3, (2, 4)), weight, reduction, -100, smoothing)
+    check(
+        "cross_entropy_loss",
+        rand(2, 3, 4),
+        torch.randint(0, 3, (2, 4)),
+        weight,
+        reduction,
+        -100,
+        smoothing,
+    )
 
 
 @pytest.mark.parametrize("reduction", [0, 1, 2])
 def test_other_losses(reduction: int) -> None:
     x, target = rand(2, 3), torch.rand(2, 3, dtype=torch.float64)
     check("l1_loss", x, target, reduction)
-    check("binary_cross_entropy_with_logits", x, target, rand(2, 3), torch.rand(3, dtype=torch.float64), reduction)
+    check(
+        "binary_cross_entropy_with_logits",
+        x,
+        target,
+        rand(2, 3),
+        torch.rand(3, dtype=torch.float64),
+        reduction,
+    )
     check("binary_cross_entropy_with_logits", x, target, None, None, reduction)
     check("smooth_l1_loss_backward", rand(2, 3), x, target, reduction, 0.7)
 

@@ -1,4 +1,6 @@
-"""Copies and pickles of tensors, parameters, modules and generators: the same program gives the same in PyTorch."""
+"""Copies and pickles of tensors, parameters, modules and generators: the same program gives the
+same in PyTorch.
+"""
 
 from __future__ import annotations
 
@@ -183,7 +185,13 @@ def generator_stands_where_it_stood(lib: Any) -> Any:
     generator = lib.Generator().manual_seed(3)
     lib.rand(3, generator=generator)
     lib.randint(9, (3,), generator=generator)
-    twins = [generator, pickled(generator), copy.deepcopy(generator), copy.copy(generator), generator.clone_state()]
+    twins = [
+        generator,
+        pickled(generator),
+        copy.deepcopy(generator),
+        copy.copy(generator),
+        generator.clone_state(),
+    ]
     drawn = [lib.rand(3, generator=twin).tolist() for twin in twins]
     return [each == drawn[0] for each in drawn], [twin.initial_seed() for twin in twins]
 
@@ -276,7 +284,10 @@ def test_a_tensor_over_foreign_memory_with_gaps_is_pickled() -> None:
 def test_a_hook_that_is_left_out_is_told() -> None:
     x = leaf(dovetail)
     x.register_hook(say)
-    with pytest.warns(UserWarning, match=r"backward hook <function say.*will not be serialized.*unserializable_hook"):
+    with pytest.warns(
+        UserWarning,
+        match=r"backward hook <function say.*will not be serialized.*unserializable_hook",
+    ):
         pickle.dumps(x)
 
 
@@ -300,7 +311,9 @@ def test_hooks_of_an_unpickled_module_are_not_replaced_by_new_ones() -> None:
 def test_a_subclass_is_copied_as_what_it_is() -> None:
     x = dovetail.ones(2).as_subclass(Marked)
     x.mark = 3
-    assert [(type(y), y.mark) for y in (copy.copy(x), copy.deepcopy(x), pickled(x))] == [(Marked, 3)] * 3
+    assert [(type(y), y.mark) for y in (copy.copy(x), copy.deepcopy(x), pickled(x))] == [
+        (Marked, 3)
+    ] * 3
 
 
 class Marked(dovetail.Tensor):
@@ -308,7 +321,9 @@ class Marked(dovetail.Tensor):
 
 
 def test_a_state_of_another_size_is_refused() -> None:
-    with pytest.raises(RuntimeError, match=r"Expected a generator state of size 45 for cpu but found.*to be 3"):
+    with pytest.raises(
+        RuntimeError, match=r"Expected a generator state of size 45 for cpu but found.*to be 3"
+    ):
         dovetail.Generator().set_state(dovetail.ones(3, dtype=dovetail.uint8))
 
 

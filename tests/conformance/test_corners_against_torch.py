@@ -1,4 +1,6 @@
-"""Corners in which the two libraries once differed: the same program gives the same result, or the same error."""
+"""Corners in which the two libraries once differed: the same program gives the same result, or the
+same error.
+"""
 
 from __future__ import annotations
 
@@ -72,7 +74,9 @@ def view_in_inference_mode(lib: Any) -> Any:
     x = lib.ones(3, requires_grad=True)
     with lib.inference_mode():
         view = x[1:]
-    return lib.tensor([view.is_inference(), view.requires_grad, view._is_view(), x.data.is_inference()])
+    return lib.tensor(
+        [view.is_inference(), view.requires_grad, view._is_view(), x.data.is_inference()]
+    )
 
 
 def view_of_an_inference_tensor(lib: Any) -> Any:
@@ -93,7 +97,9 @@ def same(lib: Any, *, mode: str) -> Any:
     x = lib.ones(2, requires_grad=True)
     with getattr(lib, mode)():
         result = Same.apply(x)
-    return lib.tensor([result.requires_grad, result._is_view(), result.is_inference(), result.is_leaf])
+    return lib.tensor(
+        [result.requires_grad, result._is_view(), result.is_inference(), result.is_leaf]
+    )
 
 
 def kept_gradient_of_a_view(lib: Any) -> Any:
@@ -145,9 +151,15 @@ def complex_gradient(lib: Any, name: str) -> Any:
 PROGRAMS: dict[str, Callable[[Any], Any]] = {
     "the gradient of atan2 is 0 at the origin": gradient_of_atan2_at_the_origin,
     "a masked write casts a 0-dim value": masked_write_of_another_dtype,
-    "a 0-dim bound does not promote": lambda lib: lib.clamp(lib.ones(3), lib.tensor(2.0, dtype=lib.float64)),
-    "bounds that do not broadcast are refused": lambda lib: lib.clamp(lib.ones(3), lib.tensor([0.0, 2.0]), None),
-    "einsum takes its operands one by one": lambda lib: lib.einsum("ij,jk->ik", lib.ones(2, 3), lib.ones(3, 2)),
+    "a 0-dim bound does not promote": lambda lib: lib.clamp(
+        lib.ones(3), lib.tensor(2.0, dtype=lib.float64)
+    ),
+    "bounds that do not broadcast are refused": lambda lib: lib.clamp(
+        lib.ones(3), lib.tensor([0.0, 2.0]), None
+    ),
+    "einsum takes its operands one by one": lambda lib: lib.einsum(
+        "ij,jk->ik", lib.ones(2, 3), lib.ones(3, 2)
+    ),
     "norm has defaults": lambda lib: lib.norm(lib.ones(2, 3), dim=1),
     "view takes sizes one by one": lambda lib: lib.arange(6).view(2, 3),
     "an in-place sum keeps its shape": lambda lib: lib.ones(3).sub_(lib.ones(1, 3), alpha=2),
@@ -157,7 +169,8 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
     "sqrt_ of a view is differentiated twice": lambda lib: write_to_a_view(lib, "sqrt_"),
     "a leaf told not to require grad gathers none": leaf_told_not_to_require_grad,
     "a view keeps its gradient after a write": kept_gradient_of_a_view,
-    "a write to a transposed tensor is differentiated twice": gradient_of_a_written_transposed_tensor,
+    "a write to a transposed tensor is "
+    "differentiated twice": gradient_of_a_written_transposed_tensor,
     "no gradient for several results": no_gradient_for_several_results,
     "a negative number to a complex power": power_of_a_negative_number,
     "a saved tensor must not have been detached": saved_and_detached,
@@ -174,29 +187,43 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
     # inference mode
     "a view in inference mode is as normal as its source": view_in_inference_mode,
     "a view of an inference tensor is one": view_of_an_inference_tensor,
-    "an inference tensor is not saved": lambda lib: lib.ones(3, requires_grad=True) * inference_tensor(lib),
-    "an inference tensor is no out=": lambda lib: lib.add(lib.ones(3), 1, out=inference_tensor(lib)),
+    "an inference tensor is not saved": lambda lib: (
+        lib.ones(3, requires_grad=True) * inference_tensor(lib)
+    ),
+    "an inference tensor is no out=": lambda lib: lib.add(
+        lib.ones(3), 1, out=inference_tensor(lib)
+    ),
     "an input returned in no_grad mode": lambda lib: same(lib, mode="no_grad"),
     "an input returned in inference mode": lambda lib: same(lib, mode="inference_mode"),
     # dtypes that are refused
     "a number minus a bool": lambda lib: lib.ones(2) - True,
     "a bool alpha": lambda lib: lib.add(lib.ones(2), lib.tensor([1, 2]), alpha=False),
     "a bool alpha of one": lambda lib: lib.add(lib.ones(2), lib.ones(2), alpha=True),
-    "a bool alpha of one, subtracted in place": lambda lib: lib.ones(2).sub_(lib.ones(2), alpha=True),
+    "a bool alpha of one, subtracted in place": lambda lib: lib.ones(2).sub_(
+        lib.ones(2), alpha=True
+    ),
     "a bool alpha of one beside a number": lambda lib: lib.add(lib.ones(2), 1, alpha=True),
     "a bool alpha of one, cached as a float": lambda lib: (
         lib.ones(2).add_(lib.ones(2), alpha=1.0).add_(lib.ones(2), alpha=True)
     ),
-    "a bool alpha of bools and floats": lambda lib: lib.rsub(lib.tensor([1.0]), lib.tensor([1.0]), alpha=True),
-    "a bool alpha of bools": lambda lib: lib.add(lib.tensor([True, False]), lib.tensor([True, True]), alpha=False),
+    "a bool alpha of bools and floats": lambda lib: lib.rsub(
+        lib.tensor([1.0]), lib.tensor([1.0]), alpha=True
+    ),
+    "a bool alpha of bools": lambda lib: lib.add(
+        lib.tensor([True, False]), lib.tensor([True, True]), alpha=False
+    ),
     "a fractional alpha of integers": lambda lib: lib.add(lib.arange(2), lib.arange(2), alpha=0.5),
-    "an alpha of bools": lambda lib: lib.add(lib.tensor([True, False]), lib.tensor([True, True]), alpha=2),
+    "an alpha of bools": lambda lib: lib.add(
+        lib.tensor([True, False]), lib.tensor([True, True]), alpha=2
+    ),
     "abs of bools": lambda lib: lib.tensor([True]).abs(),
     "floor of bools": lambda lib: lib.tensor([True]).floor(),
     "floor of no bools": lambda lib: lib.zeros(0, dtype=lib.bool).floor(),
     "argmax of bools": lambda lib: lib.tensor([True]).argmax(),
     "topk of bools": lambda lib: lib.tensor([True]).topk(1)[0],
-    "maximum of complex numbers": lambda lib: lib.maximum(lib.ones(2, dtype=lib.complex64), lib.ones(2)),
+    "maximum of complex numbers": lambda lib: lib.maximum(
+        lib.ones(2, dtype=lib.complex64), lib.ones(2)
+    ),
     "complex numbers have no order": lambda lib: lib.ones(2, dtype=lib.complex64) < 1,
     "in-place abs of complex numbers": lambda lib: lib.ones(2, dtype=lib.complex64).abs_(),
     "the complement of floats": lambda lib: ~lib.ones(2),
@@ -209,11 +236,15 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
     "where chooses by bools": lambda lib: lib.where(lib.ones(2), lib.ones(2), 0),
     "the mean of integers": lambda lib: lib.arange(3).mean(),
     # arguments that nobody knows how to differentiate by
-    "a weight of a binary loss that requires grad": lambda lib: lib.nn.functional.binary_cross_entropy_with_logits(
-        lib.ones(2), lib.ones(2), lib.ones(2, requires_grad=True)
+    "a weight of a binary loss that requires grad": lambda lib: (
+        lib.nn.functional.binary_cross_entropy_with_logits(
+            lib.ones(2), lib.ones(2), lib.ones(2, requires_grad=True)
+        )
     ),
-    "a weight of positives that requires grad": lambda lib: lib.nn.functional.binary_cross_entropy_with_logits(
-        lib.ones(2), lib.ones(2), pos_weight=lib.ones(2, requires_grad=True)
+    "a weight of positives that requires grad": lambda lib: (
+        lib.nn.functional.binary_cross_entropy_with_logits(
+            lib.ones(2), lib.ones(2), pos_weight=lib.ones(2, requires_grad=True)
+        )
     ),
     "weights of classes that require grad": lambda lib: lib.nn.functional.cross_entropy(
         lib.ones(2, 2), lib.tensor([0, 1]), lib.ones(2, requires_grad=True)
@@ -222,12 +253,14 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
         lib.tensor([1, 0]), lib.tensor([1, 0])
     ),
     "the gradient of a squared loss by its incoming gradient": lambda lib: lib.autograd.grad(
-        lib.ops.aten.mse_loss_backward(w := lib.ones(2, 3, requires_grad=True), lib.ones(2, 3), lib.zeros(3), 1).sum(),
+        lib.ops.aten.mse_loss_backward(
+            w := lib.ones(2, 3, requires_grad=True), lib.ones(2, 3), lib.zeros(3), 1
+        ).sum(),
         w,
     )[0],
-    "the shape of prelu's gradients follows the incoming one": lambda lib: lib.ops.aten._prelu_kernel_backward(
-        lib.ones(2, 3), lib.ones(3), lib.ones(3)
-    )[1],
+    "the shape of prelu's gradients follows the incoming one": lambda lib: (
+        lib.ops.aten._prelu_kernel_backward(lib.ones(2, 3), lib.ones(3), lib.ones(3))[1]
+    ),
     # constructors of old
     "Tensor of a list": lambda lib: lib.Tensor([[1, 2], [3, 4.5]]),
     "Tensor of a tuple": lambda lib: lib.Tensor((2, 3)),
@@ -258,7 +291,10 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
     "BoolTensor of numbers": lambda lib: lib.BoolTensor([0, 2]),
     "HalfTensor of numbers": lambda lib: lib.HalfTensor([0, 2]),
     "a FloatTensor is known by its dtype": lambda lib: lib.tensor(
-        [isinstance(x, lib.FloatTensor) for x in (lib.ones(1), lib.arange(1), lib.ones(1, device="meta"), 1.0)]
+        [
+            isinstance(x, lib.FloatTensor)
+            for x in (lib.ones(1), lib.arange(1), lib.ones(1, device="meta"), 1.0)
+        ]
     ),
     "the type FloatTensor": lambda lib: lib.ones(2, dtype=lib.int64).type(lib.FloatTensor),
     "a subclass of nothing but a name": lambda lib: type("Mine", (lib.Tensor,), {})([1, 2]),
@@ -269,12 +305,23 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
     ),
     "logaddexp of complex numbers at infinity": lambda lib: lib.view_as_real(
         lib.logaddexp(
-            lib.tensor([1 + 2j, complex("-inf"), complex("inf+1j"), complex("-inf+1j"), complex("nan"), 1000 + 3j]),
+            lib.tensor(
+                [
+                    1 + 2j,
+                    complex("-inf"),
+                    complex("inf+1j"),
+                    complex("-inf+1j"),
+                    complex("nan"),
+                    1000 + 3j,
+                ]
+            ),
             lib.tensor([1 + 1j, complex("-inf+2j"), complex("inf+2j"), 2 - 7j, 1 + 1j, 999 - 3j]),
         )
     ),
     "the angle of integers is a float": lambda lib: lib.angle(lib.tensor([1, -2])),
-    "division of integers without rounding": lambda lib: lib.tensor([1, 2]).div(2, rounding_mode=None),
+    "division of integers without rounding": lambda lib: lib.tensor([1, 2]).div(
+        2, rounding_mode=None
+    ),
     "where as a method": lambda lib: lib.arange(3.0).where(lib.tensor([True, False, True]), 0.5),
     "where of a number without dimensions": lambda lib: lib.where(lib.tensor(True))[0],
     "full of no dimensions": lambda lib: lib.full((), 2),
@@ -299,7 +346,9 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
     "a fraction below zero in a byte": lambda lib: lib.zeros(2, dtype=lib.uint8).masked_fill(
         lib.tensor([True, False]), -0.5
     ),
-    "infinity among integers": lambda lib: lib.zeros(2, dtype=lib.int64).scatter(0, lib.tensor([0]), float("inf")),
+    "infinity among integers": lambda lib: lib.zeros(2, dtype=lib.int64).scatter(
+        0, lib.tensor([0]), float("inf")
+    ),
     # shapes that are refused
     "reductions over nothing: max": lambda lib: lib.zeros(0).max(),
     "reductions over nothing: argmax": lambda lib: lib.zeros(0).argmax(),
@@ -308,8 +357,12 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
     "reductions over nothing: prod": lambda lib: lib.zeros(0).prod(),
     "mv of a matrix": lambda lib: lib.ones(2, 2).mv(lib.ones(2, 2)),
     "index_add out of nothing": lambda lib: lib.ones(2, 1).index_add(1, lib.tensor(0), lib.ones(1)),
-    "index_select by a matrix": lambda lib: lib.ones(2).index_select(0, lib.zeros(1, 1, dtype=lib.bool)),
-    "index_select of a number": lambda lib: lib.tensor(1.0).index_select(0, lib.zeros(0, dtype=lib.int64)),
+    "index_select by a matrix": lambda lib: lib.ones(2).index_select(
+        0, lib.zeros(1, 1, dtype=lib.bool)
+    ),
+    "index_select of a number": lambda lib: lib.tensor(1.0).index_select(
+        0, lib.zeros(0, dtype=lib.int64)
+    ),
     "split of a number": lambda lib: lib.tensor(1.0).split([1]),
     "cat of nothing": lambda lib: lib.cat([]),
     "cat of nothing into something": lambda lib: lib.cat([], out=lib.ones(1)),
@@ -324,19 +377,30 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
         0, lib.zeros(1, 2, dtype=lib.int64), lib.tensor(1.0)
     ),
     "arange by less than one": lambda lib: lib.arange(0, 3, 1j),
-    "linspace of integers between complex bounds": lambda lib: lib.linspace(3, 1 + 1j, 2, dtype=lib.int64),
-    "linspace of floats between complex bounds": lambda lib: lib.linspace(3, 1 + 1j, 2, dtype=lib.float32),
+    "linspace of integers between complex bounds": lambda lib: lib.linspace(
+        3, 1 + 1j, 2, dtype=lib.int64
+    ),
+    "linspace of floats between complex bounds": lambda lib: lib.linspace(
+        3, 1 + 1j, 2, dtype=lib.float32
+    ),
     "arange of bytes in fractional steps": lambda lib: lib.arange(-1, 3, 1.5, dtype=lib.int8),
     "arange of bytes by less than one": lambda lib: lib.arange(0, 3, 0.5, dtype=lib.int8),
-    "arange of long integers in fractional steps": lambda lib: lib.arange(0, 3, 1.5, dtype=lib.int64),
+    "arange of long integers in fractional steps": lambda lib: lib.arange(
+        0, 3, 1.5, dtype=lib.int64
+    ),
     "arange of long integers by less than one": lambda lib: lib.arange(0, 3, 0.5, dtype=lib.int64),
     "arange of integers on the meta device": lambda lib: lib.tensor(
-        [len(lib.arange(0, 2.5, dtype=each, device="meta")) for each in (lib.int32, lib.int64, lib.float32)]
+        [
+            len(lib.arange(0, 2.5, dtype=each, device="meta"))
+            for each in (lib.int32, lib.int64, lib.float32)
+        ]
     ),
     "arange of bools": lambda lib: lib.arange(3, dtype=lib.bool),
     # promotion
     "an integer tensor and a float number": lambda lib: lib.arange(2) < 0.5,
-    "a number without dimensions does not widen": lambda lib: lib.ones(2) + lib.tensor(1.0, dtype=lib.float64),
+    "a number without dimensions does not widen": lambda lib: (
+        lib.ones(2) + lib.tensor(1.0, dtype=lib.float64)
+    ),
     "a number of a higher kind does": lambda lib: lib.arange(2) + lib.tensor(0.5),
     "a comparison with a number without dimensions": lambda lib: (
         lib.tensor([0.1]) == lib.tensor(0.1, dtype=lib.float64)

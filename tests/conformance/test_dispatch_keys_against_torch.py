@@ -1,4 +1,6 @@
-"""Dispatch keys and key sets, compared with PyTorch: every key, every alias, every pair, and random sets."""
+"""Dispatch keys and key sets, compared with PyTorch: every key, every alias, every pair, and random
+sets.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from dovetail_kernel.dispatch_key import (
+from dovetail_kernel.keys.dispatch_key import (
     FUNCTIONALITIES,
     PER_BACKEND,
     DispatchKey,
@@ -16,7 +18,7 @@ from dovetail_kernel.dispatch_key import (
     is_included_in_alias,
     parse_dispatch_key,
 )
-from dovetail_kernel.dispatch_keyset import (
+from dovetail_kernel.keys.dispatch_keyset import (
     DispatchKeySet,
     after_ADInplaceOrView_keyset,
     after_autograd_keyset,
@@ -62,13 +64,19 @@ def random_masks(count: int) -> list[int]:
     generator = random.Random(20)
     names = list(KEYS)
     return [
-        DispatchKeySet.of(*map(parse_dispatch_key, generator.sample(names, generator.randint(0, 6)))).raw_repr()
+        DispatchKeySet.of(
+            *map(parse_dispatch_key, generator.sample(names, generator.randint(0, 6)))
+        ).raw_repr()
         for _ in range(count)
     ]
 
 
 def test_the_full_key_set_prints_as_in_torch() -> None:
-    ours = [key.name for key in full_keyset if key.backend is None or key.backend.component <= TORCH_BITS]
+    ours = [
+        key.name
+        for key in full_keyset
+        if key.backend is None or key.backend.component <= TORCH_BITS
+    ]
     assert f"DispatchKeySet({', '.join(ours)})" == repr(C._dispatch_keyset_full())
 
 
@@ -79,7 +87,10 @@ def test_every_key_name_that_torch_has_can_be_parsed() -> None:
 
 @pytest.mark.parametrize("name", EVERY)
 def test_a_key_has_the_bits_that_it_has_in_torch(name: str) -> None:
-    assert DispatchKeySet(parse_dispatch_key(name)).raw_repr() == C.DispatchKeySet(EVERY[name]).raw_repr()
+    assert (
+        DispatchKeySet(parse_dispatch_key(name)).raw_repr()
+        == C.DispatchKeySet(EVERY[name]).raw_repr()
+    )
 
 
 def test_priority_orders_keys_as_torch_does() -> None:
@@ -91,20 +102,28 @@ def test_priority_orders_keys_as_torch_does() -> None:
 def test_full_after_is_that_of_torch(name: str) -> None:
     theirs = C._dispatch_keyset_full_after(EVERY[name])
     ours = full_after(parse_dispatch_key(name))
-    assert [key.name for key in ours_for(raw(ours))] == [key.name for key in ours_for(raw(ours) & theirs.raw_repr())]
+    assert [key.name for key in ours_for(raw(ours))] == [
+        key.name for key in ours_for(raw(ours) & theirs.raw_repr())
+    ]
     assert raw(ours) | 0xFFFF == theirs.raw_repr() | 0xFFFF
 
 
 def test_the_predefined_sets_are_those_of_torch() -> None:
     assert repr(ours_for(raw(after_autograd_keyset))) == repr(C._after_autograd_keyset)
-    assert repr(ours_for(raw(after_ADInplaceOrView_keyset))) == repr(C._after_ADInplaceOrView_keyset)
+    assert repr(ours_for(raw(after_ADInplaceOrView_keyset))) == repr(
+        C._after_ADInplaceOrView_keyset
+    )
 
 
 @pytest.mark.parametrize("alias", ALIASES, ids=str)
 def test_an_alias_includes_the_keys_that_it_includes_in_torch(alias: DispatchKey) -> None:
     theirs = C._dispatch_key_parse(alias.name)
-    ours_included = [name for name in EVERY if is_included_in_alias(parse_dispatch_key(name), alias)]
-    assert ours_included == [name for name in EVERY if C._dispatch_is_included_in_alias(EVERY[name], theirs)]
+    ours_included = [
+        name for name in EVERY if is_included_in_alias(parse_dispatch_key(name), alias)
+    ]
+    assert ours_included == [
+        name for name in EVERY if C._dispatch_is_included_in_alias(EVERY[name], theirs)
+    ]
 
 
 def test_a_key_that_is_no_alias_includes_itself_as_in_torch() -> None:
@@ -116,7 +135,9 @@ def test_a_key_that_is_no_alias_includes_itself_as_in_torch() -> None:
 
 def test_alias_keys_are_those_of_torch() -> None:
     for name in ("CPU", "Undefined", "BackendSelect", *(alias.name for alias in ALIASES)):
-        assert parse_dispatch_key(name).is_alias == C._dispatch_is_alias_key(C._dispatch_key_parse(name))
+        assert parse_dispatch_key(name).is_alias == C._dispatch_is_alias_key(
+            C._dispatch_key_parse(name)
+        )
 
 
 @pytest.mark.parametrize("operation", ["__or__", "__and__", "__sub__"])
@@ -140,13 +161,31 @@ def test_add_remove_and_has_on_random_sets_are_those_of_torch(name: str) -> None
 
 def test_the_highest_key_of_random_sets_is_that_of_torch() -> None:
     for mask in random_masks(200):
-        assert EVERY[ours_for(mask).highestPriorityTypeId().name] == theirs_for(mask).highestPriorityTypeId()
+        assert (
+            EVERY[ours_for(mask).highestPriorityTypeId().name]
+            == theirs_for(mask).highestPriorityTypeId()
+        )
 
 
 @pytest.mark.parametrize(
     "device",
     [
-        *("cpu", "cuda", "ipu", "xpu", "hip", "ve", "fpga", "maia", "xla", "lazy", "vulkan", "mps", "meta", "hpu"),
+        *(
+            "cpu",
+            "cuda",
+            "ipu",
+            "xpu",
+            "hip",
+            "ve",
+            "fpga",
+            "maia",
+            "xla",
+            "lazy",
+            "vulkan",
+            "mps",
+            "meta",
+            "hpu",
+        ),
         *("mtia", "privateuseone"),
     ],
 )

@@ -1,4 +1,6 @@
-"""Arrays exchanged with PyTorch and NumPy through DLPack: the memory is one, and what is refused is refused alike."""
+"""Arrays exchanged with PyTorch and NumPy through DLPack: the memory is one, and what is refused is
+refused alike.
+"""
 
 from __future__ import annotations
 
@@ -22,14 +24,22 @@ DTYPES = (
 def test_torch_sees_the_memory_of_a_tensor(dtype: str) -> None:
     x = dovetail.tensor([0, 1, 1, 0]).to(getattr(dovetail, dtype))
     seen = torch.from_dlpack(x)
-    assert (seen.dtype, seen.data_ptr(), seen.tolist()) == (getattr(torch, dtype), x.data_ptr(), x.tolist())
+    assert (seen.dtype, seen.data_ptr(), seen.tolist()) == (
+        getattr(torch, dtype),
+        x.data_ptr(),
+        x.tolist(),
+    )
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_a_tensor_sees_the_memory_of_torch(dtype: str) -> None:
     x = torch.tensor([0, 1, 1, 0]).to(getattr(torch, dtype))
     seen = dovetail.from_dlpack(x)
-    assert (seen.dtype, seen.data_ptr(), seen.tolist()) == (getattr(dovetail, dtype), x.data_ptr(), x.tolist())
+    assert (seen.dtype, seen.data_ptr(), seen.tolist()) == (
+        getattr(dovetail, dtype),
+        x.data_ptr(),
+        x.tolist(),
+    )
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
@@ -74,9 +84,15 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
     "a stream on cpu": lambda lib: lib.ones(2).__dlpack__(stream=1),
     "a stream that is no number": lambda lib: lib.ones(2).__dlpack__(stream="s"),
     "a stream of -1": lambda lib: pack(lib, lib.ones(2).__dlpack__(stream=-1)),
-    "a copy": lambda lib: (x := lib.ones(2)).data_ptr() == lib.from_dlpack(x.__dlpack__(copy=True)).data_ptr(),
-    "no copy": lambda lib: (x := lib.ones(2)).data_ptr() == lib.from_dlpack(x.__dlpack__(copy=False)).data_ptr(),
-    "a copy of an array": lambda lib: (a := np.ones(2)).ctypes.data == lib.from_dlpack(a, copy=True).data_ptr(),
+    "a copy": lambda lib: (
+        (x := lib.ones(2)).data_ptr() == lib.from_dlpack(x.__dlpack__(copy=True)).data_ptr()
+    ),
+    "no copy": lambda lib: (
+        (x := lib.ones(2)).data_ptr() == lib.from_dlpack(x.__dlpack__(copy=False)).data_ptr()
+    ),
+    "a copy of an array": lambda lib: (
+        (a := np.ones(2)).ctypes.data == lib.from_dlpack(a, copy=True).data_ptr()
+    ),
     "a device": lambda lib: lib.from_dlpack(np.ones(2), device="cpu").tolist(),
     "a number": lambda lib: lib.from_dlpack(3),
     "a capsule twice": consumed,

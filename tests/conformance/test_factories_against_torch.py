@@ -1,5 +1,7 @@
 # ruff: noqa: E501 - tables with a row per case read better unbroken
-"""Functions that make tensors, and conversions of tensors, compared with PyTorch: results, errors and warnings."""
+"""Functions that make tensors, and conversions of tensors, compared with PyTorch: results, errors
+and warnings.
+"""
 
 from __future__ import annotations
 
@@ -87,14 +89,26 @@ class Ours(SimpleNamespace):
     """What the expressions need, under the names that PyTorch has for it."""
 
     def __init__(self) -> None:
-        names = ("int64", "int32", "int8", "uint8", "bool", "float16", "float32", "float64", "bfloat16")
+        names = (
+            "int64",
+            "int32",
+            "int8",
+            "uint8",
+            "bool",
+            "float16",
+            "float32",
+            "float64",
+            "bfloat16",
+        )
         formats = ("contiguous_format", "preserve_format", "channels_last")
         super().__init__(**{name: getattr(dovetail_kernel, name) for name in (*names, *formats)})
         self.__dict__.update({name: getattr(dovetail_aten, name) for name in dovetail_aten.__all__})
 
 
 def outcome(package: Any, text: str) -> tuple[str, list[str]]:
-    """Return what an expression gives, or the type and first words of its error; and the kinds of its warnings."""
+    """Return what an expression gives, or the type and first words of its error; and the kinds of
+    its warnings.
+    """
     names = {"torch": package, "np": np, "copy": copy}
     names["x"] = package.tensor([[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]])
     names["m"] = package.ones(2, 3, device="meta")
@@ -103,9 +117,13 @@ def outcome(package: Any, text: str) -> tuple[str, list[str]]:
         try:
             result = repr(eval(text, names))
         except Exception as error:
-            words = [word.strip(".:,'") for word in str(error).replace("dovetail.", "torch.").split()]
+            words = [
+                word.strip(".:,'") for word in str(error).replace("dovetail.", "torch.").split()
+            ]
             result = f"{type(error).__name__}: {' '.join(words[:3])}"
-    return without_device(result).replace("dovetail.", "torch."), [warning.category.__name__ for warning in caught]
+    return without_device(result).replace("dovetail.", "torch."), [
+        warning.category.__name__ for warning in caught
+    ]
 
 
 @pytest.mark.parametrize("text", expressions(FROM_DATA))
@@ -121,5 +139,6 @@ def test_factories_are_as_in_pytorch(text: str) -> None:
 @pytest.mark.cpu_only(reason="they ask where a tensor is, and for its memory")
 @pytest.mark.parametrize("text", expressions(METHODS))
 def test_conversions_are_as_in_pytorch(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dovetail_kernel.device.accelerator", lambda: None)  # whatever else is loaded in this process
+    # Other tests of this process may have loaded a backend that is an accelerator.
+    monkeypatch.setattr("dovetail_kernel.devices.device.accelerator", lambda: None)
     assert outcome(Ours(), text) == outcome(torch, text)

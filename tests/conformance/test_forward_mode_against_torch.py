@@ -1,4 +1,6 @@
-"""Tangents of every operator with a derivative, against PyTorch's, at the sample points of the derivative formulas."""
+"""Tangents of every operator with a derivative, against PyTorch's, at the sample points of the
+derivative formulas.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +17,11 @@ import torch.autograd.forward_ad as torch_forward_ad  # noqa: E402
 
 import dovetail  # noqa: E402
 from dovetail.autograd import forward_ad  # noqa: E402
-from dovetail_dispatcher import registry  # noqa: E402
+from dovetail_dispatcher.table import registry  # noqa: E402
 
-SAMPLES = run_path(str(Path(__file__).with_name("test_derivative_formulas_against_torch.py")))["samples"](torch)
+SAMPLES = run_path(str(Path(__file__).with_name("test_derivative_formulas_against_torch.py")))[
+    "samples"
+](torch)
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*torch.jit.script:DeprecationWarning")
 
@@ -28,7 +32,12 @@ def operator_names() -> list[str]:
     for name in SAMPLES:
         base, _, overload = name.partition(".")
         op = registry.operators.get(f"aten::{base}", {}).get(overload)
-        if op is not None and op.formula is not None and op.formula.inputs and not base.startswith("native_dropout"):
+        if (
+            op is not None
+            and op.formula is not None
+            and op.formula.inputs
+            and not base.startswith("native_dropout")
+        ):
             found.append(name)
     return found
 
@@ -39,8 +48,12 @@ def tangent(value: Any, seed: int) -> np.ndarray:
     return numbers + 1j * rng.standard_normal(tuple(value.shape)) if value.is_complex() else numbers
 
 
-def run(m: Any, ad: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], inputs: Any) -> list[Any]:
-    """Return the tangents of an operator of the library `m`: arrays, and None where there is none."""
+def run(
+    m: Any, ad: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], inputs: Any
+) -> list[Any]:
+    """Return the tangents of an operator of the library `m`: arrays, and None where there is
+    none.
+    """
     base, _, overload = name.partition(".")
     function = getattr(getattr(m.ops.aten, base), overload or "default")
     seeds = iter(range(100))
@@ -55,7 +68,9 @@ def run(m: Any, ad: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any
             return convert(value[1], False)
         if isinstance(value, torch.dtype):
             return value if m is torch else getattr(dovetail, str(value).rpartition(".")[2])
-        if isinstance(value, (list, tuple)) and any(isinstance(each, torch.Tensor) for each in value):
+        if isinstance(value, (list, tuple)) and any(
+            isinstance(each, torch.Tensor) for each in value
+        ):
             return [convert(each, differentiable) for each in value]
         return value
 
@@ -65,7 +80,9 @@ def run(m: Any, ad: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any
         named = {key: convert(value, key in inputs) for key, value in kwargs.items()}
         returned = function(*given, **named)
         results = returned if isinstance(returned, (list, tuple)) else [returned]
-        unpacked = [ad.unpack_dual(each).tangent if isinstance(each, m.Tensor) else None for each in results]
+        unpacked = [
+            ad.unpack_dual(each).tangent if isinstance(each, m.Tensor) else None for each in results
+        ]
     return [None if each is None else each.resolve_conj().detach().numpy() for each in unpacked]
 
 
@@ -79,7 +96,9 @@ def test_tangents_are_those_of_torch(name: str) -> None:
             expected = run(torch, torch_forward_ad, name, args, kwargs, inputs)
         except NotImplementedError:
             continue
-        except RuntimeError as error:  # PyTorch's own formula for norm gives a tangent of another shape
+        except (
+            RuntimeError
+        ) as error:  # PyTorch's own formula for norm gives a tangent of another shape
             assert "different size" in str(error)
             continue
         found = run(dovetail, forward_ad, name, args, kwargs, inputs)

@@ -1,4 +1,6 @@
-"""What random programs found, each in a few lines: the same program gives the same result, or error, in PyTorch."""
+"""What random programs found, each in a few lines: the same program gives the same result, or
+error, in PyTorch.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,7 @@ def chain(tensor: Any) -> list[str]:
     return names
 
 
-# -- inference tensors ----------------------------------------------------------------------------------------------
+# -- inference tensors -----------------------------------------------------------------------------
 
 
 def inference(lib: Any, values: Any = (2.0, 4.0)) -> Any:
@@ -71,17 +73,33 @@ def refused_write(write: Callable[[Any, Any], Any]) -> Program:
     return run
 
 
-PROGRAMS |= {f"{name} that would save an inference tensor": refused_write(write) for name, write in WRITES.items()}
+PROGRAMS |= {
+    f"{name} that would save an inference tensor": refused_write(write)
+    for name, write in WRITES.items()
+}
 
 
 @program("writes to what was detached from an inference tensor")
 def _(lib: Any) -> Any:
     i = inference(lib)
-    ways = [i.detach(), i.data, i.view(-1).detach(), i.detach().detach(), i, i.view(-1), i[0:], i.unbind()[0]]
+    ways = [
+        i.detach(),
+        i.data,
+        i.view(-1).detach(),
+        i.detach().detach(),
+        i,
+        i.view(-1),
+        i[0:],
+        i.unbind()[0],
+    ]
     with lib.inference_mode():
         ways.append(i.detach())
     return [
-        (each.is_inference(), outcome(lambda each=each: each.mul_(2)), outcome(lambda each=each: each._version))
+        (
+            each.is_inference(),
+            outcome(lambda each=each: each.mul_(2)),
+            outcome(lambda each=each: each._version),
+        )
         for each in ways
     ]
 
@@ -112,10 +130,13 @@ def _(lib: Any) -> Any:
         with mode():
             return view.detach_() is view, view._is_view()
 
-    return [outcome(lambda mode=mode: detached(mode)) for mode in (lib.inference_mode, lib.no_grad, lib.enable_grad)]
+    return [
+        outcome(lambda mode=mode: detached(mode))
+        for mode in (lib.inference_mode, lib.no_grad, lib.enable_grad)
+    ]
 
 
-# -- views and writes -----------------------------------------------------------------------------------------------
+# -- views and writes ------------------------------------------------------------------------------
 
 
 @program("a view of numbers as complex, its base written later")
@@ -141,7 +162,12 @@ def _(lib: Any) -> Any:
 @program("views of complex numbers as real, their base written later")
 def _(lib: Any) -> Any:
     found = []
-    for view in (lib.view_as_real, lambda y: y.real, lambda y: y.imag, lambda y: lib.view_as_real(y)[:, 1]):
+    for view in (
+        lib.view_as_real,
+        lambda y: y.real,
+        lambda y: y.imag,
+        lambda y: lib.view_as_real(y)[:, 1],
+    ):
         x = lib.tensor([1 + 2j, 3 - 1j], requires_grad=True)
         y = x * 1
         v = view(y)
@@ -175,7 +201,12 @@ def _(lib: Any) -> Any:
 @program("views of complex numbers as real, written")
 def _(lib: Any) -> Any:
     found = []
-    for view in (lib.view_as_real, lambda y: y.real, lambda y: y.imag, lambda y: lib.view_as_real(y[1:])[:, 1]):
+    for view in (
+        lib.view_as_real,
+        lambda y: y.real,
+        lambda y: y.imag,
+        lambda y: lib.view_as_real(y[1:])[:, 1],
+    ):
         x = lib.tensor([1 + 2j, 3 - 1j], requires_grad=True)
         y = x * 1
         view(y).mul_(3)
@@ -278,7 +309,9 @@ def written_whole(lib: Any, index: Any) -> Any:
 
 
 PROGRAMS |= {
-    f"an assignment to all of a tensor by {name}": lambda lib, index=index: written_whole(lib, index)
+    f"an assignment to all of a tensor by {name}": lambda lib, index=index: written_whole(
+        lib, index
+    )
     for name, index in WHOLE_SLICES
 }
 
@@ -320,7 +353,7 @@ def _(lib: Any) -> Any:
     return product._is_view(), product.requires_grad_().detach_().tolist()
 
 
-# -- hooks where no gradient comes ----------------------------------------------------------------------------------
+# -- hooks where no gradient comes -----------------------------------------------------------------
 
 
 def without_gradient(lib: Any, x: Any, y: Any) -> Any:
@@ -345,12 +378,16 @@ def shown(grads: Any) -> Any:
 
 
 def heard(lib: Any, listen: Callable[[Any, Any, Any, list[Any]], Any], *, asked_for: bool) -> Any:
-    """Return what the hooks that `listen` puts on two leaves and their product hear, and the gradients."""
+    """Return what the hooks that `listen` puts on two leaves and their product hear, and the
+    gradients.
+    """
     x, y = (lib.ones(2, requires_grad=True) for _ in range(2))
     calls: list[Any] = []
     z = without_gradient(lib, x, y)
     kept = listen(x, y, z, calls)
-    grads = lib.autograd.grad(z.sum(), [x, y], allow_unused=True) if asked_for else z.sum().backward()
+    grads = (
+        lib.autograd.grad(z.sum(), [x, y], allow_unused=True) if asked_for else z.sum().backward()
+    )
     del kept
     return shown(calls), shown(grads), shown(x.grad), shown(y.grad)
 
@@ -358,7 +395,9 @@ def heard(lib: Any, listen: Callable[[Any, Any, Any, list[Any]], Any], *, asked_
 LISTENERS: dict[str, Callable[[Any], Callable[[Any, Any, Any, list[Any]], Any]]] = {
     "a tensor hook": lambda lib: lambda x, y, z, calls: x.register_hook(calls.append),
     "a post-accumulate hook": lambda lib: (
-        lambda x, y, z, calls: x.register_post_accumulate_grad_hook(lambda leaf: calls.append(leaf.grad))
+        lambda x, y, z, calls: x.register_post_accumulate_grad_hook(
+            lambda leaf: calls.append(leaf.grad)
+        )
     ),
     "a hook of both leaves": lambda lib: (
         lambda x, y, z, calls: lib.autograd.graph.register_multi_grad_hook(
@@ -366,7 +405,9 @@ LISTENERS: dict[str, Callable[[Any], Callable[[Any, Any, Any, list[Any]], Any]]]
         )
     ),
     "a hook of any leaf": lambda lib: (
-        lambda x, y, z, calls: lib.autograd.graph.register_multi_grad_hook((x, y), calls.append, mode="any")
+        lambda x, y, z, calls: lib.autograd.graph.register_multi_grad_hook(
+            (x, y), calls.append, mode="any"
+        )
     ),
     "hooks of the accumulator": lambda lib: (
         lambda x, y, z, calls: (
@@ -375,9 +416,13 @@ LISTENERS: dict[str, Callable[[Any], Callable[[Any, Any, Any, list[Any]], Any]]]
             node.register_hook(lambda inputs, outputs: calls.append(("after", inputs, outputs))),
         )
     ),
-    "a tensor hook that makes one": lambda lib: lambda x, y, z, calls: x.register_hook(lambda grad: lib.ones(2)),
+    "a tensor hook that makes one": lambda lib: (
+        lambda x, y, z, calls: x.register_hook(lambda grad: lib.ones(2))
+    ),
     "a node hook that makes one": lambda lib: (
-        lambda x, y, z, calls: z.grad_fn.register_hook(lambda inputs, outputs: (lib.ones(2), inputs[1]))
+        lambda x, y, z, calls: z.grad_fn.register_hook(
+            lambda inputs, outputs: (lib.ones(2), inputs[1])
+        )
     ),
     "a node pre-hook that makes one": lambda lib: (
         lambda x, y, z, calls: (
@@ -416,7 +461,7 @@ def _(lib: Any) -> Any:
     return calls
 
 
-# -- kernels --------------------------------------------------------------------------------------------------------
+# -- kernels ---------------------------------------------------------------------------------------
 
 
 @program("values with more dimensions than what index_put writes to")
@@ -445,19 +490,26 @@ def _(lib: Any) -> Any:
         for shape in ((2, 3), (1, 2), (0, 3), (40, 200)):
             for reduction in ("mean", "sum"):
                 x = lib.ones(shape, dtype=dtype, requires_grad=True)
-                loss = lib.nn.functional.cross_entropy(x * 1, lib.zeros(shape[0], dtype=lib.int64), reduction=reduction)
+                loss = lib.nn.functional.cross_entropy(
+                    x * 1, lib.zeros(shape[0], dtype=lib.int64), reduction=reduction
+                )
                 loss /= 2
                 loss += 1
                 loss.backward()
                 loss.detach().fill_(3.0)
-                found.append((str(loss.dtype).rpartition(".")[2], loss.item(), loss._version, len(x.grad)))
+                found.append(
+                    (str(loss.dtype).rpartition(".")[2], loss.item(), loss._version, len(x.grad))
+                )
     return found
 
 
 @program("clamp between tensors of dtypes with and without an order")
 def _(lib: Any) -> Any:
     def clamped(dtype: str, bound: str) -> Any:
-        x, limit = lib.tensor([1, 2], dtype=getattr(lib, dtype)), lib.tensor([1, 0], dtype=getattr(lib, bound))
+        x, limit = (
+            lib.tensor([1, 2], dtype=getattr(lib, dtype)),
+            lib.tensor([1, 0], dtype=getattr(lib, bound)),
+        )
         found = x.clamp(min=limit), lib.clamp(x, max=limit)
         return [(str(each.dtype).rpartition(".")[2], each.tolist()) for each in found]
 
@@ -476,7 +528,11 @@ def _(lib: Any) -> Any:
 def _(lib: Any) -> Any:
     F = lib.nn.functional
     found = [
-        str(F.cross_entropy(lib.ones(n, 1), lib.zeros(n, dtype=lib.int64), reduction=reduction).item())
+        str(
+            F.cross_entropy(
+                lib.ones(n, 1), lib.zeros(n, dtype=lib.int64), reduction=reduction
+            ).item()
+        )
         for n in (2, 5000)
         for reduction in ("mean", "sum")
     ]
@@ -498,7 +554,10 @@ def _(lib: Any) -> Any:
 def _(lib: Any) -> Any:
     dtypes = [lib.int64, lib.bool, lib.uint8]
     return [
-        (outcome(lambda f=f, x=x: str(f(x).dtype).rpartition(".")[2]), outcome(lambda f=f, x=x: f(x).tolist()))
+        (
+            outcome(lambda f=f, x=x: str(f(x).dtype).rpartition(".")[2]),
+            outcome(lambda f=f, x=x: f(x).tolist()),
+        )
         for f in (lambda x: x.softmax(0), lambda x: x.log_softmax(-1))
         for shape in ((0,), (0, 3), (2, 0))
         for x in (lib.zeros(shape, dtype=dtype) for dtype in dtypes)

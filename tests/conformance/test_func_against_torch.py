@@ -1,4 +1,6 @@
-"""Compositions of function transforms against PyTorch: small functions, transforms nested in any order."""
+"""Compositions of function transforms against PyTorch: small functions, transforms nested in any
+order.
+"""
 
 from __future__ import annotations
 
@@ -19,14 +21,17 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*torch.jit.script:DeprecationWa
 
 SHAPES = ((3,), (2, 3))
 
-# A function of one tensor, written for either library `m`, by name. All are smooth where the inputs are.
+# A function of one tensor, written for either library `m`, by name. All are smooth where the inputs
+# are.
 FUNCTIONS: dict[str, Callable[[Any, Any], Any]] = {
     "sin": lambda m, x: m.sin(x) * x,
     "product": lambda m, x: x * x.sum() + x.exp(),
     "softmax": lambda m, x: m.softmax(x, -1) * x,
     "matmul": lambda m, x: (x.unsqueeze(-1) @ x.unsqueeze(-2)).sum(-1).tanh(),
     "reduce": lambda m, x: (x**3).mean(-1, keepdim=True) + x.sigmoid(),
-    "views": lambda m, x: m.cat([x[..., 1:] * x[..., :-1], x[..., :1].reshape(x[..., :1].shape) ** 2], -1),
+    "views": lambda m, x: m.cat(
+        [x[..., 1:] * x[..., :-1], x[..., :1].reshape(x[..., :1].shape) ** 2], -1
+    ),
     "writes": lambda m, x: written(x),
     "norm": lambda m, x: x / (x * x).sum(-1, keepdim=True).sqrt(),
     "where": lambda m, x: m.where(x > 0.1, x.log1p(), x * 2),
@@ -58,7 +63,9 @@ TRANSFORMS: dict[str, Callable[[Any, Callable[..., Any]], Callable[..., Any]]] =
     "jvp": lambda F, f: lambda x: F.jvp(f, (x,), (x.sin(),))[1],
     "jacrev": lambda F, f: lambda x: F.jacrev(f)(x).sum(tuple(range(f(x).dim()))),
     "jacfwd": lambda F, f: lambda x: F.jacfwd(f)(x).sum(tuple(range(f(x).dim()))),
-    "vmap": lambda F, f: lambda x: F.vmap(f)(x) if x.dim() > 1 else F.vmap(f)(x.unsqueeze(0)).squeeze(0),
+    "vmap": lambda F, f: (
+        lambda x: F.vmap(f)(x) if x.dim() > 1 else F.vmap(f)(x.unsqueeze(0)).squeeze(0)
+    ),
     "hessian": lambda F, f: lambda x: F.hessian(scalar(f))(x).sum(tuple(range(x.dim()))),
 }
 
@@ -72,7 +79,9 @@ CHEAP = ("grad", "value", "vjp", "jvp", "vmap")
 
 
 def both(name: str, names: tuple[str, ...], x: np.ndarray) -> tuple[Any, Any]:
-    """Return the function `name` transformed by `names`, innermost first, of `x`, by Dovetail and by PyTorch."""
+    """Return the function `name` transformed by `names`, innermost first, of `x`, by Dovetail and
+    by PyTorch.
+    """
     results = []
     for m, func in ((dovetail, dovetail.func), (torch, torch.func)):
         f: Callable[..., Any] = lambda x, m=m: FUNCTIONS[name](m, x)  # noqa: E731

@@ -1,4 +1,6 @@
-"""`functionalize` on PyTorch and on Dovetail, and against the function itself: same results, same written arguments."""
+"""`functionalize` on PyTorch and on Dovetail, and against the function itself: same results, same
+written arguments.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ def logged(lib: Any) -> tuple[Any, list[Any]]:
     log: list[Any] = []
 
     class Log(importlib.import_module(f"{lib.__name__}.utils._python_dispatch").TorchDispatchMode):  # type: ignore[misc]
-        def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        def __torch_dispatch__(
+            self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+        ) -> Any:
             log.append(func)
             return func(*args, **(kwargs or {}))
 
@@ -94,7 +98,9 @@ def close(a: Any, b: Any) -> bool:
 
 @pytest.mark.parametrize("remove", REMOVABLE)
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_results_and_written_arguments_are_those_of_the_function_and_of_pytorch(name: str, remove: str) -> None:
+def test_results_and_written_arguments_are_those_of_the_function_and_of_pytorch(
+    name: str, remove: str
+) -> None:
     program = PROGRAMS[name]
     found = []
     for lib in (dovetail, torch):
@@ -121,7 +127,8 @@ def test_a_mode_beneath_sees_no_write_but_the_one_into_the_argument(name: str, r
 
 @pytest.mark.parametrize("remove", REMOVABLE)
 @pytest.mark.parametrize(
-    "name", ["in place", "a row", "zero", "out", "copy", "a diagonal", "fill", "an expanded operand"]
+    "name",
+    ["in place", "a row", "zero", "out", "copy", "a diagonal", "fill", "an expanded operand"],
 )
 def test_a_mode_beneath_sees_pytorchs_functional_operators(name: str, remove: str) -> None:
     seen = []
@@ -134,7 +141,15 @@ def test_a_mode_beneath_sees_pytorchs_functional_operators(name: str, remove: st
     assert seen[0] == seen[1]
 
 
-WRITES = ["add_(1)", "mul_(2)", "sub_(y[0, 0])", "zero_()", "copy_(v * 1 + 1)", "fill_(0.5)", "mul_(-1)"]
+WRITES = [
+    "add_(1)",
+    "mul_(2)",
+    "sub_(y[0, 0])",
+    "zero_()",
+    "copy_(v * 1 + 1)",
+    "fill_(0.5)",
+    "mul_(-1)",
+]
 VIEWS = [
     "[0]",
     "[:, 1:]",
@@ -150,7 +165,11 @@ VIEWS = [
 
 @settings(max_examples=60, deadline=None)
 @given(
-    st.lists(st.tuples(st.lists(st.sampled_from(VIEWS), max_size=2), st.sampled_from(WRITES)), min_size=1, max_size=4),
+    st.lists(
+        st.tuples(st.lists(st.sampled_from(VIEWS), max_size=2), st.sampled_from(WRITES)),
+        min_size=1,
+        max_size=4,
+    ),
     st.sampled_from(REMOVABLE),
     st.booleans(),
     st.booleans(),
@@ -180,7 +199,10 @@ def test_random_writes_to_views_give_the_results_and_gradients_of_the_function(
         outcome = [each.tolist() for each in results]
         if with_grad:
             total = sum((each.sum() for each in results[:1]), dovetail.zeros(()))
-            outcome += [each.tolist() for each in dovetail.autograd.grad(total, [x, y], materialize_grads=True)]
+            outcome += [
+                each.tolist()
+                for each in dovetail.autograd.grad(total, [x, y], materialize_grads=True)
+            ]
         outcomes.append(outcome)
     assert close(*outcomes)
 
@@ -192,7 +214,10 @@ def test_gradients_flow_through_twice() -> None:
         return (y * y * y).sum()
 
     found = []
-    for lib, function in ((dovetail, functionalize(dovetail, f, "mutations_and_views")), (torch, f)):
+    for lib, function in (
+        (dovetail, functionalize(dovetail, f, "mutations_and_views")),
+        (torch, f),
+    ):
         x = lib.tensor([1.0, 2.0, 3.0], requires_grad=True)
         (first,) = lib.autograd.grad(function(x), x, create_graph=True)
         (second,) = lib.autograd.grad((first * first).sum(), x)
@@ -202,5 +227,7 @@ def test_gradients_flow_through_twice() -> None:
 
 def test_what_can_be_removed_is_said() -> None:
     for lib in (dovetail, torch):
-        with pytest.raises(RuntimeError, match=r"received invalid argument for remove=views. Valid options are:"):
+        with pytest.raises(
+            RuntimeError, match=r"received invalid argument for remove=views. Valid options are:"
+        ):
             functionalize(lib, lambda x: x, "views")(lib.ones(1))

@@ -61,7 +61,9 @@ class Ours(SimpleNamespace):
 
 
 def outcome(package: Any, text: str, *, write: bool) -> tuple[str, list[str]]:
-    """Return what an expression gives, or the type and first words of its error; and the kinds of its warnings."""
+    """Return what an expression gives, or the type and first words of its error; and the kinds of
+    its warnings.
+    """
     x = package.arange(6.0).reshape(2, 3)
     names = {"torch": package, "np": np, "x": x, "y": package.arange(24).reshape(2, 3, 4)}
     with warnings.catch_warnings(record=True) as caught:
@@ -74,9 +76,13 @@ def outcome(package: Any, text: str, *, write: bool) -> tuple[str, list[str]]:
             else:
                 result = repr(eval(text, names))
         except Exception as error:
-            words = [word.strip(".:,'") for word in str(error).replace("dovetail.", "torch.").split()]
+            words = [
+                word.strip(".:,'") for word in str(error).replace("dovetail.", "torch.").split()
+            ]
             result = f"{type(error).__name__}: {' '.join(words[:3])}"
-    return without_device(result).replace("dovetail.", "torch."), [warning.category.__name__ for warning in caught]
+    return without_device(result).replace("dovetail.", "torch."), [
+        warning.category.__name__ for warning in caught
+    ]
 
 
 @pytest.mark.parametrize("text", expressions(READS))

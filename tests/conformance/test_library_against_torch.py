@@ -14,15 +14,28 @@ import pytest
 
 import dovetail_dispatcher
 from dovetail_dispatcher import _C as dovetail_C
-from dovetail_dispatcher import registry
-from dovetail_kernel import PluginError, TensorBase, backend, parse_dispatch_key, plugin_manager, wrap
+from dovetail_dispatcher.table import registry
+from dovetail_kernel import (
+    PluginError,
+    TensorBase,
+    backend,
+    parse_dispatch_key,
+    plugin_manager,
+    wrap,
+)
 
 torch = pytest.importorskip("torch", reason="PyTorch is the oracle of these tests")
 
 NUMBERS = count()
-"""Numbers the namespaces: PyTorch crashes where an overload is defined again under a name that it has forgotten."""
+"""Numbers the namespaces: PyTorch crashes where an overload is defined again under a name that it
+has forgotten.
+"""
 
-CIA, CEA, CEANF = "CompositeImplicitAutograd", "CompositeExplicitAutograd", "CompositeExplicitAutogradNonFunctional"
+CIA, CEA, CEANF = (
+    "CompositeImplicitAutograd",
+    "CompositeExplicitAutograd",
+    "CompositeExplicitAutogradNonFunctional",
+)
 NESTED, BATCHED = "CompositeImplicitAutogradNestedTensor", "FuncTorchBatchedDecomposition"
 
 
@@ -75,7 +88,9 @@ def _no_warning_of_overrides(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def outcome(program: Callable[[Any], Any], side: Any) -> tuple[str, Any]:
-    """Run `program` and return its result in a form that both sides share, or the type and text of what it raised."""
+    """Run `program` and return its result in a form that both sides share, or the type and text of
+    what it raised.
+    """
     side.ns = f"cmp{next(NUMBERS)}"
     side.op = getattr(side.ops, side.ns)
     made: list[Any] = []
@@ -107,9 +122,20 @@ def plain(value: Any, ns: str) -> Any:
     return str(value).replace(ns, "cmp")
 
 
-# -- computed tables ---------------------------------------------------------------------------------------------
+# -- computed tables -------------------------------------------------------------------------------
 
-KEYS = ("CPU", CIA, CEA, CEANF, "Autograd", NESTED, BATCHED, "SparseCPU", "QuantizedCPU", "NestedTensorCPU")
+KEYS = (
+    "CPU",
+    CIA,
+    CEA,
+    CEANF,
+    "Autograd",
+    NESTED,
+    BATCHED,
+    "SparseCPU",
+    "QuantizedCPU",
+    "NestedTensorCPU",
+)
 
 
 def tags(side: Any, registered: tuple[str, ...]) -> dict[str, str]:
@@ -131,11 +157,15 @@ def test_every_combination_of_registrations_computes_the_same_table(size: int) -
         expected = tags(both["torch"], registered)
         actual = tags(both["dovetail"], registered)
         of_new_backends = {name for name in actual if is_of_new_backend(name)}
-        assert {name: tag for name, tag in actual.items() if name not in of_new_backends} == expected, registered
+        assert {
+            name: tag for name, tag in actual.items() if name not in of_new_backends
+        } == expected, registered
 
 
 def is_of_new_backend(key: str) -> bool:
-    """Return whether `key` is of a backend that PyTorch has not, which another test may have added."""
+    """Return whether `key` is of a backend that PyTorch has not, which another test may have
+    added.
+    """
     owner = parse_dispatch_key(key).backend
     return owner is not None and owner.component >= 1 << 64
 
@@ -146,16 +176,22 @@ def dumped(s: Any) -> list[str]:
     for key in ("CPU", CIA, "Autograd", "CPU"):
         library.impl("f", lambda x: x, key)
     return [
-        re.sub(r"registered at.*", "registered", line) for line in s.C._dispatch_dump(f"{s.ns}::f").splitlines() if line
+        re.sub(r"registered at.*", "registered", line)
+        for line in s.C._dispatch_dump(f"{s.ns}::f").splitlines()
+        if line
     ]
 
 
 def dangling(s: Any) -> Any:
     s.L(s.ns, "IMPL").impl("f", lambda x: x, "CPU")
-    return [re.sub(r"registered at.*", "", text) for text in s.C._dispatch_find_dangling_impls() if f"{s.ns}::" in text]
+    return [
+        re.sub(r"registered at.*", "", text)
+        for text in s.C._dispatch_find_dangling_impls()
+        if f"{s.ns}::" in text
+    ]
 
 
-# -- programs ----------------------------------------------------------------------------------------------------
+# -- programs --------------------------------------------------------------------------------------
 
 
 def defined(s: Any, *schemas: str, fn: Any = None, key: str = "CPU") -> Any:
@@ -208,14 +244,19 @@ SHOW = {"fn": lambda x, n=7, *, f=9.0: f"{n} {f}"}
 RESULTS: dict[str, Callable[[Any], Any]] = {
     "dump": dumped,
     "dangling": dangling,
-    "dump of nothing": lambda s: (s.C._dispatch_dump(f"{s.ns}::no"), s.C._dispatch_dump_table(f"{s.ns}::no")),
+    "dump of nothing": lambda s: (
+        s.C._dispatch_dump(f"{s.ns}::no"),
+        s.C._dispatch_dump_table(f"{s.ns}::no"),
+    ),
     "repr of a library": lambda s: repr(s.L(s.ns, "IMPL", "CPU")),
     "define returns": lambda s: s.L(s.ns, "DEF").define("f.o(Tensor x) -> Tensor"),
     "defaults stripped": lambda s: call(s, NAMED, SHOW["fn"]),
     "defaults stripped when given": lambda s: call(s, NAMED, SHOW["fn"], 1, f=1.5),
     "others passed": lambda s: call(s, NAMED, SHOW["fn"], 2, f=2),
     "cast of a bool": lambda s: call(s, NAMED, SHOW["fn"], True),
-    "cast of a float tensor": lambda s: call(s, "f(Tensor x, int n) -> int", lambda x, n: n, s.tensor(2.5)),
+    "cast of a float tensor": lambda s: call(
+        s, "f(Tensor x, int n) -> int", lambda x, n: n, s.tensor(2.5)
+    ),
     "list from a scalar": lambda s: call(s, "f(Tensor x, int[2] n) -> int[]", lambda x, n: n, 3),
     "int return of a bool": lambda s: call(s, "f(Tensor x) -> int", lambda x: True),
     "tuple return": lambda s: call(s, "f(Tensor x) -> (int, str)", lambda x: [1, "a"]),
@@ -242,23 +283,31 @@ RESULTS: dict[str, Callable[[Any], Any]] = {
         str(s.op.f.o._schema),
     )[1:],
     "keys of a tensor": lambda s: str(s.C._dispatch_keys(s.tensor(1.0))),
-    "state": lambda s: (str(s.C._dispatch_tls_local_include_set()), str(s.C._dispatch_tls_local_exclude_set())),
+    "state": lambda s: (
+        str(s.C._dispatch_tls_local_include_set()),
+        str(s.C._dispatch_tls_local_exclude_set()),
+    ),
     "direct and computed": lambda s: (
         defined(s, "f(Tensor x) -> Tensor", fn=lambda x: x, key="Autograd"),
         s.C._dispatch_has_kernel_for_dispatch_key(f"{s.ns}::f", "Autograd"),
         s.C._dispatch_has_kernel_for_dispatch_key(f"{s.ns}::f", "AutogradCPU"),
         s.C._dispatch_has_computed_kernel_for_dispatch_key(f"{s.ns}::f", "AutogradCPU"),
     )[1:],
-    "custom op": lambda s: (repr(f := custom(s, "(Tensor x, int n=2) -> int", lambda x, n: n)), f(s.tensor(1.0), 3)),
-    "custom op tags": lambda s: [tag.name for tag in custom(s, "(Tensor x) -> int", lambda x: 1)._opoverload.tags],
+    "custom op": lambda s: (
+        repr(f := custom(s, "(Tensor x, int n=2) -> int", lambda x, n: n)),
+        f(s.tensor(1.0), 3),
+    ),
+    "custom op tags": lambda s: [
+        tag.name for tag in custom(s, "(Tensor x) -> int", lambda x: 1)._opoverload.tags
+    ],
     "custom op counts writes": lambda s: (
         x := s.tensor(1.0),
         custom(s, "(Tensor(a!) x) -> ()", lambda x: None, mutates_args=("x",))(x),
         x._version,
     )[2],
-    "no fake needed": lambda s: custom(s, "(Tensor(a!) x) -> ()", lambda x: None, mutates_args=("x",))(
-        s.tensor(1.0, device="meta")
-    ),
+    "no fake needed": lambda s: custom(
+        s, "(Tensor(a!) x) -> ()", lambda x: None, mutates_args=("x",)
+    )(s.tensor(1.0, device="meta")),
 }
 
 
@@ -284,7 +333,8 @@ ERRORS: dict[str, tuple[Callable[[Any], Any], str]] = {
     "unknown key": (lambda s: s.L(s.ns, "IMPL", "Foo"), "could not parse dispatch key: Foo"),
     "duplicate": (
         lambda s: defined(s, "f(Tensor x) -> Tensor", "f(Tensor x) -> Tensor"),
-        "Tried to register an operator (cmp::f(Tensor x) -> Tensor) with the same name and overload name",
+        "Tried to register an operator (cmp::f(Tensor x) -> Tensor) with the same name and "
+        "overload name",
     ),
     "def in IMPL": (
         lambda s: s.L(s.ns, "IMPL").define("h(Tensor x) -> Tensor"),
@@ -298,45 +348,70 @@ ERRORS: dict[str, tuple[Callable[[Any], Any], str]] = {
         lambda s: s.L(s.ns, "DEF").define("h(Tensor x) -> Tensor", "FOO"),
         "Invalid alias_analysis type FOO",
     ),
-    "no function": (lambda s: s.L(s.ns, "DEF").impl("f", 3, "CPU"), "Input function is required to be a callable"),
+    "no function": (
+        lambda s: s.L(s.ns, "DEF").impl("f", 3, "CPU"),
+        "Input function is required to be a callable",
+    ),
     "no name": (
         lambda s: s.L(s.ns, "DEF").impl(3, lambda x: x, "CPU"),
         "impl should be passed either a name or an OpOverload",
     ),
     "key of the library": (
         lambda s: s.L(s.ns, "IMPL", "CUDA").impl("f", lambda x: x, "CPU"),
-        "(CPU) is inconsistent with the dispatch key of the enclosing TORCH_LIBRARY_IMPL block (CUDA)",
+        "(CPU) is inconsistent with the dispatch key of the enclosing TORCH_LIBRARY_IMPL block "
+        "(CUDA)",
     ),
     "name of another namespace": (
         lambda s: s.L(s.ns, "IMPL").impl("aten::sin", lambda x: x, "CPU"),
         "Explicitly provided namespace (aten) in operator name does not match",
     ),
-    "meta on nothing": (lambda s: s.L(s.ns, "IMPL").impl("no", lambda x: x, "Meta"), "operator cmp::no does not exist"),
+    "meta on nothing": (
+        lambda s: s.L(s.ns, "IMPL").impl("no", lambda x: x, "Meta"),
+        "operator cmp::no does not exist",
+    ),
     "meta on a composite": (
-        lambda s: defined(s, "f(Tensor x) -> Tensor", fn=lambda x: x, key=CIA).impl("f", lambda x: x, "Meta"),
+        lambda s: defined(s, "f(Tensor x) -> Tensor", fn=lambda x: x, key=CIA).impl(
+            "f", lambda x: x, "Meta"
+        ),
         "We should not register a meta kernel directly to the operator",
     ),
     "override": (
         lambda s: defined(s, "f(Tensor x) -> Tensor", fn=lambda x: x).impl(
             "f", lambda x: x, "CPU", allow_override=False
         ),
-        "This is not allowed since there's already a kernel registered from python overriding f's behavior for CPU",
+        "This is not allowed since there's already a kernel registered from python overriding f's "
+        "behavior for CPU",
     ),
     "fallback of a namespace": (
         lambda s: s.L(s.ns, "IMPL").fallback(lambda *a: 1, "CPU"),
         'Fallback can only be registered using library fragment on the global namespace "_"',
     ),
     "fallback without key": (lambda s: s.L("_", "IMPL").fallback(lambda *a: 1), "dispatch_key"),
-    "destroyed": (lambda s: ((lib := s.L(s.ns, "DEF"))._destroy(), lib.define("f(Tensor x) -> Tensor")), "destroyed"),
+    "destroyed": (
+        lambda s: ((lib := s.L(s.ns, "DEF"))._destroy(), lib.define("f(Tensor x) -> Tensor")),
+        "destroyed",
+    ),
     "gone": (undo_and_look, "'_OpNamespace' 'cmp' object has no attribute 'f'"),
-    "no overload": (lambda s: (defined(s, "f(Tensor x) -> Tensor"), s.op.f.no), "has no overload name 'no'"),
+    "no overload": (
+        lambda s: (defined(s, "f(Tensor x) -> Tensor"), s.op.f.no),
+        "has no overload name 'no'",
+    ),
     "dunder": (
         lambda s: (defined(s, "f(Tensor x) -> Tensor"), s.op.f.__foo__),
         "can't have an overload name beginning",
     ),
-    "missing argument": (lambda s: (defined(s, NAMED, **SHOW), s.op.f()), "cmp::f() is missing value for argument 'x'"),
-    "too many": (lambda s: call(s, NAMED, SHOW["fn"], 1, 2), "takes 2 positional argument(s) but 3 was/were given."),
-    "far too many": (lambda s: call(s, NAMED, SHOW["fn"], 1, 2, 3), "expected at most 3 argument(s) but received 4"),
+    "missing argument": (
+        lambda s: (defined(s, NAMED, **SHOW), s.op.f()),
+        "cmp::f() is missing value for argument 'x'",
+    ),
+    "too many": (
+        lambda s: call(s, NAMED, SHOW["fn"], 1, 2),
+        "takes 2 positional argument(s) but 3 was/were given.",
+    ),
+    "far too many": (
+        lambda s: call(s, NAMED, SHOW["fn"], 1, 2, 3),
+        "expected at most 3 argument(s) but received 4",
+    ),
     "unknown keyword": (
         lambda s: call(s, NAMED, SHOW["fn"], zz=1),
         "Unknown keyword argument 'zz' for operator 'cmp::f'",
@@ -358,7 +433,10 @@ ERRORS: dict[str, tuple[Callable[[Any], Any], str]] = {
         lambda s: call(s, "f(Tensor x) -> ()", lambda x: 1),
         "to return None but it returned something else",
     ),
-    "return of a float": (lambda s: call(s, "f(Tensor x) -> Tensor", lambda x: 3.0), "Unable to cast 3.0 to Tensor"),
+    "return of a float": (
+        lambda s: call(s, "f(Tensor x) -> Tensor", lambda x: 3.0),
+        "Unable to cast 3.0 to Tensor",
+    ),
     "return of one": (
         lambda s: call(s, "f(Tensor x) -> (Tensor, Tensor)", lambda x: x),
         "is not an instance of 'sequence'",
@@ -375,7 +453,10 @@ ERRORS: dict[str, tuple[Callable[[Any], Any], str]] = {
         ),
         "Alias keys do not have runtime kernel registrations",
     ),
-    "find": (lambda s: s.C._dispatch_find_schema_or_throw(f"{s.ns}::no", ""), "Could not find schema for cmp::no"),
+    "find": (
+        lambda s: s.C._dispatch_find_schema_or_throw(f"{s.ns}::no", ""),
+        "Could not find schema for cmp::no",
+    ),
     "custom without namespace": (
         lambda s: s.custom_op("no", lambda x: x, mutates_args=(), schema="(Tensor x) -> Tensor"),
         "not enough values to unpack",
@@ -397,9 +478,9 @@ ERRORS: dict[str, tuple[Callable[[Any], Any], str]] = {
         "There was no fake impl registered for <CustomOpDef(cmp::f)>",
     ),
     "custom autograd": (
-        lambda s: custom(s, "(Tensor(a!) x) -> ()", lambda x: None, mutates_args=("x",)).register_autograd(
-            lambda c: None
-        ),
+        lambda s: custom(
+            s, "(Tensor(a!) x) -> ()", lambda x: None, mutates_args=("x",)
+        ).register_autograd(lambda c: None),
         "Cannot register autograd formula for non-functional operator",
     ),
     "custom device": (
@@ -407,15 +488,24 @@ ERRORS: dict[str, tuple[Callable[[Any], Any], str]] = {
         "Functions without tensor inputs are required to have a `device",
     ),
     "register_kernel type": (
-        lambda s: (defined(s, "f(Tensor x) -> Tensor"), s.library.register_kernel(s.op.f, "cpu", lambda x: x)),
+        lambda s: (
+            defined(s, "f(Tensor x) -> Tensor"),
+            s.library.register_kernel(s.op.f, "cpu", lambda x: x),
+        ),
         "got unexpected type for op",
     ),
     "register_fake of nothing": (
         lambda s: s.library.register_fake(f"{s.ns}::no", lambda x: x),
         "operator cmp::no does not exist",
     ),
-    "define name": (lambda s: s.library.define("zz", "(Tensor x) -> Tensor"), "Expected `qualname` to be of the form"),
-    "define schema": (lambda s: s.library.define(f"{s.ns}::zz", "Tensor x -> Tensor"), "expected schema to look like"),
+    "define name": (
+        lambda s: s.library.define("zz", "(Tensor x) -> Tensor"),
+        "Expected `qualname` to be of the form",
+    ),
+    "define schema": (
+        lambda s: s.library.define(f"{s.ns}::zz", "Tensor x -> Tensor"),
+        "expected schema to look like",
+    ),
     "impl type": (
         lambda s: s.library.impl(f"{s.ns}::zz", "foo", lambda x: x),
         "device type at start of device string: foo",

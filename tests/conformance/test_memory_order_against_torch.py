@@ -1,4 +1,6 @@
-"""Where results of permuted and expanded operands lie in memory: `view` works where it does in PyTorch."""
+"""Where results of permuted and expanded operands lie in memory: `view` works where it does in
+PyTorch.
+"""
 
 from __future__ import annotations
 
@@ -23,11 +25,20 @@ LAYOUTS: dict[str, Callable[[Any], Any]] = {
 CALLS: dict[str, Callable[[Any, Any], Any]] = {
     **{
         name: lambda lib, x, name=name: [
-            getattr(x, name)(*dim, keepdim=keepdim) for dim in ((0,), (1,), (-1,)) for keepdim in (False, True)
+            getattr(x, name)(*dim, keepdim=keepdim)
+            for dim in ((0,), (1,), (-1,))
+            for keepdim in (False, True)
         ]
-        for name in "sum mean prod amax amin max min argmax argmin all any var std logsumexp".split()  # noqa: SIM905
+        for name in (
+            *("sum", "mean", "prod", "amax", "amin", "max", "min"),
+            *("argmax", "argmin", "all", "any", "var", "std", "logsumexp"),
+        )
     },
-    "sum of integers": lambda lib, x: [x.long().sum(1), x.half().sum(1), x.sum(1, dtype=lib.float64)],
+    "sum of integers": lambda lib, x: [
+        x.long().sum(1),
+        x.half().sum(1),
+        x.sum(1, dtype=lib.float64),
+    ],
     "prod of halves": lambda lib, x: [x.half().prod(1), x.half().mean(1), x.half().var(1)],
     "any of bytes": lambda lib, x: x.to(lib.uint8).any(1),
     "extrema of halves": lambda lib, x: [x.half().amax(1), *x.half().max(1)],
@@ -36,11 +47,19 @@ CALLS: dict[str, Callable[[Any, Any], Any]] = {
     "cumsum": lambda lib, x: [x.cumsum(1), x.long().cumsum(0), x.half().cumsum(1)],
     "cumprod": lambda lib, x: x.cumprod(1),
     "softmax": lambda lib, x: [x.softmax(1), x.softmax(-1), x.half().softmax(1), x[0].softmax(1)],
-    "log_softmax": lambda lib, x: [x.log_softmax(1), x.log_softmax(-1), x.half().log_softmax(1), x[0].log_softmax(1)],
+    "log_softmax": lambda lib, x: [
+        x.log_softmax(1),
+        x.log_softmax(-1),
+        x.half().log_softmax(1),
+        x[0].log_softmax(1),
+    ],
     "roll": lambda lib, x: [x.roll(1, 1), x.roll((1, 1), (0, 2)), x.roll(0, 1), x.roll(1)],
     "stack": lambda lib, x: [lib.stack([x, x], dim) for dim in (0, 1, -1)],
     "cat": lambda lib, x: [lib.cat([x, x], dim) for dim in (0, 1, -1)],
-    "masked_fill": lambda lib, x: [x.masked_fill(x > 0, 1.0), x.masked_fill(x > 0, lib.tensor(2.0))],
+    "masked_fill": lambda lib, x: [
+        x.masked_fill(x > 0, 1.0),
+        x.masked_fill(x > 0, lib.tensor(2.0)),
+    ],
     "power of a number": lambda lib, x: 2**x,
     "layer_norm": lambda lib, x: [
         lib.nn.functional.layer_norm(x, x.shape[-1:]),
@@ -59,10 +78,17 @@ CALLS: dict[str, Callable[[Any, Any], Any]] = {
 
 
 def strides(results: Any) -> list[list[int]]:
-    """Return the strides of results, of dimensions with several elements: the others are of no account."""
+    """Return the strides of results, of dimensions with several elements: the others are of no
+    account.
+    """
     tensors = results if isinstance(results, (tuple, list)) else [results]
-    flat = [each for tensor in tensors for each in (tensor if isinstance(tensor, tuple) else [tensor])]
-    return [[stride for stride, size in zip(tensor.stride(), tensor.shape, strict=True) if size > 1] for tensor in flat]
+    flat = [
+        each for tensor in tensors for each in (tensor if isinstance(tensor, tuple) else [tensor])
+    ]
+    return [
+        [stride for stride, size in zip(tensor.stride(), tensor.shape, strict=True) if size > 1]
+        for tensor in flat
+    ]
 
 
 def operand(lib: Any, layout: str) -> Any:
@@ -78,5 +104,12 @@ def test_results_lie_in_memory_in_the_order_of_torch(name: str, layout: str) -> 
 
 def test_what_is_reduced_of_a_permuted_tensor_can_be_viewed() -> None:
     x = operand(dovetail, "reversed")
-    for result in (x.sum(1), x.amax(1), x.max(1)[0], x.cumsum(1), x.softmax(1), x.masked_fill(x > 0, 0.0)):
+    for result in (
+        x.sum(1),
+        x.amax(1),
+        x.max(1)[0],
+        x.cumsum(1),
+        x.softmax(1),
+        x.masked_fill(x > 0, 0.0),
+    ):
         assert result.view(-1).tolist() == result.reshape(-1).tolist()

@@ -1,4 +1,6 @@
-"""The meta device against what the operators really do on the cpu: shapes, dtypes and strides of every operator."""
+"""The meta device against what the operators really do on the cpu: shapes, dtypes and strides of
+every operator.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +10,14 @@ import pytest
 from operator_samples import operators, samples
 
 import dovetail as dt
-from dovetail_aten.meta_kernels import DATA_DEPENDENT
-from dovetail_dispatcher import registry
+from dovetail_aten.meta.registration import DATA_DEPENDENT
+from dovetail_dispatcher.table import registry
 from dovetail_kernel import DispatchKey
 
 OTHER_STRIDES = ("erf", "erfc", "index.Tensor")
-"""Operators whose cpu kernels do not keep PyTorch's order of dimensions in memory; meta tells PyTorch's."""
+"""Operators whose cpu kernels do not keep PyTorch's order of dimensions in memory; meta tells
+PyTorch's.
+"""
 
 
 def on_meta(value: Any) -> Any:
@@ -35,9 +39,13 @@ def geometry(tensor: Any) -> Any:
 
 def call(name: str, arguments: tuple[Any, ...]) -> list[Any]:
     base, _, overload = name.partition(".")
-    keywords: dict[str, Any] = arguments[-1] if arguments and isinstance(arguments[-1], dict) else {}
+    keywords: dict[str, Any] = (
+        arguments[-1] if arguments and isinstance(arguments[-1], dict) else {}
+    )
     positional = arguments[:-1] if keywords else arguments
-    keywords = {key: dt.device(value) if key == "device" else value for key, value in keywords.items()}
+    keywords = {
+        key: dt.device(value) if key == "device" else value for key, value in keywords.items()
+    }
     with dt.no_grad():
         result = getattr(getattr(dt.ops.aten, base), overload or "default")(*positional, **keywords)
     return list(result) if isinstance(result, list | tuple) else [result]
@@ -58,7 +66,9 @@ def strides_that_matter(tensor: Any) -> list[int]:
 @pytest.mark.parametrize("name", operators())
 def test_meta_tells_shape_dtype_and_strides(name: str) -> None:
     for arguments in samples(name):
-        copies = tuple(a.clone() if is_inplace(name) and isinstance(a, dt.Tensor) else a for a in arguments)
+        copies = tuple(
+            a.clone() if is_inplace(name) and isinstance(a, dt.Tensor) else a for a in arguments
+        )
         expected = call(name, copies)
         found = call(name, tuple(on_meta(argument) for argument in arguments))
         assert all(tensor.is_meta for tensor in found)
@@ -66,7 +76,9 @@ def test_meta_tells_shape_dtype_and_strides(name: str) -> None:
         assert [t.dtype for t in found] == [t.dtype for t in expected], arguments
         if name in OTHER_STRIDES:
             continue
-        assert [strides_that_matter(t) for t in found] == [strides_that_matter(t) for t in expected], arguments
+        assert [strides_that_matter(t) for t in found] == [
+            strides_that_matter(t) for t in expected
+        ], arguments
 
 
 @pytest.mark.parametrize("name", DATA_DEPENDENT)
@@ -76,6 +88,8 @@ def test_operators_whose_shape_depends_on_data_have_no_meta_kernel(name: str) ->
 
 def test_every_operator_has_samples() -> None:
     missing = [
-        name for name in operators() if not samples(name) and name not in ("_local_scalar_dense", "log_sigmoid_forward")
+        name
+        for name in operators()
+        if not samples(name) and name not in ("_local_scalar_dense", "log_sigmoid_forward")
     ]
     assert missing == []

@@ -1,4 +1,6 @@
-"""`dovetail.nn` beside `torch.nn`: outputs, gradients, printed forms, state dict keys, hook order and errors."""
+"""`dovetail.nn` beside `torch.nn`: outputs, gradients, printed forms, state dict keys, hook order
+and errors.
+"""
 
 import copy
 import warnings
@@ -26,12 +28,17 @@ def tensors(values):
 def same_weights(theirs, ours):
     """Give our module the values of theirs."""
     ours.load_state_dict(
-        {name: dovetail.from_numpy(value.numpy().copy()) for name, value in theirs.state_dict().items()}
+        {
+            name: dovetail.from_numpy(value.numpy().copy())
+            for name, value in theirs.state_dict().items()
+        }
     )
 
 
 def assert_close(theirs, ours):
-    np.testing.assert_allclose(ours.detach().cpu().numpy(), theirs.detach().numpy(), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(
+        ours.detach().cpu().numpy(), theirs.detach().numpy(), rtol=1e-5, atol=1e-6
+    )
 
 
 def outcome(call, library):
@@ -68,7 +75,9 @@ MODULES = {
     "Unflatten": (lambda t: t.nn.Unflatten(-1, (2, 2)), (3, 4)),
     "Identity": (lambda t: t.nn.Identity(), (2, 3)),
     "Sequential": (
-        lambda t: t.nn.Sequential(t.nn.Linear(3, 5), t.nn.Tanh(), t.nn.LayerNorm(5), t.nn.Linear(5, 2)),
+        lambda t: t.nn.Sequential(
+            t.nn.Linear(3, 5), t.nn.Tanh(), t.nn.LayerNorm(5), t.nn.Linear(5, 2)
+        ),
         (4, 3),
     ),
 }
@@ -86,7 +95,9 @@ def test_outputs_and_gradients_agree(name):
     (out_theirs * weights[0]).sum().backward()
     (out_ours * weights[1]).sum().backward()
     assert_close(x.grad, y.grad)
-    for (key, p), (other, q) in zip(theirs.named_parameters(), ours.named_parameters(), strict=True):
+    for (key, p), (other, q) in zip(
+        theirs.named_parameters(), ours.named_parameters(), strict=True
+    ):
         assert key == other
         assert_close(p.grad, q.grad)
 
@@ -129,7 +140,9 @@ def test_embedding_agrees():
 LOSSES = {
     "cross entropy": (lambda t: t.nn.CrossEntropyLoss(), "classes"),
     "cross entropy, weighted, smoothed": (
-        lambda t: t.nn.CrossEntropyLoss(weight=t.tensor([0.5, 1.0, 2.0]), ignore_index=1, label_smoothing=0.1),
+        lambda t: t.nn.CrossEntropyLoss(
+            weight=t.tensor([0.5, 1.0, 2.0]), ignore_index=1, label_smoothing=0.1
+        ),
         "classes",
     ),
     "cross entropy, sum": (lambda t: t.nn.CrossEntropyLoss(reduction="sum"), "classes"),
@@ -139,7 +152,10 @@ LOSSES = {
     "mse": (lambda t: t.nn.MSELoss(), "probabilities"),
     "l1": (lambda t: t.nn.L1Loss(reduction="sum"), "probabilities"),
     "smooth l1": (lambda t: t.nn.SmoothL1Loss(beta=0.3), "probabilities"),
-    "bce with logits": (lambda t: t.nn.BCEWithLogitsLoss(pos_weight=t.tensor([0.5, 1.0, 2.0])), "probabilities"),
+    "bce with logits": (
+        lambda t: t.nn.BCEWithLogitsLoss(pos_weight=t.tensor([0.5, 1.0, 2.0])),
+        "probabilities",
+    ),
 }
 
 
@@ -210,9 +226,13 @@ def hook_trace(t, requires_grad):
     for name, module in model.named_modules():
         module.register_forward_pre_hook(lambda m, args, name=name: calls.append((name, "pre")))
         module.register_forward_hook(lambda m, args, out, name=name: calls.append((name, "fwd")))
-        module.register_full_backward_pre_hook(lambda m, out, name=name: calls.append((name, "bpre", shape(out))))
+        module.register_full_backward_pre_hook(
+            lambda m, out, name=name: calls.append((name, "bpre", shape(out)))
+        )
         module.register_full_backward_hook(
-            lambda m, grad_in, out, name=name: calls.append((name, "bwd", shape(grad_in), shape(out)))
+            lambda m, grad_in, out, name=name: calls.append(
+                (name, "bwd", shape(grad_in), shape(out))
+            )
         )
     for name, parameter in model.named_parameters():
         parameter.register_hook(lambda grad, name=name: calls.append((name, "param")))
@@ -225,7 +245,9 @@ def hook_trace(t, requires_grad):
 def test_hooks_run_in_the_same_order_with_the_same_gradients(requires_grad):
     theirs, ours = (hook_trace(library, requires_grad) for library in BOTH)
     # Parameters of one layer become ready together; their order is the engine's.
-    assert [call for call in ours if call[1] != "param"] == [call for call in theirs if call[1] != "param"]
+    assert [call for call in ours if call[1] != "param"] == [
+        call for call in theirs if call[1] != "param"
+    ]
     assert sorted(call[0] for call in ours if call[1] == "param") == sorted(
         call[0] for call in theirs if call[1] == "param"
     )
@@ -267,30 +289,72 @@ def hooked_output(t):
 
 # Each case: what is done, and the key words that both messages must contain.
 ERRORS = {
-    "parameter before init": (unready(lambda t: t.nn.Parameter(t.ones(1))), "cannot assign parameters before"),
-    "module before init": (unready(lambda t: t.nn.Identity()), "cannot assign module before Module.__init__() call"),
+    "parameter before init": (
+        unready(lambda t: t.nn.Parameter(t.ones(1))),
+        "cannot assign parameters before",
+    ),
+    "module before init": (
+        unready(lambda t: t.nn.Identity()),
+        "cannot assign module before Module.__init__() call",
+    ),
     "tensor as parameter": (
         lambda t: setattr(mixed(t), "p", t.ones(1)),
         "as parameter 'p' (torch.nn.Parameter or None",
     ),
-    "int as module": (lambda t: setattr(mixed(t), "l", 3), "cannot assign 'int' as child module 'l'"),
+    "int as module": (
+        lambda t: setattr(mixed(t), "l", 3),
+        "cannot assign 'int' as child module 'l'",
+    ),
     "int as buffer": (lambda t: setattr(mixed(t), "b", 3), "cannot assign 'int' as buffer 'b'"),
-    "dot in parameter": (lambda t: mixed(t).register_parameter("a.b", None), 'parameter name can\\\'t contain "."'),
-    "dot in buffer": (lambda t: mixed(t).register_buffer("a.b", None), 'buffer name can\\\'t contain "."'),
-    "dot in module": (lambda t: mixed(t).add_module("a.b", None), 'module name can\\\'t contain ".", got: a.b'),
-    "empty name": (lambda t: mixed(t).register_parameter("", None), 'parameter name can\\\'t be empty string ""'),
-    "name no string": (lambda t: mixed(t).register_parameter(3, None), "parameter name should be a string. Got int"),
-    "name taken": (lambda t: mixed(t).register_parameter("forward", None), "attribute 'forward' already exists"),
-    "parameter of tensor": (lambda t: mixed(t).register_parameter("x", t.ones(1)), "object to parameter 'x'"),
+    "dot in parameter": (
+        lambda t: mixed(t).register_parameter("a.b", None),
+        'parameter name can\\\'t contain "."',
+    ),
+    "dot in buffer": (
+        lambda t: mixed(t).register_buffer("a.b", None),
+        'buffer name can\\\'t contain "."',
+    ),
+    "dot in module": (
+        lambda t: mixed(t).add_module("a.b", None),
+        'module name can\\\'t contain ".", got: a.b',
+    ),
+    "empty name": (
+        lambda t: mixed(t).register_parameter("", None),
+        'parameter name can\\\'t be empty string ""',
+    ),
+    "name no string": (
+        lambda t: mixed(t).register_parameter(3, None),
+        "parameter name should be a string. Got int",
+    ),
+    "name taken": (
+        lambda t: mixed(t).register_parameter("forward", None),
+        "attribute 'forward' already exists",
+    ),
+    "parameter of tensor": (
+        lambda t: mixed(t).register_parameter("x", t.ones(1)),
+        "object to parameter 'x'",
+    ),
     "no attribute": (lambda t: mixed(t).zz, "'Mixed' object has no attribute 'zz'"),
     "no parameter": (lambda t: mixed(t).get_parameter("l.zz"), "Linear has no attribute `zz`"),
     "not a parameter": (lambda t: mixed(t).get_parameter("b"), "`b` is not an nn.Parameter"),
     "not a buffer": (lambda t: mixed(t).get_buffer("p"), "`p` is not a buffer"),
     "not a module": (lambda t: mixed(t).get_submodule("p"), "`p` is not an nn.Module"),
-    "no forward": (lambda t: t.nn.Module()(1), 'Module [Module] is missing the required "forward" function'),
-    "list has no forward": (lambda t: t.nn.ModuleList()(1), 'Module [ModuleList] is missing the required "forward"'),
-    "pre-hook result": (hooked_pre, "forward pre-hook must return None or a tuple of (new_args, new_kwargs)"),
-    "in place on output": (hooked_output, "Output 0 of BackwardHookFunction is a view and is being modified inplace"),
+    "no forward": (
+        lambda t: t.nn.Module()(1),
+        'Module [Module] is missing the required "forward" function',
+    ),
+    "list has no forward": (
+        lambda t: t.nn.ModuleList()(1),
+        'Module [ModuleList] is missing the required "forward"',
+    ),
+    "pre-hook result": (
+        hooked_pre,
+        "forward pre-hook must return None or a tuple of (new_args, new_kwargs)",
+    ),
+    "in place on output": (
+        hooked_output,
+        "Output 0 of BackwardHookFunction is a view and is being modified inplace",
+    ),
     "missing key": (
         lambda t: mixed(t).load_state_dict({}),
         "Error(s) in loading state_dict for Mixed:\n\tMissing key(s)",
@@ -301,7 +365,8 @@ ERRORS = {
     ),
     "size mismatch": (
         lambda t: t.nn.Linear(1, 1).load_state_dict({"weight": t.ones(3)}, strict=False),
-        "size mismatch for weight: copying a param with shape torch.Size([3]) from checkpoint, the shape in current "
+        "size mismatch for weight: copying a param with shape torch.Size([3]) from checkpoint, "
+        "the shape in current "
         "model is torch.Size([1, 1]).",
     ),
     "no state dict": (lambda t: mixed(t).load_state_dict(3), "Expected state_dict to be dict-like"),
@@ -310,11 +375,26 @@ ERRORS = {
         lambda t: mixed(t).to(t.int32),
         "nn.Module.to only accepts floating point or complex dtypes",
     ),
-    "copy of meta": (lambda t: t.nn.Linear(1, 1, device="meta").to("cpu"), "Cannot copy out of meta tensor; no data!"),
-    "integer parameter": (lambda t: t.nn.Parameter(t.tensor([1])), "Only Tensors of floating point and complex dtype"),
-    "dropout": (lambda t: t.nn.Dropout(2.0), "dropout probability has to be between 0 and 1, but got 2.0"),
-    "padding": (lambda t: t.nn.Embedding(1, 1, padding_idx=5), "Padding_idx must be within num_embeddings"),
-    "reduction": (lambda t: t.nn.MSELoss(reduction="x")(t.ones(1), t.ones(1)), "x is not a valid value for reduction"),
+    "copy of meta": (
+        lambda t: t.nn.Linear(1, 1, device="meta").to("cpu"),
+        "Cannot copy out of meta tensor; no data!",
+    ),
+    "integer parameter": (
+        lambda t: t.nn.Parameter(t.tensor([1])),
+        "Only Tensors of floating point and complex dtype",
+    ),
+    "dropout": (
+        lambda t: t.nn.Dropout(2.0),
+        "dropout probability has to be between 0 and 1, but got 2.0",
+    ),
+    "padding": (
+        lambda t: t.nn.Embedding(1, 1, padding_idx=5),
+        "Padding_idx must be within num_embeddings",
+    ),
+    "reduction": (
+        lambda t: t.nn.MSELoss(reduction="x")(t.ones(1), t.ones(1)),
+        "x is not a valid value for reduction",
+    ),
     "index": (lambda t: t.nn.Sequential()[3], "index 3 is out of range"),
 }
 

@@ -1,7 +1,9 @@
 # ruff: noqa: E501 - tables with a row per case read better unbroken
-"""Every operator of the base library, called with random arguments, gives PyTorch's results, gradients and errors.
+"""Every operator of the base library, called with random arguments, gives PyTorch's results,
+gradients and errors.
 
-`DOVETAIL_CALLS=500` makes more calls of each. What is not compared, and why, is in `DIFFERENT` and in `outcome`.
+`DOVETAIL_CALLS=500` makes more calls of each. What is not compared, and why, is in `DIFFERENT` and
+in `outcome`.
 """
 
 from __future__ import annotations
@@ -17,14 +19,22 @@ import pytest
 from operator_calls import Caller, TensorSpec, made
 
 import dovetail
-from dovetail_dispatcher import registry
+from dovetail_dispatcher.table import registry
 
 torch = pytest.importorskip("torch", reason="PyTorch is the oracle of these tests")
 
 CALLS = int(os.environ.get("DOVETAIL_CALLS", "12"))
-TOLERANCE = {"float64": 1e-9, "complex128": 1e-9, "float32": 3e-5, "complex64": 1e-4, "float16": 4e-3}
+TOLERANCE = {
+    "float64": 1e-9,
+    "complex128": 1e-9,
+    "float32": 3e-5,
+    "complex64": 1e-4,
+    "float16": 4e-3,
+}
 REFUSED = (RuntimeError, IndexError)
-"""Which of them it is for two faults at once is the affair of each operator; NotImplementedError is a RuntimeError."""
+"""Which of them it is for two faults at once is the affair of each operator; NotImplementedError is
+a RuntimeError.
+"""
 
 NOT_CALLED = {
     **dict.fromkeys(
@@ -76,7 +86,8 @@ NOT_CALLED = {
             "pad",
             "as_strided",
         ],
-        "needs arguments that fit each other: the tests of indexing, composites and derivatives call it",
+        "needs arguments that fit each other: the tests of indexing, composites and derivatives "
+        "call it",
     ),
     **dict.fromkeys(["_local_scalar_dense", "item", "is_nonzero", "equal"], "gives a number"),
     "binary_cross_entropy_with_logits": "PyTorch broadcasts neither weights nor dtypes",
@@ -126,7 +137,9 @@ DIFFERENT = {
     "rsub": "a bool alpha equal to the default is not seen",
     "floor_divide": "the error of the missing derivative is a NotImplementedError",
 }
-"""Operators that differ in a corner, which is left out of what is compared; values are compared where both give some."""
+"""Operators that differ in a corner, which is left out of what is compared; values are compared
+where both give some.
+"""
 
 
 def operators() -> list[Any]:
@@ -148,17 +161,22 @@ def numbers(tensor: Any) -> Any:
 
 
 def outcome(lib: Any, operator: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
-    """Return the error, or (dtype, shape, requires_grad, values) of the results and the gradients of the leaves."""
+    """Return the error, or (dtype, shape, requires_grad, values) of the results and the gradients
+    of the leaves.
+    """
     ready, named = made(args, lib), {name: made(value, lib) for name, value in kwargs.items()}
     try:
         result = operator(*ready, **named)
     except Exception as error:
         return error
     results = [
-        each for each in (result if isinstance(result, list | tuple) else [result]) if isinstance(each, lib.Tensor)
+        each
+        for each in (result if isinstance(result, list | tuple) else [result])
+        if isinstance(each, lib.Tensor)
     ]
     described = [
-        (str(each.dtype).rpartition(".")[2], tuple(each.shape), each.requires_grad, numbers(each)) for each in results
+        (str(each.dtype).rpartition(".")[2], tuple(each.shape), each.requires_grad, numbers(each))
+        for each in results
     ]
     flat = [each for value in ready for each in (value if isinstance(value, list) else [value])]
     leaves = [each for each in flat if isinstance(each, lib.Tensor) and each.requires_grad]
@@ -166,8 +184,12 @@ def outcome(lib: Any, operator: Any, args: list[Any], kwargs: dict[str, Any]) ->
     if not outputs:
         return described, []
     try:
-        grads = lib.autograd.grad(outputs, leaves, [lib.ones_like(each) for each in outputs], allow_unused=True)
-        return described, [each if each is None else (tuple(each.shape), numbers(each)) for each in grads]
+        grads = lib.autograd.grad(
+            outputs, leaves, [lib.ones_like(each) for each in outputs], allow_unused=True
+        )
+        return described, [
+            each if each is None else (tuple(each.shape), numbers(each)) for each in grads
+        ]
     except RuntimeError as error:
         return described, error
 
@@ -186,7 +208,9 @@ def close(ours: Any, theirs: Any, dtype: str, factor: float = 1.0) -> bool:
 def difference(ours: Any, theirs: Any, *, corners: bool) -> str:
     """Return how two outcomes differ; `corners`: also in which calls are errors, and in gradients."""
     if isinstance(ours, Exception) or isinstance(theirs, Exception):
-        same = type(ours) is type(theirs) or (isinstance(ours, REFUSED) and isinstance(theirs, REFUSED))
+        same = type(ours) is type(theirs) or (
+            isinstance(ours, REFUSED) and isinstance(theirs, REFUSED)
+        )
         return "" if same or not corners else f"{ours!r:.300} instead of {theirs!r:.300}"
     for mine, other in zip(ours[0], theirs[0], strict=True):
         if mine[:3] != other[:3]:
@@ -196,8 +220,14 @@ def difference(ours: Any, theirs: Any, *, corners: bool) -> str:
     if not corners:
         return ""
     if isinstance(ours[1], Exception) or isinstance(theirs[1], Exception):
-        return "" if type(ours[1]) is type(theirs[1]) else f"gradients: {ours[1]!r:.300} instead of {theirs[1]!r:.300}"
-    dtype = max([each[0] for each in ours[0]], key=lambda name: TOLERANCE.get(name, 0.0), default="float64")
+        return (
+            ""
+            if type(ours[1]) is type(theirs[1])
+            else f"gradients: {ours[1]!r:.300} instead of {theirs[1]!r:.300}"
+        )
+    dtype = max(
+        [each[0] for each in ours[0]], key=lambda name: TOLERANCE.get(name, 0.0), default="float64"
+    )
     for mine, other in zip(ours[1], theirs[1], strict=True):
         if (mine is None) != (other is None):
             return f"gradient {mine} instead of {other}"
@@ -209,15 +239,20 @@ def difference(ours: Any, theirs: Any, *, corners: bool) -> str:
 def is_sensible(name: str, args: list[Any]) -> bool:
     """Say whether PyTorch has the numbers: complex ones of half precision are of no dtype here.
 
-    In single precision its gelu of infinity is NaN, and so is the power of 0 to some complex numbers.
+    In single precision its gelu of infinity is NaN, and so is the power of 0 to some complex
+    numbers.
     """
     tensors = [each for each in args if isinstance(each, TensorSpec)]
-    if name == "gelu" and any(math.inf in each.values or -math.inf in each.values for each in tensors):
+    if name == "gelu" and any(
+        math.inf in each.values or -math.inf in each.values for each in tensors
+    ):
         return False
     dtypes = {each.dtype for each in tensors}
     if name == "pow" and any(dtype.startswith("complex") for dtype in dtypes):
         return False
-    return not ("float16" in dtypes and any(isinstance(each, complex) or each == math.inf for each in args))
+    return not (
+        "float16" in dtypes and any(isinstance(each, complex) or each == math.inf for each in args)
+    )
 
 
 @pytest.mark.parametrize("op", operators(), ids=lambda op: op.qualified_name.removeprefix("aten::"))
@@ -245,7 +280,9 @@ def with_keywords(op: Any) -> bool:
 
 
 @pytest.mark.parametrize(
-    "op", [op for op in operators() if with_keywords(op)], ids=lambda op: op.qualified_name.removeprefix("aten::")
+    "op",
+    [op for op in operators() if with_keywords(op)],
+    ids=lambda op: op.qualified_name.removeprefix("aten::"),
 )
 def test_the_function_takes_the_keywords_that_pytorchs_takes(op: Any) -> None:
     name = op.qualified_name.removeprefix("aten::")
@@ -260,7 +297,9 @@ def test_the_function_takes_the_keywords_that_pytorchs_takes(op: Any) -> None:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 try:
-                    getattr(lib, op.base_name)(**{key: made(value, lib) for key, value in named.items()})
+                    getattr(lib, op.base_name)(
+                        **{key: made(value, lib) for key, value in named.items()}
+                    )
                 except Exception as error:
                     outcomes.append(isinstance(error, TypeError))
                 else:

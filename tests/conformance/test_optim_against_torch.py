@@ -1,4 +1,6 @@
-"""`dovetail.optim` beside `torch.optim`: parameters after some steps, state dicts, schedules and errors."""
+"""`dovetail.optim` beside `torch.optim`: parameters after some steps, state dicts, schedules and
+errors.
+"""
 
 import warnings
 
@@ -18,12 +20,16 @@ OPTIMIZERS = {
     "SGD nesterov": lambda o, p: o.SGD(p, lr=0.1, momentum=0.9, nesterov=True, weight_decay=0.1),
     "SGD upwards": lambda o, p: o.SGD(p, lr=0.01, momentum=0.9, weight_decay=0.1, maximize=True),
     "Adam": lambda o, p: o.Adam(p, lr=0.05),
-    "Adam with weight decay": lambda o, p: o.Adam(p, lr=0.05, weight_decay=0.1, betas=(0.8, 0.9), eps=1e-3),
+    "Adam with weight decay": lambda o, p: o.Adam(
+        p, lr=0.05, weight_decay=0.1, betas=(0.8, 0.9), eps=1e-3
+    ),
     "Adam amsgrad upwards": lambda o, p: o.Adam(p, lr=0.05, amsgrad=True, maximize=True),
     "AdamW": lambda o, p: o.AdamW(p, lr=0.05, weight_decay=0.2),
     "RMSprop": lambda o, p: o.RMSprop(p, lr=0.05, weight_decay=0.1),
     "RMSprop centered": lambda o, p: o.RMSprop(p, lr=0.05, momentum=0.5, centered=True),
-    "Adagrad": lambda o, p: o.Adagrad(p, lr=0.2, lr_decay=0.1, weight_decay=0.1, initial_accumulator_value=0.1),
+    "Adagrad": lambda o, p: o.Adagrad(
+        p, lr=0.2, lr_decay=0.1, weight_decay=0.1, initial_accumulator_value=0.1
+    ),
 }
 
 
@@ -92,17 +98,23 @@ def test_printed_forms_agree(name):
 def test_a_small_network_learns_alike():
     rng = np.random.default_rng(0)
     x, y = rng.standard_normal((32, 8)).astype(np.float32), rng.integers(0, 4, 32)
-    initial = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.ReLU(), torch.nn.Linear(16, 4)).state_dict()
+    initial = torch.nn.Sequential(
+        torch.nn.Linear(8, 16), torch.nn.ReLU(), torch.nn.Linear(16, 4)
+    ).state_dict()
     losses = []
     for t in BOTH:
         model = t.nn.Sequential(t.nn.Linear(8, 16), t.nn.ReLU(), t.nn.Linear(16, 4))
-        model.load_state_dict({key: t.from_numpy(value.numpy().copy()) for key, value in initial.items()})
+        model.load_state_dict(
+            {key: t.from_numpy(value.numpy().copy()) for key, value in initial.items()}
+        )
         optimizer = t.optim.AdamW(model.named_parameters(), lr=0.01)
         scheduler = t.optim.lr_scheduler.CosineAnnealingLR(optimizer, 20)
         seen = []
         for _ in range(20):
             optimizer.zero_grad()
-            loss = t.nn.functional.cross_entropy(model(t.tensor(x)), t.tensor(y), label_smoothing=0.1)
+            loss = t.nn.functional.cross_entropy(
+                model(t.tensor(x)), t.tensor(y), label_smoothing=0.1
+            )
             loss.backward()
             optimizer.step()
             scheduler.step()
@@ -149,19 +161,37 @@ def shared(t):
 
 ERRORS = {
     "empty": (lambda t: t.optim.SGD([]), "optimizer got an empty parameter list"),
-    "tensor": (lambda t: t.optim.SGD(start(t)[0]), "params argument given to the optimizer should be an iterable of"),
+    "tensor": (
+        lambda t: t.optim.SGD(start(t)[0]),
+        "params argument given to the optimizer should be an iterable of",
+    ),
     "non-leaf": (lambda t: t.optim.SGD([start(t)[0] * 2]), "can't optimize a non-leaf Tensor"),
     "twice": (shared, "some parameters appear in more than one parameter group"),
-    "int": (lambda t: t.optim.SGD([3]), "optimizer can only optimize Tensors, but one of the params is int"),
+    "int": (
+        lambda t: t.optim.SGD([3]),
+        "optimizer can only optimize Tensors, but one of the params is int",
+    ),
     "set": (
         lambda t: t.optim.SGD([{"params": set(start(t))}]),
         "the ordering of tensors in sets will change between runs",
     ),
-    "group": (lambda t: t.optim.SGD(start(t)).add_param_group(3), "param_group must be a dict, but got <class 'int'>"),
-    "half named": (lambda t: t.optim.SGD([("a", start(t)[0]), start(t)[1]]), "should be with/without names"),
+    "group": (
+        lambda t: t.optim.SGD(start(t)).add_param_group(3),
+        "param_group must be a dict, but got <class 'int'>",
+    ),
+    "half named": (
+        lambda t: t.optim.SGD([("a", start(t)[0]), start(t)[1]]),
+        "should be with/without names",
+    ),
     "rate": (lambda t: t.optim.SGD(start(t), lr=-1), "Invalid learning rate: -1"),
-    "nesterov": (lambda t: t.optim.SGD(start(t), nesterov=True), "Nesterov momentum requires a momentum and zero damp"),
-    "beta": (lambda t: t.optim.Adam(start(t), betas=(0.5, 1.0)), "Invalid beta parameter at index 1: 1.0"),
+    "nesterov": (
+        lambda t: t.optim.SGD(start(t), nesterov=True),
+        "Nesterov momentum requires a momentum and zero damp",
+    ),
+    "beta": (
+        lambda t: t.optim.Adam(start(t), betas=(0.5, 1.0)),
+        "Invalid beta parameter at index 1: 1.0",
+    ),
     "epsilon": (lambda t: t.optim.RMSprop(start(t), eps=-1), "Invalid epsilon value: -1"),
     "accumulator": (
         lambda t: t.optim.Adagrad(start(t), initial_accumulator_value=-1),
@@ -172,7 +202,9 @@ ERRORS = {
         "loaded state dict has a different number of parameter groups",
     ),
     "sizes differ": (
-        lambda t: t.optim.SGD(start(t)).load_state_dict({"state": {}, "param_groups": [{"params": [0]}]}),
+        lambda t: t.optim.SGD(start(t)).load_state_dict(
+            {"state": {}, "param_groups": [{"params": [0]}]}
+        ),
         "that doesn't match the size of optimizer's group",
     ),
     "no step": (lambda t: t.optim.Optimizer(start(t), {}).step(), ""),
@@ -187,7 +219,8 @@ ERRORS = {
     ),
     "resume": (
         lambda t: t.optim.lr_scheduler.StepLR(t.optim.SGD(start(t)), 2, last_epoch=3),
-        "param 'initial_lr' is not specified in param_groups[0] when resuming scheduler with last_epoch >= 0.",
+        "param 'initial_lr' is not specified in param_groups[0] when resuming scheduler with "
+        "last_epoch >= 0.",
     ),
 }
 
@@ -210,7 +243,10 @@ def test_errors_have_the_same_type_and_key_words(name):
 def test_stepping_the_schedule_first_warns_alike():
     for t in BOTH:
         scheduler = t.optim.lr_scheduler.StepLR(t.optim.SGD(start(t)), 1)
-        with pytest.warns(UserWarning, match=r"Detected call of `lr_scheduler.step\(\)` before `optimizer.step\(\)`"):
+        with pytest.warns(
+            UserWarning,
+            match=r"Detected call of `lr_scheduler.step\(\)` before `optimizer.step\(\)`",
+        ):
             scheduler.step()
 
 

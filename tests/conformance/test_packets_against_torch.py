@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import dovetail
-from dovetail_dispatcher.overload_resolution import resolve_overload
+from dovetail_dispatcher.calls.overload_resolution import resolve_overload
 
 torch = pytest.importorskip("torch", reason="PyTorch is the oracle of these tests")
 
@@ -37,7 +37,9 @@ def of_torch(name: str, args: tuple[Any, ...]) -> str:
     from torch.utils._python_dispatch import TorchDispatchMode
 
     class Names(TorchDispatchMode):
-        def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        def __torch_dispatch__(
+            self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+        ) -> Any:
             seen.append(func._overloadname)
             return func(*args, **(kwargs or {}))
 

@@ -1,4 +1,6 @@
-"""``repr`` of tensors, compared with PyTorch character by character (but for the name of the package)."""
+"""``repr`` of tensors, compared with PyTorch character by character (but for the name of the
+package).
+"""
 
 from __future__ import annotations
 
@@ -44,12 +46,16 @@ DTYPES = [
 ]
 SCALES = [1.0, 1000.0, 1e-5, 1e9, 0.1]
 SPECIAL = [
-    [1.0, np.inf], [np.nan, np.nan], [0.0, 0.0], [-0.0, 1.0], [-np.inf, 1.5], [1e8 + 1, 1.0], [1e-4, 1.0], [1e-5, 1.0],
-    [1001.0, 1.0], [1000.0, 1.0], [np.nan, 1.5, 1e-6], [1e10], [0.0], [123456.0], [1.5, 2000.0], [-1.0], [1e-45, 1],
-    [-np.inf, np.nan], [1 + 2j, -1 - 2j], [complex(np.nan, 1), 1j], [complex(1, -np.inf)], [complex(1, -0.0)],
+    [1.0, np.inf], [np.nan, np.nan], [0.0, 0.0], [-0.0, 1.0], [-np.inf, 1.5], [1e8 + 1, 1.0],
+    [1e-4, 1.0], [1e-5, 1.0],
+    [1001.0, 1.0], [1000.0, 1.0], [np.nan, 1.5, 1e-6], [1e10], [0.0], [123456.0], [1.5, 2000.0],
+    [-1.0], [1e-45, 1],
+    [-np.inf, np.nan], [1 + 2j, -1 - 2j], [complex(np.nan, 1), 1j], [complex(1, -np.inf)],
+    [complex(1, -0.0)],
 ]  # fmt: skip
 OPTIONS: list[dict[str, Any]] = [
-    {"precision": 2}, {"threshold": 10}, {"edgeitems": 1, "threshold": 5}, {"linewidth": 40}, {"profile": "short"},
+    {"precision": 2}, {"threshold": 10}, {"edgeitems": 1, "threshold": 5}, {"linewidth": 40},
+    {"profile": "short"},
     {"sci_mode": True}, {"sci_mode": False}, {"precision": 8, "sci_mode": True},
 ]  # fmt: skip
 
@@ -72,7 +78,9 @@ def ours(tensor: Any) -> Any:
 
 
 def unwrapped(text: str) -> str:
-    """Return the text with its dtype on the last line, where a name of another length may not have fitted."""
+    """Return the text with its dtype on the last line, where a name of another length may not have
+    fitted.
+    """
     return re.sub(r",\s+dtype=", ", dtype=", text).replace("torch.", "dovetail.")
 
 
@@ -108,7 +116,9 @@ def test_special_numbers_print_as_in_pytorch(numbers: list[Any]) -> None:
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
-def test_print_options_mean_what_they_mean_in_pytorch(options: dict[str, Any], printoptions: Any) -> None:
+def test_print_options_mean_what_they_mean_in_pytorch(
+    options: dict[str, Any], printoptions: Any
+) -> None:
     printoptions(**options)
     for shape in SHAPES:
         for dtype in ("float32", "int64", "complex64"):
@@ -118,4 +128,6 @@ def test_print_options_mean_what_they_mean_in_pytorch(options: dict[str, Any], p
 
 @pytest.mark.parametrize("shape", [(), (2, 3), (0,)])
 def test_a_meta_tensor_prints_its_size(shape: tuple[int, ...]) -> None:
-    assert repr(dovetail_aten.zeros(shape, device="meta")) == repr(torch.zeros(shape, device="meta"))
+    assert repr(dovetail_aten.zeros(shape, device="meta")) == repr(
+        torch.zeros(shape, device="meta")
+    )

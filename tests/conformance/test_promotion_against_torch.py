@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from dovetail_kernel.dtype import DTYPES, bfloat16, dtype, float16, float32, float64
-from dovetail_kernel.dtype_info import finfo, iinfo
-from dovetail_kernel.promotion import (
+from dovetail_kernel.types.dtype import DTYPES, bfloat16, dtype, float16, float32, float64
+from dovetail_kernel.types.dtype_info import finfo, iinfo
+from dovetail_kernel.types.promotion import (
     can_cast,
     get_default_dtype,
     promote_types,
@@ -52,7 +52,9 @@ def default_dtype_restored() -> Iterator[None]:
 @pytest.mark.parametrize("kind", DTYPES, ids=str)
 def test_attributes_are_those_of_torch(kind: dtype) -> None:
     names = ("itemsize", "is_floating_point", "is_complex", "is_signed")
-    assert [getattr(kind, name) for name in names] == [getattr(theirs(kind), name) for name in names]
+    assert [getattr(kind, name) for name in names] == [
+        getattr(theirs(kind), name) for name in names
+    ]
 
 
 @pytest.mark.parametrize("kind", DTYPES, ids=str)
@@ -83,7 +85,9 @@ def test_limits_of_floating_point_are_those_of_torch(kind: dtype) -> None:
 
 @pytest.mark.parametrize(("first", "second"), PAIRS, ids=str)
 def test_promote_types_is_the_lattice_of_torch(first: dtype, second: dtype) -> None:
-    assert outcome(promote_types, first, second) == expected(torch.promote_types, theirs(first), theirs(second))
+    assert outcome(promote_types, first, second) == expected(
+        torch.promote_types, theirs(first), theirs(second)
+    )
 
 
 @pytest.mark.parametrize(("first", "second"), PAIRS, ids=str)
@@ -101,7 +105,9 @@ def test_a_zero_dim_tensor_counts_as_in_torch(dimensioned: dtype, zero_dim: dtyp
 def test_a_python_number_counts_as_in_torch(kind: dtype, category: int) -> None:
     for shape, operands in (((1,), ([kind], [])), ((), ([], [kind]))):
         tensor = torch.ones(shape, dtype=theirs(kind))
-        assert outcome(result_dtype, *operands, [category]) == expected(torch.result_type, tensor, SCALARS[category])
+        assert outcome(result_dtype, *operands, [category]) == expected(
+            torch.result_type, tensor, SCALARS[category]
+        )
 
 
 @pytest.mark.parametrize(("first", "second"), list(product(SCALARS, SCALARS)), ids=str)
@@ -122,6 +128,8 @@ def test_the_default_dtype_decides_for_python_numbers_as_in_torch(
     assert outcome(result_dtype, [DTYPES[7]], [], [category]) == reference
 
 
-def test_a_bfloat16_default_has_a_complex_counterpart_where_torch_raises(default_dtype_restored: None) -> None:
+def test_a_bfloat16_default_has_a_complex_counterpart_where_torch_raises(
+    default_dtype_restored: None,
+) -> None:
     set_default_dtype(bfloat16)
     assert result_dtype([], [], [3]).name == "complex64"

@@ -1,7 +1,8 @@
-"""Random programs, run on Dovetail and on PyTorch: every value, property, gradient and type of error is the same.
+"""Random programs, run on Dovetail and on PyTorch: every value, property, gradient and type of
+error is the same.
 
-`DOVETAIL_PROGRAMS=50000` runs more of them, `DOVETAIL_FIRST_PROGRAM=1000` begins at another seed. What fails is made
-smaller before it is shown.
+`DOVETAIL_PROGRAMS=50000` runs more of them, `DOVETAIL_FIRST_PROGRAM=1000` begins at another seed.
+What fails is made smaller before it is shown.
 """
 
 from __future__ import annotations

@@ -27,8 +27,12 @@ class Side:
     def setup(self, ctx: Any, inputs: Any, output: Any) -> None:
         self.seen.append(("setup", [plain(each) for each in inputs], plain(output)))
 
-    def setup_with_keywords(self, ctx: Any, inputs: Any, keyword_only_inputs: Any, output: Any) -> None:
-        self.seen.append(("setup", [plain(each) for each in inputs], keyword_only_inputs, plain(output)))
+    def setup_with_keywords(
+        self, ctx: Any, inputs: Any, keyword_only_inputs: Any, output: Any
+    ) -> None:
+        self.seen.append(
+            ("setup", [plain(each) for each in inputs], keyword_only_inputs, plain(output))
+        )
 
     def returning(self, result: Callable[..., Any]) -> Callable[..., Any]:
         def backward(ctx: Any, *grads: Any) -> Any:
@@ -37,11 +41,19 @@ class Side:
 
         return backward
 
-    def run(self, schema: str, kernel: Any, backward: Any, setup: Any, *args: Any, **kwargs: Any) -> Any:
-        op = self.lib.library.custom_op(f"rag{next(NUMBERS)}::f", kernel, mutates_args=(), schema=schema)
+    def run(
+        self, schema: str, kernel: Any, backward: Any, setup: Any, *args: Any, **kwargs: Any
+    ) -> Any:
+        op = self.lib.library.custom_op(
+            f"rag{next(NUMBERS)}::f", kernel, mutates_args=(), schema=schema
+        )
         op.register_autograd(self.returning(backward), setup_context=setup)
         result = op(*args, **kwargs)
-        tensors = [each for each in (result if isinstance(result, tuple | list) else [result]) if hasattr(each, "sum")]
+        tensors = [
+            each
+            for each in (result if isinstance(result, tuple | list) else [result])
+            if hasattr(each, "sum")
+        ]
         tensors[0].sum().backward()
         name = tensors[0].grad_fn.name()
         return self.seen, plain(self.x.grad), name[:20], [each.requires_grad for each in tensors]
@@ -85,7 +97,12 @@ PROGRAMS: dict[str, Callable[[Side], Any]] = {
         "(Tensor x, Tensor y) -> (Tensor, Tensor)", both, lambda g, h: (g, h), quiet, s.x, s.y
     ),
     "a constant result": lambda s: s.run(
-        "(Tensor x, Tensor y) -> (Tensor, Tensor)", both, lambda g, h: (g, h), second_constant, s.x, s.y
+        "(Tensor x, Tensor y) -> (Tensor, Tensor)",
+        both,
+        lambda g, h: (g, h),
+        second_constant,
+        s.x,
+        s.y,
     ),
     "a list of inputs": lambda s: s.run(
         "(Tensor[] xs) -> Tensor", lambda xs: xs[0] * 2, lambda g: ([g, None],), s.setup, [s.x, s.y]
@@ -94,7 +111,12 @@ PROGRAMS: dict[str, Callable[[Side], Any]] = {
         "(Tensor x) -> Tensor[]", lambda x: [x * 2, x * 3], lambda g: g[0] + g[1], s.setup, s.x
     ),
     "keyword-only inputs": lambda s: s.run(
-        "(Tensor x, *, int n=3, float a) -> Tensor", twice, lambda g: g, s.setup_with_keywords, s.x, a=2.0
+        "(Tensor x, *, int n=3, float a) -> Tensor",
+        twice,
+        lambda g: g,
+        s.setup_with_keywords,
+        s.x,
+        a=2.0,
     ),
     "an optional tensor": lambda s: s.run(
         "(Tensor x, Tensor? y=None) -> Tensor", twice, lambda g: (g, None), s.setup, s.x
@@ -102,8 +124,12 @@ PROGRAMS: dict[str, Callable[[Side], Any]] = {
     "a result that is no tensor": lambda s: s.run(
         "(Tensor x) -> (Tensor, int)", lambda x: (x * 2, 3), lambda g, n: g, s.setup, s.x
     ),
-    "too few": lambda s: s.run("(Tensor x, Tensor y) -> Tensor", twice, lambda g: g, s.setup, s.x, s.y),
-    "too few for given values": lambda s: s.run("(Tensor x, int n) -> Tensor", twice, lambda g: g, s.setup, s.x, 3),
+    "too few": lambda s: s.run(
+        "(Tensor x, Tensor y) -> Tensor", twice, lambda g: g, s.setup, s.x, s.y
+    ),
+    "too few for given values": lambda s: s.run(
+        "(Tensor x, int n) -> Tensor", twice, lambda g: g, s.setup, s.x, 3
+    ),
     "too many": lambda s: s.run("(Tensor x) -> Tensor", twice, lambda g: (g, g, g), s.setup, s.x),
     "one for an int": lambda s: s.run(WITH_INT, twice, lambda g: (g, g), s.setup, s.x, 3),
     "a number": lambda s: s.run("(Tensor x) -> Tensor", twice, lambda g: 1.0, s.setup, s.x),
@@ -120,7 +146,8 @@ WORDS = {
     "too many": "returned an incorrect number of gradients",
     "one for an int": "returned a gradient different than None at position 2",
     "a number": "expected Variable or None (got float)",
-    "no list for a list": "Expected the return from backward to be of the same structure as the inputs",
+    "no list for a list": "Expected the return from backward to be of "
+    "the same structure as the inputs",
     "a short list": "Expected the return from backward to be of the same structure as the inputs",
 }
 

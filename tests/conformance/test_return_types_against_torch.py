@@ -11,7 +11,9 @@ import pytest
 
 import dovetail
 
-torch = pytest.importorskip("torch", reason="PyTorch, the oracle, is not installed: make test ORACLE=1")
+torch = pytest.importorskip(
+    "torch", reason="PyTorch, the oracle, is not installed: make test ORACLE=1"
+)
 
 CALLS: dict[str, Callable[[Any, Any], Any]] = {
     "max": lambda lib, x: x.max(1),
@@ -19,14 +21,19 @@ CALLS: dict[str, Callable[[Any, Any], Any]] = {
     "min": lambda lib, x: lib.min(x, 0),
     "sort": lambda lib, x: x.sort(),
     "topk": lambda lib, x: lib.topk(x, 2),
-    "max into tensors": lambda lib, x: lib.max(x, 1, out=(lib.empty(0), lib.empty(0, dtype=lib.int64))),
+    "max into tensors": lambda lib, x: lib.max(
+        x, 1, out=(lib.empty(0), lib.empty(0, dtype=lib.int64))
+    ),
     "max in a vmap": lambda lib, x: lib.func.vmap(lambda row: row.max(0))(x),
 }
 
 
 @pytest.mark.parametrize("name", CALLS)
 def test_values_and_indices_have_names(name: str) -> None:
-    found, expected = [CALLS[name](lib, lib.tensor([[1.0, 3.0, 2.0], [6.0, 5.0, 4.0]])) for lib in (dovetail, torch)]
+    found, expected = [
+        CALLS[name](lib, lib.tensor([[1.0, 3.0, 2.0], [6.0, 5.0, 4.0]]))
+        for lib in (dovetail, torch)
+    ]
     assert isinstance(found, tuple)
     assert type(found).__name__ == type(expected).__name__
     assert found.values.tolist() == expected.values.tolist()
@@ -50,7 +57,9 @@ def test_they_are_pickled_and_copied_as_what_they_are() -> None:
 def test_what_overriding_code_returns_stays_as_it_is() -> None:
     class Mine(dovetail.Tensor):
         @classmethod
-        def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        def __torch_function__(
+            cls, func: Any, types: Any, args: Any = (), kwargs: Any = None
+        ) -> Any:
             return "mine"
 
     assert dovetail.max(dovetail.ones(2, 2).as_subclass(Mine), 1) == "mine"

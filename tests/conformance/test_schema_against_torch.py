@@ -1,4 +1,6 @@
-"""Compares the schema parser with PyTorch's: on all its operators, on hand-picked schemas and on random ones."""
+"""Compares the schema parser with PyTorch's: on all its operators, on hand-picked schemas and on
+random ones.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ torch = pytest.importorskip("torch", reason="PyTorch is the reference these test
 
 
 def torch_schemas() -> list[Any]:
-    """Return PyTorch's operators, without the few whose schema text PyTorch itself does not read back."""
+    """Return PyTorch's operators, without the few whose schema text PyTorch itself does not read
+    back.
+    """
     schemas = []
     for schema in torch._C._jit_get_all_schemas():
         try:
@@ -27,7 +31,9 @@ def torch_schemas() -> list[Any]:
 
 
 SCHEMAS = torch_schemas()
-"""Read when the module is imported: PyTorch crashes on it once other tests have destroyed libraries of its own."""
+"""Read when the module is imported: PyTorch crashes on it once other tests have destroyed libraries
+of its own.
+"""
 
 
 def value(default: Any) -> Any:
@@ -78,7 +84,11 @@ def test_every_operator_of_torch_is_read_and_written_as_torch_does() -> None:
         text = str(schema)
         ours, theirs = both(text)
         names = [argument.name for argument in theirs.arguments]
-        if not text.startswith(("aten::", "prim")) or len(set(names)) < len(names) or "__torch__" in text:
+        if (
+            not text.startswith(("aten::", "prim"))
+            or len(set(names)) < len(names)
+            or "__torch__" in text
+        ):
             continue  # other tests define operators of their own, on purpose with odd schemas
         if ours is None or str(ours) != text or describe(ours) != describe(theirs):
             different.append((text, str(ours)))
@@ -203,12 +213,16 @@ def arguments(draw: st.DrawFn) -> str:
 
 @st.composite
 def schema_texts(draw: st.DrawFn) -> str:
-    parts = draw(st.lists(st.one_of(arguments(), arguments(), arguments(), st.just("*")), max_size=4))
+    parts = draw(
+        st.lists(st.one_of(arguments(), arguments(), arguments(), st.just("*")), max_size=4)
+    )
     if draw(st.integers(0, 9)) == 0:
         parts.append("...")
     returned = draw(st.lists(st.one_of(TYPES, ALIASED), max_size=3))
     returns = returned[0] if len(returned) == 1 else f"({', '.join(returned)})"
-    name = draw(st.sampled_from(["f", "ns::f", "ns::f.out", "f.default", "f.__a", "f.1", "ns:f", "in"]))
+    name = draw(
+        st.sampled_from(["f", "ns::f", "ns::f.out", "f.default", "f.__a", "f.1", "ns:f", "in"])
+    )
     return f"{name}({', '.join(parts)}) -> {returns}"
 
 
@@ -245,7 +259,9 @@ def test_random_schemas_are_accepted_refused_and_described_as_torch_does(text: s
 
 @settings(max_examples=300, deadline=None)
 @given(schema_texts(), st.data())
-def test_damaged_schemas_are_refused_exactly_when_torch_refuses_them(text: str, data: st.DataObject) -> None:
+def test_damaged_schemas_are_refused_exactly_when_torch_refuses_them(
+    text: str, data: st.DataObject
+) -> None:
     start = data.draw(st.integers(0, len(text)))
     patch = data.draw(st.sampled_from(["", ",", "(", ")", "?", "[]", ":", " ", "*", "$"]))
     damaged = text[:start] + patch + text[start + 1 :]
@@ -258,10 +274,25 @@ def test_damaged_schemas_are_refused_exactly_when_torch_refuses_them(text: str, 
 
 @pytest.mark.parametrize(
     "text",
-    ["f(", "f(Tensor) -> ()", "f()", "f() -> () x", "a::b::c() -> ()", "f(int in) -> ()", "f(int x=--1) -> ()",
-     "f(int[] x=1) -> ()", "f(Tensor x=1) -> ()", "f(..., Tensor x) -> ()", "f(Foo x) -> ()", "f", "f.default() -> ()",
-     "f(Tensor x, int y=1, int z) -> ()", "f(str x='\\x41') -> ()", "f($x) -> ()"],
-)  # fmt: skip
+    [
+        "f(",
+        "f(Tensor) -> ()",
+        "f()",
+        "f() -> () x",
+        "a::b::c() -> ()",
+        "f(int in) -> ()",
+        "f(int x=--1) -> ()",
+        "f(int[] x=1) -> ()",
+        "f(Tensor x=1) -> ()",
+        "f(..., Tensor x) -> ()",
+        "f(Foo x) -> ()",
+        "f",
+        "f.default() -> ()",
+        "f(Tensor x, int y=1, int z) -> ()",
+        "f(str x='\\x41') -> ()",
+        "f($x) -> ()",
+    ],
+)
 def test_refusals_give_the_reason_of_torch(text: str) -> None:
     with pytest.raises(RuntimeError) as theirs:
         torch._C.parse_schema(text)
@@ -275,14 +306,26 @@ def test_refusals_give_the_reason_of_torch(text: str) -> None:
 
 @pytest.mark.parametrize(
     ("new", "old"),
-    [(new, old)
-     for old in ("f(Tensor x, int y) -> Tensor", "f(Tensor x, int y=1) -> Tensor?", "f(Tensor x, *, int y) -> Tensor",
-                 "f(Tensor x, *, Tensor(a!) out) -> Tensor(a!)")
-     for new in ("f(Tensor x, int y) -> Tensor", "f(Tensor x, int y=1, int z=2) -> Tensor",
-                 "f(Tensor x, int? y) -> Tensor", "f(Tensor x, int y, int z) -> Tensor",
-                 "f(Any x, Scalar y=1) -> Tensor?", "f(Tensor x) -> Tensor",
-                 "f(Tensor x, int q=1, *, Tensor(a!) out) -> Tensor(a!)", "f(Tensor x, *, int y) -> Tensor")],
-)  # fmt: skip
+    [
+        (new, old)
+        for old in (
+            "f(Tensor x, int y) -> Tensor",
+            "f(Tensor x, int y=1) -> Tensor?",
+            "f(Tensor x, *, int y) -> Tensor",
+            "f(Tensor x, *, Tensor(a!) out) -> Tensor(a!)",
+        )
+        for new in (
+            "f(Tensor x, int y) -> Tensor",
+            "f(Tensor x, int y=1, int z=2) -> Tensor",
+            "f(Tensor x, int? y) -> Tensor",
+            "f(Tensor x, int y, int z) -> Tensor",
+            "f(Any x, Scalar y=1) -> Tensor?",
+            "f(Tensor x) -> Tensor",
+            "f(Tensor x, int q=1, *, Tensor(a!) out) -> Tensor(a!)",
+            "f(Tensor x, *, int y) -> Tensor",
+        )
+    ],
+)
 def test_backward_compatibility_is_judged_as_torch_does(new: str, old: str) -> None:
     ours = parse_schema(new).is_backward_compatible_with(parse_schema(old))
     theirs = torch._C.parse_schema(new).is_backward_compatible_with(torch._C.parse_schema(old))

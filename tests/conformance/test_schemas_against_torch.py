@@ -1,4 +1,6 @@
-"""Every operator of the base library has PyTorch's schema, tags of mutation, and overloads in PyTorch's order."""
+"""Every operator of the base library has PyTorch's schema, tags of mutation, and overloads in
+PyTorch's order.
+"""
 
 from __future__ import annotations
 

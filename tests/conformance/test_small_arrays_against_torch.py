@@ -1,4 +1,6 @@
-"""Small arrays take ways of their own through the cpu kernels and the engine: what comes out is what torch gives."""
+"""Small arrays take ways of their own through the cpu kernels and the engine: what comes out is
+what torch gives.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ NUMBERS = [-2.0, -0.0, 0.0, 0.5, 3.0, math.inf, -math.inf, math.nan]
 
 
 def both(function: Any, *arrays: Any) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """Return the gradient of the first array under `function` by either library; the second array is the seed."""
+    """Return the gradient of the first array under `function` by either library; the second array
+    is the seed.
+    """
     found = []
     for library in (dovetail, torch):
         x, seed = (library.tensor(array.tolist(), dtype=library.float32) for array in arrays)
@@ -27,7 +31,9 @@ def both(function: Any, *arrays: Any) -> tuple[np.ndarray[Any, Any], np.ndarray[
 
 
 @pytest.mark.parametrize("special", [math.inf, -math.inf, math.nan, 1.5])
-def test_relu_drops_gradients_of_any_kind_where_its_result_is_zero_and_passes_them_elsewhere(special: float) -> None:
+def test_relu_drops_gradients_of_any_kind_where_its_result_is_zero_and_passes_them_elsewhere(
+    special: float,
+) -> None:
     x = np.array([NUMBERS, NUMBERS])
     ours, theirs = both(lambda lib, x: x.relu(), x, np.full_like(x, special))
     np.testing.assert_array_equal(ours, theirs)
@@ -35,7 +41,9 @@ def test_relu_drops_gradients_of_any_kind_where_its_result_is_zero_and_passes_th
 
 @pytest.mark.parametrize("name", ["softmax", "log_softmax"])
 @pytest.mark.parametrize("shape", [(3, 4), (64, 10), (40, 200), (2, 300)])
-def test_softmax_of_rows_has_the_values_and_gradients_of_torch(name: str, shape: tuple[int, int]) -> None:
+def test_softmax_of_rows_has_the_values_and_gradients_of_torch(
+    name: str, shape: tuple[int, int]
+) -> None:
     rng = np.random.default_rng(0)
     x, seed = rng.standard_normal(shape) * 5, rng.standard_normal(shape)
     ours, theirs = both(lambda lib, x: getattr(x, name)(1), x, seed)
@@ -49,7 +57,9 @@ def test_softmax_of_rows_has_the_values_and_gradients_of_torch(name: str, shape:
     "row", [[0.0, math.inf], [0.0, -math.inf], [math.nan, 1.0], [-math.inf, -math.inf], [1e30, 0.0]]
 )
 def test_softmax_of_rows_with_extreme_numbers_is_that_of_torch(name: str, row: list[float]) -> None:
-    values = [getattr(lib.tensor([row, [1.0, 2.0]]), name)(1).cpu().numpy() for lib in (dovetail, torch)]
+    values = [
+        getattr(lib.tensor([row, [1.0, 2.0]]), name)(1).cpu().numpy() for lib in (dovetail, torch)
+    ]
     np.testing.assert_allclose(*values, rtol=1e-6)
 
 

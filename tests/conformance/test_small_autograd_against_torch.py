@@ -1,4 +1,6 @@
-"""Corners of autograd's interface: the same program gives the same result, or the same error, in PyTorch."""
+"""Corners of autograd's interface: the same program gives the same result, or the same error, in
+PyTorch.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,7 @@ def name(kind: Any) -> str | None:
     return None if kind is None else str(kind).rpartition(".")[2]
 
 
-# -- the dtype of gradients --------------------------------------------------------------------------------------
+# -- the dtype of gradients ------------------------------------------------------------------------
 
 
 def backward_in_another_dtype(lib: Any) -> Any:
@@ -62,7 +64,7 @@ def set_dtype(lib: Any, tensor: Any, value: Any) -> Any:
     return name(tensor.grad_dtype)
 
 
-# -- leaves that stop requiring grad, and tensors detached in place ------------------------------------------------
+# -- leaves that stop requiring grad, and tensors detached in place --------------------------------
 
 
 def leaf_detached(lib: Any) -> Any:
@@ -114,7 +116,7 @@ def written_after_detach(lib: Any) -> Any:
     return version
 
 
-# -- inference tensors ----------------------------------------------------------------------------------------------
+# -- inference tensors -----------------------------------------------------------------------------
 
 
 def inference(lib: Any) -> Any:
@@ -172,7 +174,7 @@ def printed_without_graph(lib: Any) -> Any:
     return repr(v)
 
 
-# -- modes and the engine -------------------------------------------------------------------------------------------
+# -- modes and the engine --------------------------------------------------------------------------
 
 
 def class_decorated(lib: Any) -> Any:
@@ -238,7 +240,9 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
     "a leaf switched off": lambda lib: leaf_switched_off(lib, False),
     "a leaf switched off and on": lambda lib: leaf_switched_off(lib, True),
     "a saved tensor detached in place": lambda lib: saved_and_detached(lib, False),
-    "a saved tensor detached in place, with create_graph": lambda lib: saved_and_detached(lib, True),
+    "a saved tensor detached in place, with create_graph": lambda lib: saved_and_detached(
+        lib, True
+    ),
     "saved after it was detached in place": saved_after_detach,
     "written after it was detached in place": written_after_detach,
     "views in inference mode": views_in_inference_mode,
@@ -257,13 +261,17 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
     ),
 }
 PROGRAMS |= {
-    f"an inference tensor in {each}": lambda lib, f=formula: f(lib, leaf(lib), inference(lib)).requires_grad
+    f"an inference tensor in {each}": lambda lib, f=formula: (
+        f(lib, leaf(lib), inference(lib)).requires_grad
+    )
     for each, formula in FORMULAS.items()
 }
 
 
 def _asks_for_grad(warning: Any) -> bool:
-    """Whether it is the warning of reading ``.grad`` of a non-leaf, which PyTorch gives of its own reading too."""
+    """Whether it is the warning of reading ``.grad`` of a non-leaf, which PyTorch gives of its own
+    reading too.
+    """
     return str(warning.message).startswith("The .grad attribute of a Tensor")
 
 
@@ -274,7 +282,9 @@ def outcome(program: Callable[[Any], Any], lib: Any) -> Any:
             result = program(lib)
         except Exception as error:
             result = type(error).__name__, str(error).replace("torch.", "dovetail.")[:35]
-    return result, [(each.category, str(each.message)[:60]) for each in caught if not _asks_for_grad(each)]
+    return result, [
+        (each.category, str(each.message)[:60]) for each in caught if not _asks_for_grad(each)
+    ]
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
@@ -295,10 +305,12 @@ def test_a_decorated_async_function_has_the_mode_while_it_runs() -> None:
     assert asyncio.run(both()) == (False, True)
 
 
-# -- writing to saved tensors ---------------------------------------------------------------------------------------
+# -- writing to saved tensors ----------------------------------------------------------------------
 
 
-def written(lib: Any, write: Callable[[Any], object], *, inside: bool = True, clear: bool = False) -> Any:
+def written(
+    lib: Any, write: Callable[[Any], object], *, inside: bool = True, clear: bool = False
+) -> Any:
     x = leaf(lib)
     y = x * 2
     with lib.autograd.graph.allow_mutation_on_saved_tensors() as context:

@@ -1,6 +1,8 @@
-"""The same overrides of functions on PyTorch and on Dovetail: subclasses, other classes, and function modes.
+"""The same overrides of functions on PyTorch and on Dovetail: subclasses, other classes, and
+function modes.
 
-Functions and methods of one name are one object in Dovetail, so names are compared without what they belong to.
+Functions and methods of one name are one object in Dovetail, so names are compared without what
+they belong to.
 """
 
 from __future__ import annotations
@@ -18,8 +20,18 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed: install t
 import dovetail  # noqa: E402
 
 Program = Callable[[Any], Any]
-NAMES = {"__rdiv__": "__rtruediv__", "eq_operator": "__eq__", "ne_operator": "ne", "bitwise_not": "__invert__"}
-NAMES |= {"getitem": "__getitem__", "setitem": "__setitem__", "floor_divide": "__floordiv__", "rsub": "__rsub__"}
+NAMES = {
+    "__rdiv__": "__rtruediv__",
+    "eq_operator": "__eq__",
+    "ne_operator": "ne",
+    "bitwise_not": "__invert__",
+}
+NAMES |= {
+    "getitem": "__getitem__",
+    "setitem": "__setitem__",
+    "floor_divide": "__floordiv__",
+    "rsub": "__rsub__",
+}
 
 
 def outcome(program: Program, lib: Any) -> Any:
@@ -47,7 +59,9 @@ def seen_by_subclass(lib: Any) -> tuple[Any, list[Any]]:
 
     class Seen(lib.Tensor):  # type: ignore[misc,name-defined]
         @classmethod
-        def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        def __torch_function__(
+            cls, func: Any, types: Any, args: Any = (), kwargs: Any = None
+        ) -> Any:
             log.append((name_of(func), [each.__name__ for each in types]))
             return super().__torch_function__(func, types, args, kwargs)
 
@@ -55,19 +69,30 @@ def seen_by_subclass(lib: Any) -> tuple[Any, list[Any]]:
 
 
 CALLS = """
-x + x | 2 + x | 2 - x | 2 / x | x - 1 | x * x | x / 2 | -x | x > 1 | x == 1 | x != x | x ** 2 | 2 ** x | x @ x | abs(x)
-x // 2 | x % 2 | ~(x > 1) | x.add(x, alpha=2) | t.add(x, 2) | t.add(input=x, other=x) | x.__iadd__(1) | x.square_()
-x.shape | x.size() | x.size(0) | x.dim() | x.ndim | x.dtype | x.device | x.numel() | x.stride() | x.is_leaf | x.grad
-x.grad_fn | x.requires_grad | x.requires_grad_() | x.real | x.data | x.is_cuda | x.is_meta | x._version | x.retains_grad
-x[0] | x.__setitem__(0, 1.0) | len(x) | x[0].item() | float(x[0]) | bool(x[0]) | int(x[0]) | x.tolist() | x.numpy()
-x.to(t.float64) | x.double() | x.clone() | x.detach() | x.sum() | t.sum(x, 0) | x.view(3, 1) | x.view([3, 1]) | x.cpu()
-x.reshape(-1) | t.cat([x, x]) | t.stack((x, t.ones(3))) | t.split(x, 1) | x.max() | x.max(0) | x.unbind() | x.type()
+x + x | 2 + x | 2 - x | 2 / x | x - 1 | x * x | x / 2 | -x | x > 1 | x == 1 | x != x | x ** 2
+2 ** x | x @ x | abs(x)
+x // 2 | x % 2 | ~(x > 1) | x.add(x, alpha=2) | t.add(x, 2) | t.add(input=x, other=x)
+x.__iadd__(1) | x.square_()
+x.shape | x.size() | x.size(0) | x.dim() | x.ndim | x.dtype | x.device | x.numel() | x.stride()
+x.is_leaf | x.grad
+x.grad_fn | x.requires_grad | x.requires_grad_() | x.real | x.data | x.is_cuda | x.is_meta
+x._version | x.retains_grad
+x[0] | x.__setitem__(0, 1.0) | len(x) | x[0].item() | float(x[0]) | bool(x[0]) | int(x[0])
+x.tolist() | x.numpy()
+x.to(t.float64) | x.double() | x.clone() | x.detach() | x.sum() | t.sum(x, 0) | x.view(3, 1)
+x.view([3, 1]) | x.cpu()
+x.reshape(-1) | t.cat([x, x]) | t.stack((x, t.ones(3))) | t.split(x, 1) | x.max() | x.max(0)
+x.unbind() | x.type()
 t.zeros_like(x) | x.new_zeros(2) | x.new_tensor([1.0]) | F.linear(x, t.ones(2, 3)) | t.softmax(x, 0)
-x.requires_grad_().sum().backward() | t.ops.aten.add.Tensor(x, x) | x.is_floating_point() | t.is_tensor(x) | repr(x)
-t.add(x, x, out=x) | x.untyped_storage() | x.data_ptr() | x.is_contiguous() | x.as_subclass(t.Tensor) | 1 in x
-t.diagonal(t.outer(x, x)) | reversed(x) | x.type_as(x) | x.expand_as(x) | x.expand(2, 3).mT | x.T is None
+x.requires_grad_().sum().backward() | t.ops.aten.add.Tensor(x, x) | x.is_floating_point()
+t.is_tensor(x) | repr(x)
+t.add(x, x, out=x) | x.untyped_storage() | x.data_ptr() | x.is_contiguous()
+x.as_subclass(t.Tensor) | 1 in x
+t.diagonal(t.outer(x, x)) | reversed(x) | x.type_as(x) | x.expand_as(x) | x.expand(2, 3).mT
+x.T is None
 t.where(x > 1, x, x)
-t.allclose(x, x) | x.permute(0) | x.chunk(2) | t.is_floating_point(x) | t.nn.functional.relu(x).sum() | x.is_inference()
+t.allclose(x, x) | x.permute(0) | x.chunk(2) | t.is_floating_point(x)
+t.nn.functional.relu(x).sum() | x.is_inference()
 """
 
 
@@ -95,18 +120,25 @@ def test_a_subclass_is_asked_about_every_function_method_and_property(source: st
 
 
 PYTHON_FUNCTIONS = """
-F.relu(x) | F.relu(x, inplace=False) | F.silu(x) | F.leaky_relu(x, 0.1) | F.elu(x, alpha=2.0) | F.hardtanh(x, -2.0)
-F.softmax(x, 1) | F.softmax(x, dim=1) | F.log_softmax(x, -1) | F.dropout(x, 0.5, False) | F.embedding(i, x)
-F.layer_norm(x, (3,)) | F.cross_entropy(x, i) | F.cross_entropy(x, i, reduction="sum") | F.nll_loss(x, target=i)
-F.l1_loss(x, x) | F.binary_cross_entropy_with_logits(x, x, pos_weight=x) | F.gelu(x) | F.linear(x, x)
-t.einsum("ij->j", x) | t.einsum("ij,ij->j", x, x) | t.norm(x) | t.norm(x, 1, dim=0) | t.result_type(x, 1)
+F.relu(x) | F.relu(x, inplace=False) | F.silu(x) | F.leaky_relu(x, 0.1) | F.elu(x, alpha=2.0)
+F.hardtanh(x, -2.0)
+F.softmax(x, 1) | F.softmax(x, dim=1) | F.log_softmax(x, -1) | F.dropout(x, 0.5, False)
+F.embedding(i, x)
+F.layer_norm(x, (3,)) | F.cross_entropy(x, i) | F.cross_entropy(x, i, reduction="sum")
+F.nll_loss(x, target=i)
+F.l1_loss(x, x) | F.binary_cross_entropy_with_logits(x, x, pos_weight=x) | F.gelu(x)
+F.linear(x, x)
+t.einsum("ij->j", x) | t.einsum("ij,ij->j", x, x) | t.norm(x) | t.norm(x, 1, dim=0)
+t.result_type(x, 1)
 t.nn.CrossEntropyLoss()(x, i) | t.nn.ReLU()(x)
 """
 
 
 @pytest.mark.parametrize("source", sources(PYTHON_FUNCTIONS))
 @pytest.mark.parametrize("asked", ["mode", "class"])
-def test_functions_made_of_operators_are_asked_for_themselves_with_their_arguments(source: str, asked: str) -> None:
+def test_functions_made_of_operators_are_asked_for_themselves_with_their_arguments(
+    source: str, asked: str
+) -> None:
     def program(lib: Any) -> Any:
         log: list[Any] = []
 
@@ -117,12 +149,16 @@ def test_functions_made_of_operators_are_asked_for_themselves_with_their_argumen
 
         class Seen(lib.Tensor):  # type: ignore[misc,name-defined]
             @classmethod
-            def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            def __torch_function__(
+                cls, func: Any, types: Any, args: Any = (), kwargs: Any = None
+            ) -> Any:
                 note(func, types, args, kwargs)
                 return super().__torch_function__(func, types, args, kwargs)
 
         class Mode(lib.overrides.TorchFunctionMode):  # type: ignore[misc,name-defined]
-            def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            def __torch_function__(
+                self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+            ) -> Any:
                 note(func, types, args, kwargs)
                 return func(*args, **(kwargs or {}))
 
@@ -145,7 +181,16 @@ def test_a_plain_subclass_stays_itself_in_results_views_and_lists() -> None:
 
         x = lib.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True).as_subclass(Plain)
         y = (x * lib.ones(2, 2)).exp()
-        results = [y, y.sum(), y[0], lib.cat([y, lib.ones(2, 2)]), y.T, y.data, lib.ones(2, 2) + y, *y.unbind()]
+        results = [
+            y,
+            y.sum(),
+            y[0],
+            lib.cat([y, lib.ones(2, 2)]),
+            y.T,
+            y.data,
+            lib.ones(2, 2) + y,
+            *y.unbind(),
+        ]
         y.sum().backward()
         return [type(each).__name__ for each in results], y.requires_grad, y.grad_fn.name()
 
@@ -177,14 +222,21 @@ def test_unrelated_subclasses_do_not_mix() -> None:
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.permutations(["Base", "Derived", "Other", "Plain"]), st.sets(st.sampled_from(["Base", "Derived", "Other"])))
-def test_arguments_are_asked_from_left_to_right_but_subclasses_first(order: Sequence[str], declining: set[str]) -> None:
+@given(
+    st.permutations(["Base", "Derived", "Other", "Plain"]),
+    st.sets(st.sampled_from(["Base", "Derived", "Other"])),
+)
+def test_arguments_are_asked_from_left_to_right_but_subclasses_first(
+    order: Sequence[str], declining: set[str]
+) -> None:
     def program(lib: Any) -> Any:
         log: list[Any] = []
 
         class Base:
             @classmethod
-            def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            def __torch_function__(
+                cls, func: Any, types: Any, args: Any = (), kwargs: Any = None
+            ) -> Any:
                 log.append((cls.__name__, [each.__name__ for each in types]))
                 return NotImplemented if cls.__name__ in declining else cls.__name__
 
@@ -194,7 +246,12 @@ def test_arguments_are_asked_from_left_to_right_but_subclasses_first(order: Sequ
         class Other:
             __torch_function__ = Base.__dict__["__torch_function__"]
 
-        values: dict[str, Any] = {"Base": Base(), "Derived": Derived(), "Other": Other(), "Plain": lib.ones(1)}
+        values: dict[str, Any] = {
+            "Base": Base(),
+            "Derived": Derived(),
+            "Other": Other(),
+            "Plain": lib.ones(1),
+        }
         try:
             return lib.cat([values[name] for name in order]), log
         except TypeError:
@@ -219,7 +276,9 @@ class Diagonal:
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if func not in cls.handled or not all(issubclass(each, cls) or hasattr(each, "tolist") for each in types):
+        if func not in cls.handled or not all(
+            issubclass(each, cls) or hasattr(each, "tolist") for each in types
+        ):
             return NotImplemented
         return cls.handled[func](*args, **(kwargs or {}))
 
@@ -230,7 +289,9 @@ def test_a_diagonal_tensor_that_is_no_tensor_joins_in() -> None:
             handled = {  # noqa: RUF012
                 lib.mean: lambda value: value.value / value.n,
                 lib.add: lambda a, b: (
-                    type(a)(a.n, a.value + b.value, a.lib) if type(a) is type(b) else dense(a) + dense(b)
+                    type(a)(a.n, a.value + b.value, a.lib)
+                    if type(a) is type(b)
+                    else dense(a) + dense(b)
                 ),
             }
 
@@ -253,8 +314,12 @@ def test_a_tensor_carries_its_unit() -> None:
     def program(lib: Any) -> Any:
         class Metres(lib.Tensor):  # type: ignore[misc,name-defined]
             @classmethod
-            def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-                powers = [getattr(each, "power", 0) for each in args if isinstance(each, lib.Tensor)]
+            def __torch_function__(
+                cls, func: Any, types: Any, args: Any = (), kwargs: Any = None
+            ) -> Any:
+                powers = [
+                    getattr(each, "power", 0) for each in args if isinstance(each, lib.Tensor)
+                ]
                 name = name_of(func)
                 if name in ("add", "sub") and len(set(powers)) > 1:
                     raise ValueError(f"{powers}")
@@ -271,9 +336,12 @@ def test_a_tensor_carries_its_unit() -> None:
         length, area = metres([2.0, 3.0], 1), metres([6.0, 7.0], 2)
         square = length * length
         return [
-            (square + area).tolist(), (square + area).power, (length * 2).power, (square * length).sum().power,
+            (square + area).tolist(),
+            (square + area).power,
+            (length * 2).power,
+            (square * length).sum().power,
             outcome(lambda _: length + area, lib),
-        ]  # fmt: skip
+        ]
 
     assert_alike(program)
 
@@ -287,7 +355,9 @@ def test_modes_of_functions_nest_and_do_not_see_themselves() -> None:
                 super().__init__()
                 self.name = name
 
-            def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            def __torch_function__(
+                self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+            ) -> Any:
                 log.append((self.name, name_of(func)))
                 if self.name == "inner" and name_of(func) == "add":
                     return lib.mul(*args)
@@ -312,7 +382,8 @@ def test_modes_of_functions_nest_and_do_not_see_themselves() -> None:
 @pytest.mark.parametrize(
     "source",
     sources(
-        "t.zeros(2) | t.ones((2, 3)) | t.full((2,), 3.0) | t.eye(2) | t.randn(2) | t.tensor([1.0]) | t.as_tensor([1.0])"
+        "t.zeros(2) | t.ones((2, 3)) | t.full((2,), 3.0) | t.eye(2) | t.randn(2) | "
+        "t.tensor([1.0]) | t.as_tensor([1.0])"
     ),
 )
 def test_a_mode_of_functions_sees_factories_and_may_change_their_arguments(source: str) -> None:
@@ -320,7 +391,9 @@ def test_a_mode_of_functions_sees_factories_and_may_change_their_arguments(sourc
         log: list[str] = []
 
         class OnMeta(part(lib, "overrides").TorchFunctionMode):  # type: ignore[misc]
-            def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            def __torch_function__(
+                self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+            ) -> Any:
                 log.append(name_of(func))
                 return func(*args, **{**(kwargs or {}), "device": "meta"})
 
@@ -336,13 +409,18 @@ def test_a_mode_that_declines_leaves_the_call_to_the_arguments() -> None:
         cls, log = seen_by_subclass(lib)
 
         class Declines(part(lib, "overrides").TorchFunctionMode):  # type: ignore[misc]
-            def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            def __torch_function__(
+                self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+            ) -> Any:
                 return NotImplemented
 
         x = lib.tensor([1.0]).as_subclass(cls)
         log.clear()
         with Declines():
-            outcomes = [outcome(lambda _: lib.add(x, x).__class__.__name__, lib), outcome(lambda _: lib.ones(1), lib)]
+            outcomes = [
+                outcome(lambda _: lib.add(x, x).__class__.__name__, lib),
+                outcome(lambda _: lib.ones(1), lib),
+            ]
         return outcomes
 
     assert_alike(program)
@@ -357,7 +435,13 @@ def test_subclasses_are_heeded_or_not_as_the_guards_say() -> None:
         for guard in (lib._C.DisableTorchFunctionSubclass, lib._C.DisableTorchFunction):
             with guard():
                 result = x + 1
-                seen.append((type(result).__name__, type(x.exp()).__name__, lib._C._is_torch_function_enabled()))
+                seen.append(
+                    (
+                        type(result).__name__,
+                        type(x.exp()).__name__,
+                        lib._C._is_torch_function_enabled(),
+                    )
+                )
         return seen, log, lib._C._is_torch_function_enabled()
 
     assert_alike(program)
@@ -370,7 +454,9 @@ def test_the_questions_of_overrides_have_the_same_answers() -> None:
 
         class Duck:
             @classmethod
-            def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            def __torch_function__(
+                cls, func: Any, types: Any, args: Any = (), kwargs: Any = None
+            ) -> Any:
                 return "duck"
 
         x, s, d = lib.ones(1), lib.ones(1).as_subclass(cls), Duck()
@@ -384,8 +470,11 @@ def test_the_questions_of_overrides_have_the_same_answers() -> None:
         return [
             [overrides.has_torch_function((each,)) for each in (x, s, d, p, 1, None, "a")],
             [overrides.is_tensor_like(each) for each in (x, s, d, p, 1)],
-            overrides.has_torch_function_variadic(x, d), overrides.has_torch_function_variadic(x, x),
-            twice(d), twice(x).tolist(), type(twice(s)).__name__,
+            overrides.has_torch_function_variadic(x, d),
+            overrides.has_torch_function_variadic(x, x),
+            twice(d),
+            twice(x).tolist(),
+            type(twice(s)).__name__,
             overrides.is_tensor_method_or_property(lib.Tensor.add),
             overrides.is_tensor_method_or_property(lib.Tensor.shape.__get__),
             overrides.is_tensor_method_or_property(lib.tensor),
@@ -395,6 +484,6 @@ def test_the_questions_of_overrides_have_the_same_answers() -> None:
             overrides.get_testing_overrides()[lib.add](x, x),
             overrides.resolve_name(lib.add).rpartition(".")[2],
             overrides.resolve_name(lib.Tensor.item).rpartition(".")[2],
-        ]  # fmt: skip
+        ]
 
     assert_alike(program)

@@ -221,7 +221,10 @@ def _assigning_by_index(lib: Any) -> Any:
 @pytest.mark.parametrize("name", VALUES)
 def test_a_mapped_function_gives_what_that_of_pytorch_gives(name: str) -> None:
     function, args, options = VALUES[name]
-    assert_same(as_arrays(run(dovetail, function, args, options)), as_arrays(run(torch, function, args, options)))
+    assert_same(
+        as_arrays(run(dovetail, function, args, options)),
+        as_arrays(run(torch, function, args, options)),
+    )
 
 
 REFUSED: dict[str, tuple[Function, tuple[Any, ...], dict[str, Any]]] = {
@@ -232,7 +235,11 @@ REFUSED: dict[str, tuple[Function, tuple[Any, ...], dict[str, Any]]] = {
     "no in_dims": (lambda lib: lambda x: x, (X,), {"in_dims": None}),
     "nothing to map over": (lambda lib: lambda x: x, (X,), {"in_dims": (None,)}),
     "an in_dim out of range": (lambda lib: lambda x: x, (X,), {"in_dims": 2}),
-    "in_dims for other keys": (lambda lib: lambda d: d["a"], ({"a": X, "b": Y},), {"in_dims": ({"a": 0},)}),
+    "in_dims for other keys": (
+        lambda lib: lambda d: d["a"],
+        ({"a": X, "b": Y},),
+        {"in_dims": ({"a": 0},)},
+    ),
     "a sample of a number": (lambda lib: lambda x, y: x * y, (X, 2), {}),
     "a tensor without dimensions": (lambda lib: lambda x: x, (np.array(1.0),), {}),
     "no arguments": (lambda lib: lambda: 1, (), {}),
@@ -241,8 +248,16 @@ REFUSED: dict[str, tuple[Function, tuple[Any, ...], dict[str, Any]]] = {
     "a condition": (lambda lib: lambda x: x if x.sum() > 0 else -x, (X,), {}),
     "is_nonzero": (lambda lib: lambda x: x.sum().is_nonzero(), (X,), {}),
     "writing to what is shared": (lambda lib: lambda x: lib.ones(4).mul_(x), (X,), {}),
-    "assigning to what is shared": (lambda lib: lambda x: lib.ones(4).__setitem__(0, x[0]), (X,), {}),
-    "putting into what is shared": (lambda lib: lambda x: lib.ones(4).index_put_((lib.tensor([0]),), x[0]), (X,), {}),
+    "assigning to what is shared": (
+        lambda lib: lambda x: lib.ones(4).__setitem__(0, x[0]),
+        (X,),
+        {},
+    ),
+    "putting into what is shared": (
+        lambda lib: lambda x: lib.ones(4).index_put_((lib.tensor([0]),), x[0]),
+        (X,),
+        {},
+    ),
     "a number as result": (lambda lib: lambda x: 3, (X,), {}),
     "no result": (lambda lib: lambda x: None, (X,), {}),
     "a word among the results": (lambda lib: lambda x: (x, "word"), (X,), {}),
@@ -268,7 +283,11 @@ REFUSED: dict[str, tuple[Function, tuple[Any, ...], dict[str, Any]]] = {
         (X,),
         {"randomness": "different"},
     ),
-    "the same numbers from a batch": (lambda lib: lambda x: lib.bernoulli(x * 0), (X,), {"randomness": "same"}),
+    "the same numbers from a batch": (
+        lambda lib: lambda x: lib.bernoulli(x * 0),
+        (X,),
+        {"randomness": "same"},
+    ),
 }
 
 
@@ -286,7 +305,9 @@ def test_what_pytorch_refuses_is_refused_in_its_words(name: str) -> None:
 def beginning(text: str) -> str:
     """Return what a text says first, without the names of operators and the structures it quotes."""
     text = re.sub(r"TreeSpec.*|has structure.*", "", text, flags=re.DOTALL)
-    text = re.sub(r"vmap: \S+\(self", "vmap: OPERATOR(self", text.replace("inplace arithmetic", "inplace"))
+    text = re.sub(
+        r"vmap: \S+\(self", "vmap: OPERATOR(self", text.replace("inplace arithmetic", "inplace")
+    )
     return " ".join(re.split(r"(?<=[\w`)])[.;](?:\s|$)", text)[0].split())[:90]
 
 
@@ -310,7 +331,9 @@ def beginning(text: str) -> str:
         lambda lib, x: lib.multinomial(lib.ones(20), 6),
     ],
 )
-def test_random_numbers_differ_between_samples_where_those_of_pytorch_do(draw: Any, randomness: str) -> None:
+def test_random_numbers_differ_between_samples_where_those_of_pytorch_do(
+    draw: Any, randomness: str
+) -> None:
     for chunk_size in (None, 2):
         drawn = [
             run(

@@ -22,7 +22,9 @@ CUBE = RNG.standard_normal((3, 2, 4))
 CLASSES = np.array([1, 0, 1])
 
 
-pytestmark = pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated:DeprecationWarning")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:`torch.jit.script` is deprecated:DeprecationWarning"
+)
 
 
 def loss(lib: Any, w: Any, x: Any) -> Any:
@@ -31,7 +33,9 @@ def loss(lib: Any, w: Any, x: Any) -> Any:
 
 
 def energy(lib: Any, x: Any) -> Any:
-    return (x.sin() * x.flip(0)).sum() + x.logsumexp(0) + (x[1:] * x[:-1]).cumsum(0).max() + x.norm()
+    return (
+        (x.sin() * x.flip(0)).sum() + x.logsumexp(0) + (x[1:] * x[:-1]).cumsum(0).max() + x.norm()
+    )
 
 
 CASES: dict[str, Callable[[Any, Any], Any]] = {

@@ -18,7 +18,9 @@ from dovetail.command import app
 from dovetail.library import Library, _scoped_library, register_fake
 from dovetail_kernel import plugin_manager
 
-pytestmark = pytest.mark.cpu_only(reason="the command runs in this process, with what it prints about the cpu")
+pytestmark = pytest.mark.cpu_only(
+    reason="the command runs in this process, with what it prints about the cpu"
+)
 
 
 def run(*words: str) -> str:
@@ -39,14 +41,19 @@ def failure(*words: str) -> str:
 def test_plugins_lists_each_with_its_state() -> None:
     lines = run("plugins").splitlines()
     assert any(
-        line.split()[:5] == ["dovetail-aten", "0.1.0", "dovetail.libraries", "aten", "available"] for line in lines
+        line.split()[:5] == ["dovetail-aten", "0.1.0", "dovetail.libraries", "aten", "available"]
+        for line in lines
     )
 
 
 def test_plugins_as_json_has_a_record_per_entry_point() -> None:
     records = json.loads(run("plugins", "--json"))
     names = {(record["group"], record["name"]) for record in records}
-    assert {("dovetail.backends", "cpu"), ("dovetail.transforms", "autograd"), ("dovetail.libraries", "aten")} <= names
+    assert {
+        ("dovetail.backends", "cpu"),
+        ("dovetail.transforms", "autograd"),
+        ("dovetail.libraries", "aten"),
+    } <= names
     kernels = {(record["group"], record["name"]): record["kernels"] for record in records}
     assert kernels["dovetail.libraries", "aten"] > 100
     assert set(records[0]) == {"distribution", "version", "group", "name", "state", "kernels"}
@@ -59,11 +66,15 @@ def test_ops_prints_the_schemas_that_match() -> None:
 
 
 def test_ops_as_json_gives_schemas_by_name() -> None:
-    assert json.loads(run("ops", "aten::relu", "--json")) == {"aten::relu": "aten::relu(Tensor self) -> Tensor"}
+    assert json.loads(run("ops", "aten::relu", "--json")) == {
+        "aten::relu": "aten::relu(Tensor self) -> Tensor"
+    }
 
 
 def test_ops_knows_names_with_underscores() -> None:
-    assert "aten::__and__.Tensor(Tensor self, Tensor other) -> Tensor" in run("ops", "aten::__and__*")
+    assert "aten::__and__.Tensor(Tensor self, Tensor other) -> Tensor" in run(
+        "ops", "aten::__and__*"
+    )
 
 
 def test_table_is_the_computed_table() -> None:
@@ -82,13 +93,20 @@ def test_table_of_an_unknown_operator_suggests_the_nearest() -> None:
 
 
 def test_explain_names_the_kernels_of_a_call() -> None:
-    text = run("explain", "aten::mul.Tensor", "--args", "dovetail.ones(2, requires_grad=True), dovetail.ones(2)")
+    text = run(
+        "explain",
+        "aten::mul.Tensor",
+        "--args",
+        "dovetail.ones(2, requires_grad=True), dovetail.ones(2)",
+    )
     assert "a graph is recorded" in text
     assert "numpy.multiply" in text
 
 
 def test_explain_takes_keyword_arguments() -> None:
-    text = run("explain", "aten::add.Tensor", "--args", "dovetail.ones(2), dovetail.ones(2), alpha=2")
+    text = run(
+        "explain", "aten::add.Tensor", "--args", "dovetail.ones(2), dovetail.ones(2), alpha=2"
+    )
     assert "aten::add.Tensor" in text
 
 
@@ -110,7 +128,9 @@ def test_explain_says_what_it_cannot_use(op: str, args: str, complaint: str) -> 
     assert complaint in failure("explain", op, "--args", args)
 
 
-@pytest.mark.parametrize("command", [each.callback.__name__ for each in app.registered_commands if each.callback])
+@pytest.mark.parametrize(
+    "command", [each.callback.__name__ for each in app.registered_commands if each.callback]
+)
 def test_the_help_of_every_command_has_an_example(command: str) -> None:
     assert f"Example: dovetail {command}" in " ".join(run(command, "--help").split())
 
@@ -123,7 +143,7 @@ def test_coverage_counts_what_each_backend_has() -> None:
     assert f"cpu: {len(rows)} of {len(rows)} operators listed" in run("coverage", "aten::m*")
 
 
-# -- check -------------------------------------------------------------------------------------------------------
+# -- check -----------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -150,7 +170,9 @@ def test_coverage_can_list_only_what_is_missing(library: Library) -> None:
 def test_check_names_and_explains_every_check_of_a_library_that_is_in_order() -> None:
     text = run("check", "dovetail-activations")
     assert "activations::snake" in text
-    assert "✓ test_schema: what is written to, and what shares memory, is what the schema says" in text
+    assert (
+        "✓ test_schema: what is written to, and what shares memory, is what the schema says" in text
+    )
     assert text.splitlines()[-1] == "4 operators: 24 checks passed, 0 failed, 0 skipped"
 
 
@@ -187,7 +209,8 @@ def test_check_says_what_it_could_not_check_and_takes_samples_for_it(
     assert "1 operators were not checked at all" in run("check", "checked")
     assert CliRunner().invoke(app, ["check", "checked", "--strict"]).exit_code == 1
     (tmp_path / "samples_of_g.py").write_text(
-        "import dovetail\nSAMPLES = {'checked::g': [(dovetail.rand(2, dtype=dovetail.float64), 'a')]}\n"
+        "import dovetail\nSAMPLES = {'checked::g': [(dovetail.rand(2, dtype=dovetail.float64), "
+        "'a')]}\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
     assert "0 failed" in run("check", "checked", "--samples", "samples_of_g:SAMPLES", "--strict")
@@ -198,7 +221,7 @@ def test_check_refuses_what_has_no_operators() -> None:
     assert "has no entry point in the group 'dovetail.libraries'" in failure("check", "numpy")
 
 
-# -- for authors ---------------------------------------------------------------------------------------------------
+# -- for authors -----------------------------------------------------------------------------------
 
 
 def test_stubs_have_a_class_per_operator_and_overload() -> None:
@@ -206,11 +229,15 @@ def test_stubs_have_a_class_per_operator_and_overload() -> None:
     classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
     assert {"_of_add", "_of_add_Tensor", "_of_add_Scalar"} <= set(classes)
     names = {
-        node.target.id for node in tree.body if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)
+        node.target.id
+        for node in tree.body
+        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)
     }
     assert {"add", "mul", "_softmax"} <= names
     signature = ast.unparse(classes["_of_add_Tensor"].body[0])
-    assert signature.startswith("def __call__(__self, self: _Tensor, other: _Tensor, *, alpha: _Number=...) -> _Tensor")
+    assert signature.startswith(
+        "def __call__(__self, self: _Tensor, other: _Tensor, *, alpha: _Number=...) -> _Tensor"
+    )
 
 
 def test_stubs_satisfy_mypy(tmp_path: Path) -> None:
@@ -221,11 +248,23 @@ def test_stubs_satisfy_mypy(tmp_path: Path) -> None:
         "activations.snake(dovetail.ones(2), 'wrong')\n"
     )
     root = Path(__file__).resolve().parents[2]
-    settings = ["--strict", "--config-file", str(root / "pyproject.toml"), "--cache-dir", str(root / ".mypy_cache")]
+    settings = [
+        "--strict",
+        "--config-file",
+        str(root / "pyproject.toml"),
+        "--cache-dir",
+        str(root / ".mypy_cache"),
+    ]
     result = subprocess.run(
-        [sys.executable, "-m", "mypy", *settings, "user.py"], cwd=tmp_path, capture_output=True, text=True, check=False
+        [sys.executable, "-m", "mypy", *settings, "user.py"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
     )
-    assert re.findall(r"^(\S+?):(\d+): error: .*\[(.*)\]$", result.stdout, re.M) == [("user.py", "4", "arg-type")]
+    assert re.findall(r"^(\S+?):(\d+): error: .*\[(.*)\]$", result.stdout, re.M) == [
+        ("user.py", "4", "arg-type")
+    ]
 
 
 def test_stubs_of_an_unknown_library_are_an_error() -> None:
@@ -235,7 +274,9 @@ def test_stubs_of_an_unknown_library_are_an_error() -> None:
 def test_codegen_writes_a_library_and_then_finds_it_up_to_date(tmp_path: Path) -> None:
     folder = tmp_path / "my_library"
     folder.mkdir()
-    (folder / "native_functions.yaml").write_text("- func: twice(Tensor self) -> Tensor\n  kind: pointwise\n")
+    (folder / "native_functions.yaml").write_text(
+        "- func: twice(Tensor self) -> Tensor\n  kind: pointwise\n"
+    )
     assert "registrations.py" in run("codegen", str(folder))
     assert (
         "aten::twice" in (folder / "_generated" / "registrations.py").read_text()
@@ -251,14 +292,15 @@ def test_codegen_of_a_folder_without_declarations_is_an_error(tmp_path: Path) ->
     assert "Give the folder of a package that has it" in failure("codegen", str(tmp_path))
 
 
-# -- graph ---------------------------------------------------------------------------------------------------------
+# -- graph -----------------------------------------------------------------------------------------
 
 
 @pytest.fixture
 def script(tmp_path: Path) -> Path:
     path = tmp_path / "train.py"
     path.write_text(
-        "import dovetail\nw = dovetail.ones(2, requires_grad=True)\ndef loss():\n    return (w * w).sum(), {'w': w}\n"
+        "import dovetail\nw = dovetail.ones(2, requires_grad=True)\ndef loss():\n    return (w * "
+        "w).sum(), {'w': w}\n"
     )
     return path
 
@@ -271,7 +313,10 @@ def test_graph_writes_the_svg_of_what_a_function_returns(script: Path, tmp_path:
 
 
 def test_graph_prints_a_tree_without_a_file(script: Path) -> None:
-    assert [re.sub(r"^\W*#\d+ ", "", line).split()[0] for line in run("graph", f"{script}:loss").splitlines()[:3]] == [
+    assert [
+        re.sub(r"^\W*#\d+ ", "", line).split()[0]
+        for line in run("graph", f"{script}:loss").splitlines()[:3]
+    ] == [
         "output",
         "SumBackward0",
         "MulBackward0",
@@ -280,13 +325,17 @@ def test_graph_prints_a_tree_without_a_file(script: Path) -> None:
 
 @pytest.mark.parametrize(
     ("target", "complaint"),
-    [("{}", "does not name a function"), ("{}:nothing", "It has: loss"), ("gone.py:f", "there is no file")],
+    [
+        ("{}", "does not name a function"),
+        ("{}:nothing", "It has: loss"),
+        ("gone.py:f", "there is no file"),
+    ],
 )
 def test_graph_says_what_it_cannot_find(script: Path, target: str, complaint: str) -> None:
     assert complaint in failure("graph", target.format(script))
 
 
-# -- doctor --------------------------------------------------------------------------------------------------------
+# -- doctor ----------------------------------------------------------------------------------------
 
 
 def doctor() -> dict[str, dict[str, str]]:

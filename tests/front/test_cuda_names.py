@@ -1,4 +1,6 @@
-"""``dovetail.cuda`` where there is no CUDA: what asks answers, what needs a device says why there is none."""
+"""``dovetail.cuda`` where there is no CUDA: what asks answers, what needs a device says why there
+is none.
+"""
 
 import pytest
 
@@ -9,10 +11,18 @@ pytestmark = pytest.mark.skipif(cuda.is_available(), reason="CUDA can be used he
 
 
 @pytest.mark.parametrize(
-    "call", [cuda.current_device, cuda.synchronize, cuda.get_device_name, lambda: cuda.set_device("cuda:0")]
+    "call",
+    [
+        cuda.current_device,
+        cuda.synchronize,
+        cuda.get_device_name,
+        lambda: cuda.set_device("cuda:0"),
+    ],
 )
 def test_what_needs_a_device_says_why_there_is_none(call):
-    with pytest.raises(AssertionError, match=r"Torch not compiled with CUDA enabled: .*unavailable: ") as error:
+    with pytest.raises(
+        AssertionError, match=r"Torch not compiled with CUDA enabled: .*unavailable: "
+    ) as error:
         call()
     assert str(cuda.why_unavailable()) in str(error.value)
 

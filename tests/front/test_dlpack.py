@@ -1,4 +1,6 @@
-"""DLPack without PyTorch: NumPy reads tensors and tensors read NumPy's arrays, in the same memory."""
+"""DLPack without PyTorch: NumPy reads tensors and tensors read NumPy's arrays, in the same
+memory.
+"""
 
 from __future__ import annotations
 
@@ -34,17 +36,23 @@ def test_an_expanded_tensor_is_exported_read_only() -> None:
 
 
 def test_negative_strides_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"At least one stride of the given array is negative.*Make a copy"):
+    with pytest.raises(
+        ValueError, match=r"At least one stride of the given array is negative.*Make a copy"
+    ):
         dovetail.from_dlpack(np.ones(3)[::-1])
 
 
 def test_another_device_without_a_copy_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"cannot move \(i.e. copy=False\) tensor from cpu to meta without copying"):
+    with pytest.raises(
+        ValueError, match=r"cannot move \(i.e. copy=False\) tensor from cpu to meta without copying"
+    ):
         dovetail.from_dlpack(np.ones(3), device="meta", copy=False)
 
 
 def test_memory_that_no_backend_has_is_refused() -> None:
-    with pytest.raises(RuntimeError, match=r"Unsupported device_type: 8.*Copy the array to host memory first"):
+    with pytest.raises(
+        RuntimeError, match=r"Unsupported device_type: 8.*Copy the array to host memory first"
+    ):
         dovetail.ones(2).__dlpack__(dl_device=(8, 0))
 
 

@@ -21,7 +21,9 @@ def model() -> nn.Module:
 
 
 def loss_of(model: nn.Module) -> Tensor:
-    loss: Tensor = nn.functional.cross_entropy(model(dovetail.ones(5, 3)), dovetail.tensor([0, 1, 0, 1, 1]))
+    loss: Tensor = nn.functional.cross_entropy(
+        model(dovetail.ones(5, 3)), dovetail.tensor([0, 1, 0, 1, 1])
+    )
     return loss
 
 
@@ -42,7 +44,12 @@ def test_the_svg_is_valid_standalone_xml_with_a_box_per_vertex(model: nn.Module)
     found = boxes(drawing.svg)
     assert drawing.svg.startswith('<?xml version="1.0" encoding="UTF-8"?>')
     assert len(found["output"]) == 1
-    assert sorted(texts(box)[0] for box in found["leaf"]) == ["0.bias", "0.weight", "2.bias", "2.weight"]
+    assert sorted(texts(box)[0] for box in found["leaf"]) == [
+        "0.bias",
+        "0.weight",
+        "2.bias",
+        "2.weight",
+    ]
     names = [texts(box)[0] for box in found["node"]]
     assert names.count("AddmmBackward0") == 2
     assert "NllLossBackward0" in names
@@ -50,13 +57,20 @@ def test_the_svg_is_valid_standalone_xml_with_a_box_per_vertex(model: nn.Module)
 
 
 def test_boxes_have_shapes_dtypes_and_saved_tensors(model: nn.Module) -> None:
-    node = next(box for box in boxes(draw_graph(loss_of(model)).svg)["node"] if texts(box)[0] == "ReluBackward0")
+    node = next(
+        box
+        for box in boxes(draw_graph(loss_of(model)).svg)["node"]
+        if texts(box)[0] == "ReluBackward0"
+    )
     assert texts(node) == ["ReluBackward0", "float32[5, 4]", "saved result: float32[5, 4]"]
 
 
 def test_boxes_lie_inside_the_picture_and_apart(model: nn.Module) -> None:
     x = model(dovetail.ones(5, 3))
-    drawing = draw_graph((x.sigmoid() * x + x.exp() / x.tanh()).sum() + sum((p * p).sum() for p in model.parameters()))
+    drawing = draw_graph(
+        (x.sigmoid() * x + x.exp() / x.tanh()).sum()
+        + sum((p * p).sum() for p in model.parameters())
+    )
     root = ElementTree.fromstring(drawing.svg)
     frames = []
     for group in root.iter(f"{SVG}g"):
@@ -74,7 +88,9 @@ def test_boxes_lie_inside_the_picture_and_apart(model: nn.Module) -> None:
 
 def test_arrows_go_down_from_inputs_to_what_is_made_of_them(model: nn.Module) -> None:
     root = ElementTree.fromstring(draw_graph(loss_of(model)).svg)
-    paths = [path.attrib["d"] for path in root.iter(f"{SVG}path") if path.attrib.get("class") == "edge"]
+    paths = [
+        path.attrib["d"] for path in root.iter(f"{SVG}path") if path.attrib.get("class") == "edge"
+    ]
     assert paths
     for path in paths:
         numbers = [float(number) for number in re.findall(r"[\d.]+", path)]

@@ -24,7 +24,8 @@ def told(tensor: Tensor, output: Tensor | None = None, **options: object) -> tup
 def test_integers_have_no_gradient() -> None:
     assert told(dovetail.arange(3)) == (
         "none",
-        "tensor int64[3]: its gradient is None. • Its dtype is dovetail.int64: only floating point and complex tensors "
+        "tensor int64[3]: its gradient is None. • Its dtype is dovetail.int64: only floating "
+        "point and complex tensors "
         "have gradients. → Convert it before it is used: x = x.float().requires_grad_().",
     )
 
@@ -147,7 +148,9 @@ def test_a_forward_run_that_is_not_finite_already_is_named() -> None:
     loss.backward(retain_graph=True)
     text = told(x, loss)[1]
     assert "The output itself is nan already" in text
-    assert "In forward, ExpBackward0 is the first to have saved something not finite: result" in text
+    assert (
+        "In forward, ExpBackward0 is the first to have saved something not finite: result" in text
+    )
 
 
 def test_a_freed_graph_cannot_be_replayed() -> None:

@@ -1,4 +1,6 @@
-"""Forward mode with dual tensors: levels, views, in-place writes, Functions, and what happens after the level."""
+"""Forward mode with dual tensors: levels, views, in-place writes, Functions, and what happens after
+the level.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,13 @@ import pytest
 import dovetail as dt
 import dovetail.library
 from dovetail.autograd import Function
-from dovetail.autograd.forward_ad import dual_level, enter_dual_level, exit_dual_level, make_dual, unpack_dual
+from dovetail.autograd.forward_ad import (
+    dual_level,
+    enter_dual_level,
+    exit_dual_level,
+    make_dual,
+    unpack_dual,
+)
 
 X = [0.3, 0.7, -0.2]
 
@@ -32,11 +40,13 @@ def tangent_of(tensor: Any) -> list[float]:
     return [round(each, 5) for each in found.tolist()]
 
 
-# -- levels ----------------------------------------------------------------------------------------------------------
+# -- levels ----------------------------------------------------------------------------------------
 
 
 def test_a_dual_tensor_needs_a_level() -> None:
-    with pytest.raises(RuntimeError, match=r"no level exists, make sure to enter_dual_level\(\) first"):
+    with pytest.raises(
+        RuntimeError, match=r"no level exists, make sure to enter_dual_level\(\) first"
+    ):
         dual()
 
 
@@ -72,7 +82,7 @@ def test_a_tangent_of_a_level_that_was_left_is_no_tangent_in_the_next() -> None:
         assert unpack_dual(x * x).tangent is None
 
 
-# -- making and taking apart -----------------------------------------------------------------------------------------
+# -- making and taking apart -----------------------------------------------------------------------
 
 
 @pytest.mark.usefixtures("level")
@@ -87,15 +97,37 @@ def test_unpacking_gives_back_the_tangent_itself() -> None:
 @pytest.mark.parametrize(
     ("primal", "tangent", "error", "words"),
     [
-        (dt.ones(2), dt.ones(3), RuntimeError, r"different size than that of the original Tensor.*\[2\].*\[3\]"),
-        (dt.ones(2).long(), dt.ones(2), ValueError, "Expected primal to be floating point or complex"),
-        (dt.ones(2), dt.ones(2).long(), ValueError, "Expected tangent to be floating point or complex"),
-        (dt.ones(2), dt.ones(2, device="meta"), RuntimeError, "tangent on the device of its tensor, cpu"),
+        (
+            dt.ones(2),
+            dt.ones(3),
+            RuntimeError,
+            r"different size than that of the original Tensor.*\[2\].*\[3\]",
+        ),
+        (
+            dt.ones(2).long(),
+            dt.ones(2),
+            ValueError,
+            "Expected primal to be floating point or complex",
+        ),
+        (
+            dt.ones(2),
+            dt.ones(2).long(),
+            ValueError,
+            "Expected tangent to be floating point or complex",
+        ),
+        (
+            dt.ones(2),
+            dt.ones(2, device="meta"),
+            RuntimeError,
+            "tangent on the device of its tensor, cpu",
+        ),
         (1.0, dt.ones(2), TypeError, "argument 'tensor' must be Tensor, not float"),
     ],
 )
 @pytest.mark.usefixtures("level")
-def test_a_tangent_has_to_fit(primal: Any, tangent: Any, error: type[Exception], words: str) -> None:
+def test_a_tangent_has_to_fit(
+    primal: Any, tangent: Any, error: type[Exception], words: str
+) -> None:
     with pytest.raises(error, match=words):
         make_dual(primal, tangent)
 
@@ -104,7 +136,9 @@ def test_a_tangent_has_to_fit(primal: Any, tangent: Any, error: type[Exception],
 def test_a_dual_tensor_is_not_made_dual_again() -> None:
     with pytest.raises(RuntimeError, match="already has a forward gradient at the same level"):
         make_dual(dual(), dt.ones(3))
-    with pytest.raises(RuntimeError, match="Setting a forward grad that itself has a forward gradient"):
+    with pytest.raises(
+        RuntimeError, match="Setting a forward grad that itself has a forward gradient"
+    ):
         make_dual(dt.ones(3), dual())
 
 
@@ -117,7 +151,7 @@ def test_a_dual_tensor_prints_its_tangent_and_is_where_its_primal_is() -> None:
     assert x.item() == 1.0
 
 
-# -- operators -------------------------------------------------------------------------------------------------------
+# -- operators -------------------------------------------------------------------------------------
 
 
 @pytest.mark.usefixtures("level")
@@ -144,13 +178,17 @@ def test_forward_mode_does_not_mind_no_grad() -> None:
 def test_inference_mode_loses_no_tangent_silently() -> None:
     with dt.inference_mode(), dual_level():
         assert tangent_of(dual() * 2) == [2.0, 4.0, 6.0]
-        with pytest.raises(RuntimeError, match=r"forward AD of aten::logsumexp .* Leave inference mode"):
+        with pytest.raises(
+            RuntimeError, match=r"forward AD of aten::logsumexp .* Leave inference mode"
+        ):
             dual().logsumexp(0)
 
 
 @pytest.mark.usefixtures("level")
 def test_out_is_refused() -> None:
-    with pytest.raises(NotImplementedError, match=r"forward AD with add.*because it is an out= function"):
+    with pytest.raises(
+        NotImplementedError, match=r"forward AD with add.*because it is an out= function"
+    ):
         dt.add(dual(), 1, out=dt.ones(3))
 
 
@@ -158,11 +196,13 @@ def test_the_other_side_of_complex_numbers() -> None:
     z, t = dt.tensor([1 + 2j]), dt.tensor([0.5 - 1j])
     with dual_level():
         y = unpack_dual(make_dual(z, t).exp() * make_dual(z, t).conj())
-    expected = np.exp(z.cpu().numpy()) * (t.cpu().numpy() * z.cpu().numpy().conj() + t.cpu().numpy().conj())
+    expected = np.exp(z.cpu().numpy()) * (
+        t.cpu().numpy() * z.cpu().numpy().conj() + t.cpu().numpy().conj()
+    )
     np.testing.assert_allclose(y.tangent.cpu().numpy(), expected, rtol=1e-5)
 
 
-# -- views and writes ------------------------------------------------------------------------------------------------
+# -- views and writes ------------------------------------------------------------------------------
 
 
 @pytest.mark.usefixtures("level")
@@ -216,7 +256,9 @@ def test_a_constant_written_into_a_dual_tensor_has_no_tangent() -> None:
 
 
 @pytest.mark.usefixtures("level")
-@pytest.mark.parametrize("function", [dt.frac, lambda x: dt.ops.aten.add.Scalar(x, 1), lambda x: dt.zeros(3).copy_(x)])
+@pytest.mark.parametrize(
+    "function", [dt.frac, lambda x: dt.ops.aten.add.Scalar(x, 1), lambda x: dt.zeros(3).copy_(x)]
+)
 def test_a_write_to_a_result_does_not_reach_the_tangent_of_the_argument(function: Any) -> None:
     x = dual()
     y = function(x)
@@ -240,7 +282,7 @@ def test_the_tangent_of_an_expanded_tensor_can_be_written_after_a_copy() -> None
     assert tangent_of(x) == [6.0, 2.0, 2.0]
 
 
-# -- with backward mode ----------------------------------------------------------------------------------------------
+# -- with backward mode ----------------------------------------------------------------------------
 
 
 def test_the_tangent_can_be_differentiated() -> None:
@@ -260,10 +302,12 @@ def test_the_gradient_of_a_dual_tensor_is_dual() -> None:
         (grad,) = dt.autograd.grad(x.sin().sum(), p)
         unpacked = unpack_dual(grad)
     np.testing.assert_allclose(unpacked.primal.cpu().numpy(), np.cos(X), rtol=1e-5)
-    np.testing.assert_allclose(unpacked.tangent.cpu().numpy(), -np.sin(X) * t.cpu().numpy(), rtol=1e-5)
+    np.testing.assert_allclose(
+        unpacked.tangent.cpu().numpy(), -np.sin(X) * t.cpu().numpy(), rtol=1e-5
+    )
 
 
-# -- Function --------------------------------------------------------------------------------------------------------
+# -- Function --------------------------------------------------------------------------------------
 
 
 class Product(Function):
@@ -360,7 +404,9 @@ def test_a_jvp_returns_one_tangent_of_the_right_size_per_output() -> None:
         def jvp(ctx: Any, t: Any) -> Any:
             return dt.ones(4), t
 
-    with pytest.raises(RuntimeError, match=r"incorrect number of forward gradients \(expected 2, got 1\)"):
+    with pytest.raises(
+        RuntimeError, match=r"incorrect number of forward gradients \(expected 2, got 1\)"
+    ):
         Few.apply(dual())
     with pytest.raises(RuntimeError, match="different size than that of the original Tensor"):
         Large.apply(dual())
@@ -397,11 +443,13 @@ def test_a_function_without_setup_context_is_not_differentiated_forward_over_rev
             dt.autograd.grad(out.sum(), p)
         primal, tangent = unpack_dual(out)
         assert tangent is not None
-        assert dt.autograd.grad(primal.sum(), p, retain_graph=True)[0].tolist() == pytest.approx([0.6, 1.4, -0.4])
+        assert dt.autograd.grad(primal.sum(), p, retain_graph=True)[0].tolist() == pytest.approx(
+            [0.6, 1.4, -0.4]
+        )
         assert dt.autograd.grad(tangent.sum(), p)[0].tolist() == [2.0, 2.0, 2.0]
 
 
-# -- operators of others ---------------------------------------------------------------------------------------------
+# -- operators of others ---------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -427,14 +475,18 @@ def sine(library: Any, backward: Any) -> Any:
 @pytest.mark.usefixtures("level")
 def test_the_backward_of_an_operator_is_enough_for_forward_mode(library: Any) -> None:
     op = sine(library, lambda ctx, g: g * ctx.saved_tensors[0].cos())
-    assert tangent_of(op(dual())) == [round(c * t, 5) for c, t in zip(np.cos(X), (1, 2, 3), strict=True)]
+    assert tangent_of(op(dual())) == [
+        round(c * t, 5) for c, t in zip(np.cos(X), (1, 2, 3), strict=True)
+    ]
 
 
 @pytest.mark.cpu_only(reason="the operator has a kernel for the cpu")
 @pytest.mark.usefixtures("level")
 def test_an_operator_without_derivative_raises_and_gives_no_zeros(library: Any) -> None:
     op = sine(library, None)
-    with pytest.raises(NotImplementedError, match="forward AD with forwardtest::sine that does not support it"):
+    with pytest.raises(
+        NotImplementedError, match="forward AD with forwardtest::sine that does not support it"
+    ):
         op(dual())
     assert op(dt.ones(1)).tolist() == pytest.approx([np.sin(1.0)])
 
@@ -443,8 +495,12 @@ def test_an_operator_without_derivative_raises_and_gives_no_zeros(library: Any) 
 @pytest.mark.usefixtures("level")
 def test_a_backward_in_another_array_library_raises_and_gives_no_zeros(library: Any) -> None:
     def backward(ctx: Any, g: Any) -> Any:
-        return dt.tensor(g.detach().cpu().numpy() * np.cos(ctx.saved_tensors[0].detach().cpu().numpy()))
+        return dt.tensor(
+            g.detach().cpu().numpy() * np.cos(ctx.saved_tensors[0].detach().cpu().numpy())
+        )
 
     op = sine(library, backward)
-    with pytest.raises(NotImplementedError, match="is not differentiable in the gradient that it gets"):
+    with pytest.raises(
+        NotImplementedError, match="is not differentiable in the gradient that it gets"
+    ):
         op(dual())

@@ -1,4 +1,6 @@
-"""What the front end adds to the packages below: questions, ``_C``, modules that are imported on demand."""
+"""What the front end adds to the packages below: questions, ``_C``, modules that are imported on
+demand.
+"""
 
 import subprocess
 import sys
@@ -55,7 +57,8 @@ def test_modules_are_imported_when_first_asked_for() -> None:
 import sys, dovetail
 for name in ("nn", "optim", "autograd", "library", "cuda", "serialization"):
     assert f"dovetail.{name}" not in sys.modules, name
-dovetail.nn.Linear, dovetail.optim.SGD, dovetail.autograd.grad, dovetail.library.Library, dovetail.save
+dovetail.nn.Linear, dovetail.optim.SGD, dovetail.autograd.grad
+dovetail.library.Library, dovetail.save
 """
     subprocess.run([sys.executable, "-c", program], check=True)
 

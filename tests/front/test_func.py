@@ -1,4 +1,6 @@
-"""Transforms of functions: arguments, nesting, what is and is not recorded, errors; modules as functions."""
+"""Transforms of functions: arguments, nesting, what is and is not recorded, errors; modules as
+functions.
+"""
 
 from __future__ import annotations
 
@@ -35,10 +37,12 @@ def cube(x: Any) -> Any:
 
 
 def close(found: Any, expected: Any) -> None:
-    np.testing.assert_allclose(found.detach().cpu().numpy(), np.asarray(expected), rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(
+        found.detach().cpu().numpy(), np.asarray(expected), rtol=1e-10, atol=1e-12
+    )
 
 
-# -- grad ------------------------------------------------------------------------------------------------------------
+# -- grad ------------------------------------------------------------------------------------------
 
 
 def test_grad_is_the_gradient_and_leaves_the_argument_alone() -> None:
@@ -73,7 +77,9 @@ def test_an_unused_argument_has_a_gradient_of_zeros() -> None:
 
 
 def test_values_and_aux_are_returned_without_graph() -> None:
-    gradient, (value, aux) = grad_and_value(lambda x: (cube(x), {"double": x * 2, "n": 3}), has_aux=True)(X)
+    gradient, (value, aux) = grad_and_value(
+        lambda x: (cube(x), {"double": x * 2, "n": 3}), has_aux=True
+    )(X)
     close(gradient, 3 * X.cpu().numpy() ** 2)
     close(value, (X.cpu().numpy() ** 3).sum())
     assert aux["n"] == 3
@@ -85,30 +91,72 @@ def test_values_and_aux_are_returned_without_graph() -> None:
     [
         (lambda: grad(lambda x: x)(X), "to return a scalar Tensor, got tensor with 1 dims"),
         (lambda: grad(lambda x: 1.0)(X), "to return a Tensor, got <class 'float'>"),
-        (lambda: grad(cube, has_aux=True)(X), r"should be a tuple: \(output, aux\) if has_aux is True"),
+        (
+            lambda: grad(cube, has_aux=True)(X),
+            r"should be a tuple: \(output, aux\) if has_aux is True",
+        ),
         (lambda: grad(cube, argnums=1)(X), "Got argnum=1, but only 1 positional inputs"),
-        (lambda: grad(cube, argnums="x")(X), r"argnums must be int or Tuple\[int, ...\], got: <class 'str'>"),  # type: ignore[arg-type]
+        (
+            lambda: grad(cube, argnums="x")(X),
+            r"argnums must be int or Tuple\[int, ...\], got: <class 'str'>",
+        ),  # type: ignore[arg-type]
         (lambda: grad(cube, argnums=())(X), "argnums must be non-empty"),
         (lambda: grad(cube, argnums=(0, 0))(X), "argnums elements must be unique"),
-        (lambda: grad(cube)(X.long()), "only Tensors of floating point dtype can require gradients"),
-        (lambda: grad(lambda x: (x * 1j).sum())(X), "grad can be implicitly created only for real scalar outputs"),
-        (lambda: grad(lambda x: (x.sum().backward(), x.sum())[1])(X), r"backward\(\) called inside a functorch tr"),
-        (lambda: grad(lambda x: x.clone().requires_grad_().sum())(X), r"call Tensor.requires_grad_\(\)"),
-        (lambda: grad(lambda x: x.mul_(2).sum())(X), "a leaf Variable that requires grad is being used in an in-pl"),
+        (
+            lambda: grad(cube)(X.long()),
+            "only Tensors of floating point dtype can require gradients",
+        ),
+        (
+            lambda: grad(lambda x: (x * 1j).sum())(X),
+            "grad can be implicitly created only for real scalar outputs",
+        ),
+        (
+            lambda: grad(lambda x: (x.sum().backward(), x.sum())[1])(X),
+            r"backward\(\) called inside a functorch tr",
+        ),
+        (
+            lambda: grad(lambda x: x.clone().requires_grad_().sum())(X),
+            r"call Tensor.requires_grad_\(\)",
+        ),
+        (
+            lambda: grad(lambda x: x.mul_(2).sum())(X),
+            "a leaf Variable that requires grad is being used in an in-pl",
+        ),
         (lambda: jvp(cube, X, X), "Expected primals to be a tuple"),
         (lambda: jvp(cube, (X,), (X, X)), "to have the same python structure"),
         (lambda: jvp(cube, (), ()), "Expected primals to contain at least one Tensor"),
-        (lambda: jvp(cube, (1.0,), (X,)), "Expected primals to only contain Tensors, got <class 'float'>"),
+        (
+            lambda: jvp(cube, (1.0,), (X,)),
+            "Expected primals to only contain Tensors, got <class 'float'>",
+        ),
         (lambda: jvp(cube, (X,), (X[:2],)), "different size than that of the original Tensor"),
-        (lambda: jvp(lambda x: 1.0, (X,), (X,)), "to return only tensors, got unsupported type <class 'float'>"),
-        (lambda: jvp(lambda x: dt.ones(1), (X,), (X,), strict=True), "The output of f is independent of the inputs"),
+        (
+            lambda: jvp(lambda x: 1.0, (X,), (X,)),
+            "to return only tensors, got unsupported type <class 'float'>",
+        ),
+        (
+            lambda: jvp(lambda x: dt.ones(1), (X,), (X,), strict=True),
+            "The output of f is independent of the inputs",
+        ),
         (lambda: vjp(cube, X)[1]((X, X)), r"pytree structure of cotangents.*\(\*, \*\).*: \*"),
         (lambda: vjp(lambda x: None, X), "non-empty output"),
         (lambda: vjp(dt.sin, X)[1](X[:2]), "Mismatch in shape"),
-        (lambda: jacrev(lambda x: x)(X * 1j), "Expected all inputs to be real but received complex"),
-        (lambda: jacfwd(lambda x: x)(X * 1j), "Expected all inputs to be real but received complex"),
-        (lambda: linearize(dt.sin, X)[1](X[:2]), r"tangent:0 with shape .*\[2\].* doesn't match the shape"),
-        (lambda: linearize(dt.sin, X)[1](X.float()), "tangent:0 with dtype .* doesn't match the dtype"),
+        (
+            lambda: jacrev(lambda x: x)(X * 1j),
+            "Expected all inputs to be real but received complex",
+        ),
+        (
+            lambda: jacfwd(lambda x: x)(X * 1j),
+            "Expected all inputs to be real but received complex",
+        ),
+        (
+            lambda: linearize(dt.sin, X)[1](X[:2]),
+            r"tangent:0 with shape .*\[2\].* doesn't match the shape",
+        ),
+        (
+            lambda: linearize(dt.sin, X)[1](X.float()),
+            "tangent:0 with dtype .* doesn't match the dtype",
+        ),
         (lambda: linearize(dt.sin, X)[1](X, X), "to have the same argspec as the primals"),
     ],
 )
@@ -118,13 +166,15 @@ def test_misuse_is_named(make: Any, words: str) -> None:
 
 
 def test_only_tensors_are_differentiated_by() -> None:
-    with pytest.raises(ValueError, match="Thing passed to transform API must be Tensor, got <class 'float'>"):
+    with pytest.raises(
+        ValueError, match="Thing passed to transform API must be Tensor, got <class 'float'>"
+    ):
         grad(lambda x: x)(1.0)
     with pytest.raises(ValueError, match="`chunk_size` should be greater than 0"):
         jacrev(cube, chunk_size=0)
 
 
-# -- what is recorded ------------------------------------------------------------------------------------------------
+# -- what is recorded ------------------------------------------------------------------------------
 
 
 def test_gradients_are_recorded_for_what_requires_grad_outside() -> None:
@@ -175,11 +225,13 @@ def test_a_vjp_may_be_asked_again_and_differentiated() -> None:
     assert not pull(X)[0].requires_grad
 
 
-# -- other transforms ------------------------------------------------------------------------------------------------
+# -- other transforms ------------------------------------------------------------------------------
 
 
 def test_jvp_returns_outputs_as_they_are_nested() -> None:
-    out, tangent, aux = jvp(lambda x, y: ({"a": x * y}, x), (X, X), (X * 0 + 1, X * 0), has_aux=True)
+    out, tangent, aux = jvp(
+        lambda x, y: ({"a": x * y}, x), (X, X), (X * 0 + 1, X * 0), has_aux=True
+    )
     close(out["a"], X.cpu().numpy() ** 2)
     close(tangent["a"], X.cpu().numpy())
     close(aux, X.cpu().numpy())
@@ -232,7 +284,12 @@ def test_a_gradient_by_something_captured_leaves_no_graph_outside() -> None:
     def gradient(x: Any) -> Any:
         return grad(lambda y: (x * y * y).sum())(X)
 
-    for result in (*jvp(gradient, (X,), (X,)), jacfwd(gradient)(X), vmap(gradient)(X), vjp(gradient, X)[0]):
+    for result in (
+        *jvp(gradient, (X,), (X,)),
+        jacfwd(gradient)(X),
+        vmap(gradient)(X),
+        vjp(gradient, X)[0],
+    ):
         assert not result.requires_grad
     for result in vjp(lambda x: jvp(gradient, (x,), (x,))[1], X)[1](X):
         assert not result.requires_grad
@@ -277,7 +334,7 @@ def test_gradients_per_sample_of_a_model() -> None:
             assert dt.allclose(together[name][index], parameter.grad, atol=1e-5)
 
 
-# -- operators and Functions of others -------------------------------------------------------------------------------
+# -- operators and Functions of others -------------------------------------------------------------
 
 
 @pytest.fixture
@@ -349,7 +406,7 @@ def test_a_function_without_setup_context_takes_no_part_in_nested_transforms() -
         jvp(grad(lambda x: Old.apply(x).sum()), (X,), (X,))
 
 
-# -- modules ---------------------------------------------------------------------------------------------------------
+# -- modules ---------------------------------------------------------------------------------------
 
 
 class Tied(nn.Module):
@@ -367,7 +424,9 @@ class Tied(nn.Module):
 def test_a_module_is_called_with_other_tensors_and_is_then_as_it_was() -> None:
     model, count = Tied(), dt.zeros(())
     own = model.a.weight
-    result = functional_call(model, {"a.weight": dt.eye(2) * 3, "count": count}, (dt.ones(2),), {"scale": 2.0})
+    result = functional_call(
+        model, {"a.weight": dt.eye(2) * 3, "count": count}, (dt.ones(2),), {"scale": 2.0}
+    )
     assert result.tolist() == [18.0, 18.0]
     assert (count.item(), model.count.item()) == (1.0, 0.0)
     assert model.a.weight is own
@@ -384,14 +443,31 @@ def test_a_module_is_as_it_was_after_an_error() -> None:
 @pytest.mark.parametrize(
     ("tensors", "options", "error", "words"),
     [
-        (({"a.weight": 1}, {"a.weight": 2}), {}, ValueError, r"\['a.weight'\] appeared in multiple dictionaries"),
-        ({"a.weight": 1, "b.weight": 2}, {}, ValueError, "multiple values for keys .*'b.weight'.*tied"),
+        (
+            ({"a.weight": 1}, {"a.weight": 2}),
+            {},
+            ValueError,
+            r"\['a.weight'\] appeared in multiple dictionaries",
+        ),
+        (
+            {"a.weight": 1, "b.weight": 2},
+            {},
+            ValueError,
+            "multiple values for keys .*'b.weight'.*tied",
+        ),
         (3, {}, ValueError, "to be a dict, or a list/tuple of dicts, but got <class 'int'>"),
         ({"a.weight": 1}, {"strict": True}, RuntimeError, r"Missing key\(s\): 'count'"),
-        ({"a.weight": 1, "count": 1, "c": 1}, {"strict": True}, RuntimeError, r"Unexpected key\(s\): 'c'"),
+        (
+            {"a.weight": 1, "count": 1, "c": 1},
+            {"strict": True},
+            RuntimeError,
+            r"Unexpected key\(s\): 'c'",
+        ),
     ],
 )
-def test_names_of_parameters_are_checked(tensors: Any, options: Any, error: type[Exception], words: str) -> None:
+def test_names_of_parameters_are_checked(
+    tensors: Any, options: Any, error: type[Exception], words: str
+) -> None:
     with pytest.raises(error, match=words):
         functional_call(Tied(), tensors, (dt.ones(2),), **options)
 

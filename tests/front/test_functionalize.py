@@ -17,7 +17,10 @@ def test_a_write_to_a_tensor_from_outside_is_refused_and_not_done() -> None:
         outside.add_(x)
         return x
 
-    with pytest.raises(RuntimeError, match=r"aten\.add_\.Tensor writes to its argument self, which is neither an arg"):
+    with pytest.raises(
+        RuntimeError,
+        match=r"aten\.add_\.Tensor writes to its argument self, which is neither an arg",
+    ):
         functionalize(f)(dovetail.ones(2))
     assert outside.tolist() == [0.0, 0.0]
 
@@ -41,7 +44,9 @@ def test_one_tensor_given_twice_is_one_argument() -> None:
 
 
 def test_a_write_that_changes_the_shape_is_refused() -> None:
-    with pytest.raises(RuntimeError, match=r"output with shape \[2\] doesn't match the broadcast shape \[3, 2\]"):
+    with pytest.raises(
+        RuntimeError, match=r"output with shape \[2\] doesn't match the broadcast shape \[3, 2\]"
+    ):
         functionalize(lambda x: x.add_(dovetail.ones(3, 2)))(dovetail.ones(2))
 
 
@@ -82,6 +87,8 @@ def test_a_function_made_functional_may_be_made_functional_again() -> None:
 
 
 def test_an_immutable_backend_computes_what_writes_would_have_done() -> None:
-    result = functionalize(lambda x: (x.view(-1)[0].fill_(2), x)[1])(dovetail.zeros(2, 2, device="meta"))
+    result = functionalize(lambda x: (x.view(-1)[0].fill_(2), x)[1])(
+        dovetail.zeros(2, 2, device="meta")
+    )
     assert result.shape == (2, 2)
     assert result.is_meta

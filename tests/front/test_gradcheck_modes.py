@@ -1,4 +1,6 @@
-"""gradcheck catches wrong formulas in backward mode, in forward mode, and under vmap, and passes right ones."""
+"""gradcheck catches wrong formulas in backward mode, in forward mode, and under vmap, and passes
+right ones.
+"""
 
 from __future__ import annotations
 
@@ -88,13 +90,19 @@ class WrongBatchedForward(Square):
         return Doubled.apply(t) * 2 * ctx.saved_tensors[0]
 
 
-EVERYTHING = {"check_forward_ad": True, "check_batched_grad": True, "check_batched_forward_grad": True}
+EVERYTHING = {
+    "check_forward_ad": True,
+    "check_batched_grad": True,
+    "check_batched_forward_grad": True,
+}
 
 
 @pytest.mark.parametrize("fast_mode", [False, True])
 @pytest.mark.parametrize("dtype", [dt.float64, dt.complex128])
 def test_a_right_function_passes_in_every_mode(dtype: Any, fast_mode: bool) -> None:
-    assert gradcheck(Square.apply, leaf(dtype), fast_mode=fast_mode, check_grad_dtypes=True, **EVERYTHING)
+    assert gradcheck(
+        Square.apply, leaf(dtype), fast_mode=fast_mode, check_grad_dtypes=True, **EVERYTHING
+    )
     assert gradgradcheck(Square.apply, leaf(dtype), fast_mode=fast_mode, check_fwd_over_rev=True)
 
 
@@ -104,9 +112,19 @@ def test_a_right_function_passes_in_every_mode(dtype: Any, fast_mode: bool) -> N
     ("function", "words"),
     [
         (WrongBackward, "Jacobian mismatch for output 0 with respect to input 0,\nnumerical:"),
-        (WrongForward, "Jacobian computed with forward mode mismatch for output 0 with respect to input 0,\nnumerical"),
-        (WrongBatchedBackward, "While computing batched gradients, got a result other than one by one"),
-        (WrongBatchedForward, "The batched tangent of forward mode differs from that computed alone"),
+        (
+            WrongForward,
+            "Jacobian computed with forward mode mismatch for output 0 with respect to input "
+            "0,\nnumerical",
+        ),
+        (
+            WrongBatchedBackward,
+            "While computing batched gradients, got a result other than one by one",
+        ),
+        (
+            WrongBatchedForward,
+            "The batched tangent of forward mode differs from that computed alone",
+        ),
     ],
 )
 def test_a_wrong_formula_is_caught(function: Any, words: str, dtype: Any, fast_mode: bool) -> None:
@@ -114,12 +132,21 @@ def test_a_wrong_formula_is_caught(function: Any, words: str, dtype: Any, fast_m
         pytest.skip("its backward is that of real numbers")
     with pytest.raises(GradcheckError, match=words):
         gradcheck(function.apply, leaf(dtype), fast_mode=fast_mode, **EVERYTHING)
-    assert not gradcheck(function.apply, leaf(dtype), fast_mode=fast_mode, raise_exception=False, **EVERYTHING)
+    assert not gradcheck(
+        function.apply, leaf(dtype), fast_mode=fast_mode, raise_exception=False, **EVERYTHING
+    )
 
 
 def test_the_part_of_a_complex_input_is_named() -> None:
-    with pytest.raises(GradcheckError, match="While considering the imaginary part of complex inputs only"):
-        gradcheck(WrongForwardOfImaginary.apply, leaf(dt.complex128), check_forward_ad=True, check_backward_ad=False)
+    with pytest.raises(
+        GradcheckError, match="While considering the imaginary part of complex inputs only"
+    ):
+        gradcheck(
+            WrongForwardOfImaginary.apply,
+            leaf(dt.complex128),
+            check_forward_ad=True,
+            check_backward_ad=False,
+        )
 
 
 def test_only_the_modes_asked_for_are_checked() -> None:
@@ -143,14 +170,22 @@ def test_second_derivatives_in_forward_mode_are_checked_as_well() -> None:
 @pytest.mark.parametrize(
     ("check", "options", "words"),
     [
-        (gradcheck, {"check_backward_ad": False}, "at least one of check_forward_ad or check_backward_ad"),
+        (
+            gradcheck,
+            {"check_backward_ad": False},
+            "at least one of check_forward_ad or check_backward_ad",
+        ),
         (gradcheck, {"check_batched_forward_grad": True}, "requires check_forward_ad to be True"),
         (
             gradcheck,
             {"check_batched_grad": True, "check_backward_ad": False, "check_forward_ad": True},
             "requires check_backward_ad to be True",
         ),
-        (gradgradcheck, {"check_rev_over_rev": False}, "at least one of check_fwd_over_rev or check_rev_over_rev"),
+        (
+            gradgradcheck,
+            {"check_rev_over_rev": False},
+            "at least one of check_fwd_over_rev or check_rev_over_rev",
+        ),
         (
             gradgradcheck,
             {"check_rev_over_rev": False, "check_fwd_over_rev": True},

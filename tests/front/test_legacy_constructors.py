@@ -48,11 +48,31 @@ def test_the_default_dtype_counts() -> None:
 @pytest.mark.parametrize(
     ("make", "error", "words"),
     [
-        (lambda: dovetail.Tensor(2.5), TypeError, r"new\(\): data must be a sequence \(got float\).*tensor\(number\)"),
-        (lambda: dovetail.Tensor([1], dtype=dovetail.int8), TypeError, r"invalid combination of arguments"),
-        (lambda: dovetail.Tensor(dtype=dovetail.int8), TypeError, r"'dtype' is none of data, other, size and device"),
-        (lambda: dovetail.Tensor(2, "a"), TypeError, r"failed to unpack the object at pos 2 .*but got str"),
-        (lambda: dovetail.LongTensor(dovetail.ones(1)), TypeError, r"expected a tensor of dtype int64 \(got float32\)"),
+        (
+            lambda: dovetail.Tensor(2.5),
+            TypeError,
+            r"new\(\): data must be a sequence \(got float\).*tensor\(number\)",
+        ),
+        (
+            lambda: dovetail.Tensor([1], dtype=dovetail.int8),
+            TypeError,
+            r"invalid combination of arguments",
+        ),
+        (
+            lambda: dovetail.Tensor(dtype=dovetail.int8),
+            TypeError,
+            r"'dtype' is none of data, other, size and device",
+        ),
+        (
+            lambda: dovetail.Tensor(2, "a"),
+            TypeError,
+            r"failed to unpack the object at pos 2 .*but got str",
+        ),
+        (
+            lambda: dovetail.LongTensor(dovetail.ones(1)),
+            TypeError,
+            r"expected a tensor of dtype int64 \(got float32\)",
+        ),
         (
             lambda: dovetail.FloatTensor([1], device="meta"),
             RuntimeError,

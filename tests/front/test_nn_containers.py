@@ -37,7 +37,9 @@ def test_sequential_refuses_what_is_no_module():
 
 
 @pytest.mark.parametrize(
-    "make", [lambda modules: nn.Sequential(*modules), nn.ModuleList], ids=["Sequential", "ModuleList"]
+    "make",
+    [lambda modules: nn.Sequential(*modules), nn.ModuleList],
+    ids=["Sequential", "ModuleList"],
 )
 class TestNumberedContainers:
     def test_items_are_indexed_from_both_ends(self, make):
@@ -94,18 +96,24 @@ class TestNumberedContainers:
 
 
 def test_module_list_has_no_forward():
-    with pytest.raises(NotImplementedError, match=r'Module \[ModuleList\] is missing the required "forward" function'):
+    with pytest.raises(
+        NotImplementedError,
+        match=r'Module \[ModuleList\] is missing the required "forward" function',
+    ):
         nn.ModuleList()(1)
 
 
 def test_module_list_needs_an_iterable():
-    with pytest.raises(TypeError, match=r"ModuleList.extend should be called with an iterable, but got int"):
+    with pytest.raises(
+        TypeError, match=r"ModuleList.extend should be called with an iterable, but got int"
+    ):
         nn.ModuleList(3)
 
 
 def test_module_list_prints_equal_neighbours_once():
     assert repr(nn.ModuleList([*linears(2), nn.ReLU()])) == (
-        "ModuleList(\n  (0-1): 2 x Linear(in_features=1, out_features=1, bias=True)\n  (2): ReLU()\n)"
+        "ModuleList(\n  (0-1): 2 x Linear(in_features=1, out_features=1, bias=True)\n  (2): "
+        "ReLU()\n)"
     )
     assert repr(nn.ModuleList()) == "ModuleList()"
 
@@ -132,7 +140,9 @@ def test_module_dict_takes_pairs():
 @pytest.mark.parametrize("container", ["ModuleDict", "ParameterDict"])
 def test_a_dict_container_checks_its_entries(container):
     make = getattr(nn, container)
-    with pytest.raises(TypeError, match=f"{container}.update should be called with an iterable of key/value pairs"):
+    with pytest.raises(
+        TypeError, match=f"{container}.update should be called with an iterable of key/value pairs"
+    ):
         make(3)
     with pytest.raises(ValueError, match="has length 3; 2 is required"):
         make([("a", 1, 2)])

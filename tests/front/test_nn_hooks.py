@@ -62,8 +62,12 @@ def test_hooks_with_kwargs_see_and_replace_them():
             return a + b
 
     adder, seen = Adder(), []
-    adder.register_forward_pre_hook(lambda m, args, kwargs: (args, {"b": kwargs["b"] + 1}), with_kwargs=True)
-    adder.register_forward_hook(lambda m, args, kwargs, output: seen.append((args, kwargs, output)), with_kwargs=True)
+    adder.register_forward_pre_hook(
+        lambda m, args, kwargs: (args, {"b": kwargs["b"] + 1}), with_kwargs=True
+    )
+    adder.register_forward_hook(
+        lambda m, args, kwargs, output: seen.append((args, kwargs, output)), with_kwargs=True
+    )
     assert adder(1, b=2) == 4
     assert seen == [((1,), {"b": 3}, 4)]
 
@@ -71,7 +75,10 @@ def test_hooks_with_kwargs_see_and_replace_them():
 def test_a_pre_hook_with_kwargs_must_return_both():
     identity = nn.Identity()
     identity.register_forward_pre_hook(lambda module, args, kwargs: 3, with_kwargs=True)
-    with pytest.raises(RuntimeError, match=r"forward pre-hook must return None or a tuple of \(new_args, new_kwargs\)"):
+    with pytest.raises(
+        RuntimeError,
+        match=r"forward pre-hook must return None or a tuple of \(new_args, new_kwargs\)",
+    ):
         identity(1)
 
 
@@ -90,7 +97,10 @@ def test_a_failing_always_called_hook_only_warns():
 
     module = nn.Module()
     module.register_forward_hook(fail, always_call=True)
-    with pytest.warns(UserWarning, match="always_call=True.*from the hook"), pytest.raises(NotImplementedError):
+    with (
+        pytest.warns(UserWarning, match="always_call=True.*from the hook"),
+        pytest.raises(NotImplementedError),
+    ):
         module(1)
 
 
@@ -104,7 +114,14 @@ def test_global_hooks_run_before_own_ones_for_every_module():
     ):
         identity(1)
     identity(1)
-    assert note.calls == ["global before", "own before", "global after", "own after", "own before", "own after"]
+    assert note.calls == [
+        "global before",
+        "own before",
+        "global after",
+        "own after",
+        "own before",
+        "own after",
+    ]
 
 
 def test_registration_hooks_see_and_replace_what_is_registered():
@@ -140,7 +157,9 @@ def test_all_hooks_run_in_pytorchs_order():
 def test_backward_hooks_see_the_gradients():
     seen = {}
     linear = nn.Linear(2, 1, bias=False)
-    linear.register_full_backward_hook(lambda m, grad_input, grad_output: seen.update(i=grad_input, o=grad_output))
+    linear.register_full_backward_hook(
+        lambda m, grad_input, grad_output: seen.update(i=grad_input, o=grad_output)
+    )
     linear(dovetail.ones(1, 2, requires_grad=True)).sum().backward()
     assert seen["o"][0].tolist() == [[1.0]]
     assert seen["i"][0].tolist() == linear.weight.tolist()
@@ -162,7 +181,9 @@ def test_backward_hooks_put_none_where_no_tensor_is():
 
     seen = {}
     scale = Scale()
-    scale.register_full_backward_hook(lambda m, grad_input, grad_output: seen.update(i=grad_input, o=grad_output))
+    scale.register_full_backward_hook(
+        lambda m, grad_input, grad_output: seen.update(i=grad_input, o=grad_output)
+    )
     out, text = scale(2, dovetail.ones(1, requires_grad=True))
     out.sum().backward()
     assert text == "text"
@@ -175,7 +196,10 @@ def test_without_an_input_that_requires_grad_the_hook_gets_none():
     seen = []
     linear = nn.Linear(1, 1)
     linear.register_full_backward_hook(lambda m, grad_input, grad_output: seen.append(grad_input))
-    with pytest.warns(UserWarning, match="Full backward hook is firing when gradients are computed with respect to"):
+    with pytest.warns(
+        UserWarning,
+        match="Full backward hook is firing when gradients are computed with respect to",
+    ):
         linear(dovetail.ones(1, 1)).sum().backward()
     assert seen == [(None,)]
     assert linear.weight.grad is not None
@@ -186,7 +210,9 @@ def test_a_hook_may_not_return_gradients_for_inputs_that_need_none():
     linear.register_full_backward_hook(lambda m, grad_input, grad_output: (dovetail.ones(1, 1),))
     with (
         pytest.warns(UserWarning, match="Full backward hook is firing"),
-        pytest.raises(RuntimeError, match="where no input requires gradient should always return None"),
+        pytest.raises(
+            RuntimeError, match="where no input requires gradient should always return None"
+        ),
     ):
         linear(dovetail.ones(1, 1)).sum().backward()
 
@@ -209,7 +235,10 @@ def test_the_output_of_a_hooked_module_may_not_be_modified_in_place():
     linear = nn.Linear(1, 1)
     linear.register_full_backward_hook(lambda *args: None)
     output = linear(dovetail.ones(1, 1))
-    with pytest.raises(RuntimeError, match="Output 0 of BackwardHookFunction is a view and is being modified inplace"):
+    with pytest.raises(
+        RuntimeError,
+        match="Output 0 of BackwardHookFunction is a view and is being modified inplace",
+    ):
         output.add_(1)
 
 

@@ -11,7 +11,9 @@ from dovetail.nn import functional as F
 
 def test_linear_is_a_matrix_product():
     linear = nn.Linear(2, 1)
-    linear.load_state_dict({"weight": dovetail.tensor([[2.0, 3.0]]), "bias": dovetail.tensor([1.0])})
+    linear.load_state_dict(
+        {"weight": dovetail.tensor([[2.0, 3.0]]), "bias": dovetail.tensor([1.0])}
+    )
     assert linear(dovetail.tensor([[1.0, 10.0]])).tolist() == [[33.0]]
 
 
@@ -56,7 +58,9 @@ def test_an_activation_has_its_values(module, expected):
     assert module(dovetail.tensor([-1.0, 0.0, 2.0])).tolist() == pytest.approx(expected, abs=1e-5)
 
 
-@pytest.mark.parametrize("module", [nn.ReLU(True), nn.SiLU(True), nn.LeakyReLU(0.1, True), nn.ELU(1.0, True)], ids=repr)
+@pytest.mark.parametrize(
+    "module", [nn.ReLU(True), nn.SiLU(True), nn.LeakyReLU(0.1, True), nn.ELU(1.0, True)], ids=repr
+)
 def test_an_inplace_activation_writes_into_its_input(module):
     x = dovetail.tensor([-1.0, 2.0])
     result = module(x)
@@ -78,7 +82,9 @@ def test_softmax_sums_to_one_and_log_softmax_is_its_logarithm():
 
 
 def test_softmax_without_a_dimension_warns():
-    with pytest.warns(UserWarning, match="Implicit dimension choice for softmax has been deprecated"):
+    with pytest.warns(
+        UserWarning, match="Implicit dimension choice for softmax has been deprecated"
+    ):
         assert F.softmax(dovetail.zeros(1, 2)).tolist() == [[0.5, 0.5]]
 
 
@@ -102,7 +108,9 @@ def test_dropout_in_place_writes_into_its_input_and_has_a_gradient():
 
 @pytest.mark.parametrize("make", [nn.Dropout, lambda p: F.dropout(dovetail.ones(1), p)])
 def test_a_dropout_probability_out_of_range_is_refused(make):
-    with pytest.raises(ValueError, match=r"dropout probability has to be between 0 and 1, but got 2.0"):
+    with pytest.raises(
+        ValueError, match=r"dropout probability has to be between 0 and 1, but got 2.0"
+    ):
         make(2.0)
 
 
@@ -162,13 +170,17 @@ def test_cross_entropy_reductions_agree():
     x, y = dovetail.randn(4, 3), dovetail.tensor([0, 2, 1, 1])
     each = nn.CrossEntropyLoss(reduction="none")(x, y)
     assert each.shape == (4,)
-    assert nn.CrossEntropyLoss(reduction="sum")(x, y).item() == pytest.approx(each.sum().item(), rel=1e-5)
+    assert nn.CrossEntropyLoss(reduction="sum")(x, y).item() == pytest.approx(
+        each.sum().item(), rel=1e-5
+    )
 
 
 def test_cross_entropy_ignores_an_index():
     x = dovetail.randn(2, 3)
     ignoring = nn.CrossEntropyLoss(ignore_index=1)(x, dovetail.tensor([0, 1]))
-    assert ignoring.item() == pytest.approx(nn.CrossEntropyLoss()(x[:1], dovetail.tensor([0])).item(), rel=1e-5)
+    assert ignoring.item() == pytest.approx(
+        nn.CrossEntropyLoss()(x[:1], dovetail.tensor([0])).item(), rel=1e-5
+    )
 
 
 def test_cross_entropy_weights_are_a_buffer():
@@ -180,7 +192,9 @@ def test_cross_entropy_weights_are_a_buffer():
 
 def test_label_smoothing_mixes_with_the_uniform_distribution():
     x = dovetail.tensor([[0.0, 0.0]])
-    assert nn.CrossEntropyLoss(label_smoothing=0.5)(x, dovetail.tensor([0])).item() == pytest.approx(math.log(2))
+    assert nn.CrossEntropyLoss(label_smoothing=0.5)(
+        x, dovetail.tensor([0])
+    ).item() == pytest.approx(math.log(2))
 
 
 def test_label_smoothing_out_of_range_is_refused():
@@ -202,7 +216,9 @@ def test_an_unknown_reduction_is_refused():
 
 
 def test_a_loss_of_different_shapes_warns():
-    with pytest.warns(UserWarning, match="Using a target size .* that is different to the input size"):
+    with pytest.warns(
+        UserWarning, match="Using a target size .* that is different to the input size"
+    ):
         F.mse_loss(dovetail.ones(2), dovetail.ones(2, 2))
 
 
@@ -215,7 +231,9 @@ def test_the_old_size_flags_warn_and_work():
 
 def test_binary_cross_entropy_with_logits_is_stable():
     x, y = dovetail.tensor([100.0, -100.0, 0.0]), dovetail.tensor([0.0, 1.0, 1.0])
-    assert nn.BCEWithLogitsLoss(reduction="none")(x, y).tolist() == pytest.approx([100.0, 100.0, math.log(2)])
+    assert nn.BCEWithLogitsLoss(reduction="none")(x, y).tolist() == pytest.approx(
+        [100.0, 100.0, math.log(2)]
+    )
 
 
 def test_binary_cross_entropy_weights_multiply():
@@ -242,7 +260,10 @@ def test_binary_cross_entropy_needs_equal_shapes():
         (nn.init.xavier_uniform_, math.sqrt(2 / 300)),
         (nn.init.xavier_normal_, math.sqrt(2 / 300)),
         (nn.init.kaiming_uniform_, math.sqrt(2 / 200)),
-        (lambda t: nn.init.kaiming_normal_(t, mode="fan_out", nonlinearity="linear"), math.sqrt(1 / 100)),
+        (
+            lambda t: nn.init.kaiming_normal_(t, mode="fan_out", nonlinearity="linear"),
+            math.sqrt(1 / 100),
+        ),
     ],
 )
 def test_random_initial_values_have_their_spread(fill, deviation):
@@ -265,7 +286,8 @@ def test_filling_a_parameter_records_nothing():
 
 
 @pytest.mark.parametrize(
-    ("name", "gain"), [("linear", 1), ("tanh", 5 / 3), ("relu", math.sqrt(2)), ("selu", 0.75), ("sigmoid", 1)]
+    ("name", "gain"),
+    [("linear", 1), ("tanh", 5 / 3), ("relu", math.sqrt(2)), ("selu", 0.75), ("sigmoid", 1)],
 )
 def test_gains_are_the_recommended_ones(name, gain):
     assert nn.init.calculate_gain(name) == pytest.approx(gain)
@@ -281,7 +303,10 @@ def test_the_gain_of_leaky_relu_depends_on_its_slope():
     ("call", "message"),
     [
         (lambda: nn.init.calculate_gain("zz"), "Unsupported nonlinearity zz"),
-        (lambda: nn.init.kaiming_uniform_(dovetail.ones(1)), "Fan in and fan out can not be computed"),
+        (
+            lambda: nn.init.kaiming_uniform_(dovetail.ones(1)),
+            "Fan in and fan out can not be computed",
+        ),
         (lambda: nn.init.kaiming_uniform_(dovetail.ones(1, 1), mode="z"), "Mode z not supported"),
     ],
 )
@@ -320,7 +345,9 @@ def test_small_gradients_are_not_scaled_up():
 
 @pytest.mark.parametrize(("order", "norm"), [(1, 7.0), (math.inf, 4.0), (3, 91 ** (1 / 3))])
 def test_clipping_knows_other_norms(order, norm):
-    assert nn.utils.clip_grad_norm_(with_gradients([3.0, -4.0]), 1.0, order).item() == pytest.approx(norm)
+    assert nn.utils.clip_grad_norm_(
+        with_gradients([3.0, -4.0]), 1.0, order
+    ).item() == pytest.approx(norm)
 
 
 def test_clipping_skips_parameters_without_gradient():
@@ -335,7 +362,9 @@ def test_clipping_a_half_precision_gradient_does_not_overflow():
 
 def test_a_norm_that_is_not_finite_can_be_an_error():
     (a,) = with_gradients([math.nan])
-    with pytest.raises(RuntimeError, match=r"The total norm of order 2.0 for gradients .* is non-finite"):
+    with pytest.raises(
+        RuntimeError, match=r"The total norm of order 2.0 for gradients .* is non-finite"
+    ):
         nn.utils.clip_grad_norm_(a, 1.0, error_if_nonfinite=True)
 
 
@@ -356,7 +385,10 @@ def test_parameters_become_a_vector_and_come_back():
 
 @pytest.mark.parametrize(
     ("vector", "error", "message"),
-    [([1.0], TypeError, "but got: list"), (dovetail.ones(2), ValueError, "2 elements, but the parameters need 3")],
+    [
+        ([1.0], TypeError, "but got: list"),
+        (dovetail.ones(2), ValueError, "2 elements, but the parameters need 3"),
+    ],
     ids=["list", "short"],
 )
 def test_a_vector_that_does_not_fit_changes_nothing(vector, error, message):

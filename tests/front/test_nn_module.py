@@ -10,7 +10,9 @@ from dovetail import nn
 
 
 class Mixed(nn.Module):
-    """One of each: a parameter, a submodule, a buffer, a non-persistent buffer and an empty buffer."""
+    """One of each: a parameter, a submodule, a buffer, a non-persistent buffer and an empty
+    buffer.
+    """
 
     def __init__(self):
         super().__init__()
@@ -35,9 +37,15 @@ class Unready(nn.Module):
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        (lambda: nn.Parameter(dovetail.ones(1)), r"cannot assign parameters before Module.__init__\(\) call"),
+        (
+            lambda: nn.Parameter(dovetail.ones(1)),
+            r"cannot assign parameters before Module.__init__\(\) call",
+        ),
         (lambda: nn.Linear(1, 1), r"cannot assign module before Module.__init__\(\) call"),
-        (lambda: nn.Buffer(dovetail.ones(1)), r"cannot assign buffer before Module.__init__\(\) call"),
+        (
+            lambda: nn.Buffer(dovetail.ones(1)),
+            r"cannot assign buffer before Module.__init__\(\) call",
+        ),
     ],
 )
 def test_assigning_before_init_is_an_attribute_error(value, message):
@@ -48,9 +56,17 @@ def test_assigning_before_init_is_an_attribute_error(value, message):
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [
-        ("p", lambda: dovetail.ones(1), r"cannot assign '.*FloatTensor' as parameter 'p' \(.*nn.Parameter or None"),
+        (
+            "p",
+            lambda: dovetail.ones(1),
+            r"cannot assign '.*FloatTensor' as parameter 'p' \(.*nn.Parameter or None",
+        ),
         ("p", lambda: 3, r"cannot assign 'int' as parameter 'p'"),
-        ("l", lambda: 3, r"cannot assign 'int' as child module 'l' \(.*nn.Module or None expected\)"),
+        (
+            "l",
+            lambda: 3,
+            r"cannot assign 'int' as child module 'l' \(.*nn.Module or None expected\)",
+        ),
         ("b", lambda: 3, r"cannot assign 'int' as buffer 'b' \(.*Tensor or None expected\)"),
     ],
 )
@@ -114,7 +130,9 @@ def test_dir_lists_what_is_registered():
 # Registration
 
 
-@pytest.mark.parametrize("register", ["register_parameter", "register_buffer", "add_module", "register_module"])
+@pytest.mark.parametrize(
+    "register", ["register_parameter", "register_buffer", "add_module", "register_module"]
+)
 @pytest.mark.parametrize(
     ("name", "error", "message"),
     [
@@ -159,7 +177,12 @@ def test_add_module_refuses_a_number():
 
 def test_parameters_come_own_first_then_depth_first():
     model = nn.Sequential(Mixed(), nn.Linear(1, 1, bias=False))
-    assert [name for name, _ in model.named_parameters()] == ["0.p", "0.l.weight", "0.l.bias", "1.weight"]
+    assert [name for name, _ in model.named_parameters()] == [
+        "0.p",
+        "0.l.weight",
+        "0.l.bias",
+        "1.weight",
+    ]
 
 
 def test_a_shared_parameter_comes_once():
@@ -219,7 +242,9 @@ def test_apply_visits_children_before_the_module():
 
 
 def test_a_module_without_forward_says_so():
-    with pytest.raises(NotImplementedError, match=r'Module \[Module\] is missing the required "forward" function'):
+    with pytest.raises(
+        NotImplementedError, match=r'Module \[Module\] is missing the required "forward" function'
+    ):
         nn.Module()(1)
 
 
@@ -289,7 +314,10 @@ def test_to_casts_gradients_too():
 
 
 def test_to_takes_a_tensor_as_the_example():
-    assert nn.Linear(1, 1).to(dovetail.ones(1, dtype=dovetail.float64)).weight.dtype == dovetail.float64
+    assert (
+        nn.Linear(1, 1).to(dovetail.ones(1, dtype=dovetail.float64)).weight.dtype
+        == dovetail.float64
+    )
 
 
 def test_to_takes_device_and_dtype_together():
@@ -299,7 +327,9 @@ def test_to_takes_device_and_dtype_together():
 
 
 def test_to_refuses_integer_dtypes():
-    with pytest.raises(TypeError, match=r"nn.Module.to only accepts floating point or complex dtypes"):
+    with pytest.raises(
+        TypeError, match=r"nn.Module.to only accepts floating point or complex dtypes"
+    ):
         nn.Linear(1, 1).to(dovetail.int32)
 
 
@@ -319,7 +349,9 @@ def test_a_moved_module_trains_on():
 
 
 def test_a_meta_module_can_not_be_copied():
-    with pytest.raises(NotImplementedError, match=r"Cannot copy out of meta tensor; no data!.*to_empty\(\)"):
+    with pytest.raises(
+        NotImplementedError, match=r"Cannot copy out of meta tensor; no data!.*to_empty\(\)"
+    ):
         nn.Linear(1, 1, device="meta").to("cpu")
 
 
@@ -349,11 +381,16 @@ def test_operators_on_a_parameter_give_plain_tensors():
 
 @pytest.mark.cpu_only(reason="the printed form of another device names it")
 def test_a_parameter_prints_what_it_contains():
-    assert repr(nn.Parameter(dovetail.ones(2))) == "Parameter containing:\ntensor([1., 1.], requires_grad=True)"
+    assert (
+        repr(nn.Parameter(dovetail.ones(2)))
+        == "Parameter containing:\ntensor([1., 1.], requires_grad=True)"
+    )
 
 
 def test_an_integer_parameter_can_not_require_gradients():
-    with pytest.raises(RuntimeError, match="Only Tensors of floating point and complex dtype can require gradients"):
+    with pytest.raises(
+        RuntimeError, match="Only Tensors of floating point and complex dtype can require gradients"
+    ):
         nn.Parameter(dovetail.tensor([1, 2]))
     assert not nn.Parameter(dovetail.tensor([1, 2]), requires_grad=False).requires_grad
 
@@ -408,7 +445,8 @@ def test_a_deepcopy_computes_the_same():
 
 def test_repr_is_a_tree():
     assert repr(nn.Sequential(nn.Linear(1, 2), nn.ReLU(inplace=True))) == (
-        "Sequential(\n  (0): Linear(in_features=1, out_features=2, bias=True)\n  (1): ReLU(inplace=True)\n)"
+        "Sequential(\n  (0): Linear(in_features=1, out_features=2, bias=True)\n  (1): "
+        "ReLU(inplace=True)\n)"
     )
 
 

@@ -51,7 +51,11 @@ def test_prefix_and_destination_are_used():
 
 
 def test_metadata_holds_every_modules_version():
-    assert model().state_dict()._metadata == {"": {"version": 1}, "0": {"version": 1}, "1": {"version": 1}}
+    assert model().state_dict()._metadata == {
+        "": {"version": 1},
+        "0": {"version": 1},
+        "1": {"version": 1},
+    }
 
 
 def test_non_persistent_buffers_are_left_out():
@@ -83,7 +87,9 @@ def test_assign_takes_the_tensors_themselves():
 
 
 def test_missing_unexpected_and_misshapen_entries_are_reported_together():
-    with pytest.raises(RuntimeError, match=r"Error\(s\) in loading state_dict for Linear:") as caught:
+    with pytest.raises(
+        RuntimeError, match=r"Error\(s\) in loading state_dict for Linear:"
+    ) as caught:
         nn.Linear(1, 1).load_state_dict({"weight": dovetail.ones(3), "extra": dovetail.ones(1)})
     text = str(caught.value)
     assert '\n\tMissing key(s) in state_dict: "bias". ' in text
@@ -110,7 +116,9 @@ def test_a_failed_assigning_load_changes_nothing():
 
 def test_not_strict_reports_keys_and_loads_the_rest():
     linear = nn.Linear(1, 1)
-    result = linear.load_state_dict({"weight": dovetail.full((1, 1), 9.0), "x": dovetail.ones(1)}, strict=False)
+    result = linear.load_state_dict(
+        {"weight": dovetail.full((1, 1), 9.0), "x": dovetail.ones(1)}, strict=False
+    )
     assert result.missing_keys == ["bias"]
     assert result.unexpected_keys == ["x"]
     assert linear.weight.tolist() == [[9.0]]
@@ -122,7 +130,9 @@ def test_a_state_dict_that_is_no_mapping_is_refused():
 
 
 def test_an_entry_that_is_no_tensor_is_refused():
-    with pytest.raises(RuntimeError, match=r'"weight", expected .*Tensor-like object from checkpoint but received'):
+    with pytest.raises(
+        RuntimeError, match=r'"weight", expected .*Tensor-like object from checkpoint but received'
+    ):
         nn.Linear(1, 1, bias=False).load_state_dict({"weight": 3})
 
 
@@ -153,7 +163,9 @@ def test_missing_extra_state_is_reported():
         Counted().load_state_dict({})
 
 
-@pytest.mark.parametrize(("method", "arguments"), [("get_extra_state", ()), ("set_extra_state", (1,))])
+@pytest.mark.parametrize(
+    ("method", "arguments"), [("get_extra_state", ()), ("set_extra_state", (1,))]
+)
 def test_extra_state_must_be_defined(method, arguments):
     with pytest.raises(RuntimeError, match="extra state"):
         getattr(nn.Linear(1, 1), method)(*arguments)
@@ -161,8 +173,12 @@ def test_extra_state_must_be_defined(method, arguments):
 
 def test_state_dict_hooks_run_before_and_after():
     linear, calls = nn.Linear(1, 1), []
-    linear.register_state_dict_pre_hook(lambda module, prefix, keep_vars: calls.append((prefix, keep_vars)))
-    linear.register_state_dict_post_hook(lambda module, state, prefix, metadata: state.pop(prefix + "bias"))
+    linear.register_state_dict_pre_hook(
+        lambda module, prefix, keep_vars: calls.append((prefix, keep_vars))
+    )
+    linear.register_state_dict_post_hook(
+        lambda module, state, prefix, metadata: state.pop(prefix + "bias")
+    )
     assert list(nn.Sequential(linear).state_dict()) == ["0.weight"]
     assert calls == [("0.", False)]
 

@@ -18,7 +18,16 @@ EVERY = [
     lambda params: optim.RMSprop(params, lr=0.1, momentum=0.5, centered=True),
     lambda params: optim.Adagrad(params, lr=0.5),
 ]
-NAMES = ["SGD", "SGD-momentum", "Adam", "Adam-amsgrad", "AdamW", "RMSprop", "RMSprop-centered", "Adagrad"]
+NAMES = [
+    "SGD",
+    "SGD-momentum",
+    "Adam",
+    "Adam-amsgrad",
+    "AdamW",
+    "RMSprop",
+    "RMSprop-centered",
+    "Adagrad",
+]
 every_optimizer = pytest.mark.parametrize("make", EVERY, ids=NAMES)
 
 
@@ -58,11 +67,27 @@ def test_named_parameters_are_accepted():
     ("params", "error", "message"),
     [
         (lambda: [], ValueError, "optimizer got an empty parameter list"),
-        (lambda: parameter(1.0), TypeError, "params argument given to the optimizer should be an iterable of Tensors"),
+        (
+            lambda: parameter(1.0),
+            TypeError,
+            "params argument given to the optimizer should be an iterable of Tensors",
+        ),
         (lambda: [parameter(1.0) * 2], ValueError, "can't optimize a non-leaf Tensor"),
-        (lambda: [3], TypeError, "optimizer can only optimize Tensors, but one of the params is int"),
-        (lambda: [{"params": {parameter(1.0)}}], TypeError, "ordering of tensors in sets will change between runs"),
-        (lambda: [("a", parameter(1.0)), parameter(2.0)], ValueError, "should be with/without names"),
+        (
+            lambda: [3],
+            TypeError,
+            "optimizer can only optimize Tensors, but one of the params is int",
+        ),
+        (
+            lambda: [{"params": {parameter(1.0)}}],
+            TypeError,
+            "ordering of tensors in sets will change between runs",
+        ),
+        (
+            lambda: [("a", parameter(1.0)), parameter(2.0)],
+            ValueError,
+            "should be with/without names",
+        ),
         (lambda: [{"lr": 1}], KeyError, "params"),
     ],
     ids=["empty", "tensor", "non-leaf", "int", "set in group", "half named", "no params"],
@@ -99,7 +124,10 @@ def test_a_refused_group_is_not_added():
         (lambda p: optim.SGD(p, lr=-1), "Invalid learning rate: -1"),
         (lambda p: optim.SGD(p, momentum=-1), "Invalid momentum value: -1"),
         (lambda p: optim.SGD(p, weight_decay=-1), "Invalid weight_decay value: -1"),
-        (lambda p: optim.SGD(p, nesterov=True), "Nesterov momentum requires a momentum and zero dampening"),
+        (
+            lambda p: optim.SGD(p, nesterov=True),
+            "Nesterov momentum requires a momentum and zero dampening",
+        ),
         (lambda p: optim.Adam(p, lr=-1), "Invalid learning rate: -1"),
         (lambda p: optim.Adam(p, betas=(1.0, 0.0)), "Invalid beta parameter at index 0: 1.0"),
         (lambda p: optim.Adam(p, eps=-1), "Invalid epsilon value: -1"),
@@ -298,7 +326,9 @@ def test_a_step_pre_hook_replaces_the_arguments():
 def test_a_step_pre_hook_must_return_both():
     optimizer = optim.SGD([parameter(1.0)])
     optimizer.register_step_pre_hook(lambda opt, args, kwargs: 3)
-    with pytest.raises(RuntimeError, match=r"must return None or a tuple of \(new_args, new_kwargs\)"):
+    with pytest.raises(
+        RuntimeError, match=r"must return None or a tuple of \(new_args, new_kwargs\)"
+    ):
         optimizer.step()
 
 
@@ -399,7 +429,10 @@ def test_an_optimizer_survives_pickling():
 
 
 def test_hooks_for_every_optimizer_run_outside_the_own_ones():
-    from dovetail.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
+    from dovetail.optim.optimizer import (
+        register_optimizer_step_post_hook,
+        register_optimizer_step_pre_hook,
+    )
 
     calls = []
     optimizer = optim.SGD([parameter(1.0)])

@@ -29,9 +29,15 @@ def rates(make, epochs=7):
 
 SCHEDULES = [
     (lambda opt: lr_scheduler.StepLR(opt, 3, gamma=0.5), [1, 1, 1, 0.5, 0.5, 0.5, 0.25]),
-    (lambda opt: lr_scheduler.MultiStepLR(opt, [2, 5, 5], gamma=0.5), [1, 1, 0.5, 0.5, 0.5, 0.125, 0.125]),
+    (
+        lambda opt: lr_scheduler.MultiStepLR(opt, [2, 5, 5], gamma=0.5),
+        [1, 1, 0.5, 0.5, 0.5, 0.125, 0.125],
+    ),
     (lambda opt: lr_scheduler.ExponentialLR(opt, 0.5), [0.5**n for n in range(7)]),
-    (lambda opt: lr_scheduler.LambdaLR(opt, lambda epoch: 1 / (1 + epoch)), [1 / (1 + n) for n in range(7)]),
+    (
+        lambda opt: lr_scheduler.LambdaLR(opt, lambda epoch: 1 / (1 + epoch)),
+        [1 / (1 + n) for n in range(7)],
+    ),
     (lambda opt: lr_scheduler.LinearLR(opt, 0.2, 1.0, 4), [0.2, 0.4, 0.6, 0.8, 1.0, 1.0, 1.0]),
     (
         lambda opt: lr_scheduler.CosineAnnealingLR(opt, 3, eta_min=0.1),
@@ -39,7 +45,9 @@ SCHEDULES = [
     ),
 ]
 every_schedule = pytest.mark.parametrize(
-    ("make", "expected"), SCHEDULES, ids=["Step", "MultiStep", "Exponential", "Lambda", "Linear", "CosineAnnealing"]
+    ("make", "expected"),
+    SCHEDULES,
+    ids=["Step", "MultiStep", "Exponential", "Lambda", "Linear", "CosineAnnealing"],
 )
 
 
@@ -83,7 +91,9 @@ def test_schedules_chain():
 
 def test_stepping_before_the_optimizer_warns():
     scheduler = lr_scheduler.StepLR(optimizer(), 1)
-    with pytest.warns(UserWarning, match=r"Detected call of `lr_scheduler.step\(\)` before `optimizer.step\(\)`"):
+    with pytest.warns(
+        UserWarning, match=r"Detected call of `lr_scheduler.step\(\)` before `optimizer.step\(\)`"
+    ):
         scheduler.step()
 
 
@@ -132,10 +142,26 @@ def test_a_tensor_rate_is_changed_in_place():
     ("make", "error", "message"),
     [
         (lambda: lr_scheduler.StepLR(3, 2), TypeError, "int is not an Optimizer"),
-        (lambda: lr_scheduler.LambdaLR(optimizer(), [1, 2, 3]), ValueError, "Expected 1 lr_lambdas, but got 3"),
-        (lambda: lr_scheduler.LinearLR(optimizer(), 2), ValueError, "Starting multiplicative factor expected"),
-        (lambda: lr_scheduler.LinearLR(optimizer(), 0.5, 3), ValueError, "Ending multiplicative factor expected"),
-        (lambda: lr_scheduler.StepLR(optimizer(), 2, last_epoch=3), KeyError, "param 'initial_lr' is not specified"),
+        (
+            lambda: lr_scheduler.LambdaLR(optimizer(), [1, 2, 3]),
+            ValueError,
+            "Expected 1 lr_lambdas, but got 3",
+        ),
+        (
+            lambda: lr_scheduler.LinearLR(optimizer(), 2),
+            ValueError,
+            "Starting multiplicative factor expected",
+        ),
+        (
+            lambda: lr_scheduler.LinearLR(optimizer(), 0.5, 3),
+            ValueError,
+            "Ending multiplicative factor expected",
+        ),
+        (
+            lambda: lr_scheduler.StepLR(optimizer(), 2, last_epoch=3),
+            KeyError,
+            "param 'initial_lr' is not specified",
+        ),
     ],
 )
 def test_wrong_arguments_are_refused(make, error, message):

@@ -14,7 +14,9 @@ import pytest
 import dovetail
 from dovetail import load, nn, optim, save
 
-safetensors_numpy = pytest.importorskip("safetensors.numpy", reason="the reference implementation of the format")
+safetensors_numpy = pytest.importorskip(
+    "safetensors.numpy", reason="the reference implementation of the format"
+)
 
 
 def round_trip(value, **options):
@@ -123,7 +125,9 @@ def test_the_same_tensor_twice_stays_one():
 
 def test_views_keep_sharing_memory_and_are_stored_once():
     base = dovetail.arange(6.0).reshape(2, 3)
-    loaded = round_trip({"base": base, "t": base.t(), "row": base[1], "wide": base[:, :1].expand(2, 5)})
+    loaded = round_trip(
+        {"base": base, "t": base.t(), "row": base[1], "wide": base[:, :1].expand(2, 5)}
+    )
     assert loaded["t"].tolist() == base.t().tolist()
     assert loaded["t"].stride() == (1, 3)
     loaded["base"].fill_(7)
@@ -145,7 +149,11 @@ def test_a_lone_view_brings_its_storage():
 
 def test_requires_grad_and_parameters_come_back():
     leaf, parameter, frozen = round_trip(
-        [dovetail.ones(1, requires_grad=True), nn.Parameter(dovetail.ones(1)), nn.Parameter(dovetail.ones(1), False)]
+        [
+            dovetail.ones(1, requires_grad=True),
+            nn.Parameter(dovetail.ones(1)),
+            nn.Parameter(dovetail.ones(1), False),
+        ]
     )
     assert type(leaf) is dovetail.Tensor
     assert leaf.requires_grad
@@ -175,7 +183,9 @@ def test_a_training_checkpoint_comes_back():
     optimizer = optim.Adam(model.parameters())
     model(dovetail.ones(1, 2)).sum().backward()
     optimizer.step()
-    loaded = round_trip({"model": model.state_dict(), "optimizer": optimizer.state_dict(), "epoch": 3})
+    loaded = round_trip(
+        {"model": model.state_dict(), "optimizer": optimizer.state_dict(), "epoch": 3}
+    )
     other = nn.Sequential(nn.Linear(2, 3), nn.PReLU())
     assert repr(other.load_state_dict(loaded["model"])) == "<All keys matched successfully>"
     assert other[0].weight.tolist() == model[0].weight.tolist()
@@ -243,11 +253,26 @@ def test_a_missing_file_is_reported_as_such(tmp_path):
         (contents([dovetail.ones(3)])[:40], "it is truncated"),
         (contents([dovetail.ones(3)]) + b"x", "13 bytes of data where the header announces 12"),
         (edited(contents([1]), lambda d: d.pop("root")), "its description is corrupt"),
-        (edited(contents([1]), lambda d: d.update(root={"again": 5})), "its description is corrupt"),
-        (edited(contents([1]), lambda d: d.update(root={"eval": "1"})), "its description is corrupt"),
-        (edited(contents([1]), lambda d: d.update(root={"dtype": "save"})), "its description is corrupt"),
-        (edited(contents(dovetail.ones(3)), lambda d: d["tensors"][0].update(shape=[4])), "reaches to element 3"),
-        (edited(contents(dovetail.ones(3)), lambda d: d["tensors"][0].update(offset=-1)), "non-negative integers"),
+        (
+            edited(contents([1]), lambda d: d.update(root={"again": 5})),
+            "its description is corrupt",
+        ),
+        (
+            edited(contents([1]), lambda d: d.update(root={"eval": "1"})),
+            "its description is corrupt",
+        ),
+        (
+            edited(contents([1]), lambda d: d.update(root={"dtype": "save"})),
+            "its description is corrupt",
+        ),
+        (
+            edited(contents(dovetail.ones(3)), lambda d: d["tensors"][0].update(shape=[4])),
+            "reaches to element 3",
+        ),
+        (
+            edited(contents(dovetail.ones(3)), lambda d: d["tensors"][0].update(offset=-1)),
+            "non-negative integers",
+        ),
     ],
     ids=range(13),
 )
@@ -265,7 +290,8 @@ def test_a_damaged_or_foreign_file_is_named_with_what_is_wrong(tmp_path, content
 
 def test_other_objects_need_weights_only_false():
     with pytest.raises(
-        pickle.UnpicklingError, match=r"Weights only load failed.*fractions\.Fraction.*weights_only=False"
+        pickle.UnpicklingError,
+        match=r"Weights only load failed.*fractions\.Fraction.*weights_only=False",
     ):
         round_trip([fractions.Fraction(1, 3)])
     assert round_trip([fractions.Fraction(1, 3)], weights_only=False) == [fractions.Fraction(1, 3)]
@@ -288,7 +314,14 @@ def test_without_other_objects_nothing_is_pickled():
 @pytest.mark.cpu_only(reason="the locations are those of the cpu")
 @pytest.mark.parametrize(
     "where",
-    ["cpu", dovetail.device("cpu"), {"cpu": "cpu"}, {}, lambda storage, name: storage, lambda storage, name: None],
+    [
+        "cpu",
+        dovetail.device("cpu"),
+        {"cpu": "cpu"},
+        {},
+        lambda storage, name: storage,
+        lambda storage, name: None,
+    ],
     ids=["name", "device", "mapping", "empty mapping", "function", "function giving None"],
 )
 def test_map_location_chooses_the_device(where):

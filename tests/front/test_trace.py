@@ -82,7 +82,12 @@ def test_views_and_writes_in_place_are_recorded() -> None:
     with dovetail.trace() as t:
         x[0].add_(1)
         x[1] = 2
-    assert names(t.spans) == ["aten::select.int", "aten::add_.Tensor", "aten::select.int", "aten::fill_.Scalar"]
+    assert names(t.spans) == [
+        "aten::select.int",
+        "aten::add_.Tensor",
+        "aten::select.int",
+        "aten::fill_.Scalar",
+    ]
     assert x.tolist() == [[1, 1, 1], [2, 2, 2], [0, 0, 0]]
 
 
@@ -146,7 +151,9 @@ def test_a_custom_op_and_its_backward_are_recorded() -> None:
 
 def test_a_redispatch_is_a_child_of_the_call(library: Library) -> None:
     def outer(keys: Any, x: Tensor) -> Any:
-        return dovetail.ops.tracing.f.default.redispatch(keys & dovetail.DispatchKeySet(dovetail.DispatchKey.CPU), x)
+        return dovetail.ops.tracing.f.default.redispatch(
+            keys & dovetail.DispatchKeySet(dovetail.DispatchKey.CPU), x
+        )
 
     library.define("f(Tensor x) -> Tensor")
     library.impl("f", lambda x: x.clone(), "CPU")
@@ -172,7 +179,10 @@ def test_a_call_that_raises_is_recorded_with_its_error() -> None:
 def test_a_call_without_kernel_is_recorded_with_its_error(library: Library) -> None:
     library.define("g(Tensor x) -> Tensor")
     for _ in range(2):
-        with dovetail.trace() as t, pytest.raises(NotImplementedError, match="Could not run 'tracing::g'"):
+        with (
+            dovetail.trace() as t,
+            pytest.raises(NotImplementedError, match="Could not run 'tracing::g'"),
+        ):
             dovetail.ops.tracing.g(dovetail.ones(2))
         assert t.calls("tracing::g")[0].error is not None
 
@@ -264,7 +274,10 @@ def test_a_registration_meanwhile_shows_in_later_calls(library: Library) -> None
         dovetail.ops.tracing.h(x)
         library.impl("h", lambda x: x.exp(), "AutogradCPU")
         dovetail.ops.tracing.h(x)
-    assert [names(span.children) for span in t.calls("tracing::h")] == [["aten::clone"], ["aten::exp"]]
+    assert [names(span.children) for span in t.calls("tracing::h")] == [
+        ["aten::clone"],
+        ["aten::exp"],
+    ]
 
 
 def test_json_has_everything_of_every_call() -> None:
@@ -300,7 +313,8 @@ def test_it_prints_as_a_tree(capsys: pytest.CaptureFixture[str]) -> None:
         dovetail.nn.functional.linear(x, weight)
     lines = str(t).splitlines()
     assert any(
-        re.match(r"└─ aten::linear\(float32\[2, 3\], float32\[4, 3\]\) → float32\[2, 4\]  \d", line) for line in lines
+        re.match(r"└─ aten::linear\(float32\[2, 3\], float32\[4, 3\]\) → float32\[2, 4\]  \d", line)
+        for line in lines
     )
     assert any(line.startswith("   ├─ aten::t(") for line in lines)
     t.print(keys=True)

@@ -1,4 +1,6 @@
-"""`vmap`: what it does beyond PyTorch's own cases: any nesting and dimensions, gradients through it, its levels."""
+"""`vmap`: what it does beyond PyTorch's own cases: any nesting and dimensions, gradients through
+it, its levels.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ def array(*shape: int, seed: int = 0) -> Any:
 
 def assert_equal(found: Any, wanted: Any) -> None:
     assert tuple(found.shape) == tuple(wanted.shape)
-    np.testing.assert_allclose(found.detach().cpu().numpy(), wanted.detach().cpu().numpy(), rtol=1e-9)
+    np.testing.assert_allclose(
+        found.detach().cpu().numpy(), wanted.detach().cpu().numpy(), rtol=1e-9
+    )
 
 
 FUNCTIONS = [
@@ -50,7 +54,8 @@ def test_any_in_dims_and_out_dims_give_what_a_loop_gives(data: st.DataObject) ->
         tensors.append(array(*full, seed=seed))
         dims.append(dim)
     rows = [
-        function(*[t if d is None else t.select(d, i) for t, d in zip(tensors, dims, strict=True)]) for i in range(size)
+        function(*[t if d is None else t.select(d, i) for t, d in zip(tensors, dims, strict=True)])
+        for i in range(size)
     ]
     out = data.draw(st.integers(-rows[0].ndim - 1, rows[0].ndim))
     chunk = data.draw(st.sampled_from([None, 1, 2]))
@@ -70,7 +75,9 @@ def test_nested_maps_give_what_nested_loops_give(data: st.DataObject) -> None:
         [
             dt.stack(
                 [
-                    function(x.select(outer, i).select(inner, j), y.select(outer, i).select(inner, j))
+                    function(
+                        x.select(outer, i).select(inner, j), y.select(outer, i).select(inner, j)
+                    )
                     for j in range(x.select(outer, i).shape[inner])
                 ]
             )
@@ -89,7 +96,9 @@ def test_the_outer_sample_is_seen_by_the_inner_function() -> None:
 def test_gradients_flow_through_a_map_to_what_is_outside() -> None:
     x, w = array(3, 4).requires_grad_(), array(4, seed=1).requires_grad_()
     assert dt.autograd.gradcheck(lambda x, w: dt.vmap(lambda a: (a * w).tanh().sum())(x), (x, w))
-    assert dt.autograd.gradgradcheck(lambda x, w: dt.vmap(lambda a: (a * w).tanh().sum())(x), (x, w))
+    assert dt.autograd.gradgradcheck(
+        lambda x, w: dt.vmap(lambda a: (a * w).tanh().sum())(x), (x, w)
+    )
 
 
 def test_writes_inside_of_a_map_reach_the_tensor_outside_and_its_graph() -> None:
@@ -163,7 +172,11 @@ def test_seeded_random_numbers_are_the_same_again() -> None:
 def test_maps_run_in_several_threads_at_once() -> None:
     x = array(3, 4)
     with ThreadPoolExecutor(4) as pool:
-        found = list(pool.map(lambda k: dt.vmap(dt.func.grad(lambda a: (a * k).square().sum()))(x), range(1, 9)))
+        found = list(
+            pool.map(
+                lambda k: dt.vmap(dt.func.grad(lambda a: (a * k).square().sum()))(x), range(1, 9)
+            )
+        )
     for k, each in enumerate(found, 1):
         assert_equal(each, x * (2 * k * k))
 
@@ -205,7 +218,9 @@ def test_a_hook_of_a_batched_backward_may_make_leaves() -> None:
 
 def test_batched_gradients_reach_unused_inputs_as_none() -> None:
     x, unused = array(3).requires_grad_(), array(3).requires_grad_()
-    found = dt.autograd.grad(x * 2, (x, unused), dt.eye(3, dtype=dt.float64), is_grads_batched=True, allow_unused=True)
+    found = dt.autograd.grad(
+        x * 2, (x, unused), dt.eye(3, dtype=dt.float64), is_grads_batched=True, allow_unused=True
+    )
     assert_equal(found[0], dt.eye(3, dtype=dt.float64) * 2)
     assert found[1] is None
 
@@ -213,7 +228,8 @@ def test_batched_gradients_reach_unused_inputs_as_none() -> None:
 def test_the_first_map_of_a_process_repeats_random_numbers_in_every_chunk() -> None:
     code = """
 import dovetail
-same = dovetail.vmap(lambda x: x + dovetail.rand(()), randomness="same", chunk_size=1)(dovetail.zeros(3))
+add = dovetail.vmap(lambda x: x + dovetail.rand(()), randomness="same", chunk_size=1)
+same = add(dovetail.zeros(3))
 assert same[0] == same[1] == same[2], same
 """
     subprocess.run([sys.executable, "-c", code], check=True)

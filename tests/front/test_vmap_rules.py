@@ -1,4 +1,6 @@
-"""Batching rules of third parties: `register_vmap` for operators, `vmap` and `generate_vmap_rule` of a Function."""
+"""Batching rules of third parties: `register_vmap` for operators, `vmap` and `generate_vmap_rule`
+of a Function.
+"""
 
 from __future__ import annotations
 
@@ -35,13 +37,16 @@ def assert_equal(found: Any, wanted: Any) -> None:
     np.testing.assert_allclose(found.detach().cpu().numpy(), wanted.detach().cpu().numpy())
 
 
-# -- the loop ------------------------------------------------------------------------------------------------------
+# -- the loop --------------------------------------------------------------------------------------
 
 
 @pytest.mark.cpu_only(reason="the operator has a kernel for the cpu")
 def test_an_operator_without_rule_is_called_per_sample_with_one_warning(lib: Library) -> None:
     scale = scale_in(lib)
-    text = "There is a performance drop because we have not yet implemented the batching rule for vmaps::scale"
+    text = (
+        "There is a performance drop because we have not yet "
+        "implemented the batching rule for vmaps::scale"
+    )
     with pytest.warns(UserWarning, match=re.escape(text)):
         found = dt.vmap(lambda x: scale(x, 3))(X)
     assert_equal(found, X * 3)
@@ -73,12 +78,22 @@ def test_the_loop_returns_lists(lib: Library) -> None:
 @pytest.mark.parametrize(
     ("schema", "kernel", "text"),
     [
-        ("op(Tensor(a) x) -> Tensor(a)", lambda x: x[0], "the fallback path doesn't work on out= or view ops"),
-        ("op(Tensor x) -> ()", lambda x: None, "The fallback path does not support operations with no returns"),
+        (
+            "op(Tensor(a) x) -> Tensor(a)",
+            lambda x: x[0],
+            "the fallback path doesn't work on out= or view ops",
+        ),
+        (
+            "op(Tensor x) -> ()",
+            lambda x: None,
+            "The fallback path does not support operations with no returns",
+        ),
         ("op(Tensor x) -> float", lambda x: 1.0, "We could not generate a fallback"),
     ],
 )
-def test_what_cannot_be_looped_over_is_refused(lib: Library, schema: str, kernel: Any, text: str) -> None:
+def test_what_cannot_be_looped_over_is_refused(
+    lib: Library, schema: str, kernel: Any, text: str
+) -> None:
     lib.define(schema)
     lib.impl("op", kernel, "CPU")
     with pytest.raises(RuntimeError, match=f"Batching rule not implemented for vmaps::op.*{text}"):
@@ -94,18 +109,22 @@ def test_a_loop_over_nothing_is_refused(lib: Library) -> None:
 def test_writing_a_sample_into_what_is_shared_is_refused(lib: Library) -> None:
     lib.define("grow_(Tensor(a!) x, Tensor y) -> Tensor(a!)")
     lib.impl("grow_", lambda x, y: x.add_(y), "CPU")
-    with pytest.raises(RuntimeError, match=r"vmap: vmaps::grow_\(self, \*extra_args\) is not possible"):
+    with pytest.raises(
+        RuntimeError, match=r"vmap: vmaps::grow_\(self, \*extra_args\) is not possible"
+    ):
         dt.vmap(lambda x: dt.ops.vmaps.grow_(dt.ones(4), x))(X)
 
 
 def test_the_loop_goes_under_an_outer_map_and_a_graph(lib: Library) -> None:
     scale = scale_in(lib)
-    register_vmap("vmaps::scale", lambda info, in_dims, x, n=2, *, k=1.0: (x * n * k, in_dims[0]), lib=lib)
+    register_vmap(
+        "vmaps::scale", lambda info, in_dims, x, n=2, *, k=1.0: (x * n * k, in_dims[0]), lib=lib
+    )
     x = X.clone().requires_grad_()
     assert dt.autograd.gradcheck(dt.vmap(dt.vmap(lambda a: scale(a, 5))), x)
 
 
-# -- register_vmap -------------------------------------------------------------------------------------------------
+# -- register_vmap ---------------------------------------------------------------------------------
 
 
 def test_a_rule_gets_the_batch_and_what_differs_from_defaults(lib: Library) -> None:
@@ -140,7 +159,9 @@ def test_a_rule_goes_with_its_library_and_uncovers_the_one_before(lib: Library) 
     scale = scale_in(lib)
     register_vmap("vmaps::scale", lambda info, in_dims, x, n=2: (x * 10, 0), lib=lib)
     with _scoped_library("vmaps", "FRAGMENT") as other:
-        register_vmap(dt.ops.vmaps.scale.default, lambda info, in_dims, x, n=2: (x * 20, 0), lib=other)
+        register_vmap(
+            dt.ops.vmaps.scale.default, lambda info, in_dims, x, n=2: (x * 20, 0), lib=other
+        )
         assert_equal(dt.vmap(scale)(X), X * 20)
     assert_equal(dt.vmap(scale)(X), X * 10)
 
@@ -164,14 +185,24 @@ def test_lists_of_tensors_have_lists_of_dimensions(lib: Library) -> None:
 @pytest.mark.parametrize(
     ("rule", "error", "text"),
     [
-        (lambda info, in_dims, x: x, RuntimeError, "Expected the vmap staticmethod to have two returns"),
+        (
+            lambda info, in_dims, x: x,
+            RuntimeError,
+            "Expected the vmap staticmethod to have two returns",
+        ),
         (lambda info, in_dims, x: (x, 0, 0), RuntimeError, "Got 3 returns instead"),
-        (lambda info, in_dims, x: (x, (0, 0)), RuntimeError, "returned an incompatible (output, out_dims) tuple"),
+        (
+            lambda info, in_dims, x: (x, (0, 0)),
+            RuntimeError,
+            "returned an incompatible (output, out_dims) tuple",
+        ),
         (lambda info, in_dims, x: (x, "0"), TypeError, "a batch dimension is an int or None"),
         (lambda info, in_dims, x: (x, 5), IndexError, "Dimension out of range"),
     ],
 )
-def test_what_a_rule_returns_is_checked(lib: Library, rule: Any, error: type[Exception], text: str) -> None:
+def test_what_a_rule_returns_is_checked(
+    lib: Library, rule: Any, error: type[Exception], text: str
+) -> None:
     scale = scale_in(lib)
     register_vmap("vmaps::scale", rule, lib=lib)
     with pytest.raises(error, match=re.escape(text)):
@@ -180,7 +211,9 @@ def test_what_a_rule_returns_is_checked(lib: Library, rule: Any, error: type[Exc
 
 def test_a_rule_that_does_not_take_the_arguments_is_refused(lib: Library) -> None:
     scale_in(lib)
-    with pytest.raises(TypeError, match=r"a rule of vmaps::scale is called as func\(info, in_dims, x\)"):
+    with pytest.raises(
+        TypeError, match=r"a rule of vmaps::scale is called as func\(info, in_dims, x\)"
+    ):
         register_vmap("vmaps::scale", lambda info, in_dims: None, lib=lib)
     with pytest.raises(TypeError, match="expected a function"):
         register_vmap("vmaps::scale", 3, lib=lib)
@@ -227,7 +260,7 @@ def test_a_custom_op_has_its_rule_and_derivative_under_a_map() -> None:
     cube._lib._destroy()
 
 
-# -- Function ------------------------------------------------------------------------------------------------------
+# -- Function --------------------------------------------------------------------------------------
 
 
 class Square(Function):
@@ -332,7 +365,9 @@ def test_a_generated_rule_sums_the_gradients_of_what_is_shared() -> None:
         (OldStyle, "it must override the setup_context staticmethod"),
     ],
 )
-def test_a_function_without_one_rule_is_refused_under_a_map_only(function: type[Function], text: str) -> None:
+def test_a_function_without_one_rule_is_refused_under_a_map_only(
+    function: type[Function], text: str
+) -> None:
     assert tuple(function.apply(X).shape) == (3, 4)
     with pytest.raises(RuntimeError, match=text):
         dt.vmap(function.apply)(X)

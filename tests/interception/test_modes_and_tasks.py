@@ -1,4 +1,6 @@
-"""Modes belong to the task that entered them: threads, asyncio tasks, generators; and they cost nothing elsewhere."""
+"""Modes belong to the task that entered them: threads, asyncio tasks, generators; and they cost
+nothing elsewhere.
+"""
 
 from __future__ import annotations
 
@@ -120,7 +122,9 @@ def test_a_task_begins_with_the_modes_of_its_maker(kind: Any, seen: str) -> None
 
 
 @pytest.mark.parametrize(("kind", "seen"), KINDS)
-def test_a_generator_may_be_left_in_another_context_than_it_was_entered_in(kind: Any, seen: str) -> None:
+def test_a_generator_may_be_left_in_another_context_than_it_was_entered_in(
+    kind: Any, seen: str
+) -> None:
     x = dovetail.ones(2)
     mode = kind()
 
@@ -150,7 +154,9 @@ def test_a_mode_is_left_when_what_is_inside_fails(kind: Any, seen: str) -> None:
 
 def test_a_handler_that_fails_leaves_its_mode_active() -> None:
     class Fails(Dispatch):
-        def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        def __torch_dispatch__(
+            self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+        ) -> Any:
             if not self.log:
                 self.log.append("failed")
                 raise ValueError("on purpose")
@@ -204,7 +210,9 @@ def test_the_raw_stacks_push_and_pop() -> None:
     finally:
         assert C._pop_torch_dispatch_stack() is mode
     assert not C._dispatch_tls_is_dispatch_key_included("Python")
-    with pytest.raises(RuntimeError, match=r"no TorchDispatchMode is active, so none can be popped"):
+    with pytest.raises(
+        RuntimeError, match=r"no TorchDispatchMode is active, so none can be popped"
+    ):
         C._pop_torch_dispatch_stack()
 
 
@@ -212,7 +220,9 @@ def test_a_handler_runs_without_the_keys_above_python() -> None:
     seen = []
 
     class Asks(TorchDispatchMode):
-        def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        def __torch_dispatch__(
+            self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+        ) -> Any:
             seen.append(dovetail._C._dispatch_tls_is_dispatch_key_excluded("AutogradCPU"))
             result = func(*args, **(kwargs or {}))
             seen.append(result.requires_grad)
@@ -250,24 +260,33 @@ def test_a_mode_without_a_handler_says_what_to_write() -> None:
         pass
 
     with (
-        pytest.raises(NotImplementedError, match=r"Empty must override __torch_dispatch__\(func, types"),
+        pytest.raises(
+            NotImplementedError, match=r"Empty must override __torch_dispatch__\(func, types"
+        ),
         Empty(),
     ):
         dovetail.ones(1)
-    with pytest.raises(NotImplementedError, match="EmptyFunctions must override __torch_function__"), EmptyFunctions():
+    with (
+        pytest.raises(NotImplementedError, match="EmptyFunctions must override __torch_function__"),
+        EmptyFunctions(),
+    ):
         dovetail.ones(1)
 
 
 def test_when_all_decline_the_error_names_the_operator_and_who_was_asked() -> None:
     class Declines(TorchDispatchMode):
-        def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        def __torch_dispatch__(
+            self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+        ) -> Any:
             return NotImplemented
 
     with (
         pytest.raises(
             TypeError,
-            match=r"(?s)Multiple dispatch failed for 'dovetail.ops.aten.ones.default'; all __torch_dispatch__ handlers "
-            r"returned NotImplemented:\n\n  - mode object <.*Declines.*>\n\nTreat it in one of them",
+            match=r"(?s)Multiple dispatch failed for 'dovetail.ops.aten.ones.default'; all "
+            r"__torch_dispatch__ handlers "
+            r"returned NotImplemented:\n\n  - mode object <.*Declines.*>\n\nTreat it in one of "
+            r"them",
         ),
         Declines(),
     ):

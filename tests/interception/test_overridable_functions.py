@@ -1,4 +1,6 @@
-"""Functions made of operators: overridable where somebody wants to, and as they are written elsewhere."""
+"""Functions made of operators: overridable where somebody wants to, and as they are written
+elsewhere.
+"""
 
 from __future__ import annotations
 
@@ -51,10 +53,19 @@ def test_modes_within_modes_are_asked_one_after_the_other() -> None:
 def test_a_function_keeps_its_signature_and_its_name_while_it_asks() -> None:
     before = inspect.signature(scaled), scaled.__doc__, scaled.__defaults__, scaled.__kwdefaults__
     with Seeing():
-        assert (inspect.signature(scaled), scaled.__doc__, scaled.__defaults__, scaled.__kwdefaults__) == before
-        with pytest.raises(TypeError, match=r"scaled\(\) missing 1 required positional argument: 'x'"):
+        assert (
+            inspect.signature(scaled),
+            scaled.__doc__,
+            scaled.__defaults__,
+            scaled.__kwdefaults__,
+        ) == before
+        with pytest.raises(
+            TypeError, match=r"scaled\(\) missing 1 required positional argument: 'x'"
+        ):
             scaled()
-        with pytest.raises(TypeError, match=r"scaled\(\) got an unexpected keyword argument 'other'"):
+        with pytest.raises(
+            TypeError, match=r"scaled\(\) got an unexpected keyword argument 'other'"
+        ):
             scaled(1.0, other=2)
 
 
@@ -71,8 +82,14 @@ def test_a_mode_of_one_thread_is_not_asked_by_another() -> None:
 def test_a_class_that_declines_decides_for_the_whole_function() -> None:
     class Declining(dovetail.Tensor):
         @classmethod
-        def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-            return NotImplemented if func is F.silu else super().__torch_function__(func, types, args, kwargs)
+        def __torch_function__(
+            cls, func: Any, types: Any, args: Any = (), kwargs: Any = None
+        ) -> Any:
+            return (
+                NotImplemented
+                if func is F.silu
+                else super().__torch_function__(func, types, args, kwargs)
+            )
 
     x = dovetail.ones(2).as_subclass(Declining)
     with pytest.raises(TypeError, match=r"Multiple dispatch failed for '.*silu'"):
@@ -87,7 +104,9 @@ def test_the_functions_of_neural_networks_are_listed_as_overridable() -> None:
 
 
 def test_nobody_pays_for_it_who_overrides_nothing() -> None:
-    """In a process of its own, since one class that overrides functions is enough to make them ask."""
+    """In a process of its own, since one class that overrides functions is enough to make them
+    ask.
+    """
     import subprocess
     import sys
 

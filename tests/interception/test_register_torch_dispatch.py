@@ -49,7 +49,9 @@ def test_a_rule_runs_instead_of_the_mode_and_goes_with_its_library(lib: Library)
 def test_a_custom_op_has_its_rule() -> None:
     op = custom_op("rtdc::f", lambda x: x * 2, mutates_args=(), schema="(Tensor x) -> Tensor")
     try:
-        op.register_torch_dispatch(Plain, lambda mode, func, types, args=(), kwargs=None: dovetail.zeros(1))
+        op.register_torch_dispatch(
+            Plain, lambda mode, func, types, args=(), kwargs=None: dovetail.zeros(1)
+        )
         with Plain():
             assert op(dovetail.ones(2)).tolist() == [0]
     finally:
@@ -58,7 +60,9 @@ def test_a_custom_op_has_its_rule() -> None:
 
 def test_a_second_rule_for_one_class_is_refused(lib: Library) -> None:
     register_torch_dispatch("rtd::f", Plain, lambda *args: None, lib=lib)
-    with pytest.raises(RuntimeError, match="already has a `__torch_dispatch__` rule registered for rtd::f"):
+    with pytest.raises(
+        RuntimeError, match="already has a `__torch_dispatch__` rule registered for rtd::f"
+    ):
         register_torch_dispatch("rtd::f", Plain, lambda *args: None, lib=lib)
 
 

@@ -1,4 +1,6 @@
-"""Rules for one operator in a mode or class, wrapper subclasses of one's own, and what happens without an answer."""
+"""Rules for one operator in a mode or class, wrapper subclasses of one's own, and what happens
+without an answer.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ from dovetail.utils._python_dispatch import (
     return_and_correct_aliasing,
     transform_subclass,
 )
-from dovetail_dispatcher import registry
+from dovetail_dispatcher.table import registry
 
 
 class Box(Tensor):
@@ -28,7 +30,9 @@ class Box(Tensor):
 
     @staticmethod
     def __new__(cls: Any, inner: Tensor, note: str = "") -> Any:
-        return Tensor._make_wrapper_subclass(cls, inner.shape, strides=inner.stride(), dtype=inner.dtype)
+        return Tensor._make_wrapper_subclass(
+            cls, inner.shape, strides=inner.stride(), dtype=inner.dtype
+        )
 
     def __init__(self, inner: Tensor, note: str = "") -> None:
         self.inner, self.note = inner, note
@@ -44,7 +48,9 @@ class Box(Tensor):
     def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         plain = [each.inner if isinstance(each, Box) else each for each in args]
         out = func(*plain, **(kwargs or {}))
-        return return_and_correct_aliasing(func, args, kwargs or {}, Box(out) if isinstance(out, Tensor) else out)
+        return return_and_correct_aliasing(
+            func, args, kwargs or {}, Box(out) if isinstance(out, Tensor) else out
+        )
 
 
 @pytest.fixture
@@ -56,9 +62,13 @@ def library() -> Iterator[Library]:
     made._destroy()
 
 
-def test_a_rule_for_a_mode_takes_the_place_of_its_handler_for_one_operator(library: Library) -> None:
+def test_a_rule_for_a_mode_takes_the_place_of_its_handler_for_one_operator(
+    library: Library,
+) -> None:
     class Mode(TorchDispatchMode):
-        def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        def __torch_dispatch__(
+            self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+        ) -> Any:
             return func(*args, **(kwargs or {}))
 
     seen: list[Any] = []
@@ -79,12 +89,17 @@ def test_a_rule_for_a_mode_takes_the_place_of_its_handler_for_one_operator(libra
 def test_a_rule_for_a_class_gets_the_class_and_goes_with_its_library(library: Library) -> None:
     rules = Library("intercepted", "FRAGMENT")
     registry.set_torch_dispatch_rule(
-        "intercepted::twice", "", Box, lambda cls, func, types, args, kwargs: cls(args[0].inner + 40), rules._undo
+        "intercepted::twice",
+        "",
+        Box,
+        lambda cls, func, types, args, kwargs: cls(args[0].inner + 40),
+        rules._undo,
     )
     x = Box(dovetail.ones(1))
     assert dovetail.ops.intercepted.twice(x).inner.tolist() == [41.0]
     with pytest.raises(
-        RuntimeError, match=r"Box already has a `__torch_dispatch__` rule registered for intercepted::twice"
+        RuntimeError,
+        match=r"Box already has a `__torch_dispatch__` rule registered for intercepted::twice",
     ):
         registry.set_torch_dispatch_rule("intercepted::twice", "", Box, print, rules._undo)
     rules._destroy()
@@ -176,7 +191,9 @@ def test_an_object_that_is_no_tensor_may_stand_for_one_anywhere() -> None:
             self.metres = metres
 
         @classmethod
-        def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        def __torch_function__(
+            cls, func: Any, types: Any, args: Any = (), kwargs: Any = None
+        ) -> Any:
             assert types == (cls,)
             return func.__name__, len(args), sorted(kwargs or {})
 
@@ -191,7 +208,9 @@ def test_an_object_that_is_no_tensor_may_stand_for_one_anywhere() -> None:
 def test_the_error_of_a_declined_function_names_it_and_the_classes() -> None:
     class Declines(Tensor):
         @classmethod
-        def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        def __torch_function__(
+            cls, func: Any, types: Any, args: Any = (), kwargs: Any = None
+        ) -> Any:
             return NotImplemented
 
     x = dovetail.ones(1).as_subclass(Declines)
@@ -201,7 +220,10 @@ def test_the_error_of_a_declined_function_names_it_and_the_classes() -> None:
         (lambda: x[0], "dovetail.Tensor.__getitem__"),
         (lambda: dovetail.ops.aten.add.Tensor(x, x), "dovetail.ops.aten.add.Tensor"),
     ):
-        with pytest.raises(TypeError, match=rf"Multiple dispatch failed for '{name}'; all __torch_function__ handlers"):
+        with pytest.raises(
+            TypeError,
+            match=rf"Multiple dispatch failed for '{name}'; all __torch_function__ handlers",
+        ):
             use()
 
 
@@ -217,7 +239,9 @@ def test_a_function_in_python_is_made_overridable() -> None:
 
     class Answers:
         @classmethod
-        def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        def __torch_function__(
+            cls, func: Any, types: Any, args: Any = (), kwargs: Any = None
+        ) -> Any:
             return func
 
     assert first(1, Answers()) is first
@@ -237,7 +261,9 @@ def test_a_subclass_of_parameter_gives_plain_tensors_and_costs_no_detour() -> No
 
 def test_the_error_of_a_declined_attribute_names_it_in_a_function_mode_too() -> None:
     class Declines(dovetail.overrides.TorchFunctionMode):
-        def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        def __torch_function__(
+            self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+        ) -> Any:
             return NotImplemented
 
     x = dovetail.ones(1)

@@ -1,4 +1,6 @@
-"""A package made by ``dovetail new``: installed, found, tested, checked and uninstalled, without network."""
+"""A package made by ``dovetail new``: installed, found, tested, checked and uninstalled, without
+network.
+"""
 
 import json
 import os
@@ -10,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from dovetail.scaffold import write_package
+from dovetail.command.scaffold import write_package
 
 
 class Environment:
@@ -19,7 +21,9 @@ class Environment:
     def __init__(self, folder: Path) -> None:
         venv.create(folder, with_pip=False)
         self.python = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
-        self.packages = Path(sysconfig.get_path("purelib", "venv", {"base": str(folder), "platbase": str(folder)}))
+        self.packages = Path(
+            sysconfig.get_path("purelib", "venv", {"base": str(folder), "platbase": str(folder)})
+        )
         borrowed = [path for path in sys.path if path.endswith("site-packages")]
         # Through `site`, so that editable installs are seen as well.
         lines = [f"import site; site.addsitedir({path!r})\n" for path in borrowed]
@@ -27,12 +31,16 @@ class Environment:
 
     def run(self, *words: str, cwd: Path) -> str:
         """Run Python, which has to succeed, and return what it prints."""
-        result = subprocess.run([self.python, *words], cwd=cwd, capture_output=True, text=True, check=False)
+        result = subprocess.run(
+            [self.python, *words], cwd=cwd, capture_output=True, text=True, check=False
+        )
         assert result.returncode == 0, f"{words}:\n{result.stdout}\n{result.stderr}"
         return result.stdout
 
 
-def test_a_new_package_is_installed_found_green_checked_and_uninstalled_clean(tmp_path: Path) -> None:
+def test_a_new_package_is_installed_found_green_checked_and_uninstalled_clean(
+    tmp_path: Path,
+) -> None:
     environment = Environment(tmp_path / "venv")
     before = {path.name for path in environment.packages.iterdir()}
     environment.run("-m", "dovetail", "new", "acme-signal", cwd=tmp_path)
@@ -40,14 +48,30 @@ def test_a_new_package_is_installed_found_green_checked_and_uninstalled_clean(tm
 
     pip = ("-m", "pip", "--disable-pip-version-check", "--no-input")
     environment.run(
-        *pip, "install", "--quiet", "--no-index", "--no-build-isolation", "--no-deps", "-e", ".", cwd=package
+        *pip,
+        "install",
+        "--quiet",
+        "--no-index",
+        "--no-build-isolation",
+        "--no-deps",
+        "-e",
+        ".",
+        cwd=package,
     )
     found = json.loads(environment.run("-m", "dovetail", "plugins", "--json", cwd=tmp_path))
-    assert ("acme-signal", "acme_signal", "not loaded") in [(p["distribution"], p["name"], p["state"]) for p in found]
+    assert ("acme-signal", "acme_signal", "not loaded") in [
+        (p["distribution"], p["name"], p["state"]) for p in found
+    ]
 
-    assert "6 passed" in environment.run("-m", "pytest", "-q", "-p", "no:cacheprovider", cwd=package)
+    assert "6 passed" in environment.run(
+        "-m", "pytest", "-q", "-p", "no:cacheprovider", cwd=package
+    )
 
-    results = json.loads(environment.run("-m", "dovetail", "check", "acme-signal", "--strict", "--json", cwd=tmp_path))
+    results = json.loads(
+        environment.run(
+            "-m", "dovetail", "check", "acme-signal", "--strict", "--json", cwd=tmp_path
+        )
+    )
     states = {result["check"]: result["state"] for result in results}
     assert set(states.values()) == {"passed"}
     assert {"test_schema", "test_faketensor", "gradcheck"} <= set(states)
@@ -61,7 +85,10 @@ def test_a_new_package_is_installed_found_green_checked_and_uninstalled_clean(tm
 def test_the_namespace_may_differ_from_the_name(tmp_path: Path) -> None:
     written = write_package("dovetail-signal", tmp_path)
     assert tmp_path / "dovetail-signal/tests/test_signal.py" in written
-    assert 'signal = "dovetail_signal.plugin"' in (tmp_path / "dovetail-signal/pyproject.toml").read_text()
+    assert (
+        'signal = "dovetail_signal.plugin"'
+        in (tmp_path / "dovetail-signal/pyproject.toml").read_text()
+    )
     write_package("other", tmp_path, "mine")
     assert 'Library("mine", "DEF")' in (tmp_path / "other/src/other/operators.py").read_text()
 

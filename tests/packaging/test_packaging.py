@@ -36,7 +36,13 @@ CLOSURES = {
     "dovetail-cpu": {"dovetail-aten", "dovetail-dispatcher", "dovetail-kernel"},
     "dovetail-cuda": {"dovetail-aten", "dovetail-dispatcher", "dovetail-kernel"},
     "dovetail-pytest": {"dovetail-dispatcher", "dovetail-kernel"},
-    "dovetail": {"dovetail-aten", "dovetail-autograd", "dovetail-cpu", "dovetail-dispatcher", "dovetail-kernel"},
+    "dovetail": {
+        "dovetail-aten",
+        "dovetail-autograd",
+        "dovetail-cpu",
+        "dovetail-dispatcher",
+        "dovetail-kernel",
+    },
 }
 
 THIRD_PARTY = {
@@ -53,14 +59,18 @@ THIRD_PARTY = {
 EXTRAS = {
     "dovetail-aten": {"codegen": {"pyyaml"}},
     "dovetail-cuda": {"cuda12": {"cupy-cuda12x"}, "cuda13": {"cupy-cuda13x"}},
-    "dovetail": {"cuda": {"dovetail-cuda"}, "cuda12": {"dovetail-cuda"}, "cuda13": {"dovetail-cuda"}},
+    "dovetail": {
+        "cuda": {"dovetail-cuda"},
+        "cuda12": {"dovetail-cuda"},
+        "cuda13": {"dovetail-cuda"},
+    },
 }
 
 ENTRY_POINTS = {
     "dovetail-autograd": {"dovetail.transforms": {"autograd": "dovetail_autograd"}},
     "dovetail-aten": {
         "dovetail.libraries": {"aten": "dovetail_aten"},
-        "dovetail.backends": {"meta": "dovetail_aten.meta_backend"},
+        "dovetail.backends": {"meta": "dovetail_aten.meta.meta_backend"},
     },
     "dovetail-cpu": {"dovetail.backends": {"cpu": "dovetail_cpu"}},
     "dovetail-cuda": {"dovetail.backends": {"cuda": "dovetail_cuda"}},
@@ -84,7 +94,11 @@ class Wheel(NamedTuple):
         for text in self.metadata.get_all("Requires-Dist", []):
             requirement = Requirement(text)
             marker = requirement.marker
-            wanted = marker is None if not extra else marker is not None and marker.evaluate({"extra": extra})
+            wanted = (
+                marker is None
+                if not extra
+                else marker is not None and marker.evaluate({"extra": extra})
+            )
             if wanted:
                 found[canonicalize_name(requirement.name)] = requirement
         return found
@@ -174,8 +188,12 @@ def test_dependencies_close_over_the_layers_below(wheels: dict[str, Wheel], name
 
 
 @every_distribution
-def test_third_party_dependencies_are_the_intended_ones(wheels: dict[str, Wheel], name: str) -> None:
-    assert {other for other in wheels[name].requirements() if other not in FOLDERS} == THIRD_PARTY[name]
+def test_third_party_dependencies_are_the_intended_ones(
+    wheels: dict[str, Wheel], name: str
+) -> None:
+    assert {other for other in wheels[name].requirements() if other not in FOLDERS} == THIRD_PARTY[
+        name
+    ]
 
 
 @every_distribution
@@ -186,11 +204,20 @@ def test_extras_bring_the_intended_packages(wheels: dict[str, Wheel], name: str)
 
 
 @every_distribution
-def test_distributions_of_one_release_pin_each_other_exactly(wheels: dict[str, Wheel], name: str) -> None:
+def test_distributions_of_one_release_pin_each_other_exactly(
+    wheels: dict[str, Wheel], name: str
+) -> None:
     wheel = wheels[name]
     requirements = [wheel.requirements()]
-    requirements += [wheel.requirements(extra) for extra in wheel.metadata.get_all("Provides-Extra", [])]
-    pins = {str(found.specifier) for group in requirements for other, found in group.items() if other in FOLDERS}
+    requirements += [
+        wheel.requirements(extra) for extra in wheel.metadata.get_all("Provides-Extra", [])
+    ]
+    pins = {
+        str(found.specifier)
+        for group in requirements
+        for other, found in group.items()
+        if other in FOLDERS
+    }
     assert pins <= {f"=={VERSION}"}
 
 

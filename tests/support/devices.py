@@ -8,6 +8,8 @@ import dovetail_aten
 
 
 def without_device(text: str) -> str:
-    """Return printed tensors and names of types as they would be on the cpu: without the default device."""
+    """Return printed tensors and names of types as they would be on the cpu: without the default
+    device.
+    """
     device = dovetail_aten.zeros(0).device
     return re.sub(rf",\s+device='{device}'", "", text).replace(f".{device.type}.", ".")

@@ -1,5 +1,7 @@
 # ruff: noqa: PLC3002 - a lambda called at once gives a drawn value a name
-"""Arguments of random shapes and layouts for every operator with a derivative formula, for numeric differentiation."""
+"""Arguments of random shapes and layouts for every operator with a derivative formula, for numeric
+differentiation.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +12,16 @@ from typing import Any
 from hypothesis import strategies as st
 
 import dovetail as dt
-from dovetail_dispatcher import registry
+from dovetail_dispatcher.table import registry
 
 LAYOUTS = ("plain", "plain", "transposed", "strided", "expanded")
 SIZES = (0, 1, 2, 2, 3, 3)
 
 
 class Operand:
-    """A place for an input in the arguments: which one, and the view of it that the operator is given."""
+    """A place for an input in the arguments: which one, and the view of it that the operator is
+    given.
+    """
 
     def __init__(self, index: int, view: Callable[[Any], Any]) -> None:
         self.index = index
@@ -32,7 +36,8 @@ class Sampler:
     draw
         Draws from a hypothesis strategy.
     low, high
-        The interval that numbers lie in. They are different from each other, and off integers and halves.
+        The interval that numbers lie in. They are different from each other, and off integers and
+        halves.
     dtype
         Of the leaves.
     """
@@ -75,11 +80,16 @@ class Sampler:
     def numbers(self, count: int) -> Any:
         """Return different numbers of the interval, in no order."""
         step = (self.high - self.low) / max(count, 1)
-        order = sorted(range(count), key=lambda place: (place * 7 + len(self.leaves) * 3) % 11 + place / 100)
+        order = sorted(
+            range(count), key=lambda place: (place * 7 + len(self.leaves) * 3) % 11 + place / 100
+        )
         offset = step * (0.37 + 0.11 * len(self.leaves))
         values = [self.low + offset + step * place * 0.9 for place in order]
         if self.dtype.is_complex:
-            values = [complex(value, 0.61 * value + 0.23 - 0.13 * (place % 3)) for place, value in enumerate(values)]
+            values = [
+                complex(value, 0.61 * value + 0.23 - 0.13 * (place % 3))
+                for place, value in enumerate(values)
+            ]
         return dt.tensor(values, dtype=self.dtype)
 
     def leaf(self, shape: tuple[int, ...], layout: str | None = None) -> Operand:
@@ -103,7 +113,9 @@ class Sampler:
         """Draw an index tensor of a shape into a dimension of `size` elements."""
         count = math.prod(shape) if size else 0
         values = [(3 * place + 1) % size if not unique else place % size for place in range(count)]
-        return dt.tensor(values, dtype=dt.int64).reshape(shape if count or 0 in shape else (0,) * len(shape))
+        return dt.tensor(values, dtype=dt.int64).reshape(
+            shape if count or 0 in shape else (0,) * len(shape)
+        )
 
 
 Call = tuple[tuple[Any, ...], dict[str, Any]]
@@ -136,7 +148,9 @@ def product(s: Sampler, left: str, right: str, added: str = "") -> list[Any]:
     sizes = {letter: s.among(0, 1, 2, 2, 3) for letter in "bijk"}
     shapes = [tuple([sizes[letter] for letter in term]) for term in (left, right)]
     made = [s.leaf(shape) for shape in shapes]
-    return [s.leaf(s.broadcast(tuple([sizes[letter] for letter in added]))), *made] if added else made
+    return (
+        [s.leaf(s.broadcast(tuple([sizes[letter] for letter in added]))), *made] if added else made
+    )
 
 
 def nonempty(s: Sampler, least: int = 0, most: int = 3) -> tuple[int, ...]:
@@ -160,10 +174,14 @@ def indexed(s: Sampler, name: str) -> Call:
     index = s.index(tuple(own), shape[dim], unique=True)
     if name == "scatter.src":
         # Unique along the dimension, so that it is settled which element is written last.
-        places = dt.arange(own[dim]).reshape([-1 if d == dim % len(own) else 1 for d in range(len(own))])
+        places = dt.arange(own[dim]).reshape(
+            [-1 if d == dim % len(own) else 1 for d in range(len(own))]
+        )
         index = places.expand(tuple(own)).clone()
     extra: dict[str, tuple[Any, ...]] = {"gather": (), "scatter.value": (0.3,)}
-    return call(s.leaf(shape), dim, index, *(extra[name] if name in extra else (s.leaf(tuple(own)),)))
+    return call(
+        s.leaf(shape), dim, index, *(extra[name] if name in extra else (s.leaf(tuple(own)),))
+    )
 
 
 def masked(s: Sampler, value: Callable[[], Any]) -> Call:
@@ -189,7 +207,13 @@ def strided_view(s: Sampler) -> Call:
 def classified(s: Sampler) -> Call:
     rows, classes = s.among(1, 2, 3), 3
     weight = s.among(None, dt.tensor([0.5, 1.0, 2.0], dtype=dt.float64))
-    return call(s.leaf((rows, classes)), s.index((rows,), classes), weight, s.among(0, 1, 2), s.among(-100, 0))
+    return call(
+        s.leaf((rows, classes)),
+        s.index((rows,), classes),
+        weight,
+        s.among(0, 1, 2),
+        s.among(-100, 0),
+    )
 
 
 def normalized(s: Sampler) -> Call:
@@ -207,13 +231,26 @@ def viewed(s: Sampler) -> Call:
 
 def loss(s: Sampler, *more: Any) -> Call:
     shape = s.shape(0)
-    return call(s.leaf(shape), s.leaf(s.broadcast(shape)), s.among(0, 1, 2) if math.prod(shape) else 0, *more)
+    return call(
+        s.leaf(shape),
+        s.leaf(s.broadcast(shape)),
+        s.among(0, 1, 2) if math.prod(shape) else 0,
+        *more,
+    )
 
 
 def binary_loss(s: Sampler) -> Call:
     shape = s.shape()
-    weights = [s.numbers(math.prod(shape)).reshape(shape) if s.among(True, False) else None for _ in range(2)]
-    return call(s.leaf(shape), s.leaf(s.broadcast(shape)), *weights, s.among(0, 1, 2) if math.prod(shape) else 0)
+    weights = [
+        s.numbers(math.prod(shape)).reshape(shape) if s.among(True, False) else None
+        for _ in range(2)
+    ]
+    return call(
+        s.leaf(shape),
+        s.leaf(s.broadcast(shape)),
+        *weights,
+        s.among(0, 1, 2) if math.prod(shape) else 0,
+    )
 
 
 def sampled(s: Sampler, function: Callable[..., Call], *args: Any) -> Call:
@@ -239,18 +276,24 @@ CASES: dict[str, Callable[[Sampler], Call]] = {
     "sort": lambda s: call(*along(s), s.among(True, False)),
     "topk": lambda s: (lambda x, d: call(x, 1, d, s.among(True, False)))(*along(s, 1)),
     "var.correction": lambda s: call(
-        s.leaf((*s.shape(0, 2), 3), "plain"), (-1,), correction=s.among(0, 1, None), keepdim=s.among(True, False)
+        s.leaf((*s.shape(0, 2), 3), "plain"),
+        (-1,),
+        correction=s.among(0, 1, None),
+        keepdim=s.among(True, False),
     ),
     "std.correction": lambda s: call(
-        s.leaf((*s.shape(0, 2), 3), "plain"), (-1,), correction=s.among(0, 1, None), keepdim=s.among(True, False)
+        s.leaf((*s.shape(0, 2), 3), "plain"),
+        (-1,),
+        correction=s.among(0, 1, None),
+        keepdim=s.among(True, False),
     ),
-    "linalg_vector_norm": lambda s: (lambda x, d: call(x, s.among(2, 1, 3, 1.5, 0.5), (d,), s.among(True, False)))(
-        *along(s, 1)
-    ),
+    "linalg_vector_norm": lambda s: (
+        lambda x, d: call(x, s.among(2, 1, 3, 1.5, 0.5), (d,), s.among(True, False))
+    )(*along(s, 1)),
     "norm.Scalar": lambda s: call(s.leaf(nonempty(s)), s.among(2, 1, 3, 1.5)),
-    "norm.ScalarOpt_dim": lambda s: (lambda x, d: call(x, s.among(2, None, 3), (d,), s.among(True, False)))(
-        *along(s, 1)
-    ),
+    "norm.ScalarOpt_dim": lambda s: (
+        lambda x, d: call(x, s.among(2, None, 3), (d,), s.among(True, False))
+    )(*along(s, 1)),
     "_softmax": lambda s: call(*along(s), False),
     "_log_softmax": lambda s: call(*along(s), False),
     "mm": lambda s: call(*product(s, "ij", "jk")),
@@ -258,23 +301,37 @@ CASES: dict[str, Callable[[Sampler], Call]] = {
     "mv": lambda s: call(*product(s, "ij", "j")),
     "dot": lambda s: call(*product(s, "i", "i")),
     "vdot": lambda s: call(*product(s, "i", "i")),
-    "addmm": lambda s: call(*product(s, "ij", "jk", "ik"), beta=s.among(1, 0.5), alpha=s.among(1, 2.0)),
-    "addmv": lambda s: call(*product(s, "ij", "j", "i"), beta=s.among(1, 0.5), alpha=s.among(1, 2.0)),
-    "addbmm": lambda s: call(*product(s, "bij", "bjk", "ik"), beta=s.among(1, 0.5), alpha=s.among(1, 2.0)),
-    "baddbmm": lambda s: call(*product(s, "bij", "bjk", "bik"), beta=s.among(1, 0.5), alpha=s.among(1, 2.0)),
+    "addmm": lambda s: call(
+        *product(s, "ij", "jk", "ik"), beta=s.among(1, 0.5), alpha=s.among(1, 2.0)
+    ),
+    "addmv": lambda s: call(
+        *product(s, "ij", "j", "i"), beta=s.among(1, 0.5), alpha=s.among(1, 2.0)
+    ),
+    "addbmm": lambda s: call(
+        *product(s, "bij", "bjk", "ik"), beta=s.among(1, 0.5), alpha=s.among(1, 2.0)
+    ),
+    "baddbmm": lambda s: call(
+        *product(s, "bij", "bjk", "bik"), beta=s.among(1, 0.5), alpha=s.among(1, 2.0)
+    ),
     "view": viewed,
     "_unsafe_view": viewed,
-    "permute": lambda s: (lambda shape: call(s.leaf(shape), tuple(s.draw(st.permutations(range(len(shape)))))))(
+    "permute": lambda s: (
+        lambda shape: call(s.leaf(shape), tuple(s.draw(st.permutations(range(len(shape))))))
+    )(s.shape()),
+    "transpose.int": lambda s: (lambda shape: call(s.leaf(shape), s.dim(shape), s.dim(shape)))(
         s.shape()
     ),
-    "transpose.int": lambda s: (lambda shape: call(s.leaf(shape), s.dim(shape), s.dim(shape)))(s.shape()),
     "t": lambda s: call(s.leaf(s.shape(0, 2))),
     "select.int": lambda s: (lambda x, d: call(x, d, s.among(0, -1)))(
         s.leaf((s.among(1, 2), s.among(1, 3))), s.among(0, 1, -1)
     ),
     "slice.Tensor": lambda s: (
         lambda shape: call(
-            s.leaf(shape), s.dim(shape), s.among(None, 0, 1, -2, 5), s.among(None, 1, -1, 9), s.among(1, 2)
+            s.leaf(shape),
+            s.dim(shape),
+            s.among(None, 0, 1, -2, 5),
+            s.among(None, 1, -1, 9),
+            s.among(1, 2),
         )
     )(s.shape(1)),
     "expand": lambda s: (lambda shape: call(s.leaf(s.broadcast(shape)), shape))(s.shape()),
@@ -283,9 +340,13 @@ CASES: dict[str, Callable[[Sampler], Call]] = {
     "squeeze.dim": lambda s: (lambda shape: call(s.leaf(shape), s.dim(shape)))(s.shape()),
     "squeeze.dims": lambda s: (lambda shape: call(s.leaf(shape), s.dims(shape)))(s.shape()),
     "unbind.int": lambda s: (lambda shape: call(s.leaf(shape), s.dim(shape)))(nonempty(s, 1)),
-    "split.Tensor": lambda s: (lambda shape: call(s.leaf(shape), s.among(1, 2, 3), s.dim(shape)))(s.shape(1)),
+    "split.Tensor": lambda s: (lambda shape: call(s.leaf(shape), s.among(1, 2, 3), s.dim(shape)))(
+        s.shape(1)
+    ),
     "split_with_sizes": lambda s: call(s.leaf((s.size(), 3)), (1, 0, 2), s.among(1, -1)),
-    "diagonal": lambda s: call(s.leaf((*s.shape(0, 1), 2, s.among(2, 3))), s.among(0, 1, -1, 4), -2, -1),
+    "diagonal": lambda s: call(
+        s.leaf((*s.shape(0, 1), 2, s.among(2, 3))), s.among(0, 1, -1, 4), -2, -1
+    ),
     "as_strided": strided_view,
     "alias": lambda s: call(s.leaf(s.shape())),
     "view_as_real": lambda s: call(s.leaf(s.shape(), "plain")),
@@ -293,24 +354,36 @@ CASES: dict[str, Callable[[Sampler], Call]] = {
     "clone": lambda s: call(s.leaf(s.shape())),
     "_to_copy": lambda s: call(s.leaf(s.shape()), dtype=s.dtype),
     "flip": lambda s: (lambda shape: call(s.leaf(shape), s.dims(shape)))(s.shape()),
-    "roll": lambda s: (lambda shape: call(s.leaf(shape), (s.among(1, -1, 2),), (s.dim(shape),)))(s.shape(1)),
+    "roll": lambda s: (lambda shape: call(s.leaf(shape), (s.among(1, -1, 2),), (s.dim(shape),)))(
+        s.shape(1)
+    ),
     "repeat": lambda s: (
-        lambda shape: call(s.leaf(shape), tuple([s.among(0, 1, 2) for _ in range(len(shape) + s.among(0, 1))]))
+        lambda shape: call(
+            s.leaf(shape), tuple([s.among(0, 1, 2) for _ in range(len(shape) + s.among(0, 1))])
+        )
     )(s.shape(0, 2)),
     "cat": lambda s: joined(s, along_new=False),
     "stack": lambda s: joined(s, along_new=True),
     "tril": lambda s: call(s.leaf(s.shape(2)), s.among(0, 1, -1)),
     "triu": lambda s: call(s.leaf(s.shape(2)), s.among(0, 1, -1)),
     "diag_embed": lambda s: call(s.leaf(s.shape(1, 2)), s.among(0, 1, -1)),
-    "constant_pad_nd": lambda s: call(s.leaf(nonempty(s, 2, 2)), s.among((1, 2), (0, -1), (1, 0, 0, 2), ()), 0.5),
+    "constant_pad_nd": lambda s: call(
+        s.leaf(nonempty(s, 2, 2)), s.among((1, 2), (0, -1), (1, 0, 0, 2), ()), 0.5
+    ),
     "index.Tensor": lambda s: call(
         s.leaf((3, 2)),
         s.among(
-            [s.index((2,), 3)], [None, s.index((2, 1), 2)], [s.index((2,), 3), s.index((2,), 2)], [s.index((0,), 3)]
+            [s.index((2,), 3)],
+            [None, s.index((2, 1), 2)],
+            [s.index((2,), 3), s.index((2,), 2)],
+            [s.index((0,), 3)],
         ),
     ),
     "index_put": lambda s: call(
-        s.leaf((3, 2)), [dt.tensor([2, 0])], s.leaf(s.among((2, 2), (2,), (), (1, 2))), s.among(True, False)
+        s.leaf((3, 2)),
+        [dt.tensor([2, 0])],
+        s.leaf(s.among((2, 2), (2,), (), (1, 2))),
+        s.among(True, False),
     ),
     "index_select": lambda s: indexed(s, "index_select"),
     "index_add": lambda s: indexed(s, "index_add"),
@@ -321,7 +394,9 @@ CASES: dict[str, Callable[[Sampler], Call]] = {
     "masked_select": lambda s: masked(s, None),
     "masked_fill.Scalar": lambda s: masked(s, lambda: 0.7),
     "masked_fill.Tensor": lambda s: masked(s, lambda: s.leaf(())),
-    "take": lambda s: (lambda shape: call(s.leaf(shape), s.index(s.shape(0, 2), math.prod(shape))))(nonempty(s)),
+    "take": lambda s: (lambda shape: call(s.leaf(shape), s.index(s.shape(0, 2), math.prod(shape))))(
+        nonempty(s)
+    ),
     "log_sigmoid_forward": lambda s: call(s.leaf(s.shape())),
     "nll_loss_forward": classified,
     "mse_loss": loss,
@@ -331,26 +406,36 @@ CASES: dict[str, Callable[[Sampler], Call]] = {
     "native_layer_norm": normalized,
     "where.self": lambda s: (
         lambda shape: call(
-            dt.arange(math.prod(shape)).reshape(shape) % 2 == 0, s.leaf(s.broadcast(shape)), s.leaf(s.broadcast(shape))
+            dt.arange(math.prod(shape)).reshape(shape) % 2 == 0,
+            s.leaf(s.broadcast(shape)),
+            s.leaf(s.broadcast(shape)),
         )
     )(s.shape()),
     "clamp": lambda s: call(s.leaf(s.shape()), s.among(None, -0.5), 0.51),
     "div.Tensor_mode": lambda s: (
-        lambda shape: call(s.leaf(shape), s.leaf(shape), rounding_mode=s.among(None, "floor", "trunc"))
+        lambda shape: call(
+            s.leaf(shape), s.leaf(shape), rounding_mode=s.among(None, "floor", "trunc")
+        )
     )(s.shape()),
-    "div.Scalar_mode": lambda s: call(s.leaf(s.shape()), 0.7, rounding_mode=s.among(None, "floor", "trunc")),
+    "div.Scalar_mode": lambda s: call(
+        s.leaf(s.shape()), 0.7, rounding_mode=s.among(None, "floor", "trunc")
+    ),
     "gelu": lambda s: call(s.leaf(s.shape()), approximate=s.among("none", "tanh")),
-    "elu": lambda s: call(s.leaf(s.shape()), s.among(1.0, 1.5), s.among(1.0, 2.0), s.among(1.0, 0.5)),
+    "elu": lambda s: call(
+        s.leaf(s.shape()), s.among(1.0, 1.5), s.among(1.0, 2.0), s.among(1.0, 0.5)
+    ),
     "softplus": lambda s: call(s.leaf(s.shape()), s.among(1, 2), s.among(20, 1)),
     "threshold": lambda s: call(s.leaf(s.shape()), 0.1, 5.0),
     "_prelu_kernel": lambda s: (lambda shape: call(s.leaf(shape), s.leaf(shape)))(s.shape()),
-    "lerp.Scalar": lambda s: (lambda shape: call(s.leaf(shape), s.leaf(s.broadcast(shape)), s.among(0.3, 0.8)))(
-        s.shape()
-    ),
+    "lerp.Scalar": lambda s: (
+        lambda shape: call(s.leaf(shape), s.leaf(s.broadcast(shape)), s.among(0.3, 0.8))
+    )(s.shape()),
     "pow.Tensor_Scalar": lambda s: call(s.leaf(s.shape()), s.among(0, 1, 2, 3, -1, 0.5, 2.7)),
     "pow.Scalar": lambda s: call(s.among(0.7, 2), s.leaf(s.shape())),
 }
-"""What arguments an operator gets; pointwise operators that are not here get operands that broadcast."""
+"""What arguments an operator gets; pointwise operators that are not here get operands that
+broadcast.
+"""
 
 INTERVALS = {
     **dict.fromkeys(
@@ -503,7 +588,9 @@ COMPLEX = set(
 
 
 def arguments(name: str, s: Sampler) -> Call:
-    """Return arguments for an operator: those written above, or operands that broadcast and the number 0.7."""
+    """Return arguments for an operator: those written above, or operands that broadcast and the
+    number 0.7.
+    """
     if name in CASES:
         return CASES[name](s)
     base, _, overload = name.partition(".")
@@ -516,12 +603,16 @@ def arguments(name: str, s: Sampler) -> Call:
             made.append(s.leaf(s.broadcast(shape) if made else shape))
         elif not argument.has_default_value():
             made.append(0.7)
-    keywords = {a.name: 0.6 for a in schema.arguments if a.kwarg_only and a.name in ("alpha", "value")}
+    keywords = {
+        a.name: 0.6 for a in schema.arguments if a.kwarg_only and a.name in ("alpha", "value")
+    }
     return tuple(made), keywords
 
 
 def function_of(name: str, given: Call) -> Callable[..., tuple[Any, ...]]:
-    """Return the operator as a function of the leaves of its arguments, giving its differentiable results."""
+    """Return the operator as a function of the leaves of its arguments, giving its differentiable
+    results.
+    """
     base, _, overload = name.partition(".")
     operator = getattr(getattr(dt.ops.aten, base), overload or "default")
     args, kwargs = given

@@ -1,7 +1,9 @@
-"""Random calls of the operators of the base library, made from their schemas: for any library with PyTorch's names.
+"""Random calls of the operators of the base library, made from their schemas: for any library with
+PyTorch's names.
 
-A call is written down as specifications, of which every library makes its own arguments. Shapes have zero and more
-dimensions, sizes of zero, and broadcast; dtypes agree or not; layouts are contiguous, transposed, strided, expanded.
+A call is written down as specifications, of which every library makes its own arguments. Shapes
+have zero and more dimensions, sizes of zero, and broadcast; dtypes agree or not; layouts are
+contiguous, transposed, strided, expanded.
 """
 
 from __future__ import annotations
@@ -14,10 +16,55 @@ from typing import Any
 DTYPES = (
     ["float32"] * 6
     + ["float64"] * 3
-    + ["float16", "int64", "int64", "int32", "uint8", "int8", "bool", "bool", "complex64", "complex128"]
+    + [
+        "float16",
+        "int64",
+        "int64",
+        "int32",
+        "uint8",
+        "int8",
+        "bool",
+        "bool",
+        "complex64",
+        "complex128",
+    ]
 )
-SHAPES = [(), (), (1,), (3,), (3,), (2, 3), (2, 3), (3, 3), (1, 3), (2, 1), (0,), (0, 3), (2, 0), (2, 1, 3), (2, 3, 4)]
-NUMBERS = [1.0, -0.5, 2.0, 0.25, -1.0, 0.5, 1.5, 0.0, -2.0, 0.75, 1.0, 3.0, -0.25, 1.25, -1.5, 2.5, 1.75]
+SHAPES = [
+    (),
+    (),
+    (1,),
+    (3,),
+    (3,),
+    (2, 3),
+    (2, 3),
+    (3, 3),
+    (1, 3),
+    (2, 1),
+    (0,),
+    (0, 3),
+    (2, 0),
+    (2, 1, 3),
+    (2, 3, 4),
+]
+NUMBERS = [
+    1.0,
+    -0.5,
+    2.0,
+    0.25,
+    -1.0,
+    0.5,
+    1.5,
+    0.0,
+    -2.0,
+    0.75,
+    1.0,
+    3.0,
+    -0.25,
+    1.25,
+    -1.5,
+    2.5,
+    1.75,
+]
 SPECIAL = [math.nan, math.inf, -math.inf]
 SCALARS = [2, 0.5, -1, 0, 1, 3, 2.0, -2.5, 1.5] * 3 + [True, False, 1 + 1j]
 LAYOUTS = ["plain"] * 5 + ["transposed", "strided", "offset", "expanded"]
@@ -96,7 +143,9 @@ class Caller:
             if argument.name in ("device", "layout", "pin_memory", "generator", "memory_format"):
                 leaves_out = True
                 continue
-            if argument.has_default_value() and (self.r.random() < 0.4 or (leaves_out and not argument.kwarg_only)):
+            if argument.has_default_value() and (
+                self.r.random() < 0.4 or (leaves_out and not argument.kwarg_only)
+            ):
                 leaves_out = True
                 continue
             if argument.kwarg_only:
@@ -118,7 +167,9 @@ class Caller:
             found[r.randrange(count)] = r.choice(SPECIAL)
         return tuple(found)
 
-    def tensor(self, shape: tuple[int, ...], dtype: str, values: tuple[Any, ...] | None = None) -> TensorSpec:
+    def tensor(
+        self, shape: tuple[int, ...], dtype: str, values: tuple[Any, ...] | None = None
+    ) -> TensorSpec:
         """Return a tensor of a shape and dtype, in some layout."""
         is_float = "float" in dtype or "complex" in dtype
         values = self.values(math.prod(shape), dtype) if values is None else values
@@ -137,7 +188,11 @@ class Caller:
 
     def dim(self) -> int:
         limit = max(len(self.shape), 1)
-        return self.r.randrange(-limit, limit) if self.r.random() < 0.93 else self.r.choice([limit, -limit - 1])
+        return (
+            self.r.randrange(-limit, limit)
+            if self.r.random() < 0.93
+            else self.r.choice([limit, -limit - 1])
+        )
 
     def value(self, argument: Any) -> Any:
         """Return a value for one argument."""
@@ -153,7 +208,9 @@ class Caller:
                     dtype = "bool" if name in ("condition", "mask") else self.dtype
                     return self.tensor(self.shape, dtype)
                 dtype = self.dtype if r.random() < 0.7 else r.choice(DTYPES)
-                return self.tensor(self.broadcast(), "bool" if name in ("mask", "condition") else dtype)
+                return self.tensor(
+                    self.broadcast(), "bool" if name in ("mask", "condition") else dtype
+                )
             case "Tensor[]":
                 return [self.tensor(self.shape, self.dtype) for _ in range(r.randrange(1, 4))]
             case "Scalar":
@@ -176,7 +233,13 @@ class Caller:
                 "start_dim",
                 "end_dim",
             )
-            return self.dim() if is_dim else r.choice([0, 1, 2]) if name == "reduction" else r.randrange(-1, 4)
+            return (
+                self.dim()
+                if is_dim
+                else r.choice([0, 1, 2])
+                if name == "reduction"
+                else r.randrange(-1, 4)
+            )
         return self.sizes(name)
 
     def sizes(self, name: str) -> tuple[int, ...]:
@@ -192,7 +255,9 @@ class Caller:
             return tuple([dim - ndim if r.random() < 0.4 else dim for dim in chosen])
         if self.base in ("view", "reshape", "_unsafe_view"):
             count = math.prod(self.shape)
-            return r.choice([(count,), (-1,), self.shape[::-1], (1, *self.shape), (2, -1), r.choice(SHAPES)])
+            return r.choice(
+                [(count,), (-1,), self.shape[::-1], (1, *self.shape), (2, -1), r.choice(SHAPES)]
+            )
         if self.base in ("expand", "broadcast_to"):
             grown = tuple([r.choice([2, 3, -1]) if size == 1 else size for size in self.shape])
             return (2, *grown) if r.random() < 0.4 else grown

@@ -1,13 +1,15 @@
 # ruff: noqa: E501 - tables with a row per case read better unbroken
-"""Arguments for every operator of the base library that is a kernel of its own, for tests that go through all of them."""
+"""Arguments for every operator of the base library that is a kernel of its own, for tests that go
+through all of them.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
 import dovetail as dt
-from dovetail_aten.meta_kernels import DATA_DEPENDENT
-from dovetail_dispatcher import registry
+from dovetail_aten.meta.registration import DATA_DEPENDENT
+from dovetail_dispatcher.table import registry
 from dovetail_kernel import DispatchKey
 
 X = dt.arange(24, dtype=dt.float32).reshape(2, 3, 4) / 7 - 1
@@ -127,7 +129,9 @@ SAMPLES: dict[str, list[tuple[Any, ...]]] = {
     "copy_": [(X, ROW)], "fill_.Scalar": [(X, 1)], "fill_.Tensor": [(X, dt.tensor(1.0))], "zero_": [(X,)],
     "_local_scalar_dense": [],
 }  # fmt: skip
-"""Arguments by operator; a dict at the end is keywords. Pointwise operators that are not here get arguments by their schema."""
+"""Arguments by operator; a dict at the end is keywords. Pointwise operators that are not here get
+arguments by their schema.
+"""
 
 INTEGERS_ONLY = ("bitwise",)
 NO_INTEGERS = (
@@ -151,8 +155,14 @@ def operators() -> list[str]:
     """Return the operators of the base library that are kernels of their own."""
     names = []
     for op in registry.all_operators():
-        composite = op.newest(DispatchKey.CompositeImplicitAutograd) or op.newest(DispatchKey.CompositeExplicitAutograd)
-        if op.namespace == "aten" and op.variant_of is None and not any(a.is_out for a in op.schema.arguments):
+        composite = op.newest(DispatchKey.CompositeImplicitAutograd) or op.newest(
+            DispatchKey.CompositeExplicitAutograd
+        )
+        if (
+            op.namespace == "aten"
+            and op.variant_of is None
+            and not any(a.is_out for a in op.schema.arguments)
+        ):
             name = f"{op.base_name}.{op.overload}" if op.overload else op.base_name
             if (not composite or name in SAMPLES) and f"aten::{op.base_name}" not in DATA_DEPENDENT:
                 names.append(name)
@@ -160,7 +170,9 @@ def operators() -> list[str]:
 
 
 def samples(name: str) -> list[tuple[Any, ...]]:
-    """Return arguments for an operator: those written above, or, for a pointwise one, made from its schema."""
+    """Return arguments for an operator: those written above, or, for a pointwise one, made from its
+    schema.
+    """
     if name in SAMPLES:
         return SAMPLES[name]
     base, _, overload = name.partition(".")

@@ -1,10 +1,12 @@
-"""What the steps of random programs may be: each a function of the library, three operands and a number.
+"""What the steps of random programs may be: each a function of the library, three operands and a
+number.
 
-Left out, or guarded, is what differs without mattering here: which of several errors an operator finds first for sizes
-of zero and tensors without dimensions, signs of zeros, composites whose parts PyTorch chooses by size (einsum, products
-of more than two dimensions), the memory order of what copies in C order here (sort, flip) and of where, partial
-writes before an error, values that overlap the destination, gradients of complex numbers that PyTorch has not got, and
-`repeat` of inference tensors, which PyTorch makes a view of memory that nobody has.
+Left out, or guarded, is what differs without mattering here: which of several errors an operator
+finds first for sizes of zero and tensors without dimensions, signs of zeros, composites whose parts
+PyTorch chooses by size (einsum, products of more than two dimensions), the memory order of what
+copies in C order here (sort, flip) and of where, partial writes before an error, values that
+overlap the destination, gradients of complex numbers that PyTorch has not got, and `repeat` of
+inference tensors, which PyTorch makes a view of memory that nobody has.
 """
 
 from __future__ import annotations
@@ -40,7 +42,9 @@ def binary(names: str) -> None:
 
 def with_scalar(names: str) -> None:
     for name in names.split():
-        OPERATIONS[f"{name}(scalar)"] = lambda lib, a, b, c, n, name=name: getattr(a, name)(scalar(n))
+        OPERATIONS[f"{name}(scalar)"] = lambda lib, a, b, c, n, name=name: getattr(a, name)(
+            scalar(n)
+        )
 
 
 def with_dim(names: str) -> None:
@@ -50,12 +54,16 @@ def with_dim(names: str) -> None:
 
 def with_dim_and_keepdim(names: str) -> None:
     for name in names.split():
-        OPERATIONS[f"{name}(dim)"] = lambda lib, a, b, c, n, name=name: getattr(a, name)(dim(n), keepdim=n % 2 == 1)
+        OPERATIONS[f"{name}(dim)"] = lambda lib, a, b, c, n, name=name: getattr(a, name)(
+            dim(n), keepdim=n % 2 == 1
+        )
 
 
 def cross_entropy(lib: Any, a: Any, number: int) -> Any:
     classes = lib.arange(a.shape[0]) % max(a.shape[-1], 1)
-    return lib.nn.functional.cross_entropy(a, classes, reduction=["mean", "sum", "none"][number % 3])
+    return lib.nn.functional.cross_entropy(
+        a, classes, reduction=["mean", "sum", "none"][number % 3]
+    )
 
 
 def write(tensor: Any, index: Any, value: Any) -> None:
@@ -63,11 +71,16 @@ def write(tensor: Any, index: Any, value: Any) -> None:
 
 
 unary("relu sigmoid tanh exp log sqrt abs neg sin cos square log1p expm1 logical_not")
-unary("isnan clone t contiguous flatten squeeze sum mean amax amin max min argmax all any var std norm")
+unary(
+    "isnan clone t contiguous flatten squeeze sum mean amax amin max min argmax all any var std "
+    "norm"
+)
 unary("relu_ exp_ sqrt_ neg_ zero_ sigmoid_ tanh_ unbind double half float tril triu atan")
 binary("add sub mul div pow maximum minimum mm dot outer eq lt gt ge ne")
 binary("add_ sub_ mul_ div_ pow_ view_as __rsub__ __rtruediv__ bmm")
-with_scalar("add sub mul div pow eq lt gt ge ne add_ sub_ mul_ div_ pow_ fill_ __rsub__ __rtruediv__")
+with_scalar(
+    "add sub mul div pow eq lt gt ge ne add_ sub_ mul_ div_ pow_ fill_ __rsub__ __rtruediv__"
+)
 with_scalar("__rpow__ clamp clamp_ __radd__ __rmul__ __add__ __iadd__ __imul__")
 with_dim_and_keepdim("sum mean amax amin max min argmax all any var std logsumexp")
 with_dim("softmax log_softmax unsqueeze squeeze unbind")
@@ -76,7 +89,9 @@ with_dim("softmax log_softmax unsqueeze squeeze unbind")
 def of_leaf(names: str) -> None:
     """Add steps of steps: only leaves are exact, of anything else a rounding error would decide."""
     for name in names.split():
-        OPERATIONS[name] = lambda lib, a, b, c, n, name=name: getattr(a, name)() if a.is_leaf else None
+        OPERATIONS[name] = lambda lib, a, b, c, n, name=name: (
+            getattr(a, name)() if a.is_leaf else None
+        )
 
 
 of_leaf("sign floor trunc round ceil")
@@ -84,7 +99,8 @@ OPERATIONS |= {
     "erf": lambda lib, a, b, c, n: a.erf(),
     "flip(dim)": lambda lib, a, b, c, n: a.contiguous().flip(dim(n)),
     "sort(dim)": lambda lib, a, b, c, n: a.contiguous().sort(dim(n)),
-    # Copies, since PyTorch's derivative of a product looks at the result, and Dovetail's at the factors again.
+    # Copies, since PyTorch's derivative of a product looks at the result, and Dovetail's at the
+    # factors again.
     "prod": lambda lib, a, b, c, n: a.clone().prod(),
     "prod(dim)": lambda lib, a, b, c, n: a.clone().prod(dim(n), keepdim=n % 2 == 1),
     "cumsum": lambda lib, a, b, c, n: a.cumsum(dim(n)),
@@ -95,7 +111,9 @@ OPERATIONS |= {
     "sub(alpha)": lambda lib, a, b, c, n: a.sub(b, alpha=scalar(n)),
     "clamp(min)": lambda lib, a, b, c, n: a.clamp(min=scalar(n)),
     "where": lambda lib, a, b, c, n: (
-        lib.where(a > scalar(n), b.contiguous(), c.contiguous()) if b.is_complex() == c.is_complex() else None
+        lib.where(a > scalar(n), b.contiguous(), c.contiguous())
+        if b.is_complex() == c.is_complex()
+        else None
     ),
     "where(scalar)": lambda lib, a, b, c, n: lib.where(a < b, c, scalar(n)),
     "lerp": lambda lib, a, b, c, n: lib.lerp(a, b.to(a.dtype), c.to(a.dtype)),
@@ -108,7 +126,9 @@ OPERATIONS |= {
         lib.addcdiv(a, b, c, value=scalar(n)) if c.is_floating_point() or c.is_complex() else None
     ),
     "cat": lambda lib, a, b, c, n: (
-        lib.cat([a, b, c], dim(n)) if a.ndim == b.ndim == c.ndim > 0 and min(a.numel(), b.numel(), c.numel()) else None
+        lib.cat([a, b, c], dim(n))
+        if a.ndim == b.ndim == c.ndim > 0 and min(a.numel(), b.numel(), c.numel())
+        else None
     ),
     "stack": lambda lib, a, b, c, n: lib.stack([a, b, c][: 2 + n % 2], dim(n)),
     "sum(dims)": lambda lib, a, b, c, n: a.sum((0, dim(n))),
@@ -143,22 +163,32 @@ OPERATIONS |= {
     "a[..., i:] = b": lambda lib, a, b, c, n: write(a, (..., slice(1 + n % 2, None)), b.clone()),
     "a[mask] = s": lambda lib, a, b, c, n: write(a, a > 0, scalar(n)),
     "a[mask] = c": lambda lib, a, b, c, n: write(a, a > 0, c.sum().to(a.dtype)),
-    "a[list] = b": lambda lib, a, b, c, n: write(a, [0, -1], b.to(a.dtype, copy=True)) if a.numel() else None,
+    "a[list] = b": lambda lib, a, b, c, n: (
+        write(a, [0, -1], b.to(a.dtype, copy=True)) if a.numel() else None
+    ),
     "a[-2:] = b": lambda lib, a, b, c, n: write(a, slice(-2, None), b.clone()),
-    "index_select": lambda lib, a, b, c, n: a.index_select(dim(n), lib.tensor([0])) if a.numel() else None,
+    "index_select": lambda lib, a, b, c, n: (
+        a.index_select(dim(n), lib.tensor([0])) if a.numel() else None
+    ),
     "gather": lambda lib, a, b, c, n: a.clone().gather(dim(n), lib.zeros_like(b, dtype=lib.int64)),
     "masked_fill": lambda lib, a, b, c, n: a.masked_fill(b > 0, scalar(n)),
     "masked_fill_": lambda lib, a, b, c, n: a.masked_fill_(b > 0, scalar(n)),
     "masked_select": lambda lib, a, b, c, n: a.masked_select(b > 0),
-    "scatter": lambda lib, a, b, c, n: a.scatter(dim(n), lib.zeros_like(b, dtype=lib.int64), b.to(a.dtype)),
+    "scatter": lambda lib, a, b, c, n: a.scatter(
+        dim(n), lib.zeros_like(b, dtype=lib.int64), b.to(a.dtype)
+    ),
     "view().mul_": lambda lib, a, b, c, n: a[0].mul_(scalar(n)),
     "t().add_": lambda lib, a, b, c, n: a.t().add_(b),
     "detach": lambda lib, a, b, c, n: a.detach().clone() if a._is_view() else a.detach(),
-    "detach().mul_": lambda lib, a, b, c, n: None if a._is_view() or a.is_inference() else a.detach().mul_(scalar(n)),
+    "detach().mul_": lambda lib, a, b, c, n: (
+        None if a._is_view() or a.is_inference() else a.detach().mul_(scalar(n))
+    ),
     "a.data": lambda lib, a, b, c, n: a.data,
     "rsqrt": lambda lib, a, b, c, n: (a * a + 1).rsqrt(),
     "reciprocal": lambda lib, a, b, c, n: (a * a + 0.5).reciprocal(),
-    "matmul": lambda lib, a, b, c, n: a @ b if max(a.ndim, b.ndim) < 3 and a.numel() and b.numel() else None,
+    "matmul": lambda lib, a, b, c, n: (
+        a @ b if max(a.ndim, b.ndim) < 3 and a.numel() and b.numel() else None
+    ),
     "mv": lambda lib, a, b, c, n: a.mv(b) if a.ndim == 2 and b.ndim == 1 else None,
     "atan2": lambda lib, a, b, c, n: a.atan2(b * b + 1),
     "reuse": lambda lib, a, b, c, n: a * a + a,
@@ -206,7 +236,10 @@ def functions(lib: Any) -> dict[str, Any]:
         @staticmethod
         def backward(ctx: Any, grad: Any, _: Any) -> Any:
             x, y = ctx.saved_tensors
-            return grad * y if x.shape == grad.shape else None, grad * x if y.shape == grad.shape else None
+            return (
+                grad * y if x.shape == grad.shape else None,
+                grad * x if y.shape == grad.shape else None,
+            )
 
     class Same(lib.autograd.Function):  # type: ignore[misc]
         @staticmethod
@@ -246,19 +279,29 @@ OPERATIONS |= {
     "detach_": lambda lib, a, b, c, n: a.detach_(),
     "requires_grad_": lambda lib, a, b, c, n: a.requires_grad_(n % 3 != 0),
     "retain_grad": lambda lib, a, b, c, n: kept(a),
-    "register_hook": lambda lib, a, b, c, n: quietly(lambda: a.register_hook(lambda grad: grad * 2)),
+    "register_hook": lambda lib, a, b, c, n: quietly(
+        lambda: a.register_hook(lambda grad: grad * 2)
+    ),
     "data.mul_": lambda lib, a, b, c, n: quietly(lambda: a.data.mul_(scalar(n))),
     "no_grad view": lambda lib, a, b, c, n: unrecorded_view(lib, a),
     "Function square": lambda lib, a, b, c, n: functions(lib)["square"].apply(a),
-    "Function double_": lambda lib, a, b, c, n: functions(lib)["double_"].apply(a.clone() if a._is_view() else a),
+    "Function double_": lambda lib, a, b, c, n: functions(lib)["double_"].apply(
+        a.clone() if a._is_view() else a
+    ),
     "Function both": lambda lib, a, b, c, n: functions(lib)["both"].apply(a, b),
     "Function same": lambda lib, a, b, c, n: functions(lib)["same"].apply(a),
     "copy_": lambda lib, a, b, c, n: a.copy_(b.clone()),
     "index_put_": lambda lib, a, b, c, n: (
-        a.index_put_((lib.tensor([0, 1]),), c.sum().to(a.dtype), n % 2 == 1) if a.ndim and a.shape[0] > 1 else None
+        a.index_put_((lib.tensor([0, 1]),), c.sum().to(a.dtype), n % 2 == 1)
+        if a.ndim and a.shape[0] > 1
+        else None
     ),
-    "index_put": lambda lib, a, b, c, n: a.index_put((lib.tensor([0, 0]),), b.to(a.dtype, copy=True), n % 2 == 1),
-    "index_add": lambda lib, a, b, c, n: a.index_add(dim(n), lib.tensor([0, 1]), b) if a.ndim and b.ndim else None,
+    "index_put": lambda lib, a, b, c, n: a.index_put(
+        (lib.tensor([0, 0]),), b.to(a.dtype, copy=True), n % 2 == 1
+    ),
+    "index_add": lambda lib, a, b, c, n: (
+        a.index_add(dim(n), lib.tensor([0, 1]), b) if a.ndim and b.ndim else None
+    ),
     "a[i, j]": lambda lib, a, b, c, n: a[n % 2, n % 3],
     "a[i][j] = b": lambda lib, a, b, c, n: write(a[n % 2], n % 2, b.clone()),
     "a[:, 0].add_": lambda lib, a, b, c, n: a[:, 0].add_(b.clone()),
@@ -268,7 +311,9 @@ OPERATIONS |= {
     "a[1:].sigmoid_": lambda lib, a, b, c, n: a[1:].sigmoid_(),
     "unbind[0].mul_": lambda lib, a, b, c, n: a.unbind()[0].mul_(2),
     "view_as_real": lambda lib, a, b, c, n: lib.view_as_real(a),
-    "view_as_complex": lambda lib, a, b, c, n: lib.view_as_complex(a) if a.dtype != lib.float16 else None,
+    "view_as_complex": lambda lib, a, b, c, n: (
+        lib.view_as_complex(a) if a.dtype != lib.float16 else None
+    ),
     "real": lambda lib, a, b, c, n: a.real.clone(),
     "imag": lambda lib, a, b, c, n: a.imag,
     "to(complex)": lambda lib, a, b, c, n: a.to(lib.complex128),
@@ -287,15 +332,21 @@ OPERATIONS |= {
     "mse_loss": lambda lib, a, b, c, n: (
         lib.nn.functional.mse_loss(a, b, reduction="sum") if a.shape == b.shape else None
     ),
-    "l1_loss": lambda lib, a, b, c, n: lib.nn.functional.l1_loss(a, b) if a.shape == b.shape else None,
-    "linear": lambda lib, a, b, c, n: lib.nn.functional.linear(a, b) if a.ndim == b.ndim == 2 else None,
+    "l1_loss": lambda lib, a, b, c, n: (
+        lib.nn.functional.l1_loss(a, b) if a.shape == b.shape else None
+    ),
+    "linear": lambda lib, a, b, c, n: (
+        lib.nn.functional.linear(a, b) if a.ndim == b.ndim == 2 else None
+    ),
     "layer_norm": lambda lib, a, b, c, n: (
         lib.nn.functional.layer_norm(a, a.shape[-1:]) if a.ndim and a.shape[-1] > 2 else None
     ),
     "repeat_interleave by expand": lambda lib, a, b, c, n: (
         a.unsqueeze(-1).expand(*a.shape, 2).reshape(*a.shape[:-1], -1) if a.ndim else None
     ),
-    "as_strided": lambda lib, a, b, c, n: a.as_strided((2,), (1,)) if a.is_contiguous() and a.numel() > 1 else None,
+    "as_strided": lambda lib, a, b, c, n: (
+        a.as_strided((2,), (1,)) if a.is_contiguous() and a.numel() > 1 else None
+    ),
     "flatten.mul_": lambda lib, a, b, c, n: a.flatten().mul_(2) if a.is_contiguous() else None,
     "unflatten": lambda lib, a, b, c, n: a.unflatten(-1, (-1, 1)) if a.ndim else None,
     "tensor_split views": lambda lib, a, b, c, n: a.split([1, 2], dim(n)),
@@ -306,7 +357,9 @@ OPERATIONS |= {
 
 
 OPERATIONS |= {
-    "view_as_real.mul_": lambda lib, a, b, c, n: lib.view_as_real(a).mul_(scalar(n)) if a.is_complex() else None,
+    "view_as_real.mul_": lambda lib, a, b, c, n: (
+        lib.view_as_real(a).mul_(scalar(n)) if a.is_complex() else None
+    ),
     "view_as_complex.mul_": lambda lib, a, b, c, n: (
         lib.view_as_complex(a).mul_(2j) if a.dtype in (lib.float32, lib.float64) else None
     ),
@@ -314,21 +367,29 @@ OPERATIONS |= {
     "real = b": lambda lib, a, b, c, n: write(a.real, ..., b.clone()) if a.is_complex() else None,
     "a[:] = a[0]": lambda lib, a, b, c, n: write(a, slice(None), a[0]) if a.ndim == 1 else None,
     "fill_(a[0])": lambda lib, a, b, c, n: a.fill_(a[0]) if a.ndim == 1 else None,
-    "a[:, 0] = c": lambda lib, a, b, c, n: write(a, (slice(None), 0), c.sum().to(a.dtype)) if a.ndim > 1 else None,
+    "a[:, 0] = c": lambda lib, a, b, c, n: (
+        write(a, (slice(None), 0), c.sum().to(a.dtype)) if a.ndim > 1 else None
+    ),
     "a[i, j lists]": lambda lib, a, b, c, n: a[[0, 1], [n % 2, 0]] if a.ndim > 1 else None,
     "a[row mask]": lambda lib, a, b, c, n: a[a.sum(-1) > 0] if a.ndim > 1 else None,
     "a[:, None, i]": lambda lib, a, b, c, n: a[:, None, n % 3] if a.ndim > 1 else None,
-    "copy_ expanded": lambda lib, a, b, c, n: a.copy_(a[:1].clone().expand(a.shape)) if a.ndim else None,
+    "copy_ expanded": lambda lib, a, b, c, n: (
+        a.copy_(a[:1].clone().expand(a.shape)) if a.ndim else None
+    ),
     "mul_(bool)": lambda lib, a, b, c, n: a.mul_(b > 0),
     "tril_": lambda lib, a, b, c, n: a.tril_(),
     "mT": lambda lib, a, b, c, n: a.mT if a.ndim > 1 else None,
     "no_grad write": lambda lib, a, b, c, n: unrecorded_write(lib, a, n),
-    "node pre-hook": lambda lib, a, b, c, n: a.grad_fn and quietly(lambda: a.grad_fn.register_prehook(halved)),
+    "node pre-hook": lambda lib, a, b, c, n: (
+        a.grad_fn and quietly(lambda: a.grad_fn.register_prehook(halved))
+    ),
     "Function of second": lambda lib, a, b, c, n: functions(lib)["second"].apply(a, b),
     "zeros_like": lambda lib, a, b, c, n: lib.zeros_like(a),
     "nan_to_num": lambda lib, a, b, c, n: a.nan_to_num(1.0) if not a.is_complex() else None,
     "cat views": lambda lib, a, b, c, n: lib.cat([a[:1], a]) if a.ndim else None,
-    "norm(p)": lambda lib, a, b, c, n: a.norm([1, 2, 3][n % 3], dim=-1) if a.ndim and a.is_floating_point() else None,
+    "norm(p)": lambda lib, a, b, c, n: (
+        a.norm([1, 2, 3][n % 3], dim=-1) if a.ndim and a.is_floating_point() else None
+    ),
     "addmv": lambda lib, a, b, c, n: lib.addmv(c, a, b) if a.ndim == 2 and b.ndim == 1 else None,
     "baddbmm": lambda lib, a, b, c, n: lib.baddbmm(c, a, b) if a.ndim == b.ndim == 3 else None,
     "cross_entropy": lambda lib, a, b, c, n: (
@@ -336,7 +397,9 @@ OPERATIONS |= {
         if a.ndim == 2 and a.numel()
         else None
     ),
-    "logaddexp": lambda lib, a, b, c, n: lib.logaddexp(a, b) if not a.is_complex() and not b.is_complex() else None,
+    "logaddexp": lambda lib, a, b, c, n: (
+        lib.logaddexp(a, b) if not a.is_complex() and not b.is_complex() else None
+    ),
     "hypot": lambda lib, a, b, c, n: lib.hypot(a, b),
     "xlogy": lambda lib, a, b, c, n: lib.xlogy(a, b),
     "clamp(min=b)": lambda lib, a, b, c, n: a.clamp(min=b),
@@ -363,7 +426,21 @@ def unrecorded_view(lib: Any, a: Any) -> Any:
 
 
 IN_PLACE = (
-    *("_", "_(scalar)", "= s", "= b", "= c", "(alpha)", "_ from ints", "_(tensor)", "(out=)", "= a[0]", "_(a[0])"),
+    *(
+        "_",
+        "_(scalar)",
+        "= s",
+        "= b",
+        "= c",
+        "(alpha)",
+        "_ from ints",
+        "_(tensor)",
+        "(out=)",
+        "= a[0]",
+        "_(a[0])",
+    ),
     *("_ expanded", "_(bool)", "write"),
 )
-"""How the names of operations end that may write to their first operand (or, for ``out=``, to another)."""
+"""How the names of operations end that may write to their first operand (or, for ``out=``, to
+another).
+"""

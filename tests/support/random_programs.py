@@ -1,8 +1,9 @@
-"""Random programs: made from a seed, run on any library with PyTorch's names, compared, and made smaller.
+"""Random programs: made from a seed, run on any library with PyTorch's names, compared, and made
+smaller.
 
-A program is a list of small records, interpreted by one interpreter that has the library as its parameter. Operands
-are picked from a pool, to which every step adds its results; a step that raises leaves the pool as it was, and the
-program goes on.
+A program is a list of small records, interpreted by one interpreter that has the library as its
+parameter. Operands are picked from a pool, to which every step adds its results; a step that raises
+leaves the pool as it was, and the program goes on.
 """
 
 from __future__ import annotations
@@ -20,11 +21,53 @@ import numpy as np
 from random_operations import IN_PLACE, OPERATIONS
 
 # Most pairs broadcast or multiply; some do not, for the errors.
-SHAPES = [(3,), (2, 3), (3, 3), (1, 3), (2, 1), (), (1,), (0, 3), (0,), (2, 1, 3), (2, 3, 3), (2,), (3, 2)]
+SHAPES = [
+    (3,),
+    (2, 3),
+    (3, 3),
+    (1, 3),
+    (2, 1),
+    (),
+    (1,),
+    (0, 3),
+    (0,),
+    (2, 1, 3),
+    (2, 3, 3),
+    (2,),
+    (3, 2),
+]
 DTYPES = ["float32"] * 6 + ["float64"] * 4 + ["float16", "complex64", "complex128", "int64", "bool"]
-# Exact in every dtype and with many ties, so that kernels that round differently do not change what a comparison says.
-NUMBERS = np.array([1.0, -0.5, 2.0, 0.25, -1.0, 0.5, 1.5, 0.0, -2.0, 0.75, 1.0, 3.0, 0.5, -0.25, 1.25, -1.5, 2.5, 1.75])
-TOLERANCE = {"float64": 1e-9, "complex128": 1e-9, "float32": 2e-4, "complex64": 2e-4, "float16": 2e-2}
+# Exact in every dtype and with many ties, so that kernels that round differently do not change what
+# a comparison says.
+NUMBERS = np.array(
+    [
+        1.0,
+        -0.5,
+        2.0,
+        0.25,
+        -1.0,
+        0.5,
+        1.5,
+        0.0,
+        -2.0,
+        0.75,
+        1.0,
+        3.0,
+        0.5,
+        -0.25,
+        1.25,
+        -1.5,
+        2.5,
+        1.75,
+    ]
+)
+TOLERANCE = {
+    "float64": 1e-9,
+    "complex128": 1e-9,
+    "float32": 2e-4,
+    "complex64": 2e-4,
+    "float16": 2e-2,
+}
 NAMES = sorted(OPERATIONS)
 MODES = ("grad",) * 14 + ("no_grad", "no_grad", "inference")
 MODIFIED = "a saved tensor was modified"
@@ -32,7 +75,8 @@ _MODIFIED_TEXTS = ("modified by an inplace operation", "has been detached in-pla
 SAVED = "an inference tensor would be saved"
 SPOILT = "an inference tensor may have been written to"
 REFUSED = ("RuntimeError", "NotImplementedError", "IndexError")
-"""Which of them it is for two faults at once, in shapes and dtypes, is the affair of each operator."""
+"""Which of them it is for two faults at once, in shapes and dtypes, is the affair of each operator.
+"""
 
 
 @dataclass(frozen=True)
@@ -48,7 +92,8 @@ class Leaf:
 
 @dataclass(frozen=True)
 class Step:
-    """One call: its operation, three operands as places in the pool, a number for its other arguments, the grad mode.
+    """One call: its operation, three operands as places in the pool, a number for its other
+    arguments, the grad mode.
 
     With `of_any_dtype` the operands may be integers, bools and complex numbers, else floats alone.
     """
@@ -62,7 +107,9 @@ class Step:
 
 @dataclass(frozen=True)
 class Program:
-    """The leaves, the steps, which tensors the loss is made of, and whether the gradient is differentiated again."""
+    """The leaves, the steps, which tensors the loss is made of, and whether the gradient is
+    differentiated again.
+    """
 
     leaves: tuple[Leaf, ...]
     steps: tuple[Step, ...]
@@ -74,7 +121,13 @@ def random_program(seed: int) -> Program:
     """Return the program of a seed: the same one on every machine."""
     r = random.Random(f"program {seed}")
     leaves = [
-        Leaf(r.choice(SHAPES), r.choice(DTYPES), r.random() < 0.7, r.random() < 0.4, r.randrange(len(NUMBERS)))
+        Leaf(
+            r.choice(SHAPES),
+            r.choice(DTYPES),
+            r.random() < 0.7,
+            r.random() < 0.4,
+            r.randrange(len(NUMBERS)),
+        )
         for _ in range(r.randint(2, 4))
     ]
     steps = [
@@ -87,7 +140,9 @@ def random_program(seed: int) -> Program:
         )
         for _ in range(r.randint(3, 9))
     ]
-    return Program(tuple(leaves), tuple(steps), (r.randrange(20), r.randrange(20)), r.random() < 0.4)
+    return Program(
+        tuple(leaves), tuple(steps), (r.randrange(20), r.randrange(20)), r.random() < 0.4
+    )
 
 
 def smaller(program: Program, fails: Callable[[Program], bool]) -> Program:
@@ -115,8 +170,12 @@ def make(lib: Any, leaf: Leaf) -> Any:
     dtype, requires_grad = getattr(lib, leaf.dtype), leaf.requires_grad and leaf.dtype in TOLERANCE
     if leaf.transposed:
         tensor = lib.tensor(values.T.tolist(), dtype=dtype).reshape(leaf.shape[::-1])
-        return tensor.permute(tuple(range(values.ndim)[::-1])).detach().requires_grad_(requires_grad)
-    return lib.tensor(values.tolist(), dtype=dtype).reshape(leaf.shape).requires_grad_(requires_grad)
+        return (
+            tensor.permute(tuple(range(values.ndim)[::-1])).detach().requires_grad_(requires_grad)
+        )
+    return (
+        lib.tensor(values.tolist(), dtype=dtype).reshape(leaf.shape).requires_grad_(requires_grad)
+    )
 
 
 @dataclass(frozen=True)
@@ -135,7 +194,8 @@ class State:
     values: Any
 
 
-# PyTorch squeezes the product of a vector and a matrix in place, which Dovetail has no operator for.
+# PyTorch squeezes the product of a vector and a matrix in place, which Dovetail has no operator
+# for.
 _SAME_NODES = {"ReshapeAliasBackward0": "ViewBackward0", "SqueezeBackward4": "UnsafeViewBackward0"}
 
 
@@ -146,7 +206,9 @@ def node_name(node: Any) -> str:
 
 
 def node_names(node: Any) -> tuple[str, ...]:
-    """Return the names of a node and of those before it; what a write goes through differs within its node."""
+    """Return the names of a node and of those before it; what a write goes through differs within
+    its node.
+    """
     name = node_name(node)
     if name in ("", "CopySlices", "IndexPutBackward0", "CumprodBackward0", "NotImplemented"):
         return (name,)
@@ -156,10 +218,12 @@ def node_names(node: Any) -> tuple[str, ...]:
 def state(tensor: Any, *, values_only: bool = False, born: int | None = None) -> State | str:
     """Return what is compared of a tensor, or the type of the error for a view that a write spoilt.
 
-    Versions count from `born`, that at birth: how often a composite writes to its own result before it returns it is
-    its own affair.
+    Versions count from `born`, that at birth: how often a composite writes to its own result before
+    it returns it is its own affair.
     """
-    found, error = attempt(lambda: read(tensor, values_only, version(tensor) if born is None else born))
+    found, error = attempt(
+        lambda: read(tensor, values_only, version(tensor) if born is None else born)
+    )
     return found or error
 
 
@@ -169,9 +233,15 @@ def version(tensor: Any) -> int:
 
 
 def read(tensor: Any, values_only: bool, born: int) -> State:
-    dtype, shape, values = str(tensor.dtype).rpartition(".")[2], tuple(tensor.shape), np.array(tensor.detach().tolist())
+    dtype, shape, values = (
+        str(tensor.dtype).rpartition(".")[2],
+        tuple(tensor.shape),
+        np.array(tensor.detach().tolist()),
+    )
     if values_only:
-        return State(dtype, shape, tensor.requires_grad, tensor.is_leaf, False, 0, 0, (), False, values)
+        return State(
+            dtype, shape, tensor.requires_grad, tensor.is_leaf, False, 0, 0, (), False, values
+        )
     return State(
         dtype,
         shape,
@@ -206,7 +276,9 @@ def mode_of(lib: Any, step: Step) -> Any:
 
 def run_step(lib: Any, step: Step, pool: list[Any]) -> list[Any]:
     """Run a step, add its results to the pool and return what is compared of it."""
-    candidates = pool if step.of_any_dtype else [tensor for tensor in pool if tensor.is_floating_point()]
+    candidates = (
+        pool if step.of_any_dtype else [tensor for tensor in pool if tensor.is_floating_point()]
+    )
     if not candidates:
         return []
     a, b, c = (candidates[place % len(candidates)] for place in step.operands)
@@ -230,7 +302,8 @@ def run_step(lib: Any, step: Step, pool: list[Any]) -> list[Any]:
         return [error, SPOILT]
     if error in REFUSED and step.of_any_dtype:
         return [REFUSED[0]]
-    # A view made in no_grad mode of what requires grad has no node: PyTorch records what is made of it, in vain.
+    # A view made in no_grad mode of what requires grad has no node: PyTorch records what is made of
+    # it, in vain.
     pool.extend([tensor for tensor in found if recorded or not tensor._is_view()])
     return [error, *(state(tensor) for tensor in found)]
 
@@ -242,7 +315,9 @@ def total(tensors: list[Any]) -> Any:
 
 
 def differentiate(lib: Any, program: Program, leaves: list[Any], pool: list[Any]) -> list[Any]:
-    """Run backward from a loss made of two tensors of the pool; return the error, or the gradients."""
+    """Run backward from a loss made of two tensors of the pool; return the error, or the
+    gradients.
+    """
     candidates = [tensor for tensor in pool if tensor.requires_grad]
     if not candidates:
         return []
@@ -260,19 +335,28 @@ def differentiate(lib: Any, program: Program, leaves: list[Any], pool: list[Any]
         backward()
         error = ""
     except Exception as found:
-        # One kind of formula that is not there raises the RuntimeError that a NotImplementedError is, too.
+        # One kind of formula that is not there raises the RuntimeError that a NotImplementedError
+        # is, too.
         error = "RuntimeError" if isinstance(found, RuntimeError) else type(found).__name__
         error = MODIFIED if any(text in str(found) for text in _MODIFIED_TEXTS) else error
     if error:
         # How many of the gradients were added before the error is the engine's own affair.
         return [error]
-    # The version of .grad is left out: how often a gradient is added in place is the engine's own affair.
-    holders = [leaf for leaf in leaves if leaf.is_leaf] + [tensor for tensor in pool if tensor.retains_grad]
-    return [error, *(holder.grad is not None and state(holder.grad, values_only=True) for holder in holders)]
+    # The version of .grad is left out: how often a gradient is added in place is the engine's own
+    # affair.
+    holders = [leaf for leaf in leaves if leaf.is_leaf] + [
+        tensor for tensor in pool if tensor.retains_grad
+    ]
+    return [
+        error,
+        *(holder.grad is not None and state(holder.grad, values_only=True) for holder in holders),
+    ]
 
 
 def run(lib: Any, program: Program) -> list[tuple[str, list[Any]]]:
-    """Run a program and return what is compared: of every step, of every tensor at the end, of the gradients."""
+    """Run a program and return what is compared: of every step, of every tensor at the end, of the
+    gradients.
+    """
     leaves = [make(lib, leaf) for leaf in program.leaves]
     pool, born, outcomes = list(leaves), [0] * len(leaves), []
     for step in program.steps:
@@ -280,13 +364,20 @@ def run(lib: Any, program: Program) -> list[tuple[str, list[Any]]]:
         if SPOILT in outcomes[-1][1]:
             return outcomes
         born += [version(tensor) for tensor in pool[len(born) :]]
-    outcomes.append(("the pool at the end", [state(tensor, born=at) for tensor, at in zip(pool, born, strict=True)]))
+    outcomes.append(
+        (
+            "the pool at the end",
+            [state(tensor, born=at) for tensor, at in zip(pool, born, strict=True)],
+        )
+    )
     outcomes.append(("the gradients", differentiate(lib, program, leaves, pool)))
     return outcomes
 
 
 def difference(ours: Any, theirs: Any, tolerance: float) -> str:
-    """Return how two outcomes differ, values by more than the tolerance, or than that of their dtype."""
+    """Return how two outcomes differ, values by more than the tolerance, or than that of their
+    dtype.
+    """
     if not isinstance(ours, State) or not isinstance(theirs, State):
         return "" if ours == theirs else f"{ours!r} instead of {theirs!r}"
     for field in dataclasses.fields(State)[:-1]:
@@ -313,8 +404,8 @@ def disagreement(ours: Any, theirs: Any, program: Program) -> str:
         tolerance = TOLERANCE["float16"]
     ends = [mine[-1][1], other[-1][1]]
     if other[-1][1] == [MODIFIED] or ends == [[MODIFIED], ["RuntimeError"]]:
-        # Dovetail saves less in some nodes (gather keeps sizes), and so may go on where PyTorch cannot; which of two
-        # errors comes first depends on where the check is.
+        # Dovetail saves less in some nodes (gather keeps sizes), and so may go on where PyTorch
+        # cannot; which of two errors comes first depends on where the check is.
         mine, other = mine[:-1], other[:-1]
     for (where, first), (_, second) in zip(mine, other, strict=False):
         if second == [SAVED] != first:

@@ -1,11 +1,13 @@
-"""The names of ``torch._C`` that concern the dispatcher, for programs and tests written against them."""
+"""The names of ``torch._C`` that concern the dispatcher, for programs and tests written against
+them.
+"""
 
 # ruff: noqa: N816, N999 - the names are PyTorch's
 
 import dovetail_kernel as _kernel
 from dovetail_kernel import DispatchKey, DispatchKeySet
 
-from .dumps import (
+from .inspection.dumps import (
     _dispatch_check_all_invariants,
     _dispatch_check_invariants,
     _dispatch_dump,
@@ -14,7 +16,19 @@ from .dumps import (
     _dispatch_get_all_op_names,
     _dispatch_get_registrations_for_dispatch_key,
 )
-from .local_keys import (
+from .inspection.table_queries import (
+    _dispatch_autogradother_backends,
+    _dispatch_call_boxed,
+    _dispatch_find_schema_or_throw,
+    _dispatch_has_backend_fallback,
+    _dispatch_has_computed_kernel_for_dispatch_key,
+    _dispatch_has_kernel,
+    _dispatch_has_kernel_for_any_dispatch_key,
+    _dispatch_has_kernel_for_dispatch_key,
+    _dispatch_kernel_for_dispatch_key_is_fallthrough,
+    _dispatch_keys,
+)
+from .interception.local_keys import (
     _dispatch_tls_is_dispatch_key_excluded,
     _dispatch_tls_is_dispatch_key_included,
     _dispatch_tls_local_exclude_set,
@@ -22,7 +36,7 @@ from .local_keys import (
     _dispatch_tls_set_dispatch_key_excluded,
     _dispatch_tls_set_dispatch_key_included,
 )
-from .mode_queries import (
+from .interception.mode_functions import (
     _DisableTorchDispatch,
     _dispatch_isTensorSubclassLike,
     _get_dispatch_stack_at,
@@ -37,21 +51,9 @@ from .mode_queries import (
     _push_on_torch_dispatch_stack,
     _push_on_torch_function_stack,
 )
-from .overrides import has_torch_function as _has_torch_function
-from .overrides import has_torch_function_unary as _has_torch_function_unary
-from .overrides import has_torch_function_variadic as _has_torch_function_variadic
-from .queries import (
-    _dispatch_autogradother_backends,
-    _dispatch_call_boxed,
-    _dispatch_find_schema_or_throw,
-    _dispatch_has_backend_fallback,
-    _dispatch_has_computed_kernel_for_dispatch_key,
-    _dispatch_has_kernel,
-    _dispatch_has_kernel_for_any_dispatch_key,
-    _dispatch_has_kernel_for_dispatch_key,
-    _dispatch_kernel_for_dispatch_key_is_fallthrough,
-    _dispatch_keys,
-)
+from .interception.overrides import has_torch_function as _has_torch_function
+from .interception.overrides import has_torch_function_unary as _has_torch_function_unary
+from .interception.overrides import has_torch_function_variadic as _has_torch_function_variadic
 from .schema import FunctionSchema, parse_schema
 
 DisableTorchFunction = _kernel.DisableTorchFunction

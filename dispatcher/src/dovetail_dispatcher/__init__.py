@@ -1,25 +1,43 @@
-"""The dispatcher of Dovetail: operators declared by schemas, kernels registered per key, and the calls between."""
+"""The dispatcher of Dovetail: operators declared by schemas, kernels registered per key, and the
+calls between.
+"""
 
 from typing import TYPE_CHECKING, Any
 
-from . import fallback_kernels as _fallback_kernels
-from . import transactions as _transactions
-from .array_kernels import NoArrayKernelError, array_kernels
-from .kernels import Kernel, fallthrough_kernel
-from .library import Library, _scoped_library
-from .operator import Operator
-from .ops import OpOverload, OpOverloadPacket, ops
+from .calls import fallback_kernels as _fallback_kernels
+from .calls.ops import OpOverload, OpOverloadPacket, ops
+from .registration.library import Library, _scoped_library
 from .schema import FunctionSchema, SchemaError, infer_schema, parse_schema
-from .tags import Tag
-from .transactions import transaction
+from .table import transactions as _transactions
+from .table.kernel_namespace import NoArrayKernelError, array_kernels
+from .table.kernels import Kernel, fallthrough_kernel
+from .table.operator import Operator
+from .table.tags import Tag
+from .table.transactions import transaction
 
 if TYPE_CHECKING:
-    from .custom_ops import CustomOpDef, custom_op
-    from .dumps import DispatchTable, dispatch_table
-    from .explanation import Explanation, explain
-    from .fake_context import get_ctx
-    from .function_modes import BaseTorchFunctionMode, TorchFunctionMode
-    from .functional import (
+    from .calls.fake_context import get_ctx
+    from .inspection.dumps import DispatchTable, dispatch_table
+    from .inspection.explanation import Explanation, explain
+    from .inspection.kernel_handles import get_kernel
+    from .inspection.opcheck import OpCheckError, opcheck
+    from .inspection.spans import CallSpan, Span
+    from .inspection.tracing import Trace
+    from .interception.function_modes import BaseTorchFunctionMode, TorchFunctionMode
+    from .interception.intercepted_attributes import interceptable, operator_modules
+    from .interception.intercepted_functions import is_overridable, overridable
+    from .interception.mode_stacks import dispatch_modes
+    from .interception.overrides import (
+        handle_torch_function,
+        has_torch_function,
+        has_torch_function_unary,
+        has_torch_function_variadic,
+        overridden_name,
+        wrap_torch_function,
+    )
+    from .interception.python_dispatch import TorchDispatchMode
+    from .registration.custom_ops import CustomOpDef, custom_op
+    from .registration.register import (
         define,
         impl,
         impl_abstract,
@@ -30,68 +48,52 @@ if TYPE_CHECKING:
         register_torch_dispatch,
         register_vmap,
     )
-    from .intercepted_attributes import interceptable, operator_modules
-    from .intercepted_functions import is_overridable, overridable
-    from .kernel_handles import get_kernel
-    from .mode_stacks import dispatch_modes
-    from .operator_checks import OpCheckError, opcheck
-    from .overrides import (
-        handle_torch_function,
-        has_torch_function,
-        has_torch_function_unary,
-        has_torch_function_variadic,
-        overridden_name,
-        wrap_torch_function,
-    )
-    from .pending import PendingKernel, check_pending
-    from .places import short_place
-    from .python_dispatch import TorchDispatchMode
-    from .spans import CallSpan, Span
-    from .tracing import Trace
+    from .table.pending import PendingKernel, check_pending
+    from .table.places import short_place
 
 _fallback_kernels.install()
 _transactions.install()
 
 _ON_DEMAND = {
-    "BaseTorchFunctionMode": "function_modes",
-    "short_place": "places",
-    "Trace": "tracing",
-    "Span": "spans",
-    "CallSpan": "spans",
-    "CustomOpDef": "custom_ops",
-    "DispatchTable": "dumps",
-    "Explanation": "explanation",
-    "PendingKernel": "pending",
-    "check_pending": "pending",
-    "TorchDispatchMode": "python_dispatch",
-    "TorchFunctionMode": "function_modes",
-    "custom_op": "custom_ops",
-    "define": "functional",
-    "dispatch_modes": "mode_stacks",
-    "dispatch_table": "dumps",
-    "explain": "explanation",
-    "OpCheckError": "operator_checks",
-    "get_ctx": "fake_context",
-    "get_kernel": "kernel_handles",
-    "impl": "functional",
-    "impl_abstract": "functional",
-    "opcheck": "operator_checks",
-    "register_autocast": "functional",
-    "handle_torch_function": "overrides",
-    "has_torch_function": "overrides",
-    "has_torch_function_unary": "overrides",
-    "has_torch_function_variadic": "overrides",
-    "interceptable": "intercepted_attributes",
-    "is_overridable": "intercepted_functions",
-    "operator_modules": "intercepted_attributes",
-    "overridable": "intercepted_functions",
-    "overridden_name": "overrides",
-    "register_autograd": "functional",
-    "register_fake": "functional",
-    "register_kernel": "functional",
-    "wrap_torch_function": "overrides",
-    "register_torch_dispatch": "functional",
-    "register_vmap": "functional",
+    "BaseTorchFunctionMode": "interception.function_modes",
+    "short_place": "table.places",
+    "Trace": "inspection.tracing",
+    "Span": "inspection.spans",
+    "CallSpan": "inspection.spans",
+    "CustomOpDef": "registration.custom_ops",
+    "DispatchTable": "inspection.dumps",
+    "Explanation": "inspection.explanation",
+    "PendingKernel": "table.pending",
+    "check_pending": "table.pending",
+    "TorchDispatchMode": "interception.python_dispatch",
+    "TorchFunctionMode": "interception.function_modes",
+    "custom_op": "registration.custom_ops",
+    "define": "registration.register",
+    "dispatch_modes": "interception.mode_stacks",
+    "dispatch_table": "inspection.dumps",
+    "explain": "inspection.explanation",
+    "OpCheckError": "inspection.opcheck",
+    "get_ctx": "calls.fake_context",
+    "get_kernel": "inspection.kernel_handles",
+    "impl": "registration.register",
+    "impl_abstract": "registration.register",
+    "opcheck": "inspection.opcheck",
+    "register_autocast": "registration.register",
+    "handle_torch_function": "interception.overrides",
+    "has_torch_function": "interception.overrides",
+    "has_torch_function_unary": "interception.overrides",
+    "has_torch_function_variadic": "interception.overrides",
+    "interceptable": "interception.intercepted_attributes",
+    "is_overridable": "interception.intercepted_functions",
+    "operator_modules": "interception.intercepted_attributes",
+    "overridable": "interception.intercepted_functions",
+    "overridden_name": "interception.overrides",
+    "register_autograd": "registration.register",
+    "register_fake": "registration.register",
+    "register_kernel": "registration.register",
+    "wrap_torch_function": "interception.overrides",
+    "register_torch_dispatch": "registration.register",
+    "register_vmap": "registration.register",
 }
 """Names that most programs do not use, and their modules."""
 

@@ -56,7 +56,10 @@ def function(signature: str) -> Callable[..., Any]:
     ],
 )
 def test_a_parameter_type_is_inferred(annotation: str, expected: str) -> None:
-    assert infer_schema(function(f"(x: {annotation}) -> None"), mutates_args=()) == f"({expected} x) -> ()"
+    assert (
+        infer_schema(function(f"(x: {annotation}) -> None"), mutates_args=())
+        == f"({expected} x) -> ()"
+    )
 
 
 @pytest.mark.parametrize(
@@ -73,7 +76,10 @@ def test_a_parameter_type_is_inferred(annotation: str, expected: str) -> None:
     ],
 )
 def test_a_return_type_is_inferred(annotation: str, expected: str) -> None:
-    assert infer_schema(function(f"(x: Tensor) -> {annotation}"), mutates_args=()) == f"(Tensor x) -> {expected}"
+    assert (
+        infer_schema(function(f"(x: Tensor) -> {annotation}"), mutates_args=())
+        == f"(Tensor x) -> {expected}"
+    )
 
 
 def test_defaults_and_keyword_only_parameters_are_kept() -> None:
@@ -84,14 +90,18 @@ def test_defaults_and_keyword_only_parameters_are_kept() -> None:
 
     schema = infer_schema(prototype, mutates_args=(), op_name="ns::f")
     assert schema == (
-        'ns::f(Tensor x, SymInt n=-1, *, float p=0.5, str mode="sum", ScalarType? d=float32, Device at="cpu") -> Tensor'
+        'ns::f(Tensor x, SymInt n=-1, *, float p=0.5, str mode="sum", '
+        'ScalarType? d=float32, Device at="cpu") -> Tensor'
     )
     assert parse_schema(schema).arguments[4].default_value == 6
 
 
 def test_mutated_parameters_are_annotated() -> None:
     prototype = function("(x: Tensor, y: List[Tensor], z: Optional[Tensor]) -> None")
-    assert infer_schema(prototype, mutates_args=("y", "z")) == "(Tensor x, Tensor(a1!)[] y, Tensor(a2!)? z) -> ()"
+    assert (
+        infer_schema(prototype, mutates_args=("y", "z"))
+        == "(Tensor x, Tensor(a1!)[] y, Tensor(a2!)? z) -> ()"
+    )
 
 
 def test_unknown_mutation_is_assumed_for_every_tensor() -> None:
@@ -114,28 +124,66 @@ def test_the_out_tag_aliases_the_returns() -> None:
     ("signature", "options", "message"),
     [
         ("(x) -> None", {}, "Parameter x must have a type annotation."),
-        ("(x: dict) -> None", {}, "Parameter x has unsupported type <class 'dict'>. The valid types are: Tensor"),
+        (
+            "(x: dict) -> None",
+            {},
+            "Parameter x has unsupported type <class 'dict'>. The valid types are: Tensor",
+        ),
         ("(x: complex) -> None", {}, "The nearest is float."),
-        ("(x: Tuple[int, int]) -> None", {}, "We do not support Tuple inputs in schema. As a workaround, please"),
+        (
+            "(x: Tuple[int, int]) -> None",
+            {},
+            "We do not support Tuple inputs in schema. As a workaround, please",
+        ),
         ("(x: Union[int, float]) -> None", {}, "has unsupported type"),
         ("(x: Optional[List[Tensor]]) -> None", {}, "has unsupported type"),
         ("(x: 'nosuch') -> None", {}, "Unsupported type annotation nosuch. It is not a type."),
         ("(x: int)", {}, "No return type annotation was provided. Please add one."),
         ("(x: int) -> str", {}, "Return has unsupported type"),
         ("(x: int) -> Optional[Tensor]", {}, "Return has unsupported type"),
-        ("(x: int, /) -> None", {}, "We do not support positional-only args, varargs, or varkwargs."),
+        (
+            "(x: int, /) -> None",
+            {},
+            "We do not support positional-only args, varargs, or varkwargs.",
+        ),
         ("(*x: int) -> None", {}, "We do not support positional-only args, varargs, or varkwargs."),
         ("(x: list[int] = []) -> None", {}, "has an unsupported default value type <class 'list'>"),
-        ("(x: Tensor) -> None", {"mutates_args": ("zz",)}, "{'zz'} in mutates_args were not found in the custom op's"),
-        ("(x: int) -> None", {"mutates_args": ("x",)}, "only Tensors or collections of Tensors can be mutated"),
+        (
+            "(x: Tensor) -> None",
+            {"mutates_args": ("zz",)},
+            "{'zz'} in mutates_args were not found in the custom op's",
+        ),
+        (
+            "(x: int) -> None",
+            {"mutates_args": ("x",)},
+            "only Tensors or collections of Tensors can be mutated",
+        ),
         ("(x: int) -> None", {"mutates_args": "x"}, "mutates_args must either be a sequence"),
-        ("(x: Tensor) -> Tensor", {"tags": Tag.inplace}, "contain exactly the first positional argument"),
-        ("(x: Tensor) -> None", {"tags": Tag.inplace, "mutates_args": ("x",)}, "return annotation to be torch.Tensor"),
-        ("(x: Tensor) -> Tensor", {"tags": Tag.out, "mutates_args": ("x",)}, "mutable arguments to be keyword-only"),
-        ("(x: Tensor) -> Tensor", {"tags": Tag.out}, "at least one mutable keyword-only Tensor argument"),
+        (
+            "(x: Tensor) -> Tensor",
+            {"tags": Tag.inplace},
+            "contain exactly the first positional argument",
+        ),
+        (
+            "(x: Tensor) -> None",
+            {"tags": Tag.inplace, "mutates_args": ("x",)},
+            "return annotation to be torch.Tensor",
+        ),
+        (
+            "(x: Tensor) -> Tensor",
+            {"tags": Tag.out, "mutates_args": ("x",)},
+            "mutable arguments to be keyword-only",
+        ),
+        (
+            "(x: Tensor) -> Tensor",
+            {"tags": Tag.out},
+            "at least one mutable keyword-only Tensor argument",
+        ),
     ],
 )
-def test_what_cannot_be_inferred_is_refused(signature: str, options: dict[str, Any], message: str) -> None:
+def test_what_cannot_be_inferred_is_refused(
+    signature: str, options: dict[str, Any], message: str
+) -> None:
     with pytest.raises(ValueError) as caught:
         infer_schema(function(signature), **{"mutates_args": (), **options})
     assert message in str(caught.value)

@@ -120,7 +120,9 @@ def test_a_type_has_one_caster() -> None:
     assert caster(declared) is caster(declared)
 
 
-SCHEMA = parse_schema("ns::a(Tensor x, int i, int[] l=[1, 2], *, float z=1.5, ScalarType d=long) -> ()")
+SCHEMA = parse_schema(
+    "ns::a(Tensor x, int i, int[] l=[1, 2], *, float z=1.5, ScalarType d=long) -> ()"
+)
 
 
 def test_arguments_are_bound_in_schema_order_with_defaults() -> None:
@@ -145,18 +147,50 @@ def test_an_argument_may_be_called_self() -> None:
 @pytest.mark.parametrize(
     ("args", "kwargs", "message"),
     [
-        ((None,), {}, "ns::a() is missing value for argument 'i'. Declaration: ns::a(Tensor x, int i,"),
-        ((None, 1, [], 2.0), {}, "ns::a() takes 3 positional argument(s) but 4 was/were given.  Declaration: ns::a("),
-        ((1,) * 6, {}, "ns::a() expected at most 5 argument(s) but received 6 argument(s). Declaration: ns::a("),
-        ((None, 1), {"zz": 1}, "Unknown keyword argument 'zz' for operator 'ns::a'. Schema: ns::a("),
-        ((None, 1), {"x": 1}, "Argument 'x' specified both as positional and keyword argument. Schema: ns::a("),
-        ((None, 1.5), {}, "ns::a() Expected a value of type 'int' for argument 'i' but instead found type 'float'.\n"
-                          "Position: 1\nValue: 1.5\nDeclaration: ns::a("),
-        ((None, 1), {"d": "x"}, "Expected a value of type 'int' for argument 'd' but instead found type 'str'."),
+        (
+            (None,),
+            {},
+            "ns::a() is missing value for argument 'i'. Declaration: ns::a(Tensor x, int i,",
+        ),
+        (
+            (None, 1, [], 2.0),
+            {},
+            "ns::a() takes 3 positional argument(s) but 4 was/were given.  Declaration: ns::a(",
+        ),
+        (
+            (1,) * 6,
+            {},
+            "ns::a() expected at most 5 argument(s) but "
+            "received 6 argument(s). Declaration: ns::a(",
+        ),
+        (
+            (None, 1),
+            {"zz": 1},
+            "Unknown keyword argument 'zz' for operator 'ns::a'. Schema: ns::a(",
+        ),
+        (
+            (None, 1),
+            {"x": 1},
+            "Argument 'x' specified both as positional and keyword argument. Schema: ns::a(",
+        ),
+        (
+            (None, 1.5),
+            {},
+            "ns::a() Expected a value of type 'int' for argument "
+            "'i' but instead found type 'float'.\n"
+            "Position: 1\nValue: 1.5\nDeclaration: ns::a(",
+        ),
+        (
+            (None, 1),
+            {"d": "x"},
+            "Expected a value of type 'int' for argument 'd' but instead found type 'str'.",
+        ),
         ((1, 1), {}, "Cast error details: Unable to cast 1 to Tensor"),
     ],
-)  # fmt: skip
-def test_a_call_that_does_not_fit_is_refused_in_the_words_of_torch(args: Any, kwargs: Any, message: str) -> None:
+)
+def test_a_call_that_does_not_fit_is_refused_in_the_words_of_torch(
+    args: Any, kwargs: Any, message: str
+) -> None:
     with pytest.raises(RuntimeError) as caught:
         bind(SCHEMA, args, kwargs)
     assert message in str(caught.value)

@@ -29,22 +29,30 @@ from dovetail_dispatcher.schema import (
         "aten::view(Tensor(a) self, SymInt[] size) -> Tensor(a)",
         "aten::chunk(Tensor(a -> *) self, int chunks, int dim=0) -> Tensor(a)[]",
         "aten::sum.out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)",
-        "f(int[2] k=0, float p=0.5, bool b=True, str mode=\"mean\") -> ()",
+        'f(int[2] k=0, float p=0.5, bool b=True, str mode="mean") -> ()',
         "f(Tensor?[] x, Tensor[]? y, int[2]? z, Tensor[][] w) -> (Tensor a, Tensor b)",
         "f((Tensor, int) x, Dict(str, Tensor) d, Future(Tensor) p) -> ((Tensor))",
         "f(Tensor x, ...) -> ...",
         "f(t[] x) -> t",
     ],
-)  # fmt: skip
+)
 def test_a_canonical_schema_is_written_as_it_was_read(text: str) -> None:
     assert str(parse_schema(text)) == text
 
 
 @pytest.mark.parametrize(
     "text",
-    ["f(Tensor! x) -> ()", "f(Tensor(a!)?[] x) -> ()", "f(Tensor(b|a) x) -> ()", "f(Tensor(a)[][] x) -> ()",
-     'f(Device d="cuda:1") -> ()', "f(int[] x=[1, 1]) -> ()", "f(complex z=2.j) -> ()", "f(float x=-0.) -> ()"],
-)  # fmt: skip
+    [
+        "f(Tensor! x) -> ()",
+        "f(Tensor(a!)?[] x) -> ()",
+        "f(Tensor(b|a) x) -> ()",
+        "f(Tensor(a)[][] x) -> ()",
+        'f(Device d="cuda:1") -> ()',
+        "f(int[] x=[1, 1]) -> ()",
+        "f(complex z=2.j) -> ()",
+        "f(float x=-0.) -> ()",
+    ],
+)
 def test_what_torch_writes_unreadably_is_written_readably(text: str) -> None:
     assert str(parse_schema(text)) == text
 
@@ -144,7 +152,9 @@ def test_a_bare_name_is_refused_as_a_schema() -> None:
 
 
 def test_an_unknown_type_is_refused_with_the_known_ones() -> None:
-    with pytest.raises(SchemaError, match=r"unknown type specifier.*\n.*\n.*\nUse one of Tensor, int") as caught:
+    with pytest.raises(
+        SchemaError, match=r"unknown type specifier.*\n.*\n.*\nUse one of Tensor, int"
+    ) as caught:
         parse_schema("f(SymFloat x) -> ()")
     assert "  ~~~~~~~~ <--- HERE" in str(caught.value)
 

@@ -67,12 +67,16 @@ def test_a_custom_op_without_its_cpu_kernel_gives_the_same():
     from dovetail_activations import custom_operators
 
     with custom_operators.snake.set_kernel_enabled("cpu", enabled=False):
-        np.testing.assert_allclose(custom_operators.snake(x, a).cpu().numpy(), expected.cpu().numpy(), rtol=1e-6)
+        np.testing.assert_allclose(
+            custom_operators.snake(x, a).cpu().numpy(), expected.cpu().numpy(), rtol=1e-6
+        )
 
 
 def test_asking_for_a_kernel_loads_the_library():
     program = "import dovetail; print(dovetail.library.get_kernel('activations::snake', 'CPU'))"
-    printed = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    printed = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    ).stdout
     assert "activations" in printed
 
 

@@ -1,8 +1,9 @@
-"""The microkernel of Dovetail: tensors without operators, dispatch keys and state, and the plugin manager."""
+"""The microkernel of Dovetail: tensors without operators, dispatch keys and state, and the plugin
+manager.
+"""
 
-from .array_backend import ArrayBackend
-from .autograd_interface import AutogradInterface, set_autograd_interface
-from .backends import (
+from .devices.array_backend import ArrayBackend
+from .devices.backends import (
     Backend,
     all_backends,
     backend,
@@ -13,10 +14,16 @@ from .backends import (
     on_new_backend,
     wrapped_backend,
 )
-from .dataless import DatalessArray
-from .device import Device, get_default_device, set_default_device
-from .dispatch_key import DispatchKey, backend_key, dispatch_key_for_device, is_included_in_alias, parse_dispatch_key
-from .dispatch_keyset import (
+from .devices.device import Device, get_default_device, set_default_device
+from .errors import PluginError, PluginNotFoundError
+from .keys.dispatch_key import (
+    DispatchKey,
+    backend_key,
+    dispatch_key_for_device,
+    is_included_in_alias,
+    parse_dispatch_key,
+)
+from .keys.dispatch_keyset import (
     DispatchKeySet,
     after_ADInplaceOrView_keyset,
     after_autograd_keyset,
@@ -24,8 +31,41 @@ from .dispatch_keyset import (
     full_keyset,
     runtime_keys,
 )
-from .dlpack_device import DLDeviceType
-from .dtype import (
+from .keys.interception import disabled_torch_dispatch_impl, disabled_torch_function_impl
+from .keys.state import (
+    AutoDispatchBelowADInplaceOrView,
+    AutoDispatchBelowAutograd,
+    DisableTorchFunction,
+    DisableTorchFunctionSubclass,
+    DispatchState,
+    ExcludeDispatchKeyGuard,
+    ForceDispatchKeyGuard,
+    IncludeDispatchKeyGuard,
+    PreserveDispatchKeyGuard,
+    SetExcludeDispatchKeyGuard,
+    dispatch_state,
+    is_grad_enabled,
+    set_grad_enabled,
+    set_state,
+    state,
+)
+from .plugins.hookspecs import BackendSpec, hookimpl, hookspec
+from .plugins.manager import PluginManager, PluginRecord, plugin_manager
+from .tensor.autograd_interface import AutogradInterface, set_autograd_interface
+from .tensor.dataless import DatalessArray
+from .tensor.dlpack_device import DLDeviceType
+from .tensor.size import Size
+from .tensor.storage import Storage, share_storage
+from .tensor.tensor_base import (
+    TensorBase,
+    replace_array,
+    set_tensor_class,
+    signature_of,
+    tensor_class,
+    wrap,
+)
+from .tensor.version import VersionCounter, bump_version, share_version
+from .types.dtype import (
     ALIASES,
     BY_NAME,
     DTYPES,
@@ -46,12 +86,9 @@ from .dtype import (
     uint32,
     uint64,
 )
-from .dtype import bool_ as bool
-from .dtype_info import finfo, iinfo
-from .errors import PluginError, PluginNotFoundError
-from .hookspecs import BackendSpec, hookimpl, hookspec
-from .interception import disabled_torch_dispatch_impl, disabled_torch_function_impl
-from .layout import (
+from .types.dtype import bool_ as bool
+from .types.dtype_info import finfo, iinfo
+from .types.layout import (
     Layout,
     MemoryFormat,
     channels_last,
@@ -66,8 +103,7 @@ from .layout import (
     sparse_csr,
     strided,
 )
-from .plugins import PluginManager, PluginRecord, plugin_manager
-from .promotion import (
+from .types.promotion import (
     can_cast,
     get_default_dtype,
     on_default_dtype_change,
@@ -77,27 +113,6 @@ from .promotion import (
     scalar_dtype,
     set_default_dtype,
 )
-from .size import Size
-from .state import (
-    AutoDispatchBelowADInplaceOrView,
-    AutoDispatchBelowAutograd,
-    DisableTorchFunction,
-    DisableTorchFunctionSubclass,
-    DispatchState,
-    ExcludeDispatchKeyGuard,
-    ForceDispatchKeyGuard,
-    IncludeDispatchKeyGuard,
-    PreserveDispatchKeyGuard,
-    SetExcludeDispatchKeyGuard,
-    dispatch_state,
-    is_grad_enabled,
-    set_grad_enabled,
-    set_state,
-    state,
-)
-from .storage import Storage, share_storage
-from .tensor_base import TensorBase, replace_array, set_tensor_class, signature_of, tensor_class, wrap
-from .version import VersionCounter, bump_version, share_version
 
 __all__ = [
     "ALIASES",

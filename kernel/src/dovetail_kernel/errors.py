@@ -1,4 +1,6 @@
-"""What errors are made of: exception classes, spelling suggestions, where the caller is, where code is from."""
+"""What errors are made of: exception classes, spelling suggestions, where the caller is, where code
+is from.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +14,15 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 INTERNAL_PACKAGES = ("dovetail_kernel", "dovetail_dispatcher", "dovetail", "contextlib")
-"""Packages whose frames are not what a user means by "where"; contextlib stands between a `with` and what it enters."""
+"""Packages whose frames are not what a user means by "where"; contextlib stands between a `with`
+and what it enters.
+"""
 
 
 class PluginError(RuntimeError):
-    """A plugin that was asked for cannot be used; its own exception, if there is one, is the cause."""
+    """A plugin that was asked for cannot be used; its own exception, if there is one, is the
+    cause.
+    """
 
 
 class PluginNotFoundError(PluginError):
@@ -24,7 +30,9 @@ class PluginNotFoundError(PluginError):
 
 
 def did_you_mean(word: str, candidates: Iterable[str]) -> str:
-    """Return " Did you mean 'cuda'?" for a word close to one of `candidates`, else an empty string."""
+    """Return " Did you mean 'cuda'?" for a word close to one of `candidates`, else an empty
+    string.
+    """
     from difflib import get_close_matches  # only errors need it
 
     by_lower = {candidate.lower(): candidate for candidate in candidates}
@@ -38,23 +46,28 @@ def where(skip: Collection[str] = INTERNAL_PACKAGES) -> str:
     Parameters
     ----------
     skip
-        Top-level package names; frames of their modules are passed over. If nothing else is on the stack, the
-        outermost frame is the answer.
+        Top-level package names; frames of their modules are passed over. If nothing else is on the
+        stack, the outermost frame is the answer.
     """
     frame = calling_frame(skip, 2)
     return f"{frame.f_code.co_filename}:{frame.f_lineno}"
 
 
 def calling_frame(skip: Collection[str] = INTERNAL_PACKAGES, depth: int = 1) -> FrameType:
-    """Return the frame of the innermost caller, from the one `depth` up, outside the packages `skip`; see `where`."""
+    """Return the frame of the innermost caller, from the one `depth` up, outside the packages
+    `skip`; see `where`.
+    """
     frame = sys._getframe(depth)
-    while frame.f_globals.get("__name__", "").partition(".")[0] in skip and frame.f_back is not None:
+    while (
+        frame.f_globals.get("__name__", "").partition(".")[0] in skip and frame.f_back is not None
+    ):
         frame = frame.f_back
     return frame
 
 
 def distribution_of(code: ModuleType | str) -> str | None:
-    """Return the name of the installed distribution that a module came with, or None if it came with none.
+    """Return the name of the installed distribution that a module came with, or None if it came
+    with none.
 
     The first call reads the metadata of everything installed; only errors and listings should ask.
 
@@ -88,19 +101,25 @@ def forget_distributions() -> None:
 
 
 def _module_of_file(filename: str) -> str:
-    """Return the top-level name under which the innermost entry of ``sys.path`` above `filename` finds it."""
+    """Return the top-level name under which the innermost entry of ``sys.path`` above `filename`
+    finds it.
+    """
     from pathlib import Path
 
     path = Path(filename)
     roots = [root for entry in sys.path if entry and path.is_relative_to(root := Path(entry))]
     if not roots:
         return path.stem
-    return path.relative_to(max(roots, key=lambda root: len(root.parts))).parts[0].removesuffix(".py")
+    return (
+        path.relative_to(max(roots, key=lambda root: len(root.parts))).parts[0].removesuffix(".py")
+    )
 
 
 @lru_cache(maxsize=1)
 def _installed(search_path: tuple[str, ...]) -> tuple[dict[str, str], list[tuple[Path, str]]]:
-    """Return top-level name -> distribution, and (folder, distribution) of editable installs, innermost first."""
+    """Return top-level name -> distribution, and (folder, distribution) of editable installs,
+    innermost first.
+    """
     import json
     from importlib.metadata import distributions
     from pathlib import Path
@@ -111,7 +130,9 @@ def _installed(search_path: tuple[str, ...]) -> tuple[dict[str, str], list[tuple
     for distribution in distributions(path=list(search_path)):
         name = distribution.metadata["Name"]
         listed = (distribution.read_text("top_level.txt") or "").split()
-        for entry in listed or {file.parts[0] for file in distribution.files or () if file.suffix == ".py"}:
+        for entry in listed or {
+            file.parts[0] for file in distribution.files or () if file.suffix == ".py"
+        }:
             top_level.setdefault(entry.removesuffix(".py"), name)
         if (origin := distribution.read_text("direct_url.json")) is not None:
             url = json.loads(origin)

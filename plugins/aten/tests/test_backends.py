@@ -1,4 +1,6 @@
-"""Backends made of an array namespace: what `register_backend` gives, what it says where something is missing."""
+"""Backends made of an array namespace: what `register_backend` gives, what it says where something
+is missing.
+"""
 
 from __future__ import annotations
 
@@ -76,10 +78,12 @@ def frozen() -> Backend:
 
 def without(*names: str) -> SimpleNamespace:
     """Return NumPy without some names."""
-    return SimpleNamespace(**{name: getattr(np, name) for name in dir(np) if name not in names and name[0] != "_"})
+    return SimpleNamespace(
+        **{name: getattr(np, name) for name in dir(np) if name not in names and name[0] != "_"}
+    )
 
 
-# -- registering -----------------------------------------------------------------------------------------------------
+# -- registering -----------------------------------------------------------------------------------
 
 
 def test_a_backend_has_keys_of_its_own(board: Backend) -> None:
@@ -105,7 +109,9 @@ def test_a_tensor_is_made_moved_and_printed_there(board: Backend) -> None:
     assert x.cpu().to(f"{board.name}:0").device == x.device
     assert x.to(Device(board.name)) is x
     assert x.cpu().numpy().tolist() == [1, 2]
-    with pytest.raises(TypeError, match=r"can't convert .* device type tensor to numpy\. Use Tensor\.cpu\(\)"):
+    with pytest.raises(
+        TypeError, match=r"can't convert .* device type tensor to numpy\. Use Tensor\.cpu\(\)"
+    ):
         x.numpy()
 
 
@@ -122,14 +128,25 @@ def test_it_can_be_the_default_device(board: Backend) -> None:
 
 @pytest.mark.parametrize(
     "make",
-    [at.zeros, at.ones, at.empty, at.rand, at.randn, lambda n, **o: at.full((n,), 3.0, **o), at.arange, at.eye],
+    [
+        at.zeros,
+        at.ones,
+        at.empty,
+        at.rand,
+        at.randn,
+        lambda n, **o: at.full((n,), 3.0, **o),
+        at.arange,
+        at.eye,
+    ],
 )
 def test_factories_take_the_device(board: Backend, make: Callable[..., Any]) -> None:
     assert make(3, device=f"{board.name}:0").device == Device(board.name, 0)
 
 
 def test_an_index_beyond_the_devices_is_refused(board: Backend) -> None:
-    with pytest.raises(RuntimeError, match=r"invalid device ordinal: .*:1 is asked for, but there is 1 device"):
+    with pytest.raises(
+        RuntimeError, match=r"invalid device ordinal: .*:1 is asked for, but there is 1 device"
+    ):
         at.ones(2, device=f"{board.name}:1")
     with pytest.raises(RuntimeError, match="invalid device ordinal"):
         at.ones(2).to(f"{board.name}:7")
@@ -154,7 +171,10 @@ def test_seeds_are_those_of_all_devices(board: Backend) -> None:
 
 
 def test_a_name_that_is_taken_is_refused(board: Backend) -> None:
-    with pytest.raises(RuntimeError, match=f"device type '{board.name}' is registered already, with arrays of ndarray"):
+    with pytest.raises(
+        RuntimeError,
+        match=f"device type '{board.name}' is registered already, with arrays of ndarray",
+    ):
         register_backend(board.name, np)
     with pytest.raises(RuntimeError, match="device type 'cpu' is registered already"):
         register_backend("cpu", np)
@@ -162,7 +182,9 @@ def test_a_name_that_is_taken_is_refused(board: Backend) -> None:
 
 @pytest.mark.parametrize("name", ["meta", "loopback"])
 def test_a_name_that_an_installed_plugin_provides_is_refused(name: str) -> None:
-    with pytest.raises(RuntimeError, match=f"device type '{name}' is (registered already|provided by an installed)"):
+    with pytest.raises(
+        RuntimeError, match=f"device type '{name}' is (registered already|provided by an installed)"
+    ):
         register_backend(name, np)
 
 
@@ -201,7 +223,11 @@ def test_a_kernel_of_the_backend_takes_the_place_of_the_generic_one() -> None:
 def test_devices_lists_what_is_there_and_why_not(board: Backend) -> None:
     found = {each.name: each for each in devices()}
     assert found[board.name].is_available
-    assert (found[board.name].count, found[board.name].loaded, found[board.name].distribution) == (1, True, None)
+    assert (found[board.name].count, found[board.name].loaded, found[board.name].distribution) == (
+        1,
+        True,
+        None,
+    )
     assert found["cpu"].distribution == "dovetail-cpu"
     cuda = found["cuda"]
     assert cuda.is_available == (cuda.unavailable_because is None) == (cuda.count > 0)
@@ -209,7 +235,7 @@ def test_devices_lists_what_is_there_and_why_not(board: Backend) -> None:
         assert "CuPy" in str(cuda.unavailable_because) or "CUDA" in str(cuda.unavailable_because)
 
 
-# -- what is missing -------------------------------------------------------------------------------------------------
+# -- what is missing -------------------------------------------------------------------------------
 
 
 def test_an_operator_whose_function_the_namespace_has_not_is_left_out() -> None:
@@ -217,7 +243,9 @@ def test_an_operator_whose_function_the_namespace_has_not_is_left_out() -> None:
     x = at.ones(2, device=made.name)
     with pytest.raises(NotImplementedError) as error:
         at.exp2(x)
-    assert f"Could not run 'aten::exp2' with arguments from the '{made.key_name}' backend" in str(error.value)
+    assert f"Could not run 'aten::exp2' with arguments from the '{made.key_name}' backend" in str(
+        error.value
+    )
     assert f"Library.impl('exp2', fn, '{made.key_name}')" in str(error.value)
     Library("aten", "IMPL", made.key_name)  # is what takes it
 
@@ -235,34 +263,49 @@ def test_a_method_that_the_author_has_to_write_is_named() -> None:
     name = new_name()
     register_backend(name, without("ix_"))
     x = at.zeros(3, device=name)
-    with pytest.raises(NotImplementedError, match=r"has no 'ix_'\. Write .*NamespaceArrays\.scatter\(self, array, dim"):
+    with pytest.raises(
+        NotImplementedError,
+        match=r"has no 'ix_'\. Write .*NamespaceArrays\.scatter\(self, array, dim",
+    ):
         at.scatter(x, 0, at.tensor([1], device=name), at.ones(1, device=name))
 
 
 def test_a_namespace_without_arrays_is_refused_with_what_to_write() -> None:
-    with pytest.raises(NotImplementedError, match=r"has no 'ndarray'\. Write .*array_types = \(the class of your"):
+    with pytest.raises(
+        NotImplementedError, match=r"has no 'ndarray'\. Write .*array_types = \(the class of your"
+    ):
         register_backend(new_name(), SimpleNamespace())
 
 
 def test_a_dtype_that_the_library_has_not_is_refused_with_a_way_out(board: Backend) -> None:
-    with pytest.raises(TypeError, match=r"bfloat16 is not supported on board\d+: numpy has no bfloat16\. Convert to"):
+    with pytest.raises(
+        TypeError,
+        match=r"bfloat16 is not supported on board\d+: numpy has no bfloat16\. Convert to",
+    ):
         at.ones(2, device=board.name, dtype=bfloat16)
-    with pytest.raises(TypeError, match=r"bfloat16 is not supported on board\d+: numpy has no bfloat16\. Convert to"):
+    with pytest.raises(
+        TypeError,
+        match=r"bfloat16 is not supported on board\d+: numpy has no bfloat16\. Convert to",
+    ):
         at.ones(2, dtype=bfloat16).to(board.name)
 
 
 def test_an_operator_to_leave_out_must_exist() -> None:
-    with pytest.raises(ValueError, match=r"the base library has no array kernel 'exq'\. Did you mean 'exp'"):
+    with pytest.raises(
+        ValueError, match=r"the base library has no array kernel 'exq'\. Did you mean 'exp'"
+    ):
         register_backend(new_name(), np, without=["exq"])
 
 
-# -- the cpu fallback ------------------------------------------------------------------------------------------------
+# -- the cpu fallback ------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
 def partial() -> Backend:
     """A backend without some kernels, that falls back to the cpu."""
-    return register_backend(new_name(), np, without=["exp2", "sort", "nan_to_num", "eye", "stack"], cpu_fallback=True)
+    return register_backend(
+        new_name(), np, without=["exp2", "sort", "nan_to_num", "eye", "stack"], cpu_fallback=True
+    )
 
 
 def test_without_fallback_a_missing_kernel_is_an_error() -> None:
@@ -282,7 +325,8 @@ def test_the_fallback_computes_on_copies_and_warns_once_for_each_operator(partia
     texts = [str(each.message) for each in caught]
     assert len(texts) == 2
     assert texts[0].startswith(
-        f"The operator 'aten::exp2' is not currently supported on the {partial.name} backend and will fall back to run"
+        f"The operator 'aten::exp2' is not currently supported on the {partial.name} backend and "
+        "will fall back to run"
     )
     assert f"Library('aten', 'IMPL', '{partial.key_name}').array_impl('exp2', fn)" in texts[0]
     assert caught[0].filename == __file__
@@ -317,7 +361,10 @@ def test_the_fallback_takes_lists_factories_and_gradients(partial: Backend) -> N
 
 def test_a_view_does_not_fall_back() -> None:
     partial = register_backend(new_name(), np, without=["expand"], cpu_fallback=True)
-    with pytest.raises(RuntimeError, match=r"aten::expand appears to be a view operator, but it has no implementation"):
+    with pytest.raises(
+        RuntimeError,
+        match=r"aten::expand appears to be a view operator, but it has no implementation",
+    ):
         at.ones(1, device=partial.name).expand(3)
 
 
@@ -335,7 +382,7 @@ def test_the_cpu_has_no_fallback(name: str) -> None:
         use_cpu_fallback(name)
 
 
-# -- immutable arrays ------------------------------------------------------------------------------------------------
+# -- immutable arrays ------------------------------------------------------------------------------
 
 
 def test_a_write_in_place_gives_an_immutable_tensor_a_new_array(frozen: Backend) -> None:
@@ -359,19 +406,33 @@ def test_out_takes_results_of_immutable_arrays(frozen: Backend) -> None:
 
 @pytest.mark.parametrize(
     "write",
-    [lambda x: x[0].add_(1), lambda x: x.t().zero_(), lambda x: x.__setitem__(0, 1.0), lambda x: x.detach().mul_(2)],
+    [
+        lambda x: x[0].add_(1),
+        lambda x: x.t().zero_(),
+        lambda x: x.__setitem__(0, 1.0),
+        lambda x: x.detach().mul_(2),
+    ],
 )
-def test_a_write_to_a_view_of_an_immutable_tensor_is_refused(frozen: Backend, write: Callable[[Any], Any]) -> None:
+def test_a_write_to_a_view_of_an_immutable_tensor_is_refused(
+    frozen: Backend, write: Callable[[Any], Any]
+) -> None:
     x = at.ones(2, 2, device=frozen.name)
-    with pytest.raises(RuntimeError, match=r"a write in place to a view, or to a tensor that has views: .*clone\(\)"):
+    with pytest.raises(
+        RuntimeError,
+        match=r"a write in place to a view, or to a tensor that has views: .*clone\(\)",
+    ):
         write(x)
     assert x.tolist() == [[1, 1], [1, 1]]
 
 
-def test_a_write_to_a_viewed_immutable_tensor_is_refused_while_the_view_lives(frozen: Backend) -> None:
+def test_a_write_to_a_viewed_immutable_tensor_is_refused_while_the_view_lives(
+    frozen: Backend,
+) -> None:
     x = at.ones(2, 2, device=frozen.name)
     view = x[0]
-    with pytest.raises(RuntimeError, match="a write in place to a view, or to a tensor that has views"):
+    with pytest.raises(
+        RuntimeError, match="a write in place to a view, or to a tensor that has views"
+    ):
         x.add_(1)
     assert view.tolist() == [1, 1]
     del view
@@ -405,12 +466,13 @@ def test_immutable_parameters_are_updated_in_place(frozen: Backend) -> None:
 def test_what_immutable_arrays_need_is_named(frozen: Backend) -> None:
     x = at.zeros(3, device=frozen.name)
     with pytest.raises(
-        NotImplementedError, match=r"says nothing of how to do this .*FrozenArrays\.index_put\(self, array"
+        NotImplementedError,
+        match=r"says nothing of how to do this .*FrozenArrays\.index_put\(self, array",
     ):
         at.index_put(x, (at.tensor([0], device=frozen.name),), at.ones(1, device=frozen.name))
 
 
-# -- what tensors of two devices may do together ---------------------------------------------------------------------
+# -- what tensors of two devices may do together ---------------------------------------------------
 
 
 def test_copy_goes_from_any_device_to_any_other(board: Backend) -> None:
@@ -441,16 +503,22 @@ def test_indices_may_be_on_the_cpu(board: Backend) -> None:
 
 
 @pytest.mark.parametrize("index", [[4], [-5], [0, 9]])
-def test_an_index_out_of_range_is_found_where_the_library_does_not(board: Backend, index: list[int]) -> None:
+def test_an_index_out_of_range_is_found_where_the_library_does_not(
+    board: Backend, index: list[int]
+) -> None:
     x = at.zeros(4, device=board.name)
     place = at.tensor(index, device=board.name)
-    with pytest.raises(IndexError, match=r"index -?\d is out of bounds for dimension 0 with size 4"):
+    with pytest.raises(
+        IndexError, match=r"index -?\d is out of bounds for dimension 0 with size 4"
+    ):
         x[place]
-    with pytest.raises(IndexError, match=r"index -?\d is out of bounds for dimension 0 with size 4"):
+    with pytest.raises(
+        IndexError, match=r"index -?\d is out of bounds for dimension 0 with size 4"
+    ):
         x[place] = 1
 
 
-# -- several devices -------------------------------------------------------------------------------------------------
+# -- several devices -------------------------------------------------------------------------------
 
 
 class TwoDevices(NamespaceArrays):

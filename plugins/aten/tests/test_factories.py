@@ -82,7 +82,9 @@ def test_data_that_is_no_tensor_is_refused(data: Any, kind: type[Exception], wor
 def test_a_number_must_fit_its_dtype() -> None:
     from dovetail_kernel import int8
 
-    with pytest.raises(RuntimeError, match="value cannot be converted to type int8 without overflow"):
+    with pytest.raises(
+        RuntimeError, match="value cannot be converted to type int8 without overflow"
+    ):
         at.tensor(300, dtype=int8)
 
 
@@ -126,7 +128,9 @@ def test_a_wrong_size_is_refused(sizes: tuple[Any, ...], kind: type[Exception], 
 
 
 def test_a_wrong_dtype_is_refused() -> None:
-    with pytest.raises(TypeError, match=r"zeros\(\): argument 'dtype' must be dovetail.dtype, not str"):
+    with pytest.raises(
+        TypeError, match=r"zeros\(\): argument 'dtype' must be dovetail.dtype, not str"
+    ):
         at.zeros(2, dtype="a")
 
 
@@ -137,7 +141,9 @@ def test_only_strided_tensors_are_made() -> None:
 
 def test_requires_grad_is_set() -> None:
     assert at.ones(2, requires_grad=True).requires_grad
-    with pytest.raises(RuntimeError, match="Only Tensors of floating point and complex dtype can require gradients"):
+    with pytest.raises(
+        RuntimeError, match="Only Tensors of floating point and complex dtype can require gradients"
+    ):
         at.ones(2, dtype=int64, requires_grad=True)
 
 
@@ -157,7 +163,8 @@ def test_operators_choose_the_backend_by_device() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "expected"), [((3,), [0, 1, 2]), ((1, 3), [1, 2]), ((0, 1, 0.5), [0, 0.5]), ((2, 0, -1), [2, 1])]
+    ("arguments", "expected"),
+    [((3,), [0, 1, 2]), ((1, 3), [1, 2]), ((0, 1, 0.5), [0, 0.5]), ((2, 0, -1), [2, 1])],
 )
 def test_arange_counts(arguments: tuple[Any, ...], expected: list[float]) -> None:
     assert at.arange(*arguments).tolist() == expected

@@ -18,14 +18,18 @@ def x() -> Tensor:
 
 
 @pytest.mark.parametrize(
-    "index", [0, (0,), slice(0, 1), ..., None, (slice(None), 1), (..., 0), (0, None, slice(1, 3))], ids=str
+    "index",
+    [0, (0,), slice(0, 1), ..., None, (slice(None), 1), (..., 0), (0, None, slice(1, 3))],
+    ids=str,
 )
 def test_basic_indices_give_views(x: Tensor, index: Any) -> None:
     x[index].add_(10)
     assert x.sum().item() > 15
 
 
-@pytest.mark.parametrize("index", [[0], tensor([0]), tensor([True, False]), True, (slice(None), [1])], ids=str)
+@pytest.mark.parametrize(
+    "index", [[0], tensor([0]), tensor([True, False]), True, (slice(None), [1])], ids=str
+)
 def test_advanced_indices_give_copies(x: Tensor, index: Any) -> None:
     x[index].add_(10)
     assert x.sum().item() == 15
@@ -54,7 +58,11 @@ def test_a_mask_takes_as_many_dimensions_as_it_has(x: Tensor) -> None:
         (slice(None, None, 0), ValueError, "slice step cannot be zero"),
         (slice("a"), TypeError, "slice indices must be integers"),
         (tensor([0.5]), IndexError, "tensors used as indices must be long, int, byte or bool"),
-        (tensor([0], dtype=int8), IndexError, "tensors used as indices must be long, int, byte or bool"),
+        (
+            tensor([0], dtype=int8),
+            IndexError,
+            "tensors used as indices must be long, int, byte or bool",
+        ),
         (tensor([True, False, True]), IndexError, "The shape of the mask"),
         (tensor([9]), IndexError, "index 9 is out of bounds"),
     ],
@@ -70,7 +78,9 @@ def test_a_number_has_no_elements() -> None:
 
 
 def test_a_list_of_slices_is_a_deprecated_tuple(x: Tensor) -> None:
-    with pytest.warns(UserWarning, match="non-tuple sequence for multidimensional indexing is deprecated"):
+    with pytest.warns(
+        UserWarning, match="non-tuple sequence for multidimensional indexing is deprecated"
+    ):
         assert x[[slice(0, 1), 0]].tolist() == [0]
 
 
@@ -101,15 +111,27 @@ def test_a_value_is_cast(x: Tensor) -> None:
     ("index", "value", "kind", "words"),
     [
         (0, [1, 2, 3], TypeError, "can't assign a list to a dovetail.FloatTensor"),
-        (0, ones(2), RuntimeError, r"The expanded size of the tensor \(3\) must match the existing size \(2\)"),
+        (
+            0,
+            ones(2),
+            RuntimeError,
+            r"The expanded size of the tensor \(3\) must match the existing size \(2\)",
+        ),
         (0, ones(2, 3), RuntimeError, "the number of sizes provided"),
         ([0], ones(2), RuntimeError, "shape mismatch: value tensor of shape"),
-        ([0], zeros(3, dtype=int64), RuntimeError, "Index put requires the source and destination dtypes match"),
+        (
+            [0],
+            zeros(3, dtype=int64),
+            RuntimeError,
+            "Index put requires the source and destination dtypes match",
+        ),
         (0, 1j, RuntimeError, "value cannot be converted"),
         (7, 1, IndexError, "index 7 is out of bounds"),
     ],
 )
-def test_a_wrong_value_changes_nothing(x: Tensor, index: Any, value: Any, kind: type[Exception], words: str) -> None:
+def test_a_wrong_value_changes_nothing(
+    x: Tensor, index: Any, value: Any, kind: type[Exception], words: str
+) -> None:
     with pytest.raises(kind, match=words):
         x[index] = value
     assert x.tolist() == [[0, 1, 2], [3, 4, 5]]

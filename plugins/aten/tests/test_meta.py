@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from dovetail_aten import empty, empty_like, functions, ones, randn, tensor, zeros
-from dovetail_aten.meta_array import MetaArray
+from dovetail_aten.meta.meta_array import MetaArray
 from dovetail_kernel import float64, int64, plugin_manager
 
 plugin_manager.load_transform("autograd")
@@ -68,19 +68,39 @@ def test_a_large_tensor_costs_nothing() -> None:
 @pytest.mark.parametrize(
     ("call", "kind", "words"),
     [
-        (lambda x: x[0, 0].item(), RuntimeError, r"Tensor.item\(\) cannot be called on meta tensors"),
-        (lambda x: bool(x[0, 0]), RuntimeError, r"Tensor.item\(\) cannot be called on meta tensors"),
+        (
+            lambda x: x[0, 0].item(),
+            RuntimeError,
+            r"Tensor.item\(\) cannot be called on meta tensors",
+        ),
+        (
+            lambda x: bool(x[0, 0]),
+            RuntimeError,
+            r"Tensor.item\(\) cannot be called on meta tensors",
+        ),
         (lambda x: x.cpu(), NotImplementedError, "Cannot copy out of meta tensor; no data!"),
         (lambda x: x.tolist(), NotImplementedError, "Cannot copy out of meta tensor; no data!"),
-        (lambda x: zeros(2, 3).copy_(x), NotImplementedError, "Cannot copy out of meta tensor; no data!"),
+        (
+            lambda x: zeros(2, 3).copy_(x),
+            NotImplementedError,
+            "Cannot copy out of meta tensor; no data!",
+        ),
         (lambda x: x.numpy(), TypeError, "can't convert meta device type tensor to numpy"),
         (lambda x: x.nonzero(), NotImplementedError, "aten::nonzero"),
         (lambda x: x[x > 0], NotImplementedError, "aten::nonzero"),
         (lambda x: x + ones(2, 3), RuntimeError, "is not on the expected device meta"),
         (lambda x: x.view(5), RuntimeError, "is invalid for input of size 6"),
         (lambda x: x.t().view(6), RuntimeError, "view size is not compatible"),
-        (lambda x: x + meta(2), RuntimeError, r"The size of tensor a \(3\) must match the size of tensor b \(2\)"),
-        (lambda x: x @ x, RuntimeError, r"mat1 and mat2 shapes cannot be multiplied \(2x3 and 2x3\)"),
+        (
+            lambda x: x + meta(2),
+            RuntimeError,
+            r"The size of tensor a \(3\) must match the size of tensor b \(2\)",
+        ),
+        (
+            lambda x: x @ x,
+            RuntimeError,
+            r"mat1 and mat2 shapes cannot be multiplied \(2x3 and 2x3\)",
+        ),
         (lambda x: x.as_strided((9,), (1,)), RuntimeError, "out of bounds for storage of size 24"),
     ],
 )
@@ -127,7 +147,13 @@ def test_a_meta_array_has_the_attributes_of_one() -> None:
     from dovetail_kernel import float32
 
     array = MetaArray((2, 4), float32)
-    assert (array.T.shape, array.strides, array.nbytes, array.itemsize, len(array)) == ((4, 2), (16, 4), 32, 4, 2)
+    assert (array.T.shape, array.strides, array.nbytes, array.itemsize, len(array)) == (
+        (4, 2),
+        (16, 4),
+        32,
+        4,
+        2,
+    )
     assert array.reshape(4, -1).shape == (4, 2)
     with pytest.raises(ValueError, match="cannot reshape array of size 8"):
         array.reshape(3)

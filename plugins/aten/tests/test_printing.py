@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from dovetail_aten import Tensor, arange, get_printoptions, ones, printoptions, set_printoptions, tensor, zeros
+from dovetail_aten import (
+    Tensor,
+    arange,
+    get_printoptions,
+    ones,
+    printoptions,
+    set_printoptions,
+    tensor,
+    zeros,
+)
 from dovetail_kernel import float64, plugin_manager
 
 plugin_manager.load_transform("autograd")

@@ -49,7 +49,9 @@ def test_to_copies_on_demand() -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments", [(int64,), ("cpu", int64), (Device("cpu"), int64, False), (tensor(1),), (int,)], ids=str
+    "arguments",
+    [(int64,), ("cpu", int64), (Device("cpu"), int64, False), (tensor(1),), (int,)],
+    ids=str,
 )
 def test_to_takes_dtype_device_or_tensor(arguments: tuple[Any, ...]) -> None:
     assert ones(2).to(*arguments).dtype is int64
@@ -57,7 +59,13 @@ def test_to_takes_dtype_device_or_tensor(arguments: tuple[Any, ...]) -> None:
 
 @pytest.mark.parametrize(
     ("args", "kwargs"),
-    [((int32, int64), {}), ((ones(1), int64), {}), ((), {"foo": 1}), ((int64, 3), {}), ((int64,), {"dtype": int64})],
+    [
+        ((int32, int64), {}),
+        ((ones(1), int64), {}),
+        ((), {"foo": 1}),
+        ((int64, 3), {}),
+        ((int64,), {"dtype": int64}),
+    ],
 )
 def test_to_refuses_other_combinations(args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     with pytest.raises(TypeError, match=r"to\(\) received an invalid combination of arguments"):
@@ -67,8 +75,10 @@ def test_to_refuses_other_combinations(args: tuple[Any, ...], kwargs: dict[str, 
 @pytest.mark.parametrize(
     ("method", "dtype"),
     [
-        ("float", float32), ("double", float64), ("half", float16), ("bfloat16", bfloat16), ("int", int32),
-        ("long", int64), ("short", int16), ("char", int8), ("byte", uint8), ("bool", bool_), ("cfloat", complex64),
+        ("float", float32), ("double", float64), ("half", float16), ("bfloat16", bfloat16),
+        ("int", int32),
+        ("long", int64), ("short", int16), ("char", int8), ("byte", uint8), ("bool", bool_),
+        ("cfloat", complex64),
         ("cdouble", complex128),
     ],
 )  # fmt: skip
@@ -179,7 +189,9 @@ def test_contiguity_follows_the_strides() -> None:
     assert x.is_contiguous()
     assert not x.t().is_contiguous()
     assert x.t().contiguous().is_contiguous()
-    assert empty(2, 3, 4, 5, device="meta", memory_format=channels_last).is_contiguous(memory_format=channels_last)
+    assert empty(2, 3, 4, 5, device="meta", memory_format=channels_last).is_contiguous(
+        memory_format=channels_last
+    )
 
 
 def test_cuda_without_cuda_is_an_assertion() -> None:

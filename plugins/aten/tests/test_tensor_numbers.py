@@ -18,7 +18,9 @@ def test_item_gives_a_python_number() -> None:
 
 @pytest.mark.parametrize("size", [0, 2])
 def test_item_wants_one_element(size: int) -> None:
-    with pytest.raises(RuntimeError, match=f"a Tensor with {size} elements cannot be converted to Scalar"):
+    with pytest.raises(
+        RuntimeError, match=f"a Tensor with {size} elements cannot be converted to Scalar"
+    ):
         zeros(size).item()
 
 
@@ -49,12 +51,16 @@ def test_numbers_convert_as_python_does() -> None:
 
 
 def test_a_complex_number_is_no_float() -> None:
-    with pytest.raises(RuntimeError, match="value cannot be converted to type double without overflow"):
+    with pytest.raises(
+        RuntimeError, match="value cannot be converted to type double without overflow"
+    ):
         float(tensor(1j))
 
 
 def test_several_elements_are_no_float() -> None:
-    with pytest.raises(ValueError, match="only one element tensors can be converted to Python scalars"):
+    with pytest.raises(
+        ValueError, match="only one element tensors can be converted to Python scalars"
+    ):
         float(ones(2))
 
 
@@ -64,7 +70,9 @@ def test_an_integer_tensor_is_an_index() -> None:
 
 @pytest.mark.parametrize("bad", [1.0, [1, 2]])
 def test_other_tensors_are_no_index(bad: Any) -> None:
-    with pytest.raises(TypeError, match="only integer tensors of a single element can be converted to an index"):
+    with pytest.raises(
+        TypeError, match="only integer tensors of a single element can be converted to an index"
+    ):
         range(tensor(bad))  # type: ignore[arg-type]
 
 
@@ -88,7 +96,9 @@ def test_contains_compares_elements() -> None:
 
 
 def test_contains_wants_a_number() -> None:
-    with pytest.raises(RuntimeError, match="only supports Tensor or scalar, but you passed in a <class 'str'>"):
+    with pytest.raises(
+        RuntimeError, match="only supports Tensor or scalar, but you passed in a <class 'str'>"
+    ):
         ones(2).__contains__("a")
 
 

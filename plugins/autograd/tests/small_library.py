@@ -1,4 +1,6 @@
-"""A base library of a dozen operators over NumPy, for testing autograd where the real one is not installed."""
+"""A base library of a dozen operators over NumPy, for testing autograd where the real one is not
+installed.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +11,17 @@ from typing import Any
 
 import numpy as np
 
-from dovetail_dispatcher import Library, ops, registry
-from dovetail_dispatcher.formula import Formula, Saved
+from dovetail_dispatcher import Library, ops
+from dovetail_dispatcher.table import registry
+from dovetail_dispatcher.table.derivative_formula import Formula, Saved
 from dovetail_kernel import DTYPES, ArrayBackend, TensorBase, backend, wrap
 
 _NAMES = ("float32", "float64", "complex64", "complex128", "int32", "int64", "bool")
 
 
-_NATIVE = {each: np.dtype(name) for each in DTYPES if (name := str(each).rpartition(".")[2]) in _NAMES}
+_NATIVE = {
+    each: np.dtype(name) for each in DTYPES if (name := str(each).rpartition(".")[2]) in _NAMES
+}
 
 
 class NumPyArrays(ArrayBackend):
@@ -35,7 +40,9 @@ class NumPyArrays(ArrayBackend):
     def to_host(self, array: Any) -> Any:
         return array
 
-    def empty(self, shape: tuple[int, ...], native_dtype: Any, device_index: int | None = None) -> Any:
+    def empty(
+        self, shape: tuple[int, ...], native_dtype: Any, device_index: int | None = None
+    ) -> Any:
         return np.empty(shape, native_dtype)
 
     def data_ptr(self, array: Any) -> int:
@@ -49,9 +56,13 @@ def _as_strided(self: Any, size: Any, stride: Any, storage_offset: Any = None) -
     root = NumPyArrays().storage_of(self)
     itemsize = self.itemsize
     if storage_offset is None:
-        storage_offset = (self.__array_interface__["data"][0] - root.__array_interface__["data"][0]) // itemsize
+        storage_offset = (
+            self.__array_interface__["data"][0] - root.__array_interface__["data"][0]
+        ) // itemsize
     flat = np.lib.stride_tricks.as_strided(root, (root.size,), (itemsize,))[storage_offset:]
-    return np.lib.stride_tricks.as_strided(flat, tuple(size), tuple(each * itemsize for each in stride))
+    return np.lib.stride_tricks.as_strided(
+        flat, tuple(size), tuple(each * itemsize for each in stride)
+    )
 
 
 def _sum_dims(self: Any, dim: Any, keepdim: bool = False, *, dtype: Any = None) -> Any:
@@ -111,7 +122,9 @@ def _unbind_tensors(node: Any, *grads: Any) -> Any:
 def _as_strided_tensors(node: Any, grad: Any) -> Any:
     result = np.zeros(math.prod(node._self_sym_sizes), grad.array.dtype)
     view = np.lib.stride_tricks.as_strided(
-        result[node._storage_offset :], node._size, tuple(each * result.itemsize for each in node._stride)
+        result[node._storage_offset :],
+        node._size,
+        tuple(each * result.itemsize for each in node._stride),
     )
     view += grad.array
     return (wrap(result.reshape(node._self_sym_sizes), grad._backend),)
@@ -128,12 +141,10 @@ _POINTWISE = {
 _OTHERS = {
     "sum(Tensor self) -> Tensor": lambda self: self.sum(),
     "sum.dim_IntList(Tensor self, int[] dim, bool keepdim=False) -> Tensor": _sum_dims,
-    "clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor": lambda self, *, memory_format=None: (
-        self.copy()
-    ),
-    "copy_(Tensor(a!) self, Tensor src, bool non_blocking=False) -> Tensor(a!)": lambda self, src, non_blocking=False: (
-        src
-    ),
+    "clone(Tensor self, *, MemoryFormat? "
+    "memory_format=None) -> Tensor": lambda self, *, memory_format=None: self.copy(),
+    "copy_(Tensor(a!) self, Tensor src, bool "
+    "non_blocking=False) -> Tensor(a!)": lambda self, src, non_blocking=False: src,
     "zero_(Tensor(a!) self) -> Tensor(a!)": np.zeros_like,
     "detach(Tensor(a) self) -> Tensor(a)": lambda self: self[...],
     "select.int(Tensor(a) self, int dim, int index) -> Tensor(a)": lambda self, dim, index: self[
@@ -142,7 +153,8 @@ _OTHERS = {
     "unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]": lambda self, dim=0: [
         self[(slice(None),) * dim + (i, ...)] for i in range(self.shape[dim])
     ],
-    "as_strided(Tensor(a) self, int[] size, int[] stride, int? storage_offset=None) -> Tensor(a)": _as_strided,
+    "as_strided(Tensor(a) self, int[] size, int[] stride, "
+    "int? storage_offset=None) -> Tensor(a)": _as_strided,
     "stack(Tensor[] tensors, int dim=0) -> Tensor": lambda tensors, dim=0: np.stack(tensors, dim),
     "view(Tensor(a) self, int[] size) -> Tensor(a)": lambda self, size: self.reshape(tuple(size)),
 }
@@ -180,9 +192,13 @@ def _formulas() -> list[Formula]:
         Formula("aten::add_.Tensor", "AddBackward0", _BOTH, (), add_tensors, add),
         Formula("aten::mul.Tensor", "MulBackward0", _BOTH, mul_saved, _mul_tensors, _mul),
         Formula("aten::mul_.Tensor", "MulBackward0", _BOTH, mul_saved, _mul_tensors, _mul),
-        Formula("aten::exp", "ExpBackward0", ("self",), (Saved("result", "result"),), exp_tensors, _exp),
+        Formula(
+            "aten::exp", "ExpBackward0", ("self",), (Saved("result", "result"),), exp_tensors, _exp
+        ),
         Formula("aten::sum", "SumBackward0", ("self",), (_SHAPE,), expand_tensors, expand),
-        Formula("aten::clone", "CloneBackward0", ("self",), (), same, lambda node, k, grad: (grad,)),
+        Formula(
+            "aten::clone", "CloneBackward0", ("self",), (), same, lambda node, k, grad: (grad,)
+        ),
         Formula("aten::copy_", "CopyBackwards", ("self", "src"), (), copy_tensors),
         Formula("aten::detach", "DetachBackward0", ("self",), output_differentiability=(False,)),
         Formula(
@@ -197,14 +213,21 @@ def _formulas() -> list[Formula]:
             "aten::as_strided",
             "AsStridedBackward0",
             ("self",),
-            (_SHAPE, Saved("size", "value"), Saved("stride", "value"), Saved("storage_offset", "value")),
+            (
+                _SHAPE,
+                Saved("size", "value"),
+                Saved("stride", "value"),
+                Saved("storage_offset", "value"),
+            ),
             _as_strided_tensors,
         ),
     ]
 
 
 def load() -> list[Library]:
-    """Load the base library if it is installed, else define the small one; keep the result alive."""
+    """Load the base library if it is installed, else define the small one; keep the result
+    alive.
+    """
     libraries = []
     if importlib.util.find_spec("dovetail_aten") is not None:
         importlib.import_module("dovetail_aten").ones(1)  # the first tensor loads the backend
@@ -226,7 +249,11 @@ def _define() -> Library:
         name = schema.partition("(")[0]
         is_ufunc = isinstance(function, np.ufunc)
         library.array_impl(
-            name, function, "CPU", plain=function if is_ufunc else None, into=function if is_ufunc else None
+            name,
+            function,
+            "CPU",
+            plain=function if is_ufunc else None,
+            into=function if is_ufunc else None,
         )
         base, _, overload = name.partition(".")
         operator = registry.find_or_throw(f"aten::{base}", overload)

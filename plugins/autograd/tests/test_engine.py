@@ -90,7 +90,8 @@ def test_an_in_place_write_to_a_saved_input_is_found():
     z = mul(y, y)
     ops.aten.add_.Tensor(y, tensor([1.0, 1.0]))
     message = (
-        r"modified by an inplace operation: \[dovetail.FloatTensor \[2\]\], which is output 0 of Add, is at version 1; "
+        r"modified by an inplace operation: \[dovetail.FloatTensor \[2\]\], which is output 0 of "
+        r"Add, is at version 1; "
         "expected version 0 instead. Hint: enable anomaly detection"
     )
     with pytest.raises(RuntimeError, match=message):
@@ -126,7 +127,8 @@ def test_grad_of_a_non_leaf_stops_there():
 def test_an_unused_input_is_an_error_unless_allowed():
     x, y = tensor([2.0], True), tensor([5.0], True)
     with pytest.raises(
-        RuntimeError, match=r"index 1 appears to not have been used in the graph. Set allow_unused=True"
+        RuntimeError,
+        match=r"index 1 appears to not have been used in the graph. Set allow_unused=True",
     ):
         autograd.grad(total(mul(x, x)), (x, y))
     assert autograd.grad(total(mul(x, x)), (x, y), allow_unused=True)[1] is None
@@ -151,7 +153,9 @@ def test_a_non_leaf_in_inputs_gets_its_gradient():
 
 def test_only_a_scalar_begins_without_gradient():
     x = tensor([1.0, 2.0], True)
-    with pytest.raises(RuntimeError, match="grad can be implicitly created only for scalar outputs"):
+    with pytest.raises(
+        RuntimeError, match="grad can be implicitly created only for scalar outputs"
+    ):
         mul(x, x).backward()
 
 
@@ -162,7 +166,9 @@ def test_a_gradient_of_another_shape_is_refused():
 
 
 def test_an_output_without_graph_is_refused():
-    with pytest.raises(RuntimeError, match="element 0 of tensors does not require grad and does not have a grad_fn"):
+    with pytest.raises(
+        RuntimeError, match="element 0 of tensors does not require grad and does not have a grad_fn"
+    ):
         total(tensor([1.0])).backward()
 
 
@@ -331,7 +337,9 @@ def test_callbacks_run_at_the_end_and_only_inside():
     x.register_hook(lambda grad: order.append("leaf"))
     total(y).backward()
     assert order == ["leaf", "callback"]
-    with pytest.raises(RuntimeError, match="Final callbacks can only be installed during backward pass"):
+    with pytest.raises(
+        RuntimeError, match="Final callbacks can only be installed during backward pass"
+    ):
         autograd.queue_callback(lambda: None)
 
 
@@ -370,6 +378,8 @@ def test_an_operator_without_formula_fails_only_in_backward():
     y = ops.autograd_tests.no_formula.default(x)
     assert y.array.tolist() == [-1.0]
     assert y.requires_grad
-    message = "Trying to backward through autograd_tests.no_formula.default but no autograd formula was"
+    message = (
+        "Trying to backward through autograd_tests.no_formula.default but no autograd formula was"
+    )
     with pytest.raises(RuntimeError, match=message):
         y.backward()

@@ -14,7 +14,11 @@ total = ops.aten.sum.default
 
 
 def make(forward, backward, **more):
-    return type("F", (Function,), {"forward": staticmethod(forward), "backward": staticmethod(backward), **more})
+    return type(
+        "F",
+        (Function,),
+        {"forward": staticmethod(forward), "backward": staticmethod(backward), **more},
+    )
 
 
 class Square(Function):
@@ -43,8 +47,27 @@ def test_the_context_is_the_node():
     assert y.grad_fn.needs_input_grad == (True,)
 
 
-ATTRIBUTES = ["backend", "hooks", "is_leaf", "is_formula", "formula", "release", "keep", "dirty", "is_tensor"]
-ATTRIBUTES += ["num_outputs", "describe_outputs", "_saved", "_outputs", "arrays", "inputs", "shape", "dtype"]
+ATTRIBUTES = [
+    "backend",
+    "hooks",
+    "is_leaf",
+    "is_formula",
+    "formula",
+    "release",
+    "keep",
+    "dirty",
+    "is_tensor",
+]
+ATTRIBUTES += [
+    "num_outputs",
+    "describe_outputs",
+    "_saved",
+    "_outputs",
+    "arrays",
+    "inputs",
+    "shape",
+    "dtype",
+]
 
 
 @pytest.mark.parametrize("attribute", ATTRIBUTES)
@@ -73,7 +96,9 @@ def test_an_attribute_of_any_such_name_is_the_users(attribute):
 
 def test_forward_runs_without_grad_mode():
     modes = []
-    f = make(lambda ctx, x: (modes.append(autograd.is_grad_enabled()), mul(x, x))[1], lambda ctx, g: g)
+    f = make(
+        lambda ctx, x: (modes.append(autograd.is_grad_enabled()), mul(x, x))[1], lambda ctx, g: g
+    )
     f.apply(tensor([1.0], True))
     assert modes == [False]
 
@@ -116,7 +141,10 @@ def test_too_few_gradients_are_refused():
 
 def test_a_gradient_for_what_is_no_tensor_is_refused():
     y = make(lambda ctx, x, n: mul(x, x), lambda ctx, g: (g, g)).apply(tensor([1.0], True), 3)
-    message = "returned a gradient different than None at position 2, but the corresponding forward input was not"
+    message = (
+        "returned a gradient different than None at position 2, "
+        "but the corresponding forward input was not"
+    )
     with pytest.raises(RuntimeError, match=message):
         total(y).backward()
 
@@ -128,9 +156,12 @@ def test_a_gradient_that_is_no_tensor_is_refused():
 
 
 def test_a_gradient_of_the_wrong_shape_is_refused():
-    y = make(lambda ctx, x: mul(x, x), lambda ctx, g: tensor([1.0, 2.0, 3.0])).apply(tensor([1.0, 2.0], True))
+    y = make(lambda ctx, x: mul(x, x), lambda ctx, g: tensor([1.0, 2.0, 3.0])).apply(
+        tensor([1.0, 2.0], True)
+    )
     message = (
-        r"Function FBackward returned an invalid gradient at index 0 - got \[3\] but expected shape compatible with"
+        r"Function FBackward returned an invalid gradient at index 0 "
+        r"- got \[3\] but expected shape compatible with"
     )
     with pytest.raises(RuntimeError, match=message):
         total(y).backward()
@@ -138,7 +169,9 @@ def test_a_gradient_of_the_wrong_shape_is_refused():
 
 def test_only_tensors_can_be_saved():
     f = make(lambda ctx, x: (ctx.save_for_backward(3), mul(x, x))[1], lambda ctx, g: g)
-    with pytest.raises(TypeError, match="save_for_backward can only save variables, but argument 0 is of type int"):
+    with pytest.raises(
+        TypeError, match="save_for_backward can only save variables, but argument 0 is of type int"
+    ):
         f.apply(tensor([1.0], True))
 
 
@@ -172,7 +205,9 @@ def test_an_input_returned_as_it_is_becomes_a_view_that_cannot_be_written():
     y = make(lambda ctx, x: x, lambda ctx, g: g).apply(x)
     assert y is not x
     assert y._is_view()
-    with pytest.raises(RuntimeError, match=r"Output 0 of F is a view and is being modified inplace. This view was"):
+    with pytest.raises(
+        RuntimeError, match=r"Output 0 of F is a view and is being modified inplace. This view was"
+    ):
         ops.aten.add_.Tensor(y, tensor([1.0]))
 
 
@@ -192,7 +227,10 @@ def test_a_dirty_input_is_returned_itself_and_counts_a_write():
 
 def test_a_dirty_tensor_has_to_be_returned():
     f = make(lambda ctx, x: (ctx.mark_dirty(x), mul(x, x))[1], lambda ctx, g: g)
-    with pytest.raises(RuntimeError, match="Some elements marked as dirty during the forward method were not returned"):
+    with pytest.raises(
+        RuntimeError,
+        match="Some elements marked as dirty during the forward method were not returned",
+    ):
         f.apply(mul(tensor([1.0], True), tensor([1.0])))
 
 
@@ -225,19 +263,25 @@ def test_gradients_may_stay_none():
 
 
 def test_forward_is_required():
-    with pytest.raises(NotImplementedError, match=r"You must implement the forward function for custom"):
+    with pytest.raises(
+        NotImplementedError, match=r"You must implement the forward function for custom"
+    ):
         Function.apply(tensor([1.0]))
 
 
 def test_backward_is_required_when_it_runs():
     f = type("F", (Function,), {"forward": staticmethod(lambda ctx, x: mul(x, x))})
     y = f.apply(tensor([1.0], True))
-    with pytest.raises(NotImplementedError, match="You must implement either the backward or vjp method"):
+    with pytest.raises(
+        NotImplementedError, match="You must implement either the backward or vjp method"
+    ):
         total(y).backward()
 
 
 def test_an_instance_cannot_be_called():
-    with pytest.raises(RuntimeError, match="Legacy autograd function with non-static forward method is deprecated"):
+    with pytest.raises(
+        RuntimeError, match="Legacy autograd function with non-static forward method is deprecated"
+    ):
         Square()(tensor([1.0]))
 
 
@@ -257,7 +301,10 @@ def test_differentiating_twice_fails_where_it_would_be_wrong():
     (constant,) = autograd.grad(Once.apply(x), x, tensor([1.0]), create_graph=True)
     assert not constant.requires_grad
     (guarded,) = autograd.grad(Once.apply(x), x, tensor([1.0], True), create_graph=True)
-    with pytest.raises(RuntimeError, match="trying to differentiate twice a function that was marked with @once_diff"):
+    with pytest.raises(
+        RuntimeError,
+        match="trying to differentiate twice a function that was marked with @once_diff",
+    ):
         guarded.backward()
 
 

@@ -28,14 +28,20 @@ class Wrong(Function):
 
 @pytest.mark.parametrize("fast_mode", [False, True])
 def test_right_gradients_pass(fast_mode):
-    assert gradcheck(lambda x, y: mul(exp(x), y), (double([0.1, 0.2]), double([0.3, 0.4])), fast_mode=fast_mode)
+    assert gradcheck(
+        lambda x, y: mul(exp(x), y), (double([0.1, 0.2]), double([0.3, 0.4])), fast_mode=fast_mode
+    )
 
 
 @pytest.mark.parametrize("fast_mode", [False, True])
 def test_wrong_gradients_fail(fast_mode):
-    with pytest.raises(GradcheckError, match="Jacobian mismatch for output 0 with respect to input 0,\nnumerical:"):
+    with pytest.raises(
+        GradcheckError, match="Jacobian mismatch for output 0 with respect to input 0,\nnumerical:"
+    ):
         gradcheck(Wrong.apply, double([1.0, 2.0]), fast_mode=fast_mode)
-    assert not gradcheck(Wrong.apply, double([1.0, 2.0]), fast_mode=fast_mode, raise_exception=False)
+    assert not gradcheck(
+        Wrong.apply, double([1.0, 2.0]), fast_mode=fast_mode, raise_exception=False
+    )
 
 
 def test_second_derivatives_pass():
@@ -43,13 +49,16 @@ def test_second_derivatives_pass():
 
 
 def test_some_input_has_to_require_grad():
-    with pytest.raises(ValueError, match="gradcheck expects at least one input tensor to require gradient"):
+    with pytest.raises(
+        ValueError, match="gradcheck expects at least one input tensor to require gradient"
+    ):
         gradcheck(exp, tensor([1.0]))
 
 
 def test_single_precision_is_warned_of():
     with pytest.warns(
-        UserWarning, match="Input #0 requires gradient and is not a double precision floating point or complex"
+        UserWarning,
+        match="Input #0 requires gradient and is not a double precision floating point or complex",
     ):
         gradcheck(lambda x: add(x, x), tensor([1.0], True), atol=1.0)
 

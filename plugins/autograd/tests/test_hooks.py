@@ -6,7 +6,7 @@ import pytest
 from small_library import tensor
 
 import dovetail_autograd as autograd
-from dovetail_autograd import graph
+from dovetail_autograd.engine import graph_hooks as graph
 from dovetail_dispatcher import ops
 
 mul, add = ops.aten.mul.Tensor, ops.aten.add.Tensor
@@ -62,13 +62,17 @@ def test_a_node_hook_with_too_many_values_is_refused():
     x = tensor([1.0], True)
     y = mul(x, x)
     y.grad_fn.register_hook(lambda grads, _: (*grads, None))
-    message = r"hook '<lambda>' has returned an incorrect number of values \(got 3, but expected 2\)"
+    message = (
+        r"hook '<lambda>' has returned an incorrect number of values \(got 3, but expected 2\)"
+    )
     with pytest.raises(RuntimeError, match=message):
         total(y).backward()
 
 
 def test_a_hook_needs_a_tensor_that_requires_grad():
-    with pytest.raises(RuntimeError, match="cannot register a hook on a tensor that doesn't require gradient"):
+    with pytest.raises(
+        RuntimeError, match="cannot register a hook on a tensor that doesn't require gradient"
+    ):
         tensor([1.0]).register_hook(print)
 
 
@@ -97,7 +101,9 @@ def test_post_accumulate_hooks_see_the_finished_gradient():
 
 def test_post_accumulate_hooks_are_for_leaves():
     x = tensor([1.0], True)
-    with pytest.raises(RuntimeError, match="post accumulate grad hooks cannot be registered on non-leaf tensors"):
+    with pytest.raises(
+        RuntimeError, match="post accumulate grad hooks cannot be registered on non-leaf tensors"
+    ):
         mul(x, x).register_post_accumulate_grad_hook(print)
 
 
@@ -119,7 +125,9 @@ def test_a_hook_on_all_of_several_tensors_runs_once_with_all_gradients():
     seen = []
     graph.register_multi_grad_hook([x, y, unused], seen.append)
     total(mul(x, y)).backward()
-    assert [[None if g is None else g.array.item() for g in grads] for grads in seen] == [[2.0, 1.0, None]]
+    assert [[None if g is None else g.array.item() for g in grads] for grads in seen] == [
+        [2.0, 1.0, None]
+    ]
 
 
 def test_a_hook_on_any_of_several_tensors_runs_with_the_first_gradient():
@@ -162,7 +170,9 @@ def test_unpacking_has_to_give_a_tensor():
     with graph.saved_tensors_hooks(lambda saved: saved, lambda saved: 3):
         y = mul(x, x)
     with pytest.raises(
-        TypeError, match="Output of saved tensor unpack_hook expected to be a Tensor but got result of type int"
+        TypeError,
+        match="Output of saved tensor unpack_hook expected to be a Tensor but got result of type "
+        "int",
     ):
         total(y).backward()
 
@@ -171,23 +181,33 @@ def test_a_pack_hook_may_not_write():
     x = mul(tensor([3.0], True), tensor([1.0]))
     one = tensor([1.0])
     with (
-        graph.saved_tensors_hooks(lambda saved: ops.aten.add_.Tensor(saved, one), lambda saved: saved),
-        pytest.raises(RuntimeError, match="A saved tensor pack hook is modifying its input in place"),
+        graph.saved_tensors_hooks(
+            lambda saved: ops.aten.add_.Tensor(saved, one), lambda saved: saved
+        ),
+        pytest.raises(
+            RuntimeError, match="A saved tensor pack hook is modifying its input in place"
+        ),
     ):
         mul(x, x)
 
 
 def test_saved_tensor_hooks_can_be_refused():
-    with graph.disable_saved_tensors_hooks("not here"), pytest.raises(RuntimeError, match="not here"):
+    with (
+        graph.disable_saved_tensors_hooks("not here"),
+        pytest.raises(RuntimeError, match="not here"),
+    ):
         graph.saved_tensors_hooks(lambda saved: saved, lambda saved: saved).__enter__()
 
 
 def test_a_raw_saved_tensor_takes_one_pair_of_hooks():
     x = tensor([3.0], True)
     y = mul(x, x)
-    y.grad_fn._raw_saved_self.register_hooks(lambda saved: saved.array.copy(), lambda array: tensor(array * 10))
+    y.grad_fn._raw_saved_self.register_hooks(
+        lambda saved: saved.array.copy(), lambda array: tensor(array * 10)
+    )
     with pytest.raises(
-        RuntimeError, match="Calling register_hooks on a saved tensor whose hooks have already been set"
+        RuntimeError,
+        match="Calling register_hooks on a saved tensor whose hooks have already been set",
     ):
         y.grad_fn._raw_saved_self.register_hooks(lambda saved: saved, lambda saved: saved)
     total(y).backward()

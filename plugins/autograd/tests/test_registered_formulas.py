@@ -7,7 +7,7 @@ import pytest
 from small_library import tensor
 
 from dovetail_dispatcher import Library, ops
-from dovetail_dispatcher.functional import register_autograd
+from dovetail_dispatcher.registration.register import register_autograd
 
 total = ops.aten.sum.default
 
@@ -43,14 +43,20 @@ def test_the_registered_backward_runs(library):
 
 
 def test_a_wrong_number_of_gradients_is_refused(library):
-    register_autograd("formulas::scale", lambda ctx, grad: grad, setup_context=save_factor, lib=library)
+    register_autograd(
+        "formulas::scale", lambda ctx, grad: grad, setup_context=save_factor, lib=library
+    )
     y = ops.formulas.scale.default(tensor([1.0], True), 3.0)
-    with pytest.raises(RuntimeError, match=r"returned an incorrect number of gradients \(expected 2, got 1\)"):
+    with pytest.raises(
+        RuntimeError, match=r"returned an incorrect number of gradients \(expected 2, got 1\)"
+    ):
         total(y).backward()
 
 
 def test_lists_come_and_go_as_lists(library):
-    register_autograd("formulas::join", lambda ctx, grad: [list(ops.aten.unbind.int(grad))], lib=library)
+    register_autograd(
+        "formulas::join", lambda ctx, grad: [list(ops.aten.unbind.int(grad))], lib=library
+    )
     x, y = tensor([1.0], True), tensor([2.0], True)
     total(ops.formulas.join.default([x, y])).backward()
     assert (x.grad.array.tolist(), y.grad.array.tolist()) == ([1.0], [1.0])
@@ -60,14 +66,17 @@ def test_a_list_needs_a_list_of_its_length(library):
     register_autograd("formulas::join", lambda ctx, grad: [[grad]], lib=library)
     y = ops.formulas.join.default([tensor([1.0], True), tensor([2.0], True)])
     with pytest.raises(
-        RuntimeError, match="Expected the return from backward to be of the same structure as the inputs"
+        RuntimeError,
+        match="Expected the return from backward to be of the same structure as the inputs",
     ):
         total(y).backward()
 
 
 def test_undefined_gradients_of_results_are_zeros(library):
     given = []
-    register_autograd("formulas::both", lambda ctx, a, b: (given.append(b.array.tolist()), a)[1], lib=library)
+    register_autograd(
+        "formulas::both", lambda ctx, a, b: (given.append(b.array.tolist()), a)[1], lib=library
+    )
     a, _ = ops.formulas.both.default(tensor([1.0], True))
     total(a).backward()
     assert given == [[0.0]]

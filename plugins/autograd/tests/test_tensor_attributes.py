@@ -9,7 +9,7 @@ import pytest
 from small_library import tensor
 
 import dovetail_autograd as autograd
-from dovetail_autograd import graph
+from dovetail_autograd.engine import graph_hooks as graph
 from dovetail_dispatcher import ops
 
 mul = ops.aten.mul.Tensor
@@ -17,7 +17,9 @@ mul = ops.aten.mul.Tensor
 
 def test_requires_grad_of_a_computed_tensor_cannot_be_taken_away():
     y = mul(tensor([1.0], True), tensor([1.0]))
-    with pytest.raises(RuntimeError, match=r"you can only change requires_grad flags of leaf variables.*detach"):
+    with pytest.raises(
+        RuntimeError, match=r"you can only change requires_grad flags of leaf variables.*detach"
+    ):
         y.requires_grad = False
 
 
@@ -40,7 +42,11 @@ def test_integers_cannot_require_grad():
             RuntimeError,
             "gradient with dtype 'double' to a tensor with grad_dtype 'Float'",
         ),
-        (lambda x: 3, TypeError, "assigned grad expected to be a Tensor or None but got grad of type int"),
+        (
+            lambda x: 3,
+            TypeError,
+            "assigned grad expected to be a Tensor or None but got grad of type int",
+        ),
         (lambda x: x, RuntimeError, "can't assign Variable as its own grad"),
     ],
 )
@@ -53,13 +59,17 @@ def test_a_wrong_gradient_cannot_be_assigned(grad, error, message):
 
 def test_grad_of_a_computed_tensor_warns():
     y = mul(tensor([1.0], True), tensor([1.0]))
-    with pytest.warns(UserWarning, match="The .grad attribute of a Tensor that is not a leaf Tensor is being accessed"):
+    with pytest.warns(
+        UserWarning,
+        match="The .grad attribute of a Tensor that is not a leaf Tensor is being accessed",
+    ):
         assert y.grad is None
 
 
 def test_there_is_no_edge_without_requires_grad():
     with pytest.raises(
-        RuntimeError, match="not possible to get the gradient edge for a Tensor that does not require grad"
+        RuntimeError,
+        match="not possible to get the gradient edge for a Tensor that does not require grad",
     ):
         graph.get_gradient_edge(tensor([1.0]))
 
@@ -149,10 +159,17 @@ def test_a_saved_result_is_an_equal_tensor_with_its_node():
 
 def test_anomaly_mode_finds_nan():
     x = tensor([1.0], True)
-    with pytest.warns(UserWarning, match="Anomaly Detection has been enabled"), autograd.detect_anomaly():
+    with (
+        pytest.warns(UserWarning, match="Anomaly Detection has been enabled"),
+        autograd.detect_anomaly(),
+    ):
         y = mul(x, tensor([float("nan")]))
         with (
-            pytest.warns(UserWarning, match=r"Error detected in MulBackward0. Traceback of forward call"),
-            pytest.raises(RuntimeError, match="Function 'MulBackward0' returned nan values in its 0th output"),
+            pytest.warns(
+                UserWarning, match=r"Error detected in MulBackward0. Traceback of forward call"
+            ),
+            pytest.raises(
+                RuntimeError, match="Function 'MulBackward0' returned nan values in its 0th output"
+            ),
         ):
             ops.aten.sum.default(y).backward()

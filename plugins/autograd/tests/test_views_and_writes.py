@@ -8,7 +8,12 @@ from small_library import tensor
 import dovetail_autograd as autograd
 from dovetail_dispatcher import ops
 
-mul, add, add_, mul_ = ops.aten.mul.Tensor, ops.aten.add.Tensor, ops.aten.add_.Tensor, ops.aten.mul_.Tensor
+mul, add, add_, mul_ = (
+    ops.aten.mul.Tensor,
+    ops.aten.add.Tensor,
+    ops.aten.add_.Tensor,
+    ops.aten.mul_.Tensor,
+)
 select, unbind = ops.aten.select.int, ops.aten.unbind.int
 total = ops.aten.sum.default
 one = tensor([1.0])
@@ -16,14 +21,20 @@ one = tensor([1.0])
 
 def test_a_leaf_that_requires_grad_may_not_be_written():
     x = tensor([1.0], True)
-    with pytest.raises(RuntimeError, match="a leaf Variable that requires grad is being used in an in-place operation"):
+    with pytest.raises(
+        RuntimeError,
+        match="a leaf Variable that requires grad is being used in an in-place operation",
+    ):
         add_(x, one)
     assert x.array.tolist() == [1.0]
 
 
 def test_a_view_of_such_a_leaf_may_not_be_written():
     x = tensor([[1.0]], True)
-    with pytest.raises(RuntimeError, match="a view of a leaf Variable that requires grad is being used in an in-place"):
+    with pytest.raises(
+        RuntimeError,
+        match="a view of a leaf Variable that requires grad is being used in an in-place",
+    ):
         add_(select(x, 0, 0), one)
 
 
@@ -32,7 +43,8 @@ def test_a_view_made_without_grad_may_not_be_written_with_it():
     with autograd.no_grad():
         view = select(y, 0, 0)
     with pytest.raises(
-        RuntimeError, match="A view was created in no_grad mode and is being modified inplace with grad mode"
+        RuntimeError,
+        match="A view was created in no_grad mode and is being modified inplace with grad mode",
     ):
         add_(view, one)
 
@@ -40,7 +52,8 @@ def test_a_view_made_without_grad_may_not_be_written_with_it():
 def test_one_of_several_views_may_not_be_written():
     y = mul(tensor([[1.0]], True), one)
     with pytest.raises(
-        RuntimeError, match=r"Output 0 of Unbind is a view and is being modified inplace. This view is the"
+        RuntimeError,
+        match=r"Output 0 of Unbind is a view and is being modified inplace. This view is the",
     ):
         add_(unbind(y)[0], one)
 

@@ -1,4 +1,6 @@
-"""In-place writes to views: of bases that lie in memory in another order, of detached leaves, of several outputs."""
+"""In-place writes to views: of bases that lie in memory in another order, of detached leaves, of
+several outputs.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ def test_one_of_several_views_has_no_node_once_its_base_was_written() -> None:
     base = x * 1
     first, _ = base.unbind()
     base.mul_(2)
-    with pytest.raises(RuntimeError, match="Output 0 of Unbind is a view and its base or another view of its base"):
+    with pytest.raises(
+        RuntimeError, match="Output 0 of Unbind is a view and its base or another view of its base"
+    ):
         _ = first.grad_fn
 
 

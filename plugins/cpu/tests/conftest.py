@@ -42,7 +42,9 @@ def kernel(table: KernelTable) -> Callable[..., Any]:
 
 @pytest.fixture
 def compare(table: KernelTable, generic_table: KernelTable) -> Callable[..., None]:
-    """Compare the generic kernel and the cpu's with PyTorch: values, dtypes, shapes; no argument may be written to."""
+    """Compare the generic kernel and the cpu's with PyTorch: values, dtypes, shapes; no argument
+    may be written to.
+    """
     torch = pytest.importorskip("torch", reason="PyTorch is what the kernels are compared with")
 
     def to_torch(value: Any) -> Any:
@@ -65,7 +67,11 @@ def compare(table: KernelTable, generic_table: KernelTable) -> Callable[..., Non
             dtype = str(theirs.dtype).removeprefix("torch.")
             assert str(ours.dtype) == dtype
             assert tuple(np.shape(ours)) == tuple(theirs.shape)
-            wide = theirs.to(torch.float32).numpy() if dtype == "bfloat16" else theirs.resolve_conj().numpy()
+            wide = (
+                theirs.to(torch.float32).numpy()
+                if dtype == "bfloat16"
+                else theirs.resolve_conj().numpy()
+            )
             tolerance = TOLERANCES.get(dtype, 1e-12)
             given = np.asarray(ours, np.float32) if dtype == "bfloat16" else ours
             np.testing.assert_allclose(given, wide, rtol=tolerance, atol=tolerance)
@@ -76,7 +82,9 @@ def compare(table: KernelTable, generic_table: KernelTable) -> Callable[..., Non
     def run(name: str, *args: Any, view: bool = False, **kwargs: Any) -> None:
         base, _, overload = name.partition(".")
         operator = getattr(getattr(torch.ops.aten, base), overload or "default")
-        expected = operator(*map(to_torch, args), **{key: to_torch(value) for key, value in kwargs.items()})
+        expected = operator(
+            *map(to_torch, args), **{key: to_torch(value) for key, value in kwargs.items()}
+        )
         given = [*args, *kwargs.values()]
         given += [item for each in given if isinstance(each, list) for item in each]
         inputs = [each for each in given if isinstance(each, np.ndarray)]

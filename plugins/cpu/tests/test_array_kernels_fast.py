@@ -1,4 +1,6 @@
-"""The kernels that the cpu computes in its own way, against PyTorch and beyond the sizes where their ways part."""
+"""The kernels that the cpu computes in its own way, against PyTorch and beyond the sizes where
+their ways part.
+"""
 
 from __future__ import annotations
 
@@ -38,16 +40,27 @@ def test_the_backward_of_relu_agrees_with_pytorch_at_infinity_and_nan(compare):
 @pytest.mark.parametrize("shape", ((3, 5), (200, 300), (4, 2, 6), (2, 0, 3)))
 def test_layer_normalization_agrees_with_pytorch(shape, dtype, compare):
     x, width = sample(shape, dtype), shape[-1]
-    compare("native_layer_norm", x, (width,), sample((width,), dtype, 1), sample((width,), dtype, 2), 1e-5)
+    compare(
+        "native_layer_norm",
+        x,
+        (width,),
+        sample((width,), dtype, 1),
+        sample((width,), dtype, 2),
+        1e-5,
+    )
     compare("native_layer_norm", x, (width,), None, None, 1e-5)
     if 0 not in shape:
         compare("native_layer_norm", x, shape[1:], sample(shape[1:], dtype), None, 1e-3)
 
 
 def test_layer_normalization_of_a_wrong_shape_raises(kernel):
-    with pytest.raises(RuntimeError, match=r"Given normalized_shape=\[4\], expected input with shape \[\*, 4\]"):
+    with pytest.raises(
+        RuntimeError, match=r"Given normalized_shape=\[4\], expected input with shape \[\*, 4\]"
+    ):
         kernel("native_layer_norm", sample((2, 3)), (4,), None, None, 1e-5)
-    with pytest.raises(RuntimeError, match="Expected weight to be of same shape as normalized_shape"):
+    with pytest.raises(
+        RuntimeError, match="Expected weight to be of same shape as normalized_shape"
+    ):
         kernel("native_layer_norm", sample((2, 3)), (3,), sample((2,)), None, 1e-5)
 
 
@@ -63,7 +76,9 @@ def test_an_activation_agrees_with_pytorch_at_any_size(name, shape, compare):
 
 def test_sigmoid_is_accurate_where_it_is_small(kernel):
     x = np.array([-20, -50, -80], np.float32)
-    np.testing.assert_allclose(kernel("sigmoid", x), 1 / (1 + np.exp(-x.astype(np.float64))), rtol=1e-6)
+    np.testing.assert_allclose(
+        kernel("sigmoid", x), 1 / (1 + np.exp(-x.astype(np.float64))), rtol=1e-6
+    )
 
 
 def test_relu_of_bools_raises(kernel):
@@ -115,7 +130,12 @@ def test_a_triangle_agrees_with_pytorch_below_and_above_the_remembered_size(name
 def test_the_backward_of_gelu_agrees_with_pytorch(compare):
     for shape in SHAPES:
         compare("gelu_backward", sample(shape), sample(shape, seed=1))
-        compare("gelu_backward", sample(shape).T, np.asarray(sample(shape, seed=1).clip(-1, 1)).T, approximate="tanh")
+        compare(
+            "gelu_backward",
+            sample(shape).T,
+            np.asarray(sample(shape, seed=1).clip(-1, 1)).T,
+            approximate="tanh",
+        )
 
 
 def odd_rows(case: str) -> np.ndarray:
@@ -136,13 +156,17 @@ def odd_rows(case: str) -> np.ndarray:
 
 
 @pytest.mark.parametrize("largest", (False, True))
-@pytest.mark.parametrize("case", ("plain", "infinities", "NaN", "equal elements", "sorted", "all equal"))
+@pytest.mark.parametrize(
+    "case", ("plain", "infinities", "NaN", "equal elements", "sorted", "all equal")
+)
 def test_topk_of_few_among_many_agrees_with_sorting(case, largest, kernel, generic_table):
     x = odd_rows(case)
     for array in (x, x[0], x[:, ::2], x.astype(np.float64), x.reshape(3, 3001, 1)[..., 0]):
         for k in (1, 7, 90):
             values, indices = kernel("topk", array, k, -1, largest)
-            np.testing.assert_array_equal(values, generic_table.kernels["topk"].fn(array, k, -1, largest)[0])
+            np.testing.assert_array_equal(
+                values, generic_table.kernels["topk"].fn(array, k, -1, largest)[0]
+            )
             np.testing.assert_array_equal(values, np.take_along_axis(array, indices, -1))
             assert all(len(set(row)) == k for row in indices.reshape(-1, k).tolist())
 
@@ -198,7 +222,9 @@ def test_the_backward_of_a_large_layer_normalization_agrees_with_the_generic_ker
     weighted, mask, dtype, kernel, generic_table
 ):
     x, grad = sample((333, 150), dtype), sample((333, 150), dtype, 1)
-    weight, bias = (sample((150,), dtype, 2), sample((150,), dtype, 3)) if weighted else (None, None)
+    weight, bias = (
+        (sample((150,), dtype, 2), sample((150,), dtype, 3)) if weighted else (None, None)
+    )
     _, mean, rstd = kernel("native_layer_norm", x, (150,), weight, bias, 1e-5)
     given = (grad, x, (150,), mean, rstd, weight, bias, mask)
     expected = generic_table.kernels["native_layer_norm_backward"].fn(*given)

@@ -26,17 +26,84 @@ UNARY = (
         "log10",
         "log1p",
     ),
-    *("sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "erf", "erfc"),
-    *("sigmoid", "floor", "ceil", "round", "trunc", "frac", "isnan", "isinf", "nan_to_num", "angle", "logical_not"),
-    *("relu", "silu", "gelu", "elu", "leaky_relu", "hardtanh", "softplus", "_conj_physical", "log_sigmoid_forward"),
+    *(
+        "sin",
+        "cos",
+        "tan",
+        "asin",
+        "acos",
+        "atan",
+        "sinh",
+        "cosh",
+        "tanh",
+        "asinh",
+        "acosh",
+        "atanh",
+        "erf",
+        "erfc",
+    ),
+    *(
+        "sigmoid",
+        "floor",
+        "ceil",
+        "round",
+        "trunc",
+        "frac",
+        "isnan",
+        "isinf",
+        "nan_to_num",
+        "angle",
+        "logical_not",
+    ),
+    *(
+        "relu",
+        "silu",
+        "gelu",
+        "elu",
+        "leaky_relu",
+        "hardtanh",
+        "softplus",
+        "_conj_physical",
+        "log_sigmoid_forward",
+    ),
 )
 BINARY = (
-    *("add.Tensor", "sub.Tensor", "rsub.Tensor", "mul.Tensor", "div.Tensor", "remainder.Tensor", "fmod.Tensor"),
-    *("pow.Tensor_Tensor", "atan2", "maximum", "minimum", "logaddexp", "hypot", "xlogy.Tensor", "floor_divide"),
+    *(
+        "add.Tensor",
+        "sub.Tensor",
+        "rsub.Tensor",
+        "mul.Tensor",
+        "div.Tensor",
+        "remainder.Tensor",
+        "fmod.Tensor",
+    ),
+    *(
+        "pow.Tensor_Tensor",
+        "atan2",
+        "maximum",
+        "minimum",
+        "logaddexp",
+        "hypot",
+        "xlogy.Tensor",
+        "floor_divide",
+    ),
     *("eq.Tensor", "ne.Tensor", "lt.Tensor", "le.Tensor", "gt.Tensor", "ge.Tensor"),
     *("logical_and", "logical_or", "logical_xor"),
 )
-INTEGERS = ("neg", "abs", "sign", "sgn", "floor", "ceil", "round", "trunc", "isnan", "isinf", "nan_to_num", "relu")
+INTEGERS = (
+    "neg",
+    "abs",
+    "sign",
+    "sgn",
+    "floor",
+    "ceil",
+    "round",
+    "trunc",
+    "isnan",
+    "isinf",
+    "nan_to_num",
+    "relu",
+)
 
 
 def positive(shape: tuple[int, ...], dtype: np.dtype, seed: int = 0) -> np.ndarray:
@@ -71,7 +138,8 @@ def test_a_function_of_one_integer_array_agrees_with_pytorch(name, dtype, compar
 
 
 @pytest.mark.parametrize(
-    "name", ("abs", "sgn", "exp", "log", "sqrt", "tanh", "angle", "_conj_physical", "reciprocal", "neg")
+    "name",
+    ("abs", "sgn", "exp", "log", "sqrt", "tanh", "angle", "_conj_physical", "reciprocal", "neg"),
 )
 def test_a_function_of_one_complex_array_agrees_with_pytorch(name, compare):
     compare(name, np.array([1 + 2j, -0.5 + 0.25j, 3 - 1j], np.complex64))
@@ -85,9 +153,13 @@ def test_a_function_of_two_arrays_agrees_with_pytorch(name, dtype, compare):
     compare(name, positive((3, 1), dtype, 3), positive((4,), dtype, 4))
 
 
-@pytest.mark.parametrize("name", sorted(set(BINARY) - {"div.Tensor", "atan2", "logaddexp", "hypot", "xlogy.Tensor"}))
+@pytest.mark.parametrize(
+    "name", sorted(set(BINARY) - {"div.Tensor", "atan2", "logaddexp", "hypot", "xlogy.Tensor"})
+)
 def test_a_function_of_two_integer_arrays_agrees_with_pytorch(name, compare):
-    compare(name, np.array([7, -7, 5, -5, 0, 3], np.int64), np.array([2, 2, -3, -3, 4, 1], np.int64))
+    compare(
+        name, np.array([7, -7, 5, -5, 0, 3], np.int64), np.array([2, 2, -3, -3, 4, 1], np.int64)
+    )
 
 
 @pytest.mark.parametrize("mode", (None, "trunc", "floor"))
@@ -99,7 +171,8 @@ def test_division_rounds_as_its_mode_says(mode, dtype, compare):
 
 
 @pytest.mark.parametrize(
-    "name", ("add.Scalar", "sub.Scalar", "rsub.Scalar", "mul.Scalar", "div.Scalar", "remainder.Scalar")
+    "name",
+    ("add.Scalar", "sub.Scalar", "rsub.Scalar", "mul.Scalar", "div.Scalar", "remainder.Scalar"),
 )
 @pytest.mark.parametrize("dtype", ("int32", "float16", "float32", BFLOAT16), ids=str)
 @pytest.mark.parametrize("number", (2, 2.5, -3))
@@ -149,8 +222,12 @@ def test_a_fractional_alpha_for_integers_raises(kernel):
 
 
 def test_integers_wrap_and_do_not_raise(kernel):
-    np.testing.assert_array_equal(kernel("add.Scalar", np.array([5], np.int8), 300), np.array([49], np.int8))
-    np.testing.assert_array_equal(kernel("add.Scalar", np.array([5], np.uint8), -1), np.array([4], np.uint8))
+    np.testing.assert_array_equal(
+        kernel("add.Scalar", np.array([5], np.int8), 300), np.array([49], np.int8)
+    )
+    np.testing.assert_array_equal(
+        kernel("add.Scalar", np.array([5], np.uint8), -1), np.array([4], np.uint8)
+    )
 
 
 @pytest.mark.parametrize("bounds", ((0, 1), (None, 1), (-1, None), (2, 1), (0.5, None)))

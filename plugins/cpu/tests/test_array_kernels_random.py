@@ -6,9 +6,14 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from dovetail_aten.generator import Generator
+from dovetail_aten.backend.generator import Generator
 
-FLOATS = (np.dtype("float16"), np.dtype(ml_dtypes.bfloat16), np.dtype("float32"), np.dtype("float64"))
+FLOATS = (
+    np.dtype("float16"),
+    np.dtype(ml_dtypes.bfloat16),
+    np.dtype("float32"),
+    np.dtype("float64"),
+)
 ZEROS = np.zeros((200, 100), np.float32)
 DRAWS = (
     ("rand", (4,)),
@@ -35,7 +40,9 @@ class Seeded(Generator):
 @pytest.mark.parametrize("call", DRAWS, ids=lambda call: call[0])
 def test_one_seed_gives_the_same_numbers_again(call, kernel):
     name, *args = call
-    first, second, other = [np.asarray(kernel(name, *args, generator=Seeded(seed))) for seed in (1, 1, 2)]
+    first, second, other = [
+        np.asarray(kernel(name, *args, generator=Seeded(seed))) for seed in (1, 1, 2)
+    ]
     np.testing.assert_array_equal(first, second)
     assert not np.array_equal(first, other)
 
@@ -84,7 +91,10 @@ def test_a_permutation_has_every_number_once(kernel):
 def test_integers_cover_their_range(kernel):
     result = kernel("randint.low", -2, 3, (1000,), generator=Seeded(0))
     assert set(result.tolist()) == {-2, -1, 0, 1, 2}
-    assert kernel("randint", 5, (3,), dtype=np.dtype("float32"), generator=Seeded(0)).dtype == np.float32
+    assert (
+        kernel("randint", 5, (3,), dtype=np.dtype("float32"), generator=Seeded(0)).dtype
+        == np.float32
+    )
 
 
 def test_dropout_without_training_keeps_everything(kernel):
@@ -107,7 +117,9 @@ def test_a_sample_without_replacement_has_no_number_twice_and_none_of_weight_zer
 
 
 def test_a_sample_with_replacement_follows_the_weights(kernel):
-    result = kernel("multinomial", np.array([1, 0, 3], np.float32), 20_000, True, generator=Seeded(0))
+    result = kernel(
+        "multinomial", np.array([1, 0, 3], np.float32), 20_000, True, generator=Seeded(0)
+    )
     frequencies = np.bincount(result, minlength=3) / 20_000
     np.testing.assert_allclose(frequencies, [0.25, 0, 0.75], atol=0.02)
 
@@ -115,7 +127,12 @@ def test_a_sample_with_replacement_follows_the_weights(kernel):
 @pytest.mark.parametrize(
     ("name", "args", "error", "words"),
     (
-        ("randint", (0, (2,)), RuntimeError, r"random_ expects 'from' to be less than 'to', but got from=0 >= to=0"),
+        (
+            "randint",
+            (0, (2,)),
+            RuntimeError,
+            r"random_ expects 'from' to be less than 'to', but got from=0 >= to=0",
+        ),
         ("randperm", (-1,), RuntimeError, "negative dimension -1"),
         (
             "uniform_",
@@ -126,10 +143,20 @@ def test_a_sample_with_replacement_follows_the_weights(kernel):
         ("uniform_", (np.zeros(2, np.int64),), NotImplementedError, "not implemented for 'Long'"),
         ("normal_", (ZEROS, 0, -1), RuntimeError, "normal expects std >= 0.0, but found std -1"),
         ("bernoulli", (ZEROS + 2,), RuntimeError, "Expected p_in >= 0 && p_in <= 1"),
-        ("bernoulli_.float", (ZEROS, 2), RuntimeError, r"bernoulli_ expects p to be in \[0, 1\], but got p=2"),
+        (
+            "bernoulli_.float",
+            (ZEROS, 2),
+            RuntimeError,
+            r"bernoulli_ expects p to be in \[0, 1\], but got p=2",
+        ),
         ("multinomial", (np.zeros(2), 1), RuntimeError, "sum of probabilities <= 0"),
         ("multinomial", (np.ones(2), 3), RuntimeError, "without replacement"),
-        ("multinomial", (np.array([-1.0, 1]), 1), RuntimeError, "contains either `inf`, `nan` or element < 0"),
+        (
+            "multinomial",
+            (np.array([-1.0, 1]), 1),
+            RuntimeError,
+            "contains either `inf`, `nan` or element < 0",
+        ),
         ("multinomial", (np.ones(2), 0), RuntimeError, "n_sample <= 0"),
     ),
     ids=lambda value: value if isinstance(value, str) and " " not in value else "",

@@ -15,8 +15,12 @@ def array(*shape: int, dtype: np.dtype = SINGLE, seed: int = 0) -> np.ndarray:
     return np.asarray(np.random.default_rng(seed).uniform(0.5, 1.5, shape)).astype(dtype)
 
 
-@pytest.mark.parametrize("dtype", (*FLOATS, np.dtype("int32"), np.dtype("uint8"), np.dtype("bool")), ids=str)
-@pytest.mark.parametrize("name", ("sum", "prod", "max", "min", "argmax", "argmin", "any", "all", "count_nonzero"))
+@pytest.mark.parametrize(
+    "dtype", (*FLOATS, np.dtype("int32"), np.dtype("uint8"), np.dtype("bool")), ids=str
+)
+@pytest.mark.parametrize(
+    "name", ("sum", "prod", "max", "min", "argmax", "argmin", "any", "all", "count_nonzero")
+)
 def test_a_reduction_of_everything_agrees_with_pytorch(name, dtype, compare):
     if dtype.kind == "b" and name in ("argmax", "argmin"):
         pytest.skip("PyTorch has no argmax of bool")
@@ -131,15 +135,45 @@ def test_nonzero_agrees_with_pytorch(compare):
             IndexError,
             r"Dimension out of range \(expected to be in range of \[-1, 0\], but got 3\)",
         ),
-        ("sum", (np.zeros((2, 2)), (0, 0)), RuntimeError, "dim 0 appears multiple times in the list of dims"),
-        ("mean", (np.zeros(2, np.int64),), RuntimeError, r"mean\(\): could not infer output dtype.* Got: Long"),
-        ("var.correction", (np.zeros(2, np.int64),), RuntimeError, "only support floating point and complex dtypes"),
-        ("amax", (np.zeros((0, 2)), (0,)), IndexError, r"amax\(\): Expected reduction dim 0 to have non-zero size"),
+        (
+            "sum",
+            (np.zeros((2, 2)), (0, 0)),
+            RuntimeError,
+            "dim 0 appears multiple times in the list of dims",
+        ),
+        (
+            "mean",
+            (np.zeros(2, np.int64),),
+            RuntimeError,
+            r"mean\(\): could not infer output dtype.* Got: Long",
+        ),
+        (
+            "var.correction",
+            (np.zeros(2, np.int64),),
+            RuntimeError,
+            "only support floating point and complex dtypes",
+        ),
+        (
+            "amax",
+            (np.zeros((0, 2)), (0,)),
+            IndexError,
+            r"amax\(\): Expected reduction dim 0 to have non-zero size",
+        ),
         ("max", (np.zeros(0),), RuntimeError, r"max\(\): Expected reduction dim to be specified"),
-        ("argmax", (np.zeros(0),), IndexError, r"argmax\(\): Expected reduction dim to be specified"),
+        (
+            "argmax",
+            (np.zeros(0),),
+            IndexError,
+            r"argmax\(\): Expected reduction dim to be specified",
+        ),
         ("min.dim", (np.zeros((0, 2)), 0), IndexError, "to have non-zero size"),
         ("topk", (np.zeros(2), 3), RuntimeError, "selected index k out of range"),
-        ("linalg_vector_norm", (np.zeros(2, np.int64),), RuntimeError, "Expected a floating point or complex tensor"),
+        (
+            "linalg_vector_norm",
+            (np.zeros(2, np.int64),),
+            RuntimeError,
+            "Expected a floating point or complex tensor",
+        ),
         (
             "mm",
             (np.ones((2, 3)), np.ones((2, 3))),
@@ -147,13 +181,38 @@ def test_nonzero_agrees_with_pytorch(compare):
             r"mat1 and mat2 shapes cannot be multiplied \(2x3 and 2x3\)",
         ),
         ("mm", (np.ones(2), np.ones((2, 3))), RuntimeError, "self must be a matrix"),
-        ("mm", (np.ones((2, 2)), np.ones((2, 2), SINGLE)), RuntimeError, "same dtype, but got: double != float"),
+        (
+            "mm",
+            (np.ones((2, 2)), np.ones((2, 2), SINGLE)),
+            RuntimeError,
+            "same dtype, but got: double != float",
+        ),
         ("bmm", (np.ones((2, 2)), np.ones((2, 2))), RuntimeError, "batch1 must be a 3D tensor"),
-        ("bmm", (np.ones((2, 2, 3)), np.ones((3, 3, 2))), RuntimeError, r"to be: \[2, 3\] but got: \[3, 3\]"),
-        ("mv", (np.ones((2, 3)), np.ones(2)), RuntimeError, r"size mismatch, got input \(2\), mat \(2x3\), vec \(2\)"),
+        (
+            "bmm",
+            (np.ones((2, 2, 3)), np.ones((3, 3, 2))),
+            RuntimeError,
+            r"to be: \[2, 3\] but got: \[3, 3\]",
+        ),
+        (
+            "mv",
+            (np.ones((2, 3)), np.ones(2)),
+            RuntimeError,
+            r"size mismatch, got input \(2\), mat \(2x3\), vec \(2\)",
+        ),
         ("dot", (np.ones(2), np.ones(3)), RuntimeError, "inconsistent tensor size"),
-        ("dot", (np.ones(2, SINGLE), np.ones(2)), RuntimeError, "same dtype, but found Float and Double"),
-        ("addmm", (np.ones(3), np.ones((2, 3)), np.ones((3, 2))), RuntimeError, "The expanded size of the tensor"),
+        (
+            "dot",
+            (np.ones(2, SINGLE), np.ones(2)),
+            RuntimeError,
+            "same dtype, but found Float and Double",
+        ),
+        (
+            "addmm",
+            (np.ones(3), np.ones((2, 3)), np.ones((3, 2))),
+            RuntimeError,
+            "The expanded size of the tensor",
+        ),
     ),
     ids=lambda value: value if isinstance(value, str) and value.isidentifier() else "",
 )
@@ -164,7 +223,11 @@ def test_a_wrong_call_raises_what_pytorch_raises(name, args, error, words, kerne
 
 @pytest.mark.parametrize("dtype", (*FLOATS, np.dtype("int64"), np.dtype("complex64")), ids=str)
 def test_products_agree_with_pytorch(dtype, compare):
-    a, b, v = array(3, 4, dtype=dtype), array(4, 2, dtype=dtype, seed=1), array(4, dtype=dtype, seed=2)
+    a, b, v = (
+        array(3, 4, dtype=dtype),
+        array(4, 2, dtype=dtype, seed=1),
+        array(4, dtype=dtype, seed=2),
+    )
     compare("mm", a, b)
     compare("mm", array(4, 3, dtype=dtype).T, b)
     compare("mm", array(0, 4, dtype=dtype), b)

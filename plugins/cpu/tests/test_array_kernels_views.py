@@ -89,7 +89,9 @@ def test_a_view_can_be_written_unless_its_elements_share_memory(call, kernel):
     name, x, *args = call
     x = x.copy("K")
     for result in flat(kernel(name, x, *args)):
-        if result.size and 0 not in [s for s, n in zip(result.strides, result.shape, strict=True) if n > 1]:
+        if result.size and 0 not in [
+            s for s, n in zip(result.strides, result.shape, strict=True) if n > 1
+        ]:
             assert result.flags.writeable
 
 
@@ -100,8 +102,18 @@ def test_a_view_can_be_written_unless_its_elements_share_memory(call, kernel):
         ("view", (X, (-1, -1)), RuntimeError, "only one dimension can be inferred"),
         ("view", (X, (-2, 3)), RuntimeError, "invalid shape dimension -2 at index 0"),
         ("view", (np.zeros((0, 3)), (-1, 0)), RuntimeError, "cannot reshape tensor of 0 elements"),
-        ("view", (X[0].T, (12,)), RuntimeError, r"view size is not compatible.*Use \.reshape\(\.\.\.\) instead"),
-        ("permute", (X, (0,)), RuntimeError, "number of dimensions in the tensor input does not match"),
+        (
+            "view",
+            (X[0].T, (12,)),
+            RuntimeError,
+            r"view size is not compatible.*Use \.reshape\(\.\.\.\) instead",
+        ),
+        (
+            "permute",
+            (X, (0,)),
+            RuntimeError,
+            "number of dimensions in the tensor input does not match",
+        ),
         ("permute", (X, (0, 0, 1)), RuntimeError, "duplicate dims are not allowed"),
         ("transpose.int", (X, 0, 3), IndexError, "Dimension out of range"),
         ("t", (X,), RuntimeError, r"t\(\) expects a tensor with <= 2 dimensions, but self is 3D"),
@@ -119,11 +131,26 @@ def test_a_view_can_be_written_unless_its_elements_share_memory(call, kernel):
             RuntimeError,
             r"The expanded size of the tensor \(3\) must match the existing size \(2\) at",
         ),
-        ("expand", (X, (3,)), RuntimeError, "must be greater or equal to the number of dimensions in the tensor"),
-        ("expand", (X, (-1, 2, 3, 4)), RuntimeError, "isn't allowed in a leading, non-existing dimension 0"),
+        (
+            "expand",
+            (X, (3,)),
+            RuntimeError,
+            "must be greater or equal to the number of dimensions in the tensor",
+        ),
+        (
+            "expand",
+            (X, (-1, 2, 3, 4)),
+            RuntimeError,
+            "isn't allowed in a leading, non-existing dimension 0",
+        ),
         ("unsqueeze", (X, 5), IndexError, r"expected to be in range of \[-4, 3\], but got 5"),
         ("squeeze.dim", (X, 3), IndexError, "Dimension out of range"),
-        ("unbind.int", (np.array(1.0),), IndexError, "Dimension specified as 0 but tensor has no dimensions"),
+        (
+            "unbind.int",
+            (np.array(1.0),),
+            IndexError,
+            "Dimension specified as 0 but tensor has no dimensions",
+        ),
         ("split.Tensor", (X, 0), RuntimeError, "split_size can only be 0 if dimension size is 0"),
         ("split.Tensor", (X, -1), RuntimeError, "split_size be non-negative"),
         ("split_with_sizes", (X, (1, 2)), RuntimeError, "split_sizes to sum exactly to 2"),
@@ -137,7 +164,12 @@ def test_a_view_can_be_written_unless_its_elements_share_memory(call, kernel):
         ),
         ("as_strided", (X, (1,), (-1,)), RuntimeError, "Negative strides are not supported"),
         ("as_strided", (X, (1,), (1, 2)), RuntimeError, "mismatch in length of strides and shape"),
-        ("view.dtype", (X[:, :, :3], np.dtype("float64")), RuntimeError, r"self.size\(-1\) must be divisible by 2"),
+        (
+            "view.dtype",
+            (X[:, :, :3], np.dtype("float64")),
+            RuntimeError,
+            r"self.size\(-1\) must be divisible by 2",
+        ),
         (
             "view.dtype",
             (np.array(1.0), np.dtype("float16")),

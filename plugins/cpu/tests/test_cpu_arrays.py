@@ -25,7 +25,10 @@ def test_every_dtype_has_a_native_one_that_leads_back(arrays, dtype):
 @pytest.mark.parametrize("code", "?bBhHiIlLqQefdFD")
 def test_every_native_code_is_found_whatever_the_platform_calls_it(arrays, code):
     native = np.dtype(code)
-    assert arrays.dtype_bits[native] == kernel.ALIASES.get(native.name, getattr(kernel, native.name)).bit
+    assert (
+        arrays.dtype_bits[native]
+        == kernel.ALIASES.get(native.name, getattr(kernel, native.name)).bit
+    )
 
 
 def test_a_dtype_with_metadata_is_found(arrays):
@@ -38,7 +41,9 @@ def test_an_array_of_the_other_byte_order_becomes_native(arrays):
     assert made.tolist() == [1, 2]
 
 
-@pytest.mark.parametrize("array", [np.array(["a"]), np.array([None]), np.zeros(1, "M8[s]"), np.zeros(1, np.longdouble)])
+@pytest.mark.parametrize(
+    "array", [np.array(["a"]), np.array([None]), np.zeros(1, "M8[s]"), np.zeros(1, np.longdouble)]
+)
 def test_an_array_of_a_foreign_dtype_is_refused(arrays, array):
     with pytest.raises(TypeError, match=r"can't convert np\.ndarray of type"):
         arrays.asarray(array)
@@ -52,12 +57,24 @@ def test_an_array_of_a_known_dtype_is_not_copied(arrays):
 @pytest.mark.parametrize(
     ("number", "dtype", "expected"),
     [
-        *((300, np.uint8, 44), (-1, np.uint8, 255), (200, np.int8, -56), (1 << 63, np.int64, -(1 << 63))),
-        *((-1, np.uint64, (1 << 64) - 1), (2.75, np.int32, 2), (5, np.bool_, True), (1.5, BFLOAT16, 1.5)),
+        *(
+            (300, np.uint8, 44),
+            (-1, np.uint8, 255),
+            (200, np.int8, -56),
+            (1 << 63, np.int64, -(1 << 63)),
+        ),
+        *(
+            (-1, np.uint64, (1 << 64) - 1),
+            (2.75, np.int32, 2),
+            (5, np.bool_, True),
+            (1.5, BFLOAT16, 1.5),
+        ),
         *((1e10, np.float16, np.inf), (3, np.complex64, 3 + 0j), (2 + 0j, np.float32, 2.0)),
     ],
 )
-def test_a_number_becomes_a_0d_array_of_the_dtype_and_wraps_out_of_range(arrays, number, dtype, expected):
+def test_a_number_becomes_a_0d_array_of_the_dtype_and_wraps_out_of_range(
+    arrays, number, dtype, expected
+):
     made = arrays.scalar(number, np.dtype(dtype))
     assert isinstance(made, np.ndarray)
     assert (made.shape, made.dtype) == ((), np.dtype(dtype))
@@ -74,7 +91,9 @@ def test_an_integer_too_large_for_a_float_is_refused(arrays):
         arrays.scalar(10**400, np.dtype(np.float32))
 
 
-@pytest.mark.parametrize("key", [np.s_[:], np.s_[1:, ::2], np.s_[..., None], np.s_[2, 1, ...]], ids=str)
+@pytest.mark.parametrize(
+    "key", [np.s_[:], np.s_[1:, ::2], np.s_[..., None], np.s_[2, 1, ...]], ids=str
+)
 @pytest.mark.parametrize("dtype", [np.float32, BFLOAT16], ids=str)
 def test_the_data_pointer_is_the_address_of_the_first_element(arrays, key, dtype):
     array = np.zeros((3, 4), dtype)[key]
@@ -96,12 +115,16 @@ def test_the_storage_of_a_view_is_the_root_of_its_bases(arrays):
 
 
 @pytest.mark.parametrize("source", ["float64", "complex64", "int64", "bool", BFLOAT16], ids=str)
-@pytest.mark.parametrize("destination", ["float32", "complex128", "int8", "bool", "float16", BFLOAT16], ids=str)
+@pytest.mark.parametrize(
+    "destination", ["float32", "complex128", "int8", "bool", "float16", BFLOAT16], ids=str
+)
 def test_copy_into_casts_from_any_dtype_to_any_other(arrays, source, destination):
     values = np.array([[0.0, 1.0, 3.0]]).astype(source)
     made = np.empty((2, 3), destination)
     arrays.copy_into(made, values)
-    expected = [False, True, True] if destination == "bool" else [0, 1, 3 if source != "bool" else 1]
+    expected = (
+        [False, True, True] if destination == "bool" else [0, 1, 3 if source != "bool" else 1]
+    )
     assert made.tolist() == [expected, expected]
 
 

@@ -1,4 +1,6 @@
-"""The cpu backend through the dispatcher: views share memory, half precision computes, nothing warns."""
+"""The cpu backend through the dispatcher: views share memory, half precision computes, nothing
+warns.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,8 @@ import pytest
 import dovetail_aten as aten
 import dovetail_cpu
 import dovetail_kernel as kernel
-from dovetail_dispatcher import ops, registry
+from dovetail_dispatcher import ops
+from dovetail_dispatcher.table import registry
 from dovetail_kernel import DispatchKey, plugin_manager
 
 VIEWS = {
@@ -58,10 +61,14 @@ def test_the_public_names_are_pinned():
 
 def test_every_base_operator_that_is_no_composite_has_a_cpu_kernel():
     composites = (DispatchKey.CompositeImplicitAutograd, DispatchKey.CompositeExplicitAutograd)
-    base = [op for op in registry.all_operators() if op.namespace == "aten" and op.variant_of is None]
+    base = [
+        op for op in registry.all_operators() if op.namespace == "aten" and op.variant_of is None
+    ]
     assert len(base) > 200
     assert [
-        op.name for op in base if not op.newest(DispatchKey.CPU) and not any(op.newest(key) for key in composites)
+        op.name
+        for op in base
+        if not op.newest(DispatchKey.CPU) and not any(op.newest(key) for key in composites)
     ] == []
 
 
@@ -105,8 +112,20 @@ def test_as_strided_keeps_the_memory_alive():
     "function",
     [
         *(aten.exp, aten.tanh, aten.sigmoid, aten.relu, aten.erf, aten.sqrt, aten.neg, aten.abs),
-        *(aten.sum, aten.mean, lambda x: x + x, lambda x: x * 2, lambda x: x / 3, lambda x: x @ x.t()),
-        *(lambda x: ops.aten.softmax(x, 1), lambda x: x.max(), lambda x: x.cumsum(0), ops.aten.gelu),
+        *(
+            aten.sum,
+            aten.mean,
+            lambda x: x + x,
+            lambda x: x * 2,
+            lambda x: x / 3,
+            lambda x: x @ x.t(),
+        ),
+        *(
+            lambda x: ops.aten.softmax(x, 1),
+            lambda x: x.max(),
+            lambda x: x.cumsum(0),
+            ops.aten.gelu,
+        ),
     ],
 )
 def test_an_operator_on_bfloat16_keeps_the_dtype_and_agrees_with_float32(function):
@@ -114,7 +133,9 @@ def test_an_operator_on_bfloat16_keeps_the_dtype_and_agrees_with_float32(functio
     exact = exact.abs() if function is aten.sqrt else exact
     found = function(exact.to(kernel.bfloat16))
     assert found.dtype is kernel.bfloat16
-    np.testing.assert_allclose(np.asarray(found.float().cpu()), np.asarray(function(exact).cpu()), rtol=2e-2, atol=1e-2)
+    np.testing.assert_allclose(
+        np.asarray(found.float().cpu()), np.asarray(function(exact).cpu()), rtol=2e-2, atol=1e-2
+    )
 
 
 def test_bfloat16_and_float32_promote_to_float32():
@@ -194,12 +215,32 @@ def test_an_error_in_a_kernel_leaves_the_error_state_as_it_was():
 @pytest.mark.parametrize(
     "function",
     [
-        *(aten.exp, aten.erf, ops.aten.gelu, aten.relu, lambda x: x.sum(0), lambda x: x.mean(1), lambda x: x @ x.t()),
-        *(lambda x: ops.aten.softmax(x, 0), lambda x: x.max(0)[0], lambda x: x.reshape(-1), lambda x: x.clone() + 1),
-        *(lambda x: aten.cat([x, x]), lambda x: x.cumsum(1), lambda x: x[:, [0, 1]], lambda x: x.argmax(0)),
+        *(
+            aten.exp,
+            aten.erf,
+            ops.aten.gelu,
+            aten.relu,
+            lambda x: x.sum(0),
+            lambda x: x.mean(1),
+            lambda x: x @ x.t(),
+        ),
+        *(
+            lambda x: ops.aten.softmax(x, 0),
+            lambda x: x.max(0)[0],
+            lambda x: x.reshape(-1),
+            lambda x: x.clone() + 1,
+        ),
+        *(
+            lambda x: aten.cat([x, x]),
+            lambda x: x.cumsum(1),
+            lambda x: x[:, [0, 1]],
+            lambda x: x.argmax(0),
+        ),
     ],
 )
-@pytest.mark.parametrize("arrange", [lambda x: x.t(), lambda x: x[::2, 1:], lambda x: x[:1].expand(4, 6)])
+@pytest.mark.parametrize(
+    "arrange", [lambda x: x.t(), lambda x: x[::2, 1:], lambda x: x[:1].expand(4, 6)]
+)
 def test_a_strided_input_gives_what_its_copy_gives(function, arrange):
     aten.manual_seed(0)
     x = arrange(aten.randn(4, 6))
@@ -209,13 +250,17 @@ def test_a_strided_input_gives_what_its_copy_gives(function, arrange):
 
 def test_the_backend_imports_fast(tmp_path):
     code = (
-        "import time, numpy, ml_dtypes, dovetail_aten; start = time.process_time(); import dovetail_cpu; "
+        "import time, numpy, ml_dtypes, dovetail_aten; start = time.process_time(); import "
+        "dovetail_cpu; "
         "print(time.process_time() - start)"
     )
     # With bytecode present, whatever the environment says of writing it: the first run writes it.
     command = [sys.executable, "-X", f"pycache_prefix={tmp_path}", "-c", code]
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    environment = {
+        name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"
+    }
     seconds = [
-        float(subprocess.run(command, capture_output=True, check=True, env=environment).stdout) for _ in range(4)
+        float(subprocess.run(command, capture_output=True, check=True, env=environment).stdout)
+        for _ in range(4)
     ]
     assert min(seconds) < 0.05

@@ -9,7 +9,9 @@ import pytest
 
 from dovetail_cpu import CpuArrays
 
-POINTS = np.concatenate([np.linspace(-6.5, 6.5, 4001), np.linspace(-0.5, 0.5, 501), [26.0, -30.0, 1e-300]])
+POINTS = np.concatenate(
+    [np.linspace(-6.5, 6.5, 4001), np.linspace(-0.5, 0.5, 501), [26.0, -30.0, 1e-300]]
+)
 FUNCTIONS = ("erf", "erfc")
 
 
@@ -28,7 +30,9 @@ def test_the_relative_error_is_a_few_units_in_the_last_place(name, dtype, units)
     found, expected = by_kernel(name, points), by_math(name, points)
     assert found.dtype == dtype
     info = np.finfo(dtype)
-    np.testing.assert_allclose(found.astype(np.float64), expected, rtol=units * info.eps, atol=float(info.tiny))
+    np.testing.assert_allclose(
+        found.astype(np.float64), expected, rtol=units * info.eps, atol=float(info.tiny)
+    )
 
 
 @pytest.mark.parametrize("size", (6, 600))

@@ -37,7 +37,9 @@ def test_a_generator_does_not_depend_on_the_default_one():
     assert aten.rand(5, generator=aten.Generator().manual_seed(7)).tolist() == first
 
 
-@pytest.mark.parametrize("dtype", (kernel.float32, kernel.float64, kernel.float16, kernel.bfloat16), ids=repr)
+@pytest.mark.parametrize(
+    "dtype", (kernel.float32, kernel.float64, kernel.float16, kernel.bfloat16), ids=repr
+)
 def test_uniform_numbers_lie_in_the_half_open_unit_interval(dtype):
     aten.manual_seed(0)
     numbers = aten.rand(20_000, dtype=dtype).to(kernel.float64)
@@ -46,7 +48,9 @@ def test_uniform_numbers_lie_in_the_half_open_unit_interval(dtype):
     assert abs(numbers.mean().item() - 0.5) < 0.01
 
 
-@pytest.mark.parametrize("dtype", (kernel.float32, kernel.float64, kernel.float16, kernel.bfloat16), ids=repr)
+@pytest.mark.parametrize(
+    "dtype", (kernel.float32, kernel.float64, kernel.float16, kernel.bfloat16), ids=repr
+)
 def test_normal_numbers_have_mean_0_and_deviation_1(dtype):
     aten.manual_seed(0)
     numbers = np.asarray(aten.randn(20_000, dtype=dtype).double().cpu())

@@ -77,7 +77,9 @@ def test_an_operator_gives_what_it_gives_on_cpu(function):
     _, found = on("cuda", function, False)
     assert found.is_cuda
     assert (found.dtype, tuple(found.shape)) == (expected.dtype, tuple(expected.shape))
-    np.testing.assert_allclose(np.asarray(found.to("cpu")), np.asarray(expected), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(
+        np.asarray(found.to("cpu")), np.asarray(expected), rtol=1e-5, atol=1e-6
+    )
 
 
 @pytest.mark.parametrize("function", OPERATORS.values(), ids=OPERATORS)

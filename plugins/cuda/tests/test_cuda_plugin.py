@@ -1,4 +1,6 @@
-"""The cuda plugin on any machine: what it says where CUDA cannot be used, and that it covers every operator."""
+"""The cuda plugin on any machine: what it says where CUDA cannot be used, and that it covers every
+operator.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ import dovetail_aten as aten
 import dovetail_cuda
 import dovetail_kernel as kernel
 from dovetail_aten.array_kernels import array_kernel_table
-from dovetail_dispatcher import registry
+from dovetail_dispatcher.table import registry
 from dovetail_kernel import BackendSpec, DispatchKey
 
 OWN_MODULES = ("arrays",)
@@ -47,7 +49,9 @@ def use(monkeypatch):
 
     def put(cupy):
         monkeypatch.setitem(sys.modules, "cupy", cupy)
-        cupyx, scipy, special = (ModuleType(name) for name in ("cupyx", "cupyx.scipy", "cupyx.scipy.special"))
+        cupyx, scipy, special = (
+            ModuleType(name) for name in ("cupyx", "cupyx.scipy", "cupyx.scipy.special")
+        )
         cupyx.scatter_add, cupyx.scipy, scipy.special = np.add.at, scipy, special
         special.erf = special.erfc = np.exp
         for module in (cupyx, scipy, special):
@@ -68,7 +72,11 @@ def capabilities(use):
 
 
 def test_the_public_names_are_pinned():
-    assert sorted(dovetail_cuda.__all__) == ["device_count", "dovetail_backend", "unavailable_because"]
+    assert sorted(dovetail_cuda.__all__) == [
+        "device_count",
+        "dovetail_backend",
+        "unavailable_because",
+    ]
 
 
 def test_the_plugin_describes_the_cuda_backend():
@@ -78,7 +86,11 @@ def test_the_plugin_describes_the_cuda_backend():
 
 
 def test_importing_the_plugin_does_not_import_cupy():
-    code = "import dovetail_cuda, sys; dovetail_cuda.dovetail_backend(); sys.exit('cupy' in sys.modules)"
+    code = (
+        "import dovetail_cuda, sys; "
+        "dovetail_cuda.dovetail_backend(); sys.exit('cupy' in "
+        "sys.modules)"
+    )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
@@ -123,7 +135,9 @@ def test_with_a_device_there_is_nothing_to_say(use):
 def test_moving_a_tensor_to_cuda_where_it_cannot_be_used_says_why():
     if dovetail_cuda.unavailable_because() is None:
         pytest.skip("CUDA can be used here")
-    with pytest.raises(AssertionError, match=r"Torch not compiled with CUDA enabled: .* unavailable: ") as error:
+    with pytest.raises(
+        AssertionError, match=r"Torch not compiled with CUDA enabled: .* unavailable: "
+    ) as error:
         aten.ones(2).to("cuda")
     assert dovetail_cuda.unavailable_because() in str(error.value)
 
@@ -134,7 +148,9 @@ def test_every_base_operator_that_is_no_composite_has_a_kernel(capabilities):
     wanted = {
         f"{op.base_name}.{op.overload}" if op.overload else op.base_name
         for op in registry.all_operators()
-        if op.namespace == "aten" and op.variant_of is None and not any(op.newest(key) for key in composites)
+        if op.namespace == "aten"
+        and op.variant_of is None
+        and not any(op.newest(key) for key in composites)
     }
     assert len(wanted) > 200
     assert wanted - set(table.kernels) == set()
@@ -142,11 +158,15 @@ def test_every_base_operator_that_is_no_composite_has_a_kernel(capabilities):
 
 def test_bfloat16_is_refused_with_a_way_out(capabilities):
     assert kernel.bfloat16 not in capabilities.native_dtypes
-    with pytest.raises(TypeError, match=r"bfloat16 is not supported on cuda: cupy has no bfloat16\. Convert to"):
+    with pytest.raises(
+        TypeError, match=r"bfloat16 is not supported on cuda: cupy has no bfloat16\. Convert to"
+    ):
         capabilities.native_dtypes[kernel.bfloat16]
 
 
-@pytest.mark.parametrize("dtype", [each for each in kernel.DTYPES if each is not kernel.bfloat16], ids=repr)
+@pytest.mark.parametrize(
+    "dtype", [each for each in kernel.DTYPES if each is not kernel.bfloat16], ids=repr
+)
 def test_addition_at_repeated_places_wraps_as_the_dtype_does(capabilities, dtype):
     native = capabilities.native_dtypes[dtype]
     ones = np.ones(300, native)
@@ -222,7 +242,11 @@ def test_the_devices_are_asked_by_index_or_the_current_one(use):
 def test_an_index_out_of_range_is_found_though_cupy_wraps_it(use, index):
     cupy = use(fake_cupy())
     table = array_kernel_table(cupy, import_module("dovetail_cuda.arrays").CudaArrays())
-    with pytest.raises(IndexError, match=r"index -?\d is out of bounds for dimension 0 with size 3"):
+    with pytest.raises(
+        IndexError, match=r"index -?\d is out of bounds for dimension 0 with size 3"
+    ):
         table.kernels["index.Tensor"].fn(np.zeros(3), [np.array(index)])
-    with pytest.raises(IndexError, match=r"index -?\d is out of bounds for dimension 1 with size 3"):
+    with pytest.raises(
+        IndexError, match=r"index -?\d is out of bounds for dimension 1 with size 3"
+    ):
         table.kernels["index_put"].fn(np.zeros((2, 3)), [None, np.array(index)], np.zeros(1), False)

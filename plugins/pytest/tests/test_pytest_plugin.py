@@ -10,7 +10,9 @@ import pytest
 import dovetail_dispatcher
 from dovetail_kernel import backend, get_default_device, has_backend, set_default_device
 
-LOOPBACK = pytest.importorskip("dovetail_loopback", reason="the backend that the suites run on is not installed")
+LOOPBACK = pytest.importorskip(
+    "dovetail_loopback", reason="the backend that the suites run on is not installed"
+)
 
 
 @pytest.fixture(autouse=True)
@@ -31,11 +33,15 @@ def run(pytester: pytest.Pytester, source: str, *options: str) -> pytest.RunResu
 
 
 def test_importing_the_plugin_imports_nothing_of_dovetail():
-    code = "import dovetail_pytest, sys; sys.exit(any(name.startswith('dovetail_kernel') for name in sys.modules))"
+    code = (
+        "import dovetail_pytest, sys; "
+        "sys.exit(any(name.startswith('dovetail_kernel') for name "
+        "in sys.modules))"
+    )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-# -- --backend -------------------------------------------------------------------------------------------------------
+# -- --backend -------------------------------------------------------------------------------------
 
 DEVICES = """
     import dovetail, pytest
@@ -61,9 +67,13 @@ def test_a_suite_runs_on_the_cpu_by_default(pytester):
 
 
 def test_a_suite_runs_on_the_backend_that_is_named(pytester):
-    result = run(pytester, DEVICES.replace("EXPECTED", '"loopback"'), "--backend", "loopback", "-rs")
+    result = run(
+        pytester, DEVICES.replace("EXPECTED", '"loopback"'), "--backend", "loopback", "-rs"
+    )
     result.assert_outcomes(passed=2, skipped=1)
-    result.stdout.fnmatch_lines(["dovetail backend: loopback", "*SKIPPED*about the cpu: asks for the cpu"])
+    result.stdout.fnmatch_lines(
+        ["dovetail backend: loopback", "*SKIPPED*about the cpu: asks for the cpu"]
+    )
 
 
 def test_the_default_device_is_the_cpu_again_after_the_session(pytester):
@@ -76,7 +86,10 @@ def test_the_default_device_is_the_cpu_again_after_the_session(pytester):
     ("name", "words"),
     [
         ("loopbak", "*--backend loopbak:*Did you mean 'loopback'*"),
-        ("xpu", "*--backend xpu: no installed distribution provides a backend for device type 'xpu'*"),
+        (
+            "xpu",
+            "*--backend xpu: no installed distribution provides a backend for device type 'xpu'*",
+        ),
         ("loopback:x", "*--backend loopback:x: Invalid device string*"),
     ],
 )
@@ -86,7 +99,7 @@ def test_a_backend_that_cannot_be_had_is_an_error_with_the_reason(pytester, name
     result.stderr.fnmatch_lines([words])
 
 
-# -- libraries and leaks ---------------------------------------------------------------------------------------------
+# -- libraries and leaks ---------------------------------------------------------------------------
 
 LEAK = """
     from dovetail_dispatcher import Library
@@ -100,7 +113,7 @@ LEAK = """
         KEPT.append(library)
 
     def test_after_it():
-        from dovetail_dispatcher import registry
+        from dovetail_dispatcher.table import registry
         assert registry.find("leaks::f", "") is None
 """
 
@@ -110,7 +123,7 @@ def test_a_scoped_library_is_gone_after_the_test(pytester):
         pytester,
         """
         import dovetail
-        from dovetail_dispatcher import registry
+        from dovetail_dispatcher.table import registry
 
         def test_inside(scoped_library):
             library = scoped_library("scoped")
@@ -132,7 +145,8 @@ def test_a_leaked_registration_is_named_and_taken_back(pytester):
     result.assert_outcomes(passed=2, warnings=1)
     result.stdout.fnmatch_lines(
         [
-            "*LeakedRegistrationWarning: *::test_that_leaks has left registrations behind, which were taken back:*",
+            "*LeakedRegistrationWarning: *::test_that_leaks has left registrations behind, which "
+            "were taken back:*",
             "*kernel of leaks::f for CompositeExplicitAutograd, registered at *test_*.py:*",
             "*operator leaks::f, *test_*.py:*",
             "*scoped_library*",
@@ -159,7 +173,8 @@ def test_what_a_fixture_of_the_module_registers_stays_for_the_module(pytester):
         pytester,
         """
         import pytest
-        from dovetail_dispatcher import Library, registry
+        from dovetail_dispatcher import Library
+        from dovetail_dispatcher.table import registry
 
         @pytest.fixture(scope="module")
         def library():
@@ -179,7 +194,9 @@ def test_what_a_fixture_of_the_module_registers_stays_for_the_module(pytester):
 
 
 def test_a_failed_test_is_cleaned_up_after_without_blame(pytester):
-    result = run(pytester, LEAK.replace("KEPT.append(library)", "KEPT.append(library); assert False"))
+    result = run(
+        pytester, LEAK.replace("KEPT.append(library)", "KEPT.append(library); assert False")
+    )
     result.assert_outcomes(passed=1, failed=1)
 
 
@@ -188,7 +205,8 @@ def test_a_destroyed_library_frees_its_operators_during_the_test(pytester):
         pytester,
         """
         import gc, weakref
-        from dovetail_dispatcher import Library, registry
+        from dovetail_dispatcher import Library
+        from dovetail_dispatcher.table import registry
 
         def test_memory():
             library = Library("freed", "FRAGMENT")
@@ -202,7 +220,7 @@ def test_a_destroyed_library_frees_its_operators_during_the_test(pytester):
     result.assert_outcomes(passed=1)
 
 
-# -- opcheck ---------------------------------------------------------------------------------------------------------
+# -- opcheck ---------------------------------------------------------------------------------------
 
 CHECKED = """
     def test_the_operator(assert_op_ok):
@@ -235,8 +253,12 @@ def test_each_check_of_an_operator_is_a_result_of_its_own(pytester, monkeypatch)
     assert "SUBFAILED[test_faketensor]" not in result.stdout.str()
 
 
-@pytest.mark.skipif(not hasattr(dovetail_dispatcher, "opcheck"), reason="the dispatcher has no opcheck yet")
-@pytest.mark.parametrize(("kernel", "words"), [("x * 2", None), ("x.mul_(2)", "*SUBFAILED*test_schema*")])
+@pytest.mark.skipif(
+    not hasattr(dovetail_dispatcher, "opcheck"), reason="the dispatcher has no opcheck yet"
+)
+@pytest.mark.parametrize(
+    ("kernel", "words"), [("x * 2", None), ("x.mul_(2)", "*SUBFAILED*test_schema*")]
+)
 def test_the_checks_are_those_of_opcheck(pytester, kernel, words):
     result = run(
         pytester,

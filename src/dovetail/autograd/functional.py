@@ -1,5 +1,5 @@
 """Products with Jacobians and Hessians, and these themselves, as ``torch.autograd.functional``."""
 
-from dovetail_autograd.functional import hessian, hvp, jacobian, jvp, vhp, vjp
+from dovetail_autograd.checking.functional import hessian, hvp, jacobian, jvp, vhp, vjp
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]

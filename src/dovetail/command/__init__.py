@@ -1,4 +1,6 @@
-"""The ``dovetail`` command: what is there, which kernel runs and why, and help for library authors."""
+"""The ``dovetail`` command: what is there, which kernel runs and why, and help for library
+authors.
+"""
 
 from .application import app, main
 

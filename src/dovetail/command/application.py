@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from . import authors, checking, graphs, health, listings, questions
+from . import authors, checking, graphs, health, listings, operators
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -23,8 +23,8 @@ for function, example in (
     (listings.plugins, "dovetail plugins"),
     (listings.ops, "dovetail ops 'aten::*_backward'"),
     (listings.coverage, "dovetail coverage 'aten::conv*' --missing"),
-    (questions.table, "dovetail table aten::add.Tensor"),
-    (questions.explain, "dovetail explain aten::sum --args 'dovetail.ones(2, 3), [0]'"),
+    (operators.table, "dovetail table aten::add.Tensor"),
+    (operators.explain, "dovetail explain aten::sum --args 'dovetail.ones(2, 3), [0]'"),
     (checking.check, "dovetail check dovetail-activations"),
     (authors.new, "dovetail new dovetail-signal && pip install -e dovetail-signal"),
     (authors.stubs, "dovetail stubs activations -o activations.pyi"),

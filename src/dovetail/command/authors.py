@@ -12,16 +12,18 @@ from .common import AsJson, failures, print_json
 
 def new(
     name: Annotated[str, typer.Argument(help="Name of the distribution, such as dovetail-signal.")],
-    namespace: Annotated[str, typer.Option(help="Namespace of the operators; default: from the name.")] = "",
+    namespace: Annotated[
+        str, typer.Option(help="Namespace of the operators; default: from the name.")
+    ] = "",
     folder: Annotated[Path, typer.Option(help="Where to put the new folder.")] = Path("."),
     as_json: AsJson = False,
 ) -> None:
     """Make a new package with an operator library, ready to be installed and tested.
 
-    It has an operator with schema, CPU kernel, shape rule and derivative, the entry point that makes Dovetail find it,
-    and tests: pip install -e NAME && pytest NAME.
+    It has an operator with schema, CPU kernel, shape rule and derivative, the entry point that
+    makes Dovetail find it, and tests: pip install -e NAME && pytest NAME.
     """
-    from ..scaffold import write_package
+    from .scaffold import write_package
 
     with failures():
         written = write_package(name, folder, namespace or None)
@@ -35,11 +37,17 @@ def new(
 
 
 def stubs(
-    namespace: Annotated[str, typer.Argument(help="Namespace of an installed library, such as activations.")],
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="Write here; default: print.")] = None,
+    namespace: Annotated[
+        str, typer.Argument(help="Namespace of an installed library, such as activations.")
+    ],
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Write here; default: print.")
+    ] = None,
 ) -> None:
-    """Write a .pyi stub of dovetail.ops.NAMESPACE: every operator with the types of its arguments."""
-    from ..stub_text import stub_of
+    """Write a .pyi stub of dovetail.ops.NAMESPACE: every operator with the types of its
+    arguments.
+    """
+    from ..inspection.stub_text import stub_of
 
     with failures():
         text = stub_of(namespace)
@@ -53,11 +61,17 @@ def stubs(
 
 def codegen(
     folder: Annotated[Path, typer.Argument(help="Package folder with native_functions.yaml.")],
-    ops: Annotated[Path | None, typer.Option(metavar="LIST.yaml", help="Only the operators in this list.")] = None,
-    check: Annotated[bool, typer.Option(help="Write nothing; end with status 1 if files are stale.")] = False,
+    ops: Annotated[
+        Path | None, typer.Option(metavar="LIST.yaml", help="Only the operators in this list.")
+    ] = None,
+    check: Annotated[
+        bool, typer.Option(help="Write nothing; end with status 1 if files are stale.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Generate the code of a library from its declarations: native_functions.yaml and derivatives.yaml."""
+    """Generate the code of a library from its declarations: native_functions.yaml and
+    derivatives.yaml.
+    """
     with failures():
         try:
             from dovetail_aten.codegen import Library, operators_listed, stale_files, write_files

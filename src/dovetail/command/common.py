@@ -15,7 +15,9 @@ from rich.table import Column, Table
 from dovetail_kernel import plugin_manager
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
-Operator = Annotated[str, typer.Argument(metavar="OP", help="An operator, such as aten::add.Tensor.")]
+Operator = Annotated[
+    str, typer.Argument(metavar="OP", help="An operator, such as aten::add.Tensor.")
+]
 
 WIDTH_OF_FILES = 160
 """Columns of a table that goes to a file or a pipe."""

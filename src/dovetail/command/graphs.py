@@ -15,16 +15,21 @@ from .common import AsJson, failures, print_json
 
 
 def graph(
-    target: Annotated[str, typer.Argument(metavar="FILE.py:FUNCTION", help="A file and a function of no arguments.")],
+    target: Annotated[
+        str,
+        typer.Argument(metavar="FILE.py:FUNCTION", help="A file and a function of no arguments."),
+    ],
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Write an SVG here; default: print a tree.")
+        Path | None,
+        typer.Option("-o", "--output", help="Write an SVG here; default: print a tree."),
     ] = None,
     limit: Annotated[int, typer.Option(help="Draw at most so many nodes.")] = 500,
     as_json: AsJson = False,
 ) -> None:
     """Draw the autograd graph of the tensor that a function returns.
 
-    The function returns a tensor, or a pair of a tensor and names for leaves: a module, or a dict of tensors.
+    The function returns a tensor, or a pair of a tensor and names for leaves: a module, or a dict
+    of tensors.
     """
     from dovetail.utils import draw_graph
 
@@ -45,13 +50,19 @@ def _returned(target: str) -> tuple[Any, Any]:
     """Return what the function of `target` returns: a tensor, and names for its leaves or None."""
     file, colon, name = target.rpartition(":")
     if not colon or not name.isidentifier():
-        raise ValueError(f"{target!r} does not name a function. Write FILE.py:FUNCTION, such as train.py:loss.")
+        raise ValueError(
+            f"{target!r} does not name a function. Write FILE.py:FUNCTION, such as train.py:loss."
+        )
     if not Path(file).is_file():
-        raise FileNotFoundError(f"there is no file {file!r}. Give the path of a Python file before the colon.")
+        raise FileNotFoundError(
+            f"there is no file {file!r}. Give the path of a Python file before the colon."
+        )
     sys.path.insert(0, str(Path(file).resolve().parent))
     names = runpy.run_path(file)
     if not callable(names.get(name)):
-        functions = ", ".join(sorted(n for n, value in names.items() if callable(value) and not n.startswith("_")))
+        functions = ", ".join(
+            sorted(n for n, value in names.items() if callable(value) and not n.startswith("_"))
+        )
         raise ValueError(f"{file} has no function {name!r}. It has: {functions or 'none'}.")
     result = names[name]()
     if isinstance(result, tuple) and len(result) == 2 and not isinstance(result[1], Tensor):

@@ -7,14 +7,15 @@ from textwrap import wrap
 
 import typer
 
-from ..installation_checks import Finding, examine
+from ..inspection.installation_checks import Finding, examine
 from .common import AsJson, print_json
 
 MARKS = {"fine": ("✓", "green"), "note": ("•", "cyan"), "problem": ("✗", "red")}
 
 
 def doctor(as_json: AsJson = False) -> None:
-    """Examine this installation: versions, plugins, devices, NumPy, environment; every finding with a remedy.
+    """Examine this installation: versions, plugins, devices, NumPy, environment; every finding with
+    a remedy.
 
     Ends with status 1 if something is wrong; a device that this machine does not have is not.
     """
@@ -31,7 +32,12 @@ def doctor(as_json: AsJson = False) -> None:
 def _print(finding: Finding) -> None:
     mark, colour = MARKS[finding.state]
     typer.secho(f"{mark} {finding.subject}: ", fg=colour, nl=False)
-    lines = wrap(finding.text, 100 - 4, subsequent_indent="    ", initial_indent=" " * (len(finding.subject) + 4))
+    lines = wrap(
+        finding.text,
+        100 - 4,
+        subsequent_indent="    ",
+        initial_indent=" " * (len(finding.subject) + 4),
+    )
     typer.echo("\n".join(lines).lstrip())
     for line in wrap(finding.remedy, 94, initial_indent="    → ", subsequent_indent="      "):
         typer.echo(line)

@@ -1,4 +1,6 @@
-"""Lists: the plugins that are installed, the operators that are registered, and which backends have them."""
+"""Lists: the plugins that are installed, the operators that are registered, and which backends have
+them.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ from dovetail_kernel import Backend, DispatchKey, PluginError, all_backends, plu
 
 from .common import AsJson, failures, load_library_of, print_json, print_rows
 
-Pattern = Annotated[str, typer.Argument(help="Which: 'aten::add*'. Without one, all of the loaded libraries.")]
+Pattern = Annotated[
+    str, typer.Argument(help="Which: 'aten::add*'. Without one, all of the loaded libraries.")
+]
 
 WORDS = {
     "kernel": "kernel",
@@ -29,7 +33,10 @@ WORDS = {
 def plugins(as_json: AsJson = False) -> None:
     """List the installed plugins and their states."""
     fields = ("distribution", "version", "group", "name", "state", "kernels")
-    rows = [{field: getattr(record, field) for field in fields} for record in plugin_manager.list_plugins()]
+    rows = [
+        {field: getattr(record, field) for field in fields}
+        for record in plugin_manager.list_plugins()
+    ]
     if as_json:
         print_json(rows)
     else:
@@ -64,7 +71,9 @@ def coverage(
             tags = {device: table[DispatchKey[key]].tag for device, key in keys.items()}
             if tags.get("meta") == "backend fallback":
                 tags["meta"] = "missing"  # the fallback there says what is missing
-            rows.append({"operator": name, **{device: WORDS.get(tag, tag) for device, tag in tags.items()}})
+            rows.append(
+                {"operator": name, **{device: WORDS.get(tag, tag) for device, tag in tags.items()}}
+            )
     if missing:
         rows = [row for row in rows if not all(row.values())]
     if as_json:
@@ -72,7 +81,9 @@ def coverage(
         return
     print_rows(rows, ("operator", *keys))
     for device in keys:
-        typer.echo(f"{device}: {sum(bool(row[device]) for row in rows)} of {len(rows)} operators listed")
+        typer.echo(
+            f"{device}: {sum(bool(row[device]) for row in rows)} of {len(rows)} operators listed"
+        )
 
 
 def matching(pattern: str) -> list[str]:

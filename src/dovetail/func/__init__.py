@@ -1,6 +1,18 @@
-"""Transforms of functions, as ``torch.func``: they take a function and return one, and may be nested in any order."""
+"""Transforms of functions, as ``torch.func``: they take a function and return one, and may be
+nested in any order.
+"""
 
-from dovetail_autograd.transforms import grad, grad_and_value, hessian, jacfwd, jacrev, jvp, linearize, vjp, vmap
+from dovetail_autograd.transforms import (
+    grad,
+    grad_and_value,
+    hessian,
+    jacfwd,
+    jacrev,
+    jvp,
+    linearize,
+    vjp,
+    vmap,
+)
 
 from .functionalization import functionalize
 from .modules import functional_call, stack_module_state

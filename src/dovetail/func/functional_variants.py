@@ -1,11 +1,13 @@
-"""Operators that do without writing and without sharing memory what others do with it, as PyTorch names them.
+"""Operators that do without writing and without sharing memory what others do with it, as PyTorch
+names them.
 
-For every view operator ``select.int`` there is ``select_copy.int``, whose result has memory of its own; for the views
-of a part there is ``select_scatter``, which returns the base with that part replaced; for every writing operator that
-has no functional form there is one: ``fill``, ``copy``, ``zero``. They are defined when `functionalize` wants them.
+For every view operator ``select.int`` there is ``select_copy.int``, whose result has memory of its
+own; for the views of a part there is ``select_scatter``, which returns the base with that part
+replaced; for every writing operator that has no functional form there is one: ``fill``, ``copy``,
+``zero``. They are defined when `functionalize` wants them.
 
-Their kernels are written with the operators that they stand for, on memory that nobody else sees, and their derivative
-is that of this kernel, run anew in backward.
+Their kernels are written with the operators that they stand for, on memory that nobody else sees,
+and their derivative is that of this kernel, run anew in backward.
 """
 
 from __future__ import annotations
@@ -36,7 +38,11 @@ def copy_variant(view: OpOverload) -> OpOverload:
 
     def copying(*args: Any, **kwargs: Any) -> Any:
         result = view(*args, **kwargs)
-        return [each.clone() for each in result] if isinstance(result, list | tuple) else result.clone()
+        return (
+            [each.clone() for each in result]
+            if isinstance(result, list | tuple)
+            else result.clone()
+        )
 
     return _variant(view, f"{view._opname}_copy", "", copying)
 
@@ -56,7 +62,9 @@ def scatter_variant(view: OpOverload) -> OpOverload:
 
 
 def functional_variant(writing: OpOverload) -> OpOverload:
-    """Return the operator that gives, as a new tensor, what `writing` writes into its first argument."""
+    """Return the operator that gives, as a new tensor, what `writing` writes into its first
+    argument.
+    """
     functional = writing._operator.variant_of
     if functional is not None:
         found: OpOverload = functional.handle
@@ -68,7 +76,9 @@ def functional_variant(writing: OpOverload) -> OpOverload:
         return result
 
     base = writing._opname
-    return _variant(writing, FUNCTIONAL_NAMES.get(base, base.removesuffix("_")), "", functional_form)
+    return _variant(
+        writing, FUNCTIONAL_NAMES.get(base, base.removesuffix("_")), "", functional_form
+    )
 
 
 def _variant(
@@ -83,8 +93,12 @@ def _variant(
         return found
 
 
-def _define(op: OpOverload, name: str, overload: str, second: str, body: Callable[..., Any]) -> OpOverload:
-    """Define ``aten::<name>`` with the schema of `op`, less what it says of memory, and `second` behind ``self``."""
+def _define(
+    op: OpOverload, name: str, overload: str, second: str, body: Callable[..., Any]
+) -> OpOverload:
+    """Define ``aten::<name>`` with the schema of `op`, less what it says of memory, and `second`
+    behind ``self``.
+    """
     global _library
     if _library is None:
         _library = Library("aten", "FRAGMENT")
@@ -92,7 +106,11 @@ def _define(op: OpOverload, name: str, overload: str, second: str, body: Callabl
     signature = re.sub(r"\((?:[a-z](?:!)?(?: -> \*)?)\)", "", signature)
     if second:
         first, comma, rest = signature.partition(", ")
-        signature = f"{first}, {second}, {rest}" if comma else signature.replace(") ->", f", {second}) ->", 1)
+        signature = (
+            f"{first}, {second}, {rest}"
+            if comma
+            else signature.replace(") ->", f", {second}) ->", 1)
+        )
     suffix = f".{overload}" if overload else ""
     _library.define(f"{name}{suffix}({signature}")
     _library.impl(f"{name}{suffix}", body, "CompositeExplicitAutograd")
@@ -123,7 +141,11 @@ def _backward_of(body: Callable[..., Any]) -> Callable[..., Any]:
             outputs = list(result) if isinstance(result, list | tuple) else [result]
             given = list(grads[0]) if isinstance(result, list | tuple) else list(grads)
             found = dovetail.autograd.grad(
-                outputs, [inputs[index] for index in wanted], given, create_graph=again, allow_unused=True
+                outputs,
+                [inputs[index] for index in wanted],
+                given,
+                create_graph=again,
+                allow_unused=True,
             )
         gradients: list[Any] = [None] * len(inputs)
         for index, gradient in zip(wanted, found, strict=True):

@@ -9,7 +9,12 @@ from typing import Any, ClassVar, Final
 import dovetail
 from dovetail import Tensor
 from dovetail_dispatcher import TorchDispatchMode
-from dovetail_kernel import ForceDispatchKeyGuard, disabled_torch_function_impl, dispatch_state, share_storage
+from dovetail_kernel import (
+    ForceDispatchKeyGuard,
+    disabled_torch_function_impl,
+    dispatch_state,
+    share_storage,
+)
 
 from .functional_variants import copy_variant, functional_variant
 from .replayed_views import View
@@ -18,30 +23,33 @@ REMOVABLE: Final = ("mutations", "mutations_and_views")
 
 
 def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Callable[..., Any]:
-    """Return a function that computes what `func` does, without writing in place to anything that it computes.
+    """Return a function that computes what `func` does, without writing in place to anything that
+    it computes.
 
-    Operators that write, and ``out=`` variants, become the functional ones; what other views of the written memory show
-    is computed anew from it. Modes beneath, a `TorchDispatchMode` around the call, see only these. At the end what
-    `func` wrote to its arguments is copied into them, once each.
+    Operators that write, and ``out=`` variants, become the functional ones; what other views of the
+    written memory show is computed anew from it. Modes beneath, a `TorchDispatchMode` around the
+    call, see only these. At the end what `func` wrote to its arguments is copied into them, once
+    each.
 
     Parameters
     ----------
     func
         Takes and returns tensors, also in lists, tuples and dicts.
     remove
-        ``'mutations'``: as said. ``'mutations_and_views'``: a view operator becomes the one that copies as well:
-        ``view_copy`` for ``view``.
+        ``'mutations'``: as said. ``'mutations_and_views'``: a view operator becomes the one that
+        copies as well: ``view_copy`` for ``view``.
 
     Raises
     ------
     RuntimeError
-        For another `remove`. When called: if `func` writes to a tensor that is neither an argument nor made by it, to
-        one of two arguments that share memory, or to a view in which elements share memory.
+        For another `remove`. When called: if `func` writes to a tensor that is neither an argument
+        nor made by it, to one of two arguments that share memory, or to a view in which elements
+        share memory.
 
     Notes
     -----
-    Gradients flow through the results. Within `func` tensors do not require grad themselves: differentiate the function
-    that this one returns.
+    Gradients flow through the results. Within `func` tensors do not require grad themselves:
+    differentiate the function that this one returns.
 
     Examples
     --------
@@ -54,10 +62,13 @@ def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Cal
     """
     if remove not in REMOVABLE:
         raise RuntimeError(
-            f"functionalize(f, remove='mutations'): received invalid argument for remove={remove}. Valid options are:\n"
-            "     remove='mutations': all inplace and out= operators will be removed from the program, and replaced "
+            "functionalize(f, remove='mutations'): received invalid argument for "
+            f"remove={remove}. Valid options are:\n"
+            "     remove='mutations': all inplace and out= operators will be removed from the "
+            "program, and replaced "
             "with their out-of-place equivalents.\n"
-            "     remove='mutations_and_views': In addition to the above, all aliasing operators {view} will be "
+            "     remove='mutations_and_views': In addition to the above, all aliasing operators "
+            "{view} will be "
             "replaced with their non-aliasing counterparts, {view}_copy."
         )
 
@@ -85,9 +96,11 @@ def _map(function: Callable[[Any], Any], value: Any) -> Any:
 
 
 class _Memory:
-    """What stands for the memory of a tensor and its views: the value of the tensor that owns it, and its changes.
+    """What stands for the memory of a tensor and its views: the value of the tensor that owns it,
+    and its changes.
 
-    The value keeps the strides that it has in the beginning, so that views show what they would without this module.
+    The value keeps the strides that it has in the beginning, so that views show what they would
+    without this module.
     """
 
     __slots__ = ("changes", "offset", "stride", "value")
@@ -109,15 +122,21 @@ class _Memory:
 
 
 def _laid_out(value: Tensor, stride: Sequence[int]) -> Tensor:
-    """Return a copy of `value` whose dimensions lie in memory in the order of `stride`, without gaps."""
+    """Return a copy of `value` whose dimensions lie in memory in the order of `stride`, without
+    gaps.
+    """
     order = sorted(range(len(stride)), key=lambda dim: -stride[dim])
     back = [order.index(dim) for dim in range(len(order))]
-    result: Tensor = value.permute(order).clone(memory_format=dovetail.contiguous_format).permute(back)
+    result: Tensor = (
+        value.permute(order).clone(memory_format=dovetail.contiguous_format).permute(back)
+    )
     return result
 
 
 class FunctionalTensor(Tensor):
-    """A tensor inside a function that `functionalize` runs: it knows its memory, and by which views it shows it."""
+    """A tensor inside a function that `functionalize` runs: it knows its memory, and by which views
+    it shows it.
+    """
 
     __torch_function__: ClassVar[Any] = disabled_torch_function_impl
 
@@ -128,11 +147,20 @@ class FunctionalTensor(Tensor):
 
     @staticmethod
     def __new__(
-        cls: Any, value: Tensor, memory: _Memory, views: tuple[View, ...] = (), geometry: Tensor | None = None
+        cls: Any,
+        value: Tensor,
+        memory: _Memory,
+        views: tuple[View, ...] = (),
+        geometry: Tensor | None = None,
     ) -> Any:
         like = value if geometry is None else geometry
         made = Tensor._make_wrapper_subclass(
-            cls, tuple(like.shape), tuple(like.stride()), like.storage_offset(), dtype=value.dtype, device=value.device
+            cls,
+            tuple(like.shape),
+            tuple(like.stride()),
+            like.storage_offset(),
+            dtype=value.dtype,
+            device=value.device,
         )
         made.memory, made.views, made._value, made._changes = memory, views, value, memory.changes
         return made
@@ -166,7 +194,8 @@ class FunctionalTensor(Tensor):
     @classmethod
     def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         raise RuntimeError(
-            f"{func} was called on a tensor from inside a function that functionalize() ran, and it has ended. Return "
+            f"{func} was called on a tensor from inside a function that functionalize() ran, and "
+            "it has ended. Return "
             "the tensor from the function."
         )
 
@@ -212,13 +241,16 @@ class _Functionalization(TorchDispatchMode):
             if standing.memory.changes:
                 if storages.count(share_storage(given)) > 1:
                     raise RuntimeError(
-                        "functionalize: the function wrote to an argument that shares memory with another argument, "
-                        "which cannot be followed. Pass one of them, and make the other inside the function."
+                        "functionalize: the function wrote to an argument that shares memory with "
+                        "another argument, "
+                        "which cannot be followed. Pass one of them, and make the other inside "
+                        "the function."
                     )
                 given.copy_(standing.memory.value)
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        # Above autograd, where the values are concerned: they are recorded, the tensors that stand for them are not.
+        # Above autograd, where the values are concerned: they are recorded, the tensors that stand
+        # for them are not.
         with ForceDispatchKeyGuard(dispatch_state().included, self._excluded):
             return self._run(func, list(args), dict(kwargs or {}))
 
@@ -233,20 +265,27 @@ class _Functionalization(TorchDispatchMode):
     def _made(self, value: Any) -> Any:
         return FunctionalTensor(value, _Memory(value)) if isinstance(value, Tensor) else value
 
-    def _view(self, func: Any, base: FunctionalTensor, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    def _view(
+        self, func: Any, base: FunctionalTensor, args: list[Any], kwargs: dict[str, Any]
+    ) -> Any:
         plain = _map(_value, args)
         if func._opname == "as_strided":
             return self._strided(func, base, *plain)
         op = copy_variant(func) if self._copies_views else func
         shown = op(base.value, *plain, **kwargs)
-        geometries: Any = _seen_without_copying(func, base, plain, kwargs) if self._copies_views else shown
+        geometries: Any = (
+            _seen_without_copying(func, base, plain, kwargs) if self._copies_views else shown
+        )
 
         def made(value: Tensor, geometry: Tensor, position: int | None) -> FunctionalTensor:
             view = View(func, plain, kwargs, position, self._copies_views)
             return FunctionalTensor(value, base.memory, (*base.views, view), geometry)
 
         if isinstance(shown, list | tuple):
-            return [made(*pair, position) for position, pair in enumerate(zip(shown, geometries, strict=True))]
+            return [
+                made(*pair, position)
+                for position, pair in enumerate(zip(shown, geometries, strict=True))
+            ]
         return made(shown, geometries, None)
 
     def _strided(
@@ -257,17 +296,21 @@ class _Functionalization(TorchDispatchMode):
         Raises
         ------
         RuntimeError
-            If the memory is not that of a contiguous tensor that the function knows from its first element on.
+            If the memory is not that of a contiguous tensor that the function knows from its first
+            element on.
         """
         memory = base.memory
         if memory.offset or not memory.value.is_contiguous():
             raise RuntimeError(
-                "functionalize: as_strided of a tensor whose memory does not begin with it, or is not contiguous, "
+                "functionalize: as_strided of a tensor whose memory does not begin with it, or is "
+                "not contiguous, "
                 "cannot be followed. Take it of a contiguous clone."
             )
         start = base.storage_offset() if offset is None else offset
         view = View(func, (size, stride, start), {}, None, self._copies_views)
-        return FunctionalTensor(view.show(memory.value), memory, (view,), _seen_as_strided(base, size, stride, start))
+        return FunctionalTensor(
+            view.show(memory.value), memory, (view,), _seen_as_strided(base, size, stride, start)
+        )
 
     def _write(self, func: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         arguments = func._schema.arguments
@@ -276,7 +319,8 @@ class _Functionalization(TorchDispatchMode):
         for argument, target in written:
             if not isinstance(target, FunctionalTensor):
                 raise RuntimeError(
-                    f"functionalize: {func} writes to its argument {argument.name}, which is neither an argument of "
+                    f"functionalize: {func} writes to its argument {argument.name}, which is "
+                    "neither an argument of "
                     "the function nor made by it. Pass it as an argument."
                 )
         outs = {a.name for a, _ in written if a.is_out}
@@ -290,17 +334,25 @@ class _Functionalization(TorchDispatchMode):
         return targets[0] if len(targets) == 1 else tuple(targets)
 
 
-def _seen_without_copying(func: Any, base: FunctionalTensor, args: list[Any], kwargs: dict[str, Any]) -> Any:
-    """Return meta tensors with the shapes and strides of the views that would share memory with `base`."""
+def _seen_without_copying(
+    func: Any, base: FunctionalTensor, args: list[Any], kwargs: dict[str, Any]
+) -> Any:
+    """Return meta tensors with the shapes and strides of the views that would share memory with
+    `base`.
+    """
     with dovetail._C._DisableTorchDispatch():
-        like = dovetail.empty_strided(tuple(base.shape), tuple(base.stride()), dtype=base.dtype, device="meta")
+        like = dovetail.empty_strided(
+            tuple(base.shape), tuple(base.stride()), dtype=base.dtype, device="meta"
+        )
         return func(like, *args, **kwargs)
 
 
 def _seen_as_strided(base: FunctionalTensor, size: Any, stride: Any, offset: int) -> Any:
     with dovetail._C._DisableTorchDispatch():
         count = base.memory.value.numel()
-        return dovetail.empty(count, dtype=base.dtype, device="meta").as_strided(size, stride, offset)
+        return dovetail.empty(count, dtype=base.dtype, device="meta").as_strided(
+            size, stride, offset
+        )
 
 
 def _value(value: Any) -> Any:
@@ -308,7 +360,8 @@ def _value(value: Any) -> Any:
 
 
 def _fitted(func: Any, target: FunctionalTensor, result: Tensor, *, may_resize: bool) -> Tensor:
-    """Return `result` as it is written to `target`: with its dtype, and its shape unless that may change.
+    """Return `result` as it is written to `target`: with its dtype, and its shape unless that may
+    change.
 
     Raises
     ------
@@ -317,7 +370,8 @@ def _fitted(func: Any, target: FunctionalTensor, result: Tensor, *, may_resize: 
     """
     if tuple(result.shape) != tuple(target.shape) and not (may_resize and not target.views):
         raise RuntimeError(
-            f"output with shape {list(target.shape)} doesn't match the broadcast shape {list(result.shape)} of {func}. "
+            f"output with shape {list(target.shape)} doesn't match the broadcast shape "
+            f"{list(result.shape)} of {func}. "
             "Use the operator that returns a new tensor."
         )
     return result if result.dtype is target.dtype else result.to(target.dtype)

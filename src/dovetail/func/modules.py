@@ -29,16 +29,18 @@ def functional_call(
     Parameters
     ----------
     module
-        The module; afterwards it is as it was. A buffer that `forward` writes in place is written in the tensor given.
+        The module; afterwards it is as it was. A buffer that `forward` writes in place is written
+        in the tensor given.
     parameter_and_buffer_dicts
-        Tensors by name, as `named_parameters` and `named_buffers` give them: one dict, or a sequence of dicts without
-        common names. What has no name there keeps its own.
+        Tensors by name, as `named_parameters` and `named_buffers` give them: one dict, or a
+        sequence of dicts without common names. What has no name there keeps its own.
     args
         The positional arguments: a tuple, or one that is no tuple. Default: none.
     kwargs
         The keyword arguments. Default: none.
     tie_weights
-        A tensor that the module has under several names is replaced under all of them. Default: True.
+        A tensor that the module has under several names is replaced under all of them. Default:
+        True.
     strict
         Raise unless every parameter and buffer is given, and nothing else. Default: False.
 
@@ -50,7 +52,8 @@ def functional_call(
     Raises
     ------
     ValueError
-        If the dicts are none, have a name in common, or give different tensors for one that is tied.
+        If the dicts are none, have a name in common, or give different tensors for one that is
+        tied.
     RuntimeError
         If `strict`, and names are missing or unknown.
     """
@@ -65,7 +68,8 @@ def functional_call(
 
 
 def stack_module_state(models: Any) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
-    """Return the parameters and the buffers of several models of one class, each stacked along a new first dimension.
+    """Return the parameters and the buffers of several models of one class, each stacked along a
+    new first dimension.
 
     Mapping a `functional_call` of one of the models over them with `vmap` calls the whole ensemble.
 
@@ -77,7 +81,8 @@ def stack_module_state(models: Any) -> tuple[dict[str, Tensor], dict[str, Tensor
     Returns
     -------
     tuple
-        ``(parameters, buffers)``: by name, tensors without graph; those of parameters require grad as theirs did.
+        ``(parameters, buffers)``: by name, tensors without graph; those of parameters require grad
+        as theirs did.
 
     Raises
     ------
@@ -88,7 +93,9 @@ def stack_module_state(models: Any) -> tuple[dict[str, Tensor], dict[str, Tensor
     if not models:
         raise RuntimeError("stack_module_state: Expected at least one model, got 0.")
     if not all([m.training for m in models]) and any([m.training for m in models]):
-        raise RuntimeError("stack_module_state: Expected all models to have the same training/eval mode.")
+        raise RuntimeError(
+            "stack_module_state: Expected all models to have the same training/eval mode."
+        )
     if any([type(m) is not type(models[0]) for m in models]):
         raise RuntimeError("stack_module_state: Expected all models to be of the same class.")
     parameters = [dict(m.named_parameters()) for m in models]
@@ -103,7 +110,8 @@ def _stacked(tensors: list[Tensor]) -> Tensor:
     flags = {tensor.requires_grad for tensor in tensors}
     if len(flags) > 1:
         raise RuntimeError(
-            "stack_module_state: Expected each parameter to have the same .requires_grad in all models, which they "
+            "stack_module_state: Expected each parameter to have the same .requires_grad in all "
+            "models, which they "
             "have not. Call requires_grad_() on all of them."
         )
     stacked = dovetail.stack(tensors).detach()
@@ -114,13 +122,23 @@ def _stacked(tensors: list[Tensor]) -> Tensor:
 def _merged(dicts: Any) -> dict[str, Tensor]:
     if isinstance(dicts, Mapping):
         return dict(dicts)
-    if not isinstance(dicts, (list, tuple)) or not all([isinstance(each, Mapping) for each in dicts]):
-        kind = type(dicts) if not isinstance(dicts, (list, tuple)) else [type(each) for each in dicts]
-        raise ValueError(f"Expected parameter_and_buffer_dicts to be a dict, or a list/tuple of dicts, but got {kind}")
+    if not isinstance(dicts, (list, tuple)) or not all(
+        [isinstance(each, Mapping) for each in dicts]
+    ):
+        kind = (
+            type(dicts) if not isinstance(dicts, (list, tuple)) else [type(each) for each in dicts]
+        )
+        raise ValueError(
+            "Expected parameter_and_buffer_dicts to be a dict, or a list/tuple of dicts, but got "
+            f"{kind}"
+        )
     names = [name for each in dicts for name in each]
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
-        raise ValueError(f"{repeated} appeared in multiple dictionaries; behavior of functional call is ambiguous")
+        raise ValueError(
+            f"{repeated} appeared in multiple dictionaries; behavior of functional call is "
+            "ambiguous"
+        )
     return {name: tensor for each in dicts for name, tensor in each.items()}
 
 
@@ -133,7 +151,9 @@ def _own_tensors(module: Module) -> dict[str, Tensor]:
 
 def _check_names(module: Module, given: Mapping[str, Tensor], own: Mapping[str, Tensor]) -> None:
     known = {id(own[name]) for name in given if name in own}
-    missing = [name for name, tensor in own.items() if name not in given and id(tensor) not in known]
+    missing = [
+        name for name, tensor in own.items() if name not in given and id(tensor) not in known
+    ]
     unexpected = [name for name in given if name not in own]
     lines = []
     if unexpected:
@@ -141,11 +161,15 @@ def _check_names(module: Module, given: Mapping[str, Tensor], own: Mapping[str, 
     if missing:
         lines.append(f"Missing key(s): {', '.join([repr(name) for name in missing])}.")
     if lines:
-        raise RuntimeError(f"Error(s) in reparametrizing for {type(module).__name__}:\n\t" + "\n\t".join(lines))
+        raise RuntimeError(
+            f"Error(s) in reparametrizing for {type(module).__name__}:\n\t" + "\n\t".join(lines)
+        )
 
 
 def _tied(given: Mapping[str, Tensor], own: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Return `given` with each tensor under all names that the module has for the one it replaces."""
+    """Return `given` with each tensor under all names that the module has for the one it
+    replaces.
+    """
     groups: dict[int, list[str]] = {}
     for name, tensor in own.items():
         groups.setdefault(id(tensor), []).append(name)
@@ -154,7 +178,8 @@ def _tied(given: Mapping[str, Tensor], own: Mapping[str, Tensor]) -> dict[str, T
         present = [name for name in names if name in given]
         if len({id(given[name]) for name in present}) > 1:
             raise ValueError(
-                f"functional_call got multiple values for keys {present}, which are tied. Consider using "
+                f"functional_call got multiple values for keys {present}, which are tied. "
+                "Consider using "
                 "tie_weights=False"
             )
         if present:
@@ -164,14 +189,18 @@ def _tied(given: Mapping[str, Tensor], own: Mapping[str, Tensor]) -> dict[str, T
 
 @contextmanager
 def _replaced(module: Module, tensors: Mapping[str, Tensor]) -> Iterator[None]:
-    """Have the module hold `tensors` under their names for the block; names that it has not are passed over."""
+    """Have the module hold `tensors` under their names for the block; names that it has not are
+    passed over.
+    """
     modules = dict(module.named_modules(remove_duplicate=False))
     undo: list[tuple[dict[str, Any], str, Any]] = []
     try:
         for name, tensor in tensors.items():
             path, _, attribute = name.rpartition(".")
             owner = modules.get(path)
-            holders: tuple[dict[str, Any], ...] = () if owner is None else (owner._parameters, owner._buffers)
+            holders: tuple[dict[str, Any], ...] = (
+                () if owner is None else (owner._parameters, owner._buffers)
+            )
             for holder in holders:
                 if attribute in holder:
                     undo.append((holder, attribute, holder[attribute]))

@@ -1,4 +1,6 @@
-"""View operators as `functionalize` keeps them: shown anew on another value, and put back into one."""
+"""View operators as `functionalize` keeps them: shown anew on another value, and put back into
+one.
+"""
 
 from __future__ import annotations
 
@@ -15,12 +17,22 @@ __all__ = ["View"]
 
 
 class View:
-    """A view operator with its arguments other than the tensor, and which of its results is meant."""
+    """A view operator with its arguments other than the tensor, and which of its results is
+    meant.
+    """
 
     __slots__ = ("args", "copies", "kwargs", "op", "position")
 
-    def __init__(self, op: OpOverload, args: Any, kwargs: Any, position: int | None, copies: bool) -> None:
-        self.op, self.args, self.kwargs, self.position, self.copies = op, args, kwargs, position, copies
+    def __init__(
+        self, op: OpOverload, args: Any, kwargs: Any, position: int | None, copies: bool
+    ) -> None:
+        self.op, self.args, self.kwargs, self.position, self.copies = (
+            op,
+            args,
+            kwargs,
+            position,
+            copies,
+        )
 
     def show(self, base: Tensor) -> Tensor:
         """Return what the view shows of `base`."""
@@ -43,7 +55,8 @@ class View:
             op, args = _part_of_several(base, self, part)
         if op._opname not in PARTIAL_VIEWS:
             raise RuntimeError(
-                f"functionalize: a write to the result of {self.op} cannot be made functional: its elements may share "
+                f"functionalize: a write to the result of {self.op} cannot be made functional: "
+                "its elements may share "
                 "memory. Write to a clone of it."
             )
         replaced: Tensor = scatter_variant(op)(base, part, *args, **self.kwargs)

@@ -60,7 +60,9 @@ class PReLU(Module):
 
     weight: Parameter
 
-    def __init__(self, num_parameters: int = 1, init: float = 0.25, device: Any = None, dtype: Any = None) -> None:
+    def __init__(
+        self, num_parameters: int = 1, init: float = 0.25, device: Any = None, dtype: Any = None
+    ) -> None:
         super().__init__()
         self.num_parameters = num_parameters
         self.init = init
@@ -131,7 +133,9 @@ class SiLU(Module):
 
 
 class LeakyReLU(Module):
-    """``input`` where positive, else ``negative_slope * input``; ``inplace``: written into the input."""
+    """``input`` where positive, else ``negative_slope * input``; ``inplace``: written into the
+    input.
+    """
 
     def __init__(self, negative_slope: float = 1e-2, inplace: bool = False) -> None:
         super().__init__()
@@ -146,7 +150,9 @@ class LeakyReLU(Module):
 
 
 class ELU(Module):
-    """``input`` where positive, else ``alpha * (exp(input) - 1)``; ``inplace``: written into the input."""
+    """``input`` where positive, else ``alpha * (exp(input) - 1)``; ``inplace``: written into the
+    input.
+    """
 
     def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
         super().__init__()
@@ -161,7 +167,9 @@ class ELU(Module):
 
 
 class Softplus(Module):
-    """``log(1 + exp(beta * input)) / beta``; the input itself where ``beta * input`` exceeds ``threshold``."""
+    """``log(1 + exp(beta * input)) / beta``; the input itself where ``beta * input`` exceeds
+    ``threshold``.
+    """
 
     def __init__(self, beta: float = 1.0, threshold: float = 20.0) -> None:
         super().__init__()

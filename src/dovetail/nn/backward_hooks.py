@@ -1,4 +1,6 @@
-"""Full backward hooks: identity nodes at a module's inputs and outputs, whose node hooks call the module's hooks."""
+"""Full backward hooks: identity nodes at a module's inputs and outputs, whose node hooks call the
+module's hooks.
+"""
 
 from __future__ import annotations
 
@@ -29,10 +31,15 @@ class BackwardHookFunction(Function):
 
 
 class BackwardBoundary:
-    """One call of a module with backward hooks: wraps its inputs (`enter`) and outputs (`leave`)."""
+    """One call of a module with backward hooks: wraps its inputs (`enter`) and outputs
+    (`leave`).
+    """
 
     def __init__(
-        self, module: Module, hooks: tuple[Callable[..., Any], ...], pre_hooks: tuple[Callable[..., Any], ...]
+        self,
+        module: Module,
+        hooks: tuple[Callable[..., Any], ...],
+        pre_hooks: tuple[Callable[..., Any], ...],
     ) -> None:
         self.module = module
         self.hooks = hooks
@@ -46,14 +53,18 @@ class BackwardBoundary:
     def enter(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
         """Pass the tensors among the inputs through the boundary."""
         self.input_count = len(args)
-        wrapped, self.input_positions = _pass_through(args, lambda node: node.register_hook(self._inputs_known))
+        wrapped, self.input_positions = _pass_through(
+            args, lambda node: node.register_hook(self._inputs_known)
+        )
         return wrapped
 
     def leave(self, result: Any) -> Any:
         """Pass the output, or the tensors in a tuple or list of outputs, through the boundary."""
         outputs = tuple(result) if isinstance(result, (tuple, list)) else (result,)
         self.output_count = len(outputs)
-        wrapped, positions = _pass_through(outputs, lambda node: node.register_prehook(self._outputs_known))
+        wrapped, positions = _pass_through(
+            outputs, lambda node: node.register_prehook(self._outputs_known)
+        )
         if positions is None:
             return result
         self.output_positions = positions
@@ -75,15 +86,20 @@ class BackwardBoundary:
     def _call_without_inputs(self, outputs: Gradients) -> None:
         if self.hooks:
             warnings.warn(
-                "Full backward hook is firing when gradients are computed with respect to module outputs since no "
-                f"inputs require gradients: grad_input of {type(self.module).__name__} is all None.",
+                "Full backward hook is firing when gradients are computed with respect to module "
+                "outputs since no "
+                f"inputs require gradients: grad_input of {type(self.module).__name__} is all "
+                "None.",
                 stacklevel=2,
             )
         for hook in self.hooks:
             result = hook(self.module, (None,) * self.input_count, outputs)
-            if result is not None and not (isinstance(result, tuple) and all(item is None for item in result)):
+            if result is not None and not (
+                isinstance(result, tuple) and all(item is None for item in result)
+            ):
                 raise RuntimeError(
-                    "Backward hook for Modules where no input requires gradient should always return None or None "
+                    "Backward hook for Modules where no input requires gradient should always "
+                    "return None or None "
                     f"for all gradients, but {_name(hook)} returned {type(result).__name__}. "
                     "To change gradients there, use a tensor hook or a backward pre hook."
                 )
@@ -92,22 +108,29 @@ class BackwardBoundary:
     def _inputs_known(self, gradients: Gradients, _: Gradients) -> Gradients:
         if self.grad_outputs is None:
             raise RuntimeError(
-                "Module backward hook for grad_input is called before the grad_output one. This happens because the "
-                f"gradient flows to the input of {type(self.module).__name__} without passing through its output. "
+                "Module backward hook for grad_input is called before the grad_output one. This "
+                "happens because the "
+                f"gradient flows to the input of {type(self.module).__name__} without passing "
+                "through its output. "
                 "Make the output depend on the input, and the loss on the output."
             )
         assert self.input_positions is not None
         inputs = _spread(gradients, self.input_positions, self.input_count)
         for hook in self.hooks:
-            inputs = _replaced(hook(self.module, inputs, self.grad_outputs), inputs, "hook", "grad_input")
+            inputs = _replaced(
+                hook(self.module, inputs, self.grad_outputs), inputs, "hook", "grad_input"
+            )
         self.grad_outputs = None
         return tuple(inputs[position] for position in self.input_positions)
 
 
-def _pass_through(values: tuple[Any, ...], attach: Callable[[Any], Any]) -> tuple[tuple[Any, ...], list[int] | None]:
+def _pass_through(
+    values: tuple[Any, ...], attach: Callable[[Any], Any]
+) -> tuple[tuple[Any, ...], list[int] | None]:
     """Wrap the tensors in ``values`` by one boundary node and ``attach`` a hook to it.
 
-    Returns the new values and the tensors' positions, or the old ones and None where no gradient will come by.
+    Returns the new values and the tensors' positions, or the old ones and None where no gradient
+    will come by.
     """
     positions = [position for position, value in enumerate(values) if isinstance(value, Tensor)]
     if not (is_grad_enabled() and any(values[position].requires_grad for position in positions)):
@@ -133,7 +156,8 @@ def _replaced(result: Any, current: Gradients, kind: str, what: str) -> Gradient
     new = result if isinstance(result, tuple) else (result,)
     if len(new) != len(current):
         raise RuntimeError(
-            f"Backward {kind} returned an invalid number of {what}, got {len(new)}, but expected {len(current)}. "
+            f"Backward {kind} returned an invalid number of {what}, got {len(new)}, but expected "
+            f"{len(current)}. "
             "Return one gradient (or None) for each."
         )
     return new

@@ -64,10 +64,14 @@ class _Numbered(Module):
     def insert(self, index: int, module: Module) -> Self:
         """Insert a module before position ``index``; returns self."""
         if not isinstance(module, Module):
-            raise TypeError(f"{type(module).__name__} is not a Module subclass. Pass an instance of nn.Module.")
+            raise TypeError(
+                f"{type(module).__name__} is not a Module subclass. Pass an instance of nn.Module."
+            )
         modules = list(self)
         if not -len(modules) <= index <= len(modules):
-            raise IndexError(f"Index out of range: {index}. The container has {len(modules)} modules.")
+            raise IndexError(
+                f"Index out of range: {index}. The container has {len(modules)} modules."
+            )
         modules.insert(index, module)
         self._rebuild(modules)
         return self
@@ -82,7 +86,8 @@ class _Numbered(Module):
         """
         if not isinstance(modules, Iterable):
             raise TypeError(
-                f"{type(self).__name__}.extend should be called with an iterable, but got {type(modules).__name__}. "
+                f"{type(self).__name__}.extend should be called with an iterable, but got "
+                f"{type(modules).__name__}. "
                 "Use append for one module."
             )
         for module in list(modules):
@@ -188,7 +193,9 @@ class ModuleList(_Numbered):
         if not runs:
             return f"{self._get_name()}()"
         lines = [
-            f"({first}): {indent(text)}" if first == last else f"({first}-{last}): {last - first + 1} x {indent(text)}"
+            f"({first}): {indent(text)}"
+            if first == last
+            else f"({first}-{last}): {last - first + 1} x {indent(text)}"
             for first, last, text in runs
         ]
         return f"{self._get_name()}(\n  " + "\n  ".join(lines) + "\n)"
@@ -203,7 +210,9 @@ class ModuleDict(Module):
         The first entries.
     """
 
-    def __init__(self, modules: Mapping[str, Module] | Iterable[tuple[str, Module]] | None = None) -> None:
+    def __init__(
+        self, modules: Mapping[str, Module] | Iterable[tuple[str, Module]] | None = None
+    ) -> None:
         super().__init__()
         if modules is not None:
             self.update(modules)
@@ -263,10 +272,13 @@ class ModuleDict(Module):
 
 
 def pairs_of(name: str, entries: Any) -> list[tuple[str, Any]]:
-    """Return the entries of a mapping or an iterable of pairs; ``name`` is the container's, for errors."""
+    """Return the entries of a mapping or an iterable of pairs; ``name`` is the container's, for
+    errors.
+    """
     if not isinstance(entries, Iterable):
         raise TypeError(
-            f"{name}.update should be called with an iterable of key/value pairs, but got {type(entries).__name__}. "
+            f"{name}.update should be called with an iterable of key/value pairs, but got "
+            f"{type(entries).__name__}. "
             "Pass a dict."
         )
     items: Callable[[], Any] | None = getattr(entries, "items", None)
@@ -274,6 +286,7 @@ def pairs_of(name: str, entries: Any) -> list[tuple[str, Any]]:
     for position, pair in enumerate(pairs):
         if len(pair) != 2:
             raise ValueError(
-                f"{name} update sequence element #{position} has length {len(pair)}; 2 is required. Pass (key, value)."
+                f"{name} update sequence element #{position} has length {len(pair)}; 2 is "
+                "required. Pass (key, value)."
             )
     return pairs

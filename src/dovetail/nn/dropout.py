@@ -29,7 +29,9 @@ class Dropout(Module):
     def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
         super().__init__()
         if not 0.0 <= p <= 1.0:
-            raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}. Pass p in [0, 1].")
+            raise ValueError(
+                f"dropout probability has to be between 0 and 1, but got {p}. Pass p in [0, 1]."
+            )
         self.p = p
         self.inplace = inplace
 

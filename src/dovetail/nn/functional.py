@@ -68,20 +68,28 @@ def silu(input: Tensor, inplace: bool = False) -> Tensor:
 
 @overridable
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
-    """Return ``input`` where it is positive, else ``negative_slope * input``; ``inplace``: written into ``input``."""
-    result: Tensor = _nn.leaky_relu_(input, negative_slope) if inplace else _nn.leaky_relu(input, negative_slope)
+    """Return ``input`` where it is positive, else ``negative_slope * input``; ``inplace``: written
+    into ``input``.
+    """
+    result: Tensor = (
+        _nn.leaky_relu_(input, negative_slope) if inplace else _nn.leaky_relu(input, negative_slope)
+    )
     return result
 
 
 @overridable
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
-    """Return ``input`` where it is positive, else ``alpha * (exp(input) - 1)``; ``inplace``: written into ``input``."""
+    """Return ``input`` where it is positive, else ``alpha * (exp(input) - 1)``; ``inplace``:
+    written into ``input``.
+    """
     result: Tensor = _nn.elu_(input, alpha) if inplace else _nn.elu(input, alpha)
     return result
 
 
 @overridable
-def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
+def hardtanh(
+    input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False
+) -> Tensor:
     """Return ``input`` limited to [min_val, max_val]; ``inplace``: written into ``input``.
 
     Raises
@@ -90,13 +98,19 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace
         If ``min_val`` is greater than ``max_val``.
     """
     if min_val > max_val:
-        raise ValueError(f"min_val cannot be greater than max_val, but got {min_val} and {max_val}. Swap them.")
-    result: Tensor = _nn.hardtanh_(input, min_val, max_val) if inplace else _nn.hardtanh(input, min_val, max_val)
+        raise ValueError(
+            f"min_val cannot be greater than max_val, but got {min_val} and {max_val}. Swap them."
+        )
+    result: Tensor = (
+        _nn.hardtanh_(input, min_val, max_val) if inplace else _nn.hardtanh(input, min_val, max_val)
+    )
     return result
 
 
 @overridable
-def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: dtype | None = None) -> Tensor:
+def softmax(
+    input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: dtype | None = None
+) -> Tensor:
     """Return ``exp(input)`` normalised to sum 1 over ``dim``.
 
     Parameters
@@ -112,16 +126,21 @@ def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
 
 
 @overridable
-def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: dtype | None = None) -> Tensor:
+def log_softmax(
+    input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: dtype | None = None
+) -> Tensor:
     """Return the logarithm of `softmax`, computed stably; arguments as there."""
-    return dovetail.log_softmax(input, _softmax_dim("log_softmax", input, dim, _stacklevel), dtype=dtype)
+    return dovetail.log_softmax(
+        input, _softmax_dim("log_softmax", input, dim, _stacklevel), dtype=dtype
+    )
 
 
 def _softmax_dim(name: str, input: Tensor, dim: int | None, stacklevel: int) -> int:
     if dim is not None:
         return dim
     warnings.warn(
-        f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.",
+        f"Implicit dimension choice for {name} has been deprecated. Change the call to include "
+        "dim=X as an argument.",
         stacklevel=stacklevel,
     )
     return 0 if input.dim() in (0, 1, 3) else 1
@@ -129,7 +148,8 @@ def _softmax_dim(name: str, input: Tensor, dim: int | None, stacklevel: int) -> 
 
 @overridable
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Zero elements with probability ``p`` and scale the others by ``1 / (1 - p)``; without ``training``: the input.
+    """Zero elements with probability ``p`` and scale the others by ``1 / (1 - p)``; without
+    ``training``: the input.
 
     Raises
     ------
@@ -137,7 +157,9 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
         If ``p`` is not within [0, 1].
     """
     if not 0.0 <= p <= 1.0:
-        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}. Pass p in [0, 1].")
+        raise ValueError(
+            f"dropout probability has to be between 0 and 1, but got {p}. Pass p in [0, 1]."
+        )
     if inplace:
         return input.mul_(dovetail.dropout(dovetail.ones_like(input), p, training))
     return dovetail.dropout(input, p, training)
@@ -184,14 +206,17 @@ def embedding(
     """
     if max_norm is not None:
         raise NotImplementedError(
-            "embedding with max_norm is not supported. Renormalise weight.data yourself before the call."
+            "embedding with max_norm is not supported. Renormalise weight.data yourself before "
+            "the call."
         )
     rows = weight.size(0)
     if padding_idx is None:
         padding_idx = -1
     else:
         if not -rows <= padding_idx < rows:
-            raise AssertionError(f"Padding_idx must be within num_embeddings, but got {padding_idx} for {rows} rows.")
+            raise AssertionError(
+                f"Padding_idx must be within num_embeddings, but got {padding_idx} for {rows} rows."
+            )
         if padding_idx < 0:
             padding_idx += rows
     return dovetail.embedding(weight, input, padding_idx, scale_grad_by_freq, sparse)
@@ -205,7 +230,8 @@ def layer_norm(
     bias: Tensor | None = None,
     eps: float = 1e-5,
 ) -> Tensor:
-    """Normalise over the last dimensions to mean 0 and variance 1, then scale by ``weight`` and add ``bias``.
+    """Normalise over the last dimensions to mean 0 and variance 1, then scale by ``weight`` and add
+    ``bias``.
 
     Parameters
     ----------
@@ -239,7 +265,8 @@ def cross_entropy(
     input : Tensor
         Logits ``(C)``, ``(N, C)`` or ``(N, C, d1, …)``.
     target : Tensor
-        Class indices of shape ``()``, ``(N)`` or ``(N, d1, …)``, or class probabilities of the input's shape.
+        Class indices of shape ``()``, ``(N)`` or ``(N, d1, …)``, or class probabilities of the
+        input's shape.
     weight : Tensor, optional
         ``(C)``: the weight of each class.
     ignore_index : int, default -100
@@ -259,7 +286,9 @@ def cross_entropy(
     code = _REDUCTIONS.get(reduction)
     if code is None or size_average is not None or reduce is not None:
         code = _reduction(reduction, size_average, reduce)
-    result: Tensor = _nn.cross_entropy_loss(input, target, weight, code, ignore_index, label_smoothing)
+    result: Tensor = _nn.cross_entropy_loss(
+        input, target, weight, code, ignore_index, label_smoothing
+    )
     return result
 
 
@@ -273,7 +302,9 @@ def nll_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """Return the negative log likelihood of classes; ``input`` holds log-probabilities, else as `cross_entropy`."""
+    """Return the negative log likelihood of classes; ``input`` holds log-probabilities, else as
+    `cross_entropy`.
+    """
     code = _reduction(reduction, size_average, reduce)
     operator = _nn.nll_loss if input.dim() <= 2 else _nn.nll_loss_nd
     result: Tensor = operator(input, target, weight, code, ignore_index)
@@ -288,7 +319,9 @@ def mse_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """Return the mean (or sum, or each) of ``(input - target) ** 2``; warns if the shapes differ."""
+    """Return the mean (or sum, or each) of ``(input - target) ** 2``; warns if the shapes
+    differ.
+    """
     code = _reduction(reduction, size_average, reduce)
     _warn_if_broadcast(input, target)
     result: Tensor = _nn.mse_loss(input, target, code)
@@ -319,7 +352,8 @@ def smooth_l1_loss(
     reduction: str = "mean",
     beta: float = 1.0,
 ) -> Tensor:
-    """Return the mean (or sum, or each) of a loss that is quadratic up to ``beta`` and linear beyond.
+    """Return the mean (or sum, or each) of a loss that is quadratic up to ``beta`` and linear
+    beyond.
 
     Parameters
     ----------
@@ -328,7 +362,8 @@ def smooth_l1_loss(
     reduction : {'mean', 'sum', 'none'}
         How to combine the elements.
     beta : float, default 1.0
-        Where ``0.5 * (input - target) ** 2 / beta`` goes over into ``|input - target| - 0.5 * beta``. 0: `l1_loss`.
+        Where ``0.5 * (input - target) ** 2 / beta`` goes over into ``|input - target| - 0.5 *
+        beta``. 0: `l1_loss`.
     """
     code = _reduction(reduction, size_average, reduce)
     _warn_if_broadcast(input, target)
@@ -367,7 +402,8 @@ def binary_cross_entropy_with_logits(
     code = _reduction(reduction, size_average, reduce)
     if target.size() != input.size():
         raise ValueError(
-            f"Target size ({target.size()}) must be the same as input size ({input.size()}). Reshape one of them."
+            f"Target size ({target.size()}) must be the same as input size ({input.size()}). "
+            "Reshape one of them."
         )
     return dovetail.binary_cross_entropy_with_logits(input, target, weight, pos_weight, code)
 
@@ -377,7 +413,9 @@ def _reduction(reduction: str, size_average: bool | None = None, reduce: bool | 
     if size_average is not None or reduce is not None:
         reduction = legacy_reduction(size_average, reduce)
     if reduction not in _REDUCTIONS:
-        raise ValueError(f"{reduction} is not a valid value for reduction. Use 'mean', 'sum' or 'none'.")
+        raise ValueError(
+            f"{reduction} is not a valid value for reduction. Use 'mean', 'sum' or 'none'."
+        )
     return _REDUCTIONS[reduction]
 
 
@@ -386,7 +424,9 @@ def legacy_reduction(size_average: bool | None, reduce: bool | None) -> str:
     over_elements = "sum" if size_average is False else "mean"
     reduction = "none" if reduce is False else over_elements
     warnings.warn(
-        f"size_average and reduce args will be deprecated, please use reduction='{reduction}' instead.", stacklevel=4
+        f"size_average and reduce args will be deprecated, please use reduction='{reduction}' "
+        "instead.",
+        stacklevel=4,
     )
     return reduction
 
@@ -394,7 +434,8 @@ def legacy_reduction(size_average: bool | None, reduce: bool | None) -> str:
 def _warn_if_broadcast(input: Tensor, target: Tensor) -> None:
     if target.shape != input.shape:
         warnings.warn(
-            f"Using a target size ({target.size()}) that is different to the input size ({input.size()}). "
+            f"Using a target size ({target.size()}) that is different to the input size "
+            f"({input.size()}). "
             "This will likely lead to incorrect results due to broadcasting. "
             "Please ensure they have the same size.",
             stacklevel=3,

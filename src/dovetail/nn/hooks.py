@@ -1,4 +1,6 @@
-"""Hooks of modules: their handles and tables, the global ones, and the call of a module that has any."""
+"""Hooks of modules: their handles and tables, the global ones, and the call of a module that has
+any.
+"""
 
 from __future__ import annotations
 
@@ -71,7 +73,10 @@ class RemovableHandle:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        traceback: TracebackType | None,
     ) -> None:
         self.remove()
 
@@ -131,7 +136,8 @@ def register_module_forward_pre_hook(hook: Callable[..., Any]) -> RemovableHandl
 def register_module_forward_hook(
     hook: Callable[..., Any], *, with_kwargs: bool = False, always_call: bool = False
 ) -> RemovableHandle:
-    """Call ``hook(module, args, output)`` after the forward of every module, before its own forward hooks.
+    """Call ``hook(module, args, output)`` after the forward of every module, before its own forward
+    hooks.
 
     Parameters
     ----------
@@ -167,7 +173,8 @@ def register_module_full_backward_pre_hook(hook: Callable[..., Any]) -> Removabl
 
 
 def register_module_full_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Call ``hook(module, grad_input, grad_output)`` when the gradients of any module's inputs are known.
+    """Call ``hook(module, grad_input, grad_output)`` when the gradients of any module's inputs are
+    known.
 
     Parameters
     ----------
@@ -231,7 +238,9 @@ def register_module_module_registration_hook(hook: Callable[..., Any]) -> Remova
 
 
 def apply_registration_hooks(kind: str, module: Module, name: str, value: Any) -> Any:
-    """Offer ``value``, about to be registered on ``module``, to the global registration hooks of one kind."""
+    """Offer ``value``, about to be registered on ``module``, to the global registration hooks of
+    one kind.
+    """
     if GLOBAL_HOOKS:
         table: HookTable = getattr(GLOBAL_HOOKS[0], f"{kind}_registration")
         for hook in tuple(table.values()):
@@ -242,7 +251,9 @@ def apply_registration_hooks(kind: str, module: Module, name: str, value: Any) -
 
 
 def _collect(module: Module, kind: str) -> Iterator[tuple[int, Hook]]:
-    """Global hooks of one kind, then the module's own; a snapshot, since hooks may remove themselves."""
+    """Global hooks of one kind, then the module's own; a snapshot, since hooks may remove
+    themselves.
+    """
     tables: list[HookTable] = [getattr(hooks, kind) for hooks in GLOBAL_HOOKS]
     if module._hooks is not None:
         tables.append(getattr(module._hooks, kind))
@@ -267,7 +278,8 @@ def _run(module: Module, args: tuple[Any, ...], kwargs: dict[str, Any], finished
                 if not (isinstance(changed, tuple) and len(changed) == 2):
                     raise RuntimeError(
                         "forward pre-hook must return None or a tuple of (new_args, new_kwargs), "
-                        f"but got {changed}. Return both, or register the hook without with_kwargs=True."
+                        f"but got {changed}. Return both, or register the hook without "
+                        "with_kwargs=True."
                     )
                 args, kwargs = changed
         else:
@@ -289,7 +301,9 @@ def _run(module: Module, args: tuple[Any, ...], kwargs: dict[str, Any], finished
     for key, hook in _collect(module, "forward"):
         finished.add(key)
         changed = (
-            hook.function(module, args, kwargs, result) if hook.with_kwargs else hook.function(module, args, result)
+            hook.function(module, args, kwargs, result)
+            if hook.with_kwargs
+            else hook.function(module, args, result)
         )
         if changed is not None:
             result = changed
@@ -297,8 +311,12 @@ def _run(module: Module, args: tuple[Any, ...], kwargs: dict[str, Any], finished
     return result if boundary is None else boundary.leave(result)
 
 
-def _call_after_failure(module: Module, args: tuple[Any, ...], kwargs: dict[str, Any], finished: set[int]) -> None:
-    """Call the ``always_call`` forward hooks that have not run, without hiding the error under way."""
+def _call_after_failure(
+    module: Module, args: tuple[Any, ...], kwargs: dict[str, Any], finished: set[int]
+) -> None:
+    """Call the ``always_call`` forward hooks that have not run, without hiding the error under
+    way.
+    """
     for key, hook in _collect(module, "forward"):
         if not hook.always_call or key in finished:
             continue
@@ -309,7 +327,8 @@ def _call_after_failure(module: Module, args: tuple[Any, ...], kwargs: dict[str,
                 hook.function(module, args, None)
         except Exception as error:
             warnings.warn(
-                "module forward hook with ``always_call=True`` raised an exception that was silenced as another "
+                "module forward hook with ``always_call=True`` raised an exception that was "
+                "silenced as another "
                 f"error was raised in forward: {error}",
                 stacklevel=4,
             )

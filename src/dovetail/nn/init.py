@@ -1,4 +1,6 @@
-"""Initial values of parameters; every function fills a tensor in place, without recording a graph, and returns it."""
+"""Initial values of parameters; every function fills a tensor in place, without recording a graph,
+and returns it.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,16 @@ __all__ = [
 ]
 
 _LINEAR = {
-    *("linear", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "sigmoid"),
+    *(
+        "linear",
+        "conv1d",
+        "conv2d",
+        "conv3d",
+        "conv_transpose1d",
+        "conv_transpose2d",
+        "conv_transpose3d",
+        "sigmoid",
+    ),
 }
 
 
@@ -36,7 +47,8 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     Parameters
     ----------
     nonlinearity : str
-        'linear', 'conv1d' … 'conv_transpose3d', 'sigmoid' (1), 'tanh' (5/3), 'relu' (√2), 'leaky_relu', 'selu' (3/4).
+        'linear', 'conv1d' … 'conv_transpose3d', 'sigmoid' (1), 'tanh' (5/3), 'relu' (√2),
+        'leaky_relu', 'selu' (3/4).
     param : float, optional
         The negative slope of 'leaky_relu', default 0.01.
 
@@ -62,13 +74,17 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     raise ValueError(f"Unsupported nonlinearity {nonlinearity}. Use one of: {known}.")
 
 
-def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generator | None = None) -> Tensor:
+def uniform_(
+    tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generator | None = None
+) -> Tensor:
     """Fill with values drawn uniformly from [a, b)."""
     with dovetail.no_grad():
         return tensor.uniform_(a, b, generator=generator)
 
 
-def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None) -> Tensor:
+def normal_(
+    tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None
+) -> Tensor:
     """Fill with values drawn from the normal distribution."""
     with dovetail.no_grad():
         return tensor.normal_(mean, std, generator=generator)
@@ -94,22 +110,31 @@ def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
     if tensor.dim() < 2:
         raise ValueError(
             "Fan in and fan out can not be computed for tensor with fewer than 2 dimensions, "
-            f"but this one has shape {tuple(tensor.shape)}. Use uniform_ or normal_ with your own bounds."
+            f"but this one has shape {tuple(tensor.shape)}. Use uniform_ or normal_ with your own "
+            "bounds."
         )
     outputs, inputs, *kernel = tensor.shape
     receptive_field = math.prod(kernel)
     return inputs * receptive_field, outputs * receptive_field
 
 
-def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
-    """Fill uniformly within ``± gain * sqrt(6 / (fan_in + fan_out))``; ``tensor`` has at least 2 dimensions."""
+def xavier_uniform_(
+    tensor: Tensor, gain: float = 1.0, generator: Generator | None = None
+) -> Tensor:
+    """Fill uniformly within ``± gain * sqrt(6 / (fan_in + fan_out))``; ``tensor`` has at least 2
+    dimensions.
+    """
     bound = gain * math.sqrt(6.0 / sum(_calculate_fan_in_and_fan_out(tensor)))
     return uniform_(tensor, -bound, bound, generator)
 
 
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
-    """Fill normally with ``std = gain * sqrt(2 / (fan_in + fan_out))``; ``tensor`` has at least 2 dimensions."""
-    return normal_(tensor, 0.0, gain * math.sqrt(2.0 / sum(_calculate_fan_in_and_fan_out(tensor))), generator)
+    """Fill normally with ``std = gain * sqrt(2 / (fan_in + fan_out))``; ``tensor`` has at least 2
+    dimensions.
+    """
+    return normal_(
+        tensor, 0.0, gain * math.sqrt(2.0 / sum(_calculate_fan_in_and_fan_out(tensor))), generator
+    )
 
 
 def _kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float:
@@ -167,7 +192,9 @@ def kaiming_normal_(
     nonlinearity: str = "leaky_relu",
     generator: Generator | None = None,
 ) -> Tensor:
-    """Fill normally with ``std = gain / sqrt(fan)``; arguments and errors as in `kaiming_uniform_`."""
+    """Fill normally with ``std = gain / sqrt(fan)``; arguments and errors as in
+    `kaiming_uniform_`.
+    """
     if _is_empty(tensor):
         return tensor
     return normal_(tensor, 0.0, _kaiming_std(tensor, a, mode, nonlinearity), generator)

@@ -41,7 +41,8 @@ class Linear(Module):
     Attributes
     ----------
     weight : Parameter
-        ``(out_features, in_features)``; both are initialised uniformly within ``± 1 / sqrt(in_features)``.
+        ``(out_features, in_features)``; both are initialised uniformly within ``± 1 /
+        sqrt(in_features)``.
     bias : Parameter or None
         ``(out_features,)``
     """
@@ -50,14 +51,22 @@ class Linear(Module):
     bias: Parameter | None
 
     def __init__(
-        self, in_features: int, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None
+        self,
+        in_features: int,
+        out_features: int,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
     ) -> None:
         super().__init__()
         self.in_features = in_features
         self.out_features = out_features
-        self.weight = Parameter(dovetail.empty((out_features, in_features), device=device, dtype=dtype))
+        self.weight = Parameter(
+            dovetail.empty((out_features, in_features), device=device, dtype=dtype)
+        )
         self.register_parameter(
-            "bias", Parameter(dovetail.empty(out_features, device=device, dtype=dtype)) if bias else None
+            "bias",
+            Parameter(dovetail.empty(out_features, device=device, dtype=dtype)) if bias else None,
         )
         self.reset_parameters()
 
@@ -77,4 +86,8 @@ class Linear(Module):
         return F.linear(input, weight, bias)
 
     def extra_repr(self) -> str:
-        return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
+        return (
+            f"in_features={self.in_features}, "
+            f"out_features={self.out_features}, "
+            f"bias={self.bias is not None}"
+        )

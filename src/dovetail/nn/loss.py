@@ -1,4 +1,6 @@
-"""Loss functions as modules; ``reduction`` is 'mean', 'sum' or 'none', and the size flags are deprecated."""
+"""Loss functions as modules; ``reduction`` is 'mean', 'sum' or 'none', and the size flags are
+deprecated.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,9 @@ __all__ = ["BCEWithLogitsLoss", "CrossEntropyLoss", "L1Loss", "MSELoss", "NLLLos
 
 
 class _Loss(Module):
-    def __init__(self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean") -> None:
+    def __init__(
+        self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
+    ) -> None:
         super().__init__()
         legacy = size_average is not None or reduce is not None
         self.reduction = F.legacy_reduction(size_average, reduce) if legacy else reduction
@@ -84,7 +88,13 @@ class NLLLoss(_Loss):
         self.ignore_index = ignore_index
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.nll_loss(input, target, weight=self.weight, ignore_index=self.ignore_index, reduction=self.reduction)
+        return F.nll_loss(
+            input,
+            target,
+            weight=self.weight,
+            ignore_index=self.ignore_index,
+            reduction=self.reduction,
+        )
 
 
 class CrossEntropyLoss(_Loss):
@@ -120,7 +130,14 @@ class CrossEntropyLoss(_Loss):
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.cross_entropy(
-            input, target, self.weight, None, self.ignore_index, None, self.reduction, self.label_smoothing
+            input,
+            target,
+            self.weight,
+            None,
+            self.ignore_index,
+            None,
+            self.reduction,
+            self.label_smoothing,
         )
 
 

@@ -1,4 +1,6 @@
-"""`Module`: owns parameters, buffers and other modules; calling it is its ``forward`` between hooks."""
+"""`Module`: owns parameters, buffers and other modules; calling it is its ``forward`` between
+hooks.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,14 @@ from typing import Any, Self
 
 from dovetail import Tensor
 
-from .hooks import GLOBAL_HOOKS, Hook, RemovableHandle, add_hook, apply_registration_hooks, call_with_hooks
+from .hooks import (
+    GLOBAL_HOOKS,
+    Hook,
+    RemovableHandle,
+    add_hook,
+    apply_registration_hooks,
+    call_with_hooks,
+)
 from .moves import Moves
 from .parameter import Buffer, Parameter, type_name
 from .state import State
@@ -26,8 +35,8 @@ def _forward_unimplemented(self: Module, *args: Any, **kwargs: Any) -> Any:
 class Module(Moves, State):
     """Base class of all neural network modules.
 
-    Parameters, buffers and modules assigned to attributes are registered under the attribute's name. Subclasses call
-    ``super().__init__()`` first and define ``forward``.
+    Parameters, buffers and modules assigned to attributes are registered under the attribute's
+    name. Subclasses call ``super().__init__()`` first and define ``forward``.
 
     Attributes
     ----------
@@ -40,7 +49,13 @@ class Module(Moves, State):
 
     def __init__(self) -> None:
         # Past __setattr__, which needs these tables.
-        self.__dict__.update(training=True, _parameters={}, _buffers={}, _non_persistent_buffers_set=set(), _modules={})
+        self.__dict__.update(
+            training=True,
+            _parameters={},
+            _buffers={},
+            _non_persistent_buffers_set=set(),
+            _modules={},
+        )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self._hooks is None and not GLOBAL_HOOKS:
@@ -59,7 +74,9 @@ class Module(Moves, State):
                 return table[name]
             if name in (table := own["_buffers"]):
                 return table[name]
-        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'", name=name, obj=self)
+        raise AttributeError(
+            f"'{type(self).__name__}' object has no attribute '{name}'", name=name, obj=self
+        )
 
     def __setattr__(self, name: str, value: Any) -> None:
         own = self.__dict__
@@ -77,15 +94,24 @@ class Module(Moves, State):
             self.register_buffer(name, value, getattr(value, "persistent", True))
         elif name in own.get("_parameters", ()):
             if value is not None:
-                raise _wrong_kind(value, f"as parameter '{name}'", "dovetail.nn.Parameter or None", name)
+                raise _wrong_kind(
+                    value, f"as parameter '{name}'", "dovetail.nn.Parameter or None", name
+                )
             self.register_parameter(name, None)
         elif name in own.get("_modules", ()):
             if value is not None:
-                raise _wrong_kind(value, f"as child module '{name}'", "dovetail.nn.Module or None", name)
+                raise _wrong_kind(
+                    value, f"as child module '{name}'", "dovetail.nn.Module or None", name
+                )
             own["_modules"][name] = None
         elif name in own.get("_buffers", ()):
             if value is not None and not isinstance(value, Tensor):
-                raise _wrong_kind(value, f"as buffer '{name}'", "dovetail.nn.Buffer, dovetail.Tensor or None", name)
+                raise _wrong_kind(
+                    value,
+                    f"as buffer '{name}'",
+                    "dovetail.nn.Buffer, dovetail.Tensor or None",
+                    name,
+                )
             own["_buffers"][name] = apply_registration_hooks("buffer", self, name, value)
         else:
             super().__setattr__(name, value)
@@ -141,13 +167,16 @@ class Module(Moves, State):
             )
         if param is not None and param.grad_fn is not None:
             raise ValueError(
-                f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must be created explicitly. "
-                f"To express '{name}' as a function of another Tensor, compute the value in the forward() method."
+                f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must be "
+                "created explicitly. "
+                f"To express '{name}' as a function of another Tensor, compute the value in the "
+                "forward() method."
             )
         self._parameters[name] = apply_registration_hooks("parameter", self, name, param)
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
-        """Add a buffer: a tensor that moves with the module and, if ``persistent``, is part of its `state_dict`.
+        """Add a buffer: a tensor that moves with the module and, if ``persistent``, is part of its
+        `state_dict`.
 
         Raises
         ------
@@ -162,7 +191,8 @@ class Module(Moves, State):
         self._check_name("buffer", name, self._buffers)
         if tensor is not None and not isinstance(tensor, Tensor):
             raise TypeError(
-                f"cannot assign '{type_name(tensor)}' object to buffer '{name}' (dovetail Tensor or None required). "
+                f"cannot assign '{type_name(tensor)}' object to buffer '{name}' (dovetail Tensor "
+                "or None required). "
                 "Make a tensor of it: dovetail.tensor(value)."
             )
         self._buffers[name] = apply_registration_hooks("buffer", self, name, tensor)
@@ -187,7 +217,9 @@ class Module(Moves, State):
         """
         self._require_init("module")
         if module is not None and not isinstance(module, Module):
-            raise TypeError(f"{type_name(module)} is not a Module subclass. Pass an instance of nn.Module.")
+            raise TypeError(
+                f"{type_name(module)} is not a Module subclass. Pass an instance of nn.Module."
+            )
         self._check_name("module", name, self._modules)
         self._modules[name] = apply_registration_hooks("module", self, name, module)
 
@@ -225,7 +257,12 @@ class Module(Moves, State):
         return add_hook(self._own_hooks().forward_pre, Hook(hook, with_kwargs), prepend)
 
     def register_forward_hook(
-        self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
+        self,
+        hook: Callable[..., Any],
+        *,
+        prepend: bool = False,
+        with_kwargs: bool = False,
+        always_call: bool = False,
     ) -> RemovableHandle:
         """Call ``hook(module, args, output)`` after forward.
 
@@ -247,18 +284,24 @@ class Module(Moves, State):
         """
         return add_hook(self._own_hooks().forward, Hook(hook, with_kwargs, always_call), prepend)
 
-    def register_full_backward_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+    def register_full_backward_pre_hook(
+        self, hook: Callable[..., Any], prepend: bool = False
+    ) -> RemovableHandle:
         """Call ``hook(module, grad_output)`` when the gradients of the outputs are known.
 
         The hook returns None, or new gradients of the outputs, which backward then continues with.
         """
         return add_hook(self._own_hooks().full_backward_pre, Hook(hook), prepend)
 
-    def register_full_backward_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
-        """Call ``hook(module, grad_input, grad_output)`` when the gradients of the inputs are known.
+    def register_full_backward_hook(
+        self, hook: Callable[..., Any], prepend: bool = False
+    ) -> RemovableHandle:
+        """Call ``hook(module, grad_input, grad_output)`` when the gradients of the inputs are
+        known.
 
-        The hook returns None, or new gradients of the inputs. ``grad_input`` is all None where no input needs one.
-        With such a hook inputs and outputs of the module may not be modified in place.
+        The hook returns None, or new gradients of the inputs. ``grad_input`` is all None where no
+        input needs one. With such a hook inputs and outputs of the module may not be modified in
+        place.
         """
         return add_hook(self._own_hooks().full_backward, Hook(hook), prepend)
 
@@ -273,7 +316,9 @@ class Module(Moves, State):
             If ``mode`` is not a bool.
         """
         if not isinstance(mode, bool):
-            raise ValueError(f"training mode is expected to be boolean, but got {mode!r}. Pass True or False.")
+            raise ValueError(
+                f"training mode is expected to be boolean, but got {mode!r}. Pass True or False."
+            )
         self.training = mode
         for module in self.children():
             module.train(mode)
@@ -317,7 +362,9 @@ def indent(text: str, spaces: int = 2) -> str:
 
 
 def zero_gradients(parameters: Iterable[Tensor], set_to_none: bool) -> None:
-    """Reset ``.grad`` of ``parameters``: to None, or in place to zero, cut off from the graph that made it."""
+    """Reset ``.grad`` of ``parameters``: to None, or in place to zero, cut off from the graph that
+    made it.
+    """
     for parameter in parameters:
         gradient: Any = parameter.grad
         if gradient is None:

@@ -1,4 +1,6 @@
-"""Moving and casting a module: ``to``, ``double``, ``cpu``, ``to_empty`` …; Parameter objects are kept."""
+"""Moving and casting a module: ``to``, ``double``, ``cpu``, ``to_empty`` …; Parameter objects are
+kept.
+"""
 
 from __future__ import annotations
 
@@ -46,8 +48,9 @@ class Moves(Traversal):
     def to(self, *args: Any, **kwargs: Any) -> Self:
         """Move to a device and/or cast the floating point and complex parameters and buffers.
 
-        Called as ``to(device=None, dtype=None, non_blocking=False)``, ``to(dtype, non_blocking=False)`` or
-        ``to(tensor, non_blocking=False)`` (that tensor's device and dtype). Parameter objects are kept.
+        Called as ``to(device=None, dtype=None, non_blocking=False)``, ``to(dtype,
+        non_blocking=False)`` or ``to(tensor, non_blocking=False)`` (that tensor's device and
+        dtype). Parameter objects are kept.
 
         Raises
         ------
@@ -59,18 +62,22 @@ class Moves(Traversal):
         target, kind, non_blocking = _parse_to(*args, **kwargs)
         if kind is not None and not (kind.is_floating_point or kind.is_complex):
             raise TypeError(
-                f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={kind}. "
+                "nn.Module.to only accepts floating point or complex dtypes, but got desired "
+                f"dtype={kind}. "
                 "Cast single tensors with Tensor.to instead."
             )
 
         def convert(tensor: Tensor) -> Tensor:
             if tensor.is_meta and target is not None and target.type != "meta":
                 raise NotImplementedError(
-                    "Cannot copy out of meta tensor; no data! Please use torch.nn.Module.to_empty() instead of "
+                    "Cannot copy out of meta tensor; no data! Please use "
+                    "torch.nn.Module.to_empty() instead of "
                     "torch.nn.Module.to() when moving module from meta to a different device."
                 )
             castable = tensor.is_floating_point() or tensor.is_complex()
-            moved: Tensor = tensor.to(device=target, dtype=kind if castable else None, non_blocking=non_blocking)
+            moved: Tensor = tensor.to(
+                device=target, dtype=kind if castable else None, non_blocking=non_blocking
+            )
             return moved
 
         return self._apply(convert)
@@ -116,7 +123,10 @@ def _parse_to(*args: Any, **kwargs: Any) -> tuple[device | None, dtype | None, b
     """Sort the arguments of `Moves.to` into device, dtype and non_blocking."""
     unknown = set(kwargs) - {"device", "dtype", "non_blocking", "tensor", "memory_format"}
     if unknown:
-        raise TypeError(f"to() got an unexpected keyword argument '{sorted(unknown)[0]}'. Use device, dtype or tensor.")
+        raise TypeError(
+            f"to() got an unexpected keyword argument '{sorted(unknown)[0]}'. Use device, dtype "
+            "or tensor."
+        )
     target: Any = kwargs.get("device")
     kind: Any = kwargs.get("dtype")
     non_blocking: Any = kwargs.get("non_blocking", False)

@@ -12,11 +12,15 @@ __all__ = ["Buffer", "Parameter"]
 
 
 class _ParameterMeta(type(Tensor)):  # type: ignore[misc]
-    """Tensors of a custom class stay of that class in ``Parameter(data)``; isinstance knows them by a mark."""
+    """Tensors of a custom class stay of that class in ``Parameter(data)``; isinstance knows them by
+    a mark.
+    """
 
     def __instancecheck__(self, instance: Any) -> bool:
         return super().__instancecheck__(instance) or (
-            self is Parameter and isinstance(instance, Tensor) and getattr(instance, "_is_param", False)
+            self is Parameter
+            and isinstance(instance, Tensor)
+            and getattr(instance, "_is_param", False)
         )
 
 
@@ -28,7 +32,8 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
     Parameters
     ----------
     data : Tensor, optional
-        Any shape; floating point or complex if ``requires_grad``. Its storage is shared. Default: an empty tensor.
+        Any shape; floating point or complex if ``requires_grad``. Its storage is shared. Default:
+        an empty tensor.
     requires_grad : bool, default True
         Whether gradients are accumulated into ``.grad``.
 
@@ -108,7 +113,9 @@ def _rebuild_parameter(cls: type[Parameter], data: Tensor, requires_grad: bool) 
 
 
 def type_name(value: Any) -> str:
-    """Name ``value``'s type for an error message: a plain tensor by dtype and device, as ``dovetail.FloatTensor``."""
+    """Name ``value``'s type for an error message: a plain tensor by dtype and device, as
+    ``dovetail.FloatTensor``.
+    """
     if type(value) is Tensor:
         return str(value.type())
     return type(value).__name__

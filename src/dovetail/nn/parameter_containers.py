@@ -63,7 +63,8 @@ class ParameterList(Module):
         """
         if not isinstance(values, Iterable) or isinstance(values, Tensor):
             raise TypeError(
-                f"ParameterList.extend should be called with an iterable, but got {type(values).__name__}. "
+                "ParameterList.extend should be called with an iterable, but got "
+                f"{type(values).__name__}. "
                 "Use append for one value."
             )
         for value in list(values):
@@ -85,12 +86,14 @@ class ParameterList(Module):
 
     def extra_repr(self) -> str:
         return "\n".join(
-            _describe(position, value, str(getattr(value, "dtype", ""))) for position, value in enumerate(self)
+            _describe(position, value, str(getattr(value, "dtype", "")))
+            for position, value in enumerate(self)
         )
 
 
 class ParameterDict(Module):
-    """A dictionary whose tensors become parameters under their keys; other values are kept as they are.
+    """A dictionary whose tensors become parameters under their keys; other values are kept as they
+    are.
 
     Parameters
     ----------
@@ -111,7 +114,10 @@ class ParameterDict(Module):
 
     def __setitem__(self, key: str, value: Any) -> None:
         if key not in self._keys and (not key or "." in key or hasattr(self, key)):
-            raise KeyError(f"{key!r} can't name a parameter here: it is empty, has a dot, or is an attribute already")
+            raise KeyError(
+                f"{key!r} can't name a parameter here: it is empty, has a dot, or is an attribute "
+                "already"
+            )
         setattr(self, key, _as_parameter(value))
         self._keys[key] = None
 
@@ -168,12 +174,17 @@ class ParameterDict(Module):
 
     def extra_repr(self) -> str:
         return "\n".join(
-            _describe(key, value, str(value.type()) if isinstance(value, Tensor) else "") for key, value in self.items()
+            _describe(key, value, str(value.type()) if isinstance(value, Tensor) else "")
+            for key, value in self.items()
         )
 
 
 def _as_parameter(value: Any) -> Any:
-    return Parameter(value) if isinstance(value, Tensor) and not isinstance(value, Parameter) else value
+    return (
+        Parameter(value)
+        if isinstance(value, Tensor) and not isinstance(value, Parameter)
+        else value
+    )
 
 
 def _describe(key: Any, value: Any, kind: str) -> str:

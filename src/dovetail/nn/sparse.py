@@ -25,7 +25,8 @@ class Embedding(Module):
     padding_idx : int, optional
         This row starts as zeros and gets no gradient; may be negative.
     max_norm, norm_type : optional
-        Renormalising rows is not supported: forward raises NotImplementedError if ``max_norm`` is given.
+        Renormalising rows is not supported: forward raises NotImplementedError if ``max_norm`` is
+        given.
     scale_grad_by_freq, sparse : bool, default False
         As in `functional.embedding`.
     device, dtype : optional
@@ -57,7 +58,8 @@ class Embedding(Module):
         if padding_idx is not None:
             if not -num_embeddings <= padding_idx < num_embeddings:
                 raise AssertionError(
-                    f"Padding_idx must be within num_embeddings, but got {padding_idx} for {num_embeddings} rows."
+                    f"Padding_idx must be within num_embeddings, but got {padding_idx} for "
+                    f"{num_embeddings} rows."
                 )
             padding_idx %= num_embeddings
         self.num_embeddings = num_embeddings
@@ -73,7 +75,9 @@ class Embedding(Module):
             self.reset_parameters()
         else:
             if tuple(_weight.shape) != (num_embeddings, embedding_dim):
-                raise AssertionError("Shape of weight does not match num_embeddings and embedding_dim")
+                raise AssertionError(
+                    "Shape of weight does not match num_embeddings and embedding_dim"
+                )
             self.weight = Parameter(_weight, requires_grad=not _freeze)
 
     @classmethod
@@ -87,9 +91,13 @@ class Embedding(Module):
         scale_grad_by_freq: bool = False,
         sparse: bool = False,
     ) -> Self:
-        """Make an embedding whose table is the 2-dimensional tensor ``embeddings``; ``freeze``: it is not trained."""
+        """Make an embedding whose table is the 2-dimensional tensor ``embeddings``; ``freeze``: it
+        is not trained.
+        """
         if embeddings.dim() != 2:
-            raise AssertionError(f"Embeddings parameter is expected to be 2-dimensional, but got {embeddings.dim()}.")
+            raise AssertionError(
+                f"Embeddings parameter is expected to be 2-dimensional, but got {embeddings.dim()}."
+            )
         rows, columns = embeddings.shape
         return cls(
             rows,

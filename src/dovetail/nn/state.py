@@ -28,7 +28,10 @@ class _IncompatibleKeys(NamedTuple):
     def __repr__(self) -> str:
         if not self.missing_keys and not self.unexpected_keys:
             return "<All keys matched successfully>"
-        return f"_IncompatibleKeys(missing_keys={self.missing_keys}, unexpected_keys={self.unexpected_keys})"
+        return (
+            f"_IncompatibleKeys(missing_keys={self.missing_keys}, "
+            f"unexpected_keys={self.unexpected_keys})"
+        )
 
 
 class State(Traversal):
@@ -47,19 +50,27 @@ class State(Traversal):
         return () if self._hooks is None else tuple(getattr(self._hooks, kind).values())
 
     def get_extra_state(self) -> Any:
-        """Return picklable extra state to put into the state dict; override together with `set_extra_state`."""
+        """Return picklable extra state to put into the state dict; override together with
+        `set_extra_state`.
+        """
         raise RuntimeError(
-            f"{type(self).__name__} has no extra state. Define get_extra_state and set_extra_state to save some."
+            f"{type(self).__name__} has no extra state. Define get_extra_state and "
+            "set_extra_state to save some."
         )
 
     def set_extra_state(self, state: Any) -> None:
         """Take back what `get_extra_state` returned; override together with it."""
         raise RuntimeError(
-            f"{type(self).__name__} has no extra state. Define get_extra_state and set_extra_state to load some."
+            f"{type(self).__name__} has no extra state. Define get_extra_state and "
+            "set_extra_state to load some."
         )
 
     def state_dict(
-        self, *, destination: OrderedDict[str, Any] | None = None, prefix: str = "", keep_vars: bool = False
+        self,
+        *,
+        destination: OrderedDict[str, Any] | None = None,
+        prefix: str = "",
+        keep_vars: bool = False,
     ) -> OrderedDict[str, Any]:
         """Return all parameters and persistent buffers, and extra state, by dotted name.
 
@@ -89,20 +100,32 @@ class State(Traversal):
         self._save_to_state_dict(destination, prefix, keep_vars)
         for name, module in self._modules.items():
             if module is not None:
-                module.state_dict(destination=destination, prefix=f"{prefix}{name}.", keep_vars=keep_vars)
+                module.state_dict(
+                    destination=destination, prefix=f"{prefix}{name}.", keep_vars=keep_vars
+                )
         for hook in self._state_hooks("state_dict_post"):
             hook.function(this, destination, prefix, local_metadata)
         return destination
 
     def _persistent_tensors(self) -> dict[str, Tensor]:
-        buffers = ((k, v) for k, v in self._buffers.items() if k not in self._non_persistent_buffers_set)
-        return {name: value for name, value in itertools.chain(self._parameters.items(), buffers) if value is not None}
+        buffers = (
+            (k, v) for k, v in self._buffers.items() if k not in self._non_persistent_buffers_set
+        )
+        return {
+            name: value
+            for name, value in itertools.chain(self._parameters.items(), buffers)
+            if value is not None
+        }
 
     def _has_extra_state(self) -> bool:
         return type(self).get_extra_state is not State.get_extra_state
 
-    def _save_to_state_dict(self, destination: OrderedDict[str, Any], prefix: str, keep_vars: bool) -> None:
-        """Put this module's own state, without its submodules', into ``destination``; may be overridden."""
+    def _save_to_state_dict(
+        self, destination: OrderedDict[str, Any], prefix: str, keep_vars: bool
+    ) -> None:
+        """Put this module's own state, without its submodules', into ``destination``; may be
+        overridden.
+        """
         for name, value in self._persistent_tensors().items():
             destination[prefix + name] = value if keep_vars else value.detach()
         if self._has_extra_state():
@@ -125,14 +148,16 @@ class State(Traversal):
         Returns
         -------
         _IncompatibleKeys
-            ``missing_keys`` and ``unexpected_keys``; prints as ``<All keys matched successfully>`` if both are empty.
+            ``missing_keys`` and ``unexpected_keys``; prints as ``<All keys matched successfully>``
+            if both are empty.
 
         Raises
         ------
         TypeError
             If ``state_dict`` is not a mapping.
         RuntimeError
-            If names (with ``strict``) or shapes disagree. Parameters and buffers then keep their values.
+            If names (with ``strict``) or shapes disagree. Parameters and buffers then keep their
+            values.
         """
         if not isinstance(state_dict, Mapping):
             raise TypeError(
@@ -161,12 +186,21 @@ class State(Traversal):
         unexpected_keys: list[str],
         error_msgs: list[str],
     ) -> None:
-        """Load this module's own state, without its submodules'; may be overridden to convert old formats.
+        """Load this module's own state, without its submodules'; may be overridden to convert old
+        formats.
 
         ``missing_keys``, ``unexpected_keys`` and ``error_msgs`` are extended, nothing is raised.
         """
         for hook in self._state_hooks("load_state_dict_pre"):
-            arguments = (state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
+            arguments = (
+                state_dict,
+                prefix,
+                local_metadata,
+                strict,
+                missing_keys,
+                unexpected_keys,
+                error_msgs,
+            )
             hook.function(*((self, *arguments) if hook.with_module else arguments))
         assign = local_metadata.get("assign_to_params_buffers", False)
         local = self._persistent_tensors()
@@ -192,11 +226,14 @@ class State(Traversal):
                     if name not in (self._modules if rest else known):
                         unexpected_keys.append(key)
 
-    def _load_tensor(self, key: str, name: str, current: Tensor, new: Any, assign: bool) -> str | None:
+    def _load_tensor(
+        self, key: str, name: str, current: Tensor, new: Any, assign: bool
+    ) -> str | None:
         """Copy or assign one tensor; returns what went wrong."""
         if not isinstance(new, Tensor):
             return (
-                f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from '
+                f'While copying the parameter named "{key}", expected '
+                "torch.Tensor or Tensor-like object from "
                 f"checkpoint but received {type(new)}"
             )
         if new.shape != current.shape and not (current.dim() == 0 and new.shape == (1,)):
@@ -211,16 +248,20 @@ class State(Traversal):
                     self._assign_tensor(name, current, new)
                 elif current.is_meta and not new.is_meta:
                     warnings.warn(
-                        f"for {key}: copying from a non-meta parameter in the checkpoint to a meta parameter in the "
-                        "current model, which is a no-op. (Did you mean to pass `assign=True`, or to_empty() first?)",
+                        f"for {key}: copying from a non-meta parameter in the checkpoint to a "
+                        "meta parameter in the "
+                        "current model, which is a no-op. (Did you mean to pass `assign=True`, or "
+                        "to_empty() first?)",
                         stacklevel=2,
                     )
                 else:
                     current.copy_(new)
         except Exception as error:
             return (
-                f'While copying the parameter named "{key}", whose dimensions in the model are {current.size()} and '
-                f"whose dimensions in the checkpoint are {new.size()}, an exception occurred : {error.args}."
+                f'While copying the parameter named "{key}", whose '
+                f"dimensions in the model are {current.size()} and "
+                f"whose dimensions in the checkpoint are {new.size()}, an exception occurred : "
+                f"{error.args}."
             )
         return None
 
@@ -235,15 +276,20 @@ class State(Traversal):
             self._buffers[name] = new
 
     def register_state_dict_pre_hook(self, hook: Callable[..., None]) -> RemovableHandle:
-        """Call ``hook(module, prefix, keep_vars)`` before `state_dict` collects this module's state."""
+        """Call ``hook(module, prefix, keep_vars)`` before `state_dict` collects this module's
+        state.
+        """
         return add_hook(self._own_hooks().state_dict_pre, Hook(hook))
 
     def register_state_dict_post_hook(self, hook: Callable[..., None]) -> RemovableHandle:
-        """Call ``hook(module, state_dict, prefix, local_metadata)`` after it; it may change ``state_dict`` in place."""
+        """Call ``hook(module, state_dict, prefix, local_metadata)`` after it; it may change
+        ``state_dict`` in place.
+        """
         return add_hook(self._own_hooks().state_dict_post, Hook(hook))
 
     def register_load_state_dict_pre_hook(self, hook: Callable[..., None]) -> RemovableHandle:
-        """Call ``hook(module, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)``
+        """Call ``hook(module, state_dict, prefix, local_metadata, strict, missing_keys,
+        unexpected_keys, error_msgs)``
         before this module loads its state; it may change ``state_dict`` and the lists in place."""
         return add_hook(self._own_hooks().load_state_dict_pre, Hook(hook, with_module=True))
 
@@ -272,22 +318,29 @@ class _Loading:
         self.before: list[tuple[dict[str, Any], str, Tensor, Tensor | None]] = []
 
     def load(self, module: Module, prefix: str, state: OrderedDict[str, Any]) -> None:
-        """Load ``module`` and its submodules from the entries of ``state`` that begin with ``prefix``."""
+        """Load ``module`` and its submodules from the entries of ``state`` that begin with
+        ``prefix``.
+        """
         self._remember(module)
         local_metadata = dict(self.metadata.get(prefix[:-1], {}))
         if self.assign:
             local_metadata["assign_to_params_buffers"] = True
         missing, unexpected = self.keys
-        module._load_from_state_dict(state, prefix, local_metadata, True, missing, unexpected, self.errors)
+        module._load_from_state_dict(
+            state, prefix, local_metadata, True, missing, unexpected, self.errors
+        )
         for name, child in module._modules.items():
             if child is not None:
                 inner = f"{prefix}{name}."
-                part = OrderedDict((key, value) for key, value in state.items() if key.startswith(inner))
+                part = OrderedDict(
+                    (key, value) for key, value in state.items() if key.startswith(inner)
+                )
                 self.load(child, inner, part)
         for hook in module._state_hooks("load_state_dict_post"):
             if hook.function(module, self.keys) is not None:
                 raise AssertionError(
-                    "Hooks registered with ``register_load_state_dict_post_hook`` are not expected to return new "
+                    "Hooks registered with ``register_load_state_dict_post_hook`` are not "
+                    "expected to return new "
                     "values, if incompatible_keys need to be modified, it should be done inplace."
                 )
 
@@ -295,20 +348,30 @@ class _Loading:
         """Raise one error about everything that is wrong."""
         lines = []
         if self.strict:
-            for text, names in (("Missing", self.keys.missing_keys), ("Unexpected", self.keys.unexpected_keys)):
+            for text, names in (
+                ("Missing", self.keys.missing_keys),
+                ("Unexpected", self.keys.unexpected_keys),
+            ):
                 if names:
                     listed = ", ".join(f'"{name}"' for name in names)
                     lines.append(f"{text} key(s) in state_dict: {listed}. ")
         remedy = ""
         if lines:
-            remedy = "\nNo value was changed. With strict=False missing and unexpected keys are only reported."
+            remedy = (
+                "\nNo value was changed. With strict=False missing "
+                "and unexpected keys are only reported."
+            )
         lines += self.errors
         if lines:
             listed = "\n\t".join(lines)
             remedy = (
-                remedy or "\nNo value was changed. Build the model with the checkpoint's shapes, or drop these keys."
+                remedy
+                or "\nNo value was changed. Build the model with the "
+                "checkpoint's shapes, or drop these keys."
             )
-            raise RuntimeError(f"Error(s) in loading state_dict for {type(module).__name__}:\n\t{listed}{remedy}")
+            raise RuntimeError(
+                f"Error(s) in loading state_dict for {type(module).__name__}:\n\t{listed}{remedy}"
+            )
 
     def undo(self) -> None:
         """Give every parameter and buffer its old value."""

@@ -45,7 +45,9 @@ class Traversal:
         yield prefix, this
         for name, module in self._modules.items():
             if module is not None:
-                yield from module.named_modules(seen, f"{prefix}.{name}" if prefix else name, remove_duplicate)
+                yield from module.named_modules(
+                    seen, f"{prefix}.{name}" if prefix else name, remove_duplicate
+                )
 
     def modules(self, remove_duplicate: bool = True) -> Iterator[Module]:
         """Yield this module and all its submodules, depth first."""
@@ -73,7 +75,11 @@ class Traversal:
         remove_duplicate: bool = True,
     ) -> Iterator[tuple[str, T]]:
         this = cast("Module", self)
-        owners = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate) if recurse else [(prefix, this)]
+        owners = (
+            self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate)
+            if recurse
+            else [(prefix, this)]
+        )
         seen: set[int] = set()
         for owner, module in owners:
             for name, value in members(module).items():
@@ -86,7 +92,8 @@ class Traversal:
     def named_parameters(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Parameter]]:
-        """Yield ``(dotted name, parameter)``: own parameters first, then those of submodules in insertion order.
+        """Yield ``(dotted name, parameter)``: own parameters first, then those of submodules in
+        insertion order.
 
         Parameters
         ----------
@@ -97,7 +104,9 @@ class Traversal:
         remove_duplicate : bool, default True
             Yield a shared parameter only under its first name.
         """
-        yield from self._named_members(lambda module: module._parameters, prefix, recurse, remove_duplicate)
+        yield from self._named_members(
+            lambda module: module._parameters, prefix, recurse, remove_duplicate
+        )
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
         """Yield the parameters, each once; ``recurse``: those of submodules too."""
@@ -108,7 +117,9 @@ class Traversal:
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Tensor]]:
         """Yield ``(dotted name, buffer)``; arguments as in `named_parameters`."""
-        yield from self._named_members(lambda module: module._buffers, prefix, recurse, remove_duplicate)
+        yield from self._named_members(
+            lambda module: module._buffers, prefix, recurse, remove_duplicate
+        )
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
         """Yield the buffers, each once; ``recurse``: those of submodules too."""
@@ -127,7 +138,9 @@ class Traversal:
         for name in target.split(".") if target else ():
             found = _attribute(module, name)
             if not isinstance(found, Traversal):  # which is what every Module is, and nothing else
-                raise AttributeError(f"`{name}` is not an nn.Module. named_modules() lists the submodules.")
+                raise AttributeError(
+                    f"`{name}` is not an nn.Module. named_modules() lists the submodules."
+                )
             module = cast("Module", found)
         return module
 
@@ -142,7 +155,9 @@ class Traversal:
         owner, _, name = target.rpartition(".")
         found = _attribute(self.get_submodule(owner), name)
         if not isinstance(found, Parameter):
-            raise AttributeError(f"`{name}` is not an nn.Parameter. named_parameters() lists the parameters.")
+            raise AttributeError(
+                f"`{name}` is not an nn.Parameter. named_parameters() lists the parameters."
+            )
         return found
 
     def get_buffer(self, target: str) -> Tensor:

@@ -108,6 +108,8 @@ class Adagrad(Optimizer):
                         gradient = gradient.add(parameter, alpha=group["weight_decay"])
                     total = state["sum"].addcmul_(gradient, gradient)
                     parameter.addcdiv_(
-                        gradient, total.sqrt().add_(group["eps"]), value=-rate / (1 + (step - 1) * group["lr_decay"])
+                        gradient,
+                        total.sqrt().add_(group["eps"]),
+                        value=-rate / (1 + (step - 1) * group["lr_decay"]),
                     )
         return loss

@@ -66,10 +66,16 @@ class Adam(Optimizer):
         check_non_negative(learning_rate=lr, epsilon_value=eps)
         for position, beta in enumerate(betas):
             if not 0.0 <= beta < 1.0:
-                raise ValueError(f"Invalid beta parameter at index {position}: {beta}. It must be within [0, 1).")
+                raise ValueError(
+                    f"Invalid beta parameter at index {position}: {beta}. It must be within [0, 1)."
+                )
         if weight_decay < 0.0:
-            raise ValueError(f"Invalid weight_decay value: {weight_decay}. It must not be negative.")
-        check_flags(type(self).__name__, differentiable=differentiable, foreach=foreach, fused=fused)
+            raise ValueError(
+                f"Invalid weight_decay value: {weight_decay}. It must not be negative."
+            )
+        check_flags(
+            type(self).__name__, differentiable=differentiable, foreach=foreach, fused=fused
+        )
         defaults = {
             "lr": lr,
             "betas": betas,
@@ -95,7 +101,11 @@ class Adam(Optimizer):
     def _step_group(self, group: dict[str, Any]) -> None:
         beta1, beta2 = group["betas"]
         rate, decay, eps = number(group["lr"]), group["weight_decay"], group["eps"]
-        decoupled, amsgrad, maximize = group["decoupled_weight_decay"], group["amsgrad"], group["maximize"]
+        decoupled, amsgrad, maximize = (
+            group["decoupled_weight_decay"],
+            group["amsgrad"],
+            group["maximize"],
+        )
         for parameter in group["params"]:
             gradient = parameter.grad
             if gradient is None:
@@ -113,15 +123,19 @@ class Adam(Optimizer):
                 else:
                     gradient = gradient.add(parameter, alpha=decay)
             if gradient.is_complex():
-                # Real and imaginary parts are independent parameters; these views share the tensors' memory.
-                parameter, gradient, mean, squares = map(_real_view, (parameter, gradient, mean, squares))
+                # Real and imaginary parts are independent parameters; these views share the
+                # tensors' memory.
+                parameter, gradient, mean, squares = map(
+                    _real_view, (parameter, gradient, mean, squares)
+                )
 
             mean.lerp_(gradient, 1 - beta1)
             squares.mul_(beta2).addcmul_(gradient, gradient, value=1 - beta2)
             if amsgrad:
                 greatest = _real_view(state["max_exp_avg_sq"])
                 squares = greatest.copy_(dovetail.maximum(greatest, squares))
-            # The bias corrections are numbers: they go into eps and the step size rather than into another pass.
+            # The bias corrections are numbers: they go into eps and the step size rather than into
+            # another pass.
             correction = math.sqrt(1 - beta2**step)
             denominator = squares.sqrt().add_(eps * correction)
             parameter.addcdiv_(mean, denominator, value=-rate * correction / (1 - beta1**step))
@@ -140,7 +154,8 @@ def _real_view(tensor: Tensor) -> Tensor:
 
 
 class AdamW(Adam):
-    """Adam with decoupled weight decay: the parameter itself shrinks by ``lr * weight_decay`` in each step.
+    """Adam with decoupled weight decay: the parameter itself shrinks by ``lr * weight_decay`` in
+    each step.
 
     Parameters and errors as in `Adam`; ``weight_decay`` defaults to 1e-2.
     """

@@ -26,7 +26,8 @@ __all__ = [
 
 
 class LRScheduler:
-    """Base class of schedules; subclasses define `get_lr`, which computes the rates from the present ones.
+    """Base class of schedules; subclasses define `get_lr`, which computes the rates from the
+    present ones.
 
     Parameters
     ----------
@@ -46,7 +47,8 @@ class LRScheduler:
     def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
         if not isinstance(optimizer, Optimizer):
             raise TypeError(
-                f"{type(optimizer).__name__} is not an Optimizer. Pass an instance of dovetail.optim.Optimizer."
+                f"{type(optimizer).__name__} is not an Optimizer. Pass an instance of "
+                "dovetail.optim.Optimizer."
             )
         self.optimizer = optimizer
         for number, group in enumerate(optimizer.param_groups):
@@ -54,10 +56,14 @@ class LRScheduler:
                 group.setdefault("initial_lr", _copied(group["lr"]))
             elif "initial_lr" not in group:
                 raise KeyError(
-                    f"param 'initial_lr' is not specified in param_groups[{number}] when resuming scheduler with "
-                    "last_epoch >= 0. Load the optimizer's state dict first, or start with last_epoch=-1."
+                    f"param 'initial_lr' is not specified in param_groups[{number}] when resuming "
+                    "scheduler with "
+                    "last_epoch >= 0. Load the optimizer's state dict first, or start with "
+                    "last_epoch=-1."
                 )
-        self.base_lrs: list[float] = [_copied(group["initial_lr"]) for group in optimizer.param_groups]
+        self.base_lrs: list[float] = [
+            _copied(group["initial_lr"]) for group in optimizer.param_groups
+        ]
         self.last_epoch = last_epoch
         self._step_count = 0
         self._is_initial = True
@@ -80,13 +86,19 @@ class LRScheduler:
         return self._last_lr
 
     def get_lr(self) -> list[Any]:
-        """Compute the rates of the present epoch, one per group; call `get_last_lr` to read them."""
-        raise NotImplementedError(f"{type(self).__name__} does not define get_lr(). Define it in the subclass.")
+        """Compute the rates of the present epoch, one per group; call `get_last_lr` to read
+        them.
+        """
+        raise NotImplementedError(
+            f"{type(self).__name__} does not define get_lr(). Define it in the subclass."
+        )
 
     def _warn_outside_step(self) -> None:
         if not self._get_lr_called_within_step:
             warnings.warn(
-                "To get the last learning rate computed by the scheduler, please use `get_last_lr()`.", stacklevel=3
+                "To get the last learning rate computed by the scheduler, please use "
+                "`get_last_lr()`.",
+                stacklevel=3,
             )
 
     def step(self, epoch: int | None = None) -> None:
@@ -100,14 +112,17 @@ class LRScheduler:
         if self._step_count == 1 and not self.optimizer._opt_called:
             warnings.warn(
                 "Detected call of `lr_scheduler.step()` before `optimizer.step()`. "
-                "You should call them in the opposite order: `optimizer.step()` before `lr_scheduler.step()`. "
-                "Failure to do this will result in skipping the first value of the learning rate schedule.",
+                "You should call them in the opposite order: `optimizer.step()` before "
+                "`lr_scheduler.step()`. "
+                "Failure to do this will result in skipping the first value of the learning rate "
+                "schedule.",
                 stacklevel=2,
             )
         self._step_count += 1
         if epoch is not None:
             warnings.warn(
-                "The epoch parameter in `scheduler.step()` was not necessary and is being deprecated where possible. "
+                "The epoch parameter in `scheduler.step()` was not necessary and is being "
+                "deprecated where possible. "
                 "Please use `scheduler.step()` to step the scheduler.",
                 stacklevel=2,
             )
@@ -163,13 +178,22 @@ class LambdaLR(LRScheduler):
     ) -> None:
         if isinstance(optimizer, Optimizer):
             groups = len(optimizer.param_groups)
-            self.lr_lambdas = list(lr_lambda) if isinstance(lr_lambda, Sequence) else [lr_lambda] * groups
+            self.lr_lambdas = (
+                list(lr_lambda) if isinstance(lr_lambda, Sequence) else [lr_lambda] * groups
+            )
             if len(self.lr_lambdas) != groups:
-                raise ValueError(f"Expected {groups} lr_lambdas, but got {len(self.lr_lambdas)}. Pass one per group.")
+                raise ValueError(
+                    f"Expected {groups} lr_lambdas, but got {len(self.lr_lambdas)}. Pass one per "
+                    "group."
+                )
         super().__init__(optimizer, last_epoch)
 
     def state_dict(self) -> dict[str, Any]:
-        state = {key: value for key, value in self.__dict__.items() if key not in ("optimizer", "lr_lambdas")}
+        state = {
+            key: value
+            for key, value in self.__dict__.items()
+            if key not in ("optimizer", "lr_lambdas")
+        }
         state["lr_lambdas"] = [
             None if isinstance(function, types.FunctionType) else dict(function.__dict__)
             for function in self.lr_lambdas
@@ -177,20 +201,27 @@ class LambdaLR(LRScheduler):
         return state
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        self.__dict__.update({key: value for key, value in state_dict.items() if key != "lr_lambdas"})
+        self.__dict__.update(
+            {key: value for key, value in state_dict.items() if key != "lr_lambdas"}
+        )
         for function, saved in zip(self.lr_lambdas, state_dict["lr_lambdas"], strict=True):
             if saved is not None:
                 function.__dict__.update(saved)
 
     def get_lr(self) -> list[Any]:
         self._warn_outside_step()
-        return [base * function(self.last_epoch) for base, function in zip(self.base_lrs, self.lr_lambdas, strict=True)]
+        return [
+            base * function(self.last_epoch)
+            for base, function in zip(self.base_lrs, self.lr_lambdas, strict=True)
+        ]
 
 
 class StepLR(LRScheduler):
     """Multiply the rate by ``gamma`` every ``step_size`` epochs."""
 
-    def __init__(self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1) -> None:
+    def __init__(
+        self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1
+    ) -> None:
         self.step_size = step_size
         self.gamma = gamma
         super().__init__(optimizer, last_epoch)
@@ -209,7 +240,11 @@ class MultiStepLR(LRScheduler):
     """Multiply the rate by ``gamma`` at each of the epochs ``milestones``."""
 
     def __init__(
-        self, optimizer: Optimizer, milestones: Iterable[int], gamma: float = 0.1, last_epoch: int = -1
+        self,
+        optimizer: Optimizer,
+        milestones: Iterable[int],
+        gamma: float = 0.1,
+        last_epoch: int = -1,
     ) -> None:
         self.milestones = Counter(milestones)
         self.gamma = gamma
@@ -244,7 +279,8 @@ class ExponentialLR(LRScheduler):
 
 
 class LinearLR(LRScheduler):
-    """Let a factor of the rate go linearly from ``start_factor`` to ``end_factor`` in ``total_iters`` epochs.
+    """Let a factor of the rate go linearly from ``start_factor`` to ``end_factor`` in
+    ``total_iters`` epochs.
 
     Raises
     ------
@@ -262,11 +298,15 @@ class LinearLR(LRScheduler):
     ) -> None:
         if not 0.0 < start_factor <= 1.0:
             raise ValueError(
-                "Starting multiplicative factor expected to be greater than 0 and less or equal to 1, "
+                "Starting multiplicative factor expected to be greater than 0 and less or equal "
+                "to 1, "
                 f"but got {start_factor}."
             )
         if not 0.0 <= end_factor <= 1.0:
-            raise ValueError(f"Ending multiplicative factor expected to be between 0 and 1, but got {end_factor}.")
+            raise ValueError(
+                "Ending multiplicative factor expected to be between 0 and 1, but got "
+                f"{end_factor}."
+            )
         self.start_factor = start_factor
         self.end_factor = end_factor
         self.total_iters = total_iters
@@ -289,9 +329,13 @@ class LinearLR(LRScheduler):
 
 
 class CosineAnnealingLR(LRScheduler):
-    """Let the rate swing along a cosine between its initial value and ``eta_min``, which it reaches at ``T_max``."""
+    """Let the rate swing along a cosine between its initial value and ``eta_min``, which it reaches
+    at ``T_max``.
+    """
 
-    def __init__(self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1) -> None:
+    def __init__(
+        self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1
+    ) -> None:
         self.T_max = T_max
         self.eta_min = eta_min
         super().__init__(optimizer, last_epoch)
@@ -306,9 +350,12 @@ class CosineAnnealingLR(LRScheduler):
         if (epoch - 1 - half) % (2 * half) == 0:
             rise = (1 - math.cos(math.pi / half)) / 2
             return [
-                rate + (base - self.eta_min) * rise for base, rate in zip(self.base_lrs, self._rates(), strict=True)
+                rate + (base - self.eta_min) * rise
+                for base, rate in zip(self.base_lrs, self._rates(), strict=True)
             ]
-        ratio = (1 + math.cos(math.pi * epoch / half)) / (1 + math.cos(math.pi * (epoch - 1) / half))
+        ratio = (1 + math.cos(math.pi * epoch / half)) / (
+            1 + math.cos(math.pi * (epoch - 1) / half)
+        )
         return [ratio * (rate - self.eta_min) + self.eta_min for rate in self._rates()]
 
     def _get_closed_form_lr(self) -> list[Any]:

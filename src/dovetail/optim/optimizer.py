@@ -1,4 +1,6 @@
-"""`Optimizer`: parameter groups with options, state per parameter, hooks around ``step``, and saving all of it."""
+"""`Optimizer`: parameter groups with options, state per parameter, hooks around ``step``, and
+saving all of it.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ _global_post_hooks: Hooks = OrderedDict()
 
 
 def register_optimizer_step_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Call ``hook(optimizer, args, kwargs)`` before ``step`` of every optimizer; it may return new ones."""
+    """Call ``hook(optimizer, args, kwargs)`` before ``step`` of every optimizer; it may return new
+    ones.
+    """
     return add_hook(_global_pre_hooks, hook)
 
 
@@ -39,12 +43,16 @@ def register_optimizer_step_post_hook(hook: Callable[..., None]) -> RemovableHan
 
 
 def _with_hooks(step: Step) -> Step:
-    """Wrap a class's ``step`` so that hooks run around it and schedulers can see that it was called."""
+    """Wrap a class's ``step`` so that hooks run around it and schedulers can see that it was
+    called.
+    """
 
     @functools.wraps(step)
     def hooked(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
         self._opt_called = True
-        hooks = self._step_pre_hooks or self._step_post_hooks or _global_pre_hooks or _global_post_hooks
+        hooks = (
+            self._step_pre_hooks or self._step_post_hooks or _global_pre_hooks or _global_post_hooks
+        )
         if not hooks or self._in_step:
             return step(self, *args, **kwargs)
         for hook in (*_global_pre_hooks.values(), *self._step_pre_hooks.values()):
@@ -52,7 +60,8 @@ def _with_hooks(step: Step) -> Step:
             if changed is not None:
                 if not (isinstance(changed, tuple) and len(changed) == 2):
                     raise RuntimeError(
-                        f"a step pre-hook must return None or a tuple of (new_args, new_kwargs), but got {changed}. "
+                        "a step pre-hook must return None or a tuple of (new_args, new_kwargs), "
+                        f"but got {changed}. "
                         f"Return both, as {step.__qualname__} takes them."
                     )
                 args, kwargs = changed
@@ -89,7 +98,8 @@ class Optimizer:
     Raises
     ------
     TypeError
-        If ``params`` is a tensor, contains something else than tensors, or a group's 'params' is a set.
+        If ``params`` is a tensor, contains something else than tensors, or a group's 'params' is a
+        set.
     ValueError
         If ``params`` is empty, holds a non-leaf, or the same parameter in two groups.
     """
@@ -112,7 +122,8 @@ class Optimizer:
         given: list[Any] = list(params)
         if len(given) == 0:
             raise ValueError(
-                "optimizer got an empty parameter list. Pass model.parameters() as a list if it was used up."
+                "optimizer got an empty parameter list. Pass model.parameters() as a list if it "
+                "was used up."
             )
         for group in given if isinstance(given[0], dict) else [{"params": given}]:
             self.add_param_group(group)
@@ -148,7 +159,8 @@ class Optimizer:
         Parameters
         ----------
         param_group : dict
-            'params': a tensor, or an ordered collection of tensors or (name, tensor) pairs; and options.
+            'params': a tensor, or an ordered collection of tensors or (name, tensor) pairs; and
+            options.
 
         Raises
         ------
@@ -156,11 +168,15 @@ class Optimizer:
             As the constructor; the optimizer is not changed.
         """
         if not isinstance(param_group, dict):
-            raise TypeError(f"param_group must be a dict, but got {type(param_group)}. Pass {{'params': [...]}}.")
+            raise TypeError(
+                f"param_group must be a dict, but got {type(param_group)}. Pass "
+                f"{{'params': [...]}}."
+            )
         params = param_group["params"]
         if isinstance(params, (set, frozenset)):
             raise TypeError(
-                "optimizer parameters need to be organized in ordered collections, but the ordering of tensors in sets "
+                "optimizer parameters need to be organized in ordered collections, but the "
+                "ordering of tensors in sets "
                 "will change between runs. Please use a list instead."
             )
         entries = [params] if isinstance(params, Tensor) else list(params)
@@ -175,16 +191,21 @@ class Optimizer:
             self._check_parameter(tensor)
         if len({id(tensor) for tensor in tensors}) != len(tensors):
             warnings.warn(
-                "optimizer contains a parameter group with duplicate parameters; in future, this will cause an error",
+                "optimizer contains a parameter group with duplicate parameters; in future, this "
+                "will cause an error",
                 stacklevel=3,
             )
         taken = {id(parameter) for group in self.param_groups for parameter in group["params"]}
         if any(id(tensor) in taken for tensor in tensors):
-            raise ValueError("some parameters appear in more than one parameter group. Name each in one group only.")
+            raise ValueError(
+                "some parameters appear in more than one parameter group. Name each in one group "
+                "only."
+            )
         if self.param_groups and ("param_names" in self.param_groups[0]) != any(named):
             raise ValueError(
                 "all optimizer param groups should be with/without names. "
-                f"cannot add param group {'with' if any(named) else 'without'} names to the optimizer"
+                f"cannot add param group {'with' if any(named) else 'without'} names to the "
+                "optimizer"
             )
         group = {**param_group, "params": tensors}
         if any(named):
@@ -196,11 +217,15 @@ class Optimizer:
     def _check_parameter(self, tensor: Any) -> None:
         if not isinstance(tensor, Tensor):
             raise TypeError(
-                f"optimizer can only optimize Tensors, but one of the params is {type_name(tensor)}. "
+                "optimizer can only optimize Tensors, but one of the params is "
+                f"{type_name(tensor)}. "
                 "Pass model.parameters()."
             )
         if not (tensor.is_leaf or tensor.retains_grad):
-            raise ValueError("can't optimize a non-leaf Tensor. Detach it first: tensor.detach().requires_grad_().")
+            raise ValueError(
+                "can't optimize a non-leaf Tensor. Detach it first: "
+                "tensor.detach().requires_grad_()."
+            )
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Reset the gradients of all parameters: to None, or in place to zero."""
@@ -220,7 +245,9 @@ class Optimizer:
         Any
             What ``closure`` returned, or None.
         """
-        raise NotImplementedError(f"{type(self).__name__} does not define step(). Define it in the subclass.")
+        raise NotImplementedError(
+            f"{type(self).__name__} does not define step(). Define it in the subclass."
+        )
 
     @staticmethod
     def _evaluate(closure: Callable[[], Any] | None) -> Any:
@@ -232,26 +259,40 @@ class Optimizer:
     # Hooks
 
     def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call ``hook(optimizer, args, kwargs)`` before ``step``; it returns None or ``(new_args, new_kwargs)``."""
+        """Call ``hook(optimizer, args, kwargs)`` before ``step``; it returns None or ``(new_args,
+        new_kwargs)``.
+        """
         return add_hook(self._step_pre_hooks, hook)
 
     def register_step_post_hook(self, hook: Callable[..., None]) -> RemovableHandle:
         """Call ``hook(optimizer, args, kwargs)`` after ``step``."""
         return add_hook(self._step_post_hooks, hook)
 
-    def register_state_dict_pre_hook(self, hook: Callable[..., None], prepend: bool = False) -> RemovableHandle:
+    def register_state_dict_pre_hook(
+        self, hook: Callable[..., None], prepend: bool = False
+    ) -> RemovableHandle:
         """Call ``hook(optimizer)`` before `state_dict` collects the state."""
         return add_hook(self._state_dict_pre_hooks, hook, prepend)
 
-    def register_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
-        """Call ``hook(optimizer, state_dict)`` after it; it may change the dict in place or return another."""
+    def register_state_dict_post_hook(
+        self, hook: Callable[..., Any], prepend: bool = False
+    ) -> RemovableHandle:
+        """Call ``hook(optimizer, state_dict)`` after it; it may change the dict in place or return
+        another.
+        """
         return add_hook(self._state_dict_post_hooks, hook, prepend)
 
-    def register_load_state_dict_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
-        """Call ``hook(optimizer, state_dict)`` with a shallow copy before loading; it may return another dict."""
+    def register_load_state_dict_pre_hook(
+        self, hook: Callable[..., Any], prepend: bool = False
+    ) -> RemovableHandle:
+        """Call ``hook(optimizer, state_dict)`` with a shallow copy before loading; it may return
+        another dict.
+        """
         return add_hook(self._load_state_dict_pre_hooks, hook, prepend)
 
-    def register_load_state_dict_post_hook(self, hook: Callable[..., None], prepend: bool = False) -> RemovableHandle:
+    def register_load_state_dict_post_hook(
+        self, hook: Callable[..., None], prepend: bool = False
+    ) -> RemovableHandle:
         """Call ``hook(optimizer)`` after loading."""
         return add_hook(self._load_state_dict_post_hooks, hook, prepend)
 
@@ -263,8 +304,8 @@ class Optimizer:
         Returns
         -------
         dict
-            'state': dict of index to the parameter's state (the tensors themselves); 'param_groups': list of dict
-            whose 'params' are indices.
+            'state': dict of index to the parameter's state (the tensors themselves);
+            'param_groups': list of dict whose 'params' are indices.
         """
         for hook in self._state_dict_pre_hooks.values():
             hook(self)
@@ -279,7 +320,10 @@ class Optimizer:
             }
             for group in self.param_groups
         ]
-        state = {index[id(key)] if isinstance(key, Tensor) else key: value for key, value in self.state.items()}
+        state = {
+            index[id(key)] if isinstance(key, Tensor) else key: value
+            for key, value in self.state.items()
+        }
         result: dict[str, Any] = {"state": state, "param_groups": groups}
         for hook in self._state_dict_post_hooks.values():
             changed = hook(self, result)
@@ -311,13 +355,16 @@ class Optimizer:
         if len(groups) != len(saved_groups):
             raise ValueError(
                 "loaded state dict has a different number of parameter groups: "
-                f"{len(saved_groups)}, but the optimizer has {len(groups)}. Build it with the same groups."
+                f"{len(saved_groups)}, but the optimizer has {len(groups)}. Build it with the "
+                "same groups."
             )
         for number, (group, saved) in enumerate(zip(groups, saved_groups, strict=True)):
             if len(group["params"]) != len(saved["params"]):
                 raise ValueError(
-                    "loaded state dict contains a parameter group that doesn't match the size of optimizer's group: "
-                    f"group {number} has {len(saved['params'])} parameters there and {len(group['params'])} here. "
+                    "loaded state dict contains a parameter group that doesn't match the size of "
+                    "optimizer's group: "
+                    f"group {number} has {len(saved['params'])} parameters there and "
+                    f"{len(group['params'])} here. "
                     "Build the optimizer with the same parameters."
                 )
         by_index = dict(
@@ -344,7 +391,9 @@ class Optimizer:
 
 
 def _restored(parameter: Tensor, value: Any, key: str | None = None) -> Any:
-    """Copy a parameter's saved state, with its tensors in the parameter's dtype and on its device."""
+    """Copy a parameter's saved state, with its tensors in the parameter's dtype and on its
+    device.
+    """
     if isinstance(value, Tensor):
         if key == "step":
             return value.clone()

@@ -62,7 +62,9 @@ class RMSprop(Optimizer):
     ) -> None:
         check_non_negative(learning_rate=lr, epsilon_value=eps, momentum_value=momentum)
         if weight_decay < 0.0:
-            raise ValueError(f"Invalid weight_decay value: {weight_decay}. It must not be negative.")
+            raise ValueError(
+                f"Invalid weight_decay value: {weight_decay}. It must not be negative."
+            )
         check_non_negative(alpha_value=alpha)
         check_flags("RMSprop", differentiable=differentiable, foreach=foreach)
         defaults = {

@@ -60,9 +60,13 @@ class SGD(Optimizer):
     ) -> None:
         check_non_negative(learning_rate=lr, momentum_value=momentum)
         if weight_decay < 0.0:
-            raise ValueError(f"Invalid weight_decay value: {weight_decay}. It must not be negative.")
+            raise ValueError(
+                f"Invalid weight_decay value: {weight_decay}. It must not be negative."
+            )
         if nesterov and (momentum <= 0 or dampening != 0):
-            raise ValueError("Nesterov momentum requires a momentum and zero dampening. Pass momentum=0.9, say.")
+            raise ValueError(
+                "Nesterov momentum requires a momentum and zero dampening. Pass momentum=0.9, say."
+            )
         check_flags("SGD", differentiable=differentiable, foreach=foreach, fused=fused)
         defaults = {
             "lr": lr,

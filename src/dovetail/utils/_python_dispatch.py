@@ -1,4 +1,6 @@
-"""``dovetail.utils._python_dispatch``: modes below autograd, and what authors of wrapper subclasses need."""
+"""``dovetail.utils._python_dispatch``: modes below autograd, and what authors of wrapper subclasses
+need.
+"""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -23,7 +25,11 @@ class BaseTorchDispatchMode(TorchDispatchMode):
     """A mode that changes nothing."""
 
     def __torch_dispatch__(
-        self, func: Any, types: Sequence[type], args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None
+        self,
+        func: Any,
+        types: Sequence[type],
+        args: Sequence[Any] = (),
+        kwargs: Mapping[str, Any] | None = None,
     ) -> Any:
         """Call `func`."""
         return func(*args, **(kwargs or {}))
@@ -46,7 +52,9 @@ def _get_current_dispatch_mode_stack() -> list[TorchDispatchMode]:
 
 
 def _push_mode(mode: TorchDispatchMode) -> None:
-    """Make `mode` the innermost, until it is popped; ``with mode:`` takes care of that by itself."""
+    """Make `mode` the innermost, until it is popped; ``with mode:`` takes care of that by
+    itself.
+    """
     dispatch_modes.push(mode)
 
 
@@ -68,8 +76,9 @@ def _disable_current_modes() -> AbstractContextManager[list[Any]]:
 def is_traceable_wrapper_subclass(t: Any) -> bool:
     """Return whether `t` is an instance of a wrapper subclass that tells what it wraps.
 
-    Such a class has ``__tensor_flatten__(self)``, which returns the names of the attributes that hold tensors and
-    anything else that is needed, and the static ``__tensor_unflatten__(inner, meta, size, stride)``, the way back.
+    Such a class has ``__tensor_flatten__(self)``, which returns the names of the attributes that
+    hold tensors and anything else that is needed, and the static ``__tensor_unflatten__(inner,
+    meta, size, stride)``, the way back.
     """
     return isinstance(t, Tensor) and is_traceable_wrapper_subclass_type(type(t))
 
@@ -85,9 +94,13 @@ def is_traceable_wrapper_subclass_type(t: type) -> bool:
 
 
 def transform_subclass(
-    t: Any, callback: Callable[[str, Tensor], Tensor], outer_size: Any = None, outer_stride: Any = None
+    t: Any,
+    callback: Callable[[str, Tensor], Tensor],
+    outer_size: Any = None,
+    outer_stride: Any = None,
 ) -> Any:
-    """Return a wrapper like `t` around what `callback` makes of the name and value of every tensor that it wraps.
+    """Return a wrapper like `t` around what `callback` makes of the name and value of every tensor
+    that it wraps.
 
     Parameters
     ----------
@@ -105,11 +118,14 @@ def transform_subclass(
     return type(t).__tensor_unflatten__(inner, context, size, stride)
 
 
-def return_and_correct_aliasing(func: OpOverload, args: Sequence[Any], kwargs: Mapping[str, Any], out: Any) -> Any:
-    """Return `out`, what a ``__torch_dispatch__`` computed, with the aliases that the schema of `func` promises.
+def return_and_correct_aliasing(
+    func: OpOverload, args: Sequence[Any], kwargs: Mapping[str, Any], out: Any
+) -> Any:
+    """Return `out`, what a ``__torch_dispatch__`` computed, with the aliases that the schema of
+    `func` promises.
 
-    What an in-place or ``out=`` operator returns is the argument that it writes, and a view shares the storage of what
-    it is a view of, so that others can tell.
+    What an in-place or ``out=`` operator returns is the argument that it writes, and a view shares
+    the storage of what it is a view of, so that others can tell.
 
     Parameters
     ----------
@@ -127,7 +143,10 @@ def return_and_correct_aliasing(func: OpOverload, args: Sequence[Any], kwargs: M
     returns = schema.returns
     results = list(out) if len(returns) > 1 else [out]
     if len(results) != len(returns) and returns:
-        raise RuntimeError(f"{func} has {len(returns)} results, but {len(results)} were given: return one per result.")
+        raise RuntimeError(
+            f"{func} has {len(returns)} results, but {len(results)} were given: return one per "
+            "result."
+        )
     for position, declared in enumerate(returns):
         info = declared.alias_info
         if info is None:

@@ -1,8 +1,9 @@
-"""Checkpointing, as ``torch.utils.checkpoint``: forward keeps little, and backward computes it again.
+"""Checkpointing, as ``torch.utils.checkpoint``: forward keeps little, and backward computes it
+again.
 
-Without reentrance the saved tensors of the function are replaced by numbers, and the first that backward asks for has
-the function run again, up to where the last of them was saved. With it, the function runs without a graph, and its
-node in the graph runs it again and a backward of its own.
+Without reentrance the saved tensors of the function are replaced by numbers, and the first that
+backward asks for has the function run again, up to where the last of them was saved. With it, the
+function runs without a graph, and its node in the graph runs it again and a backward of its own.
 """
 
 from __future__ import annotations
@@ -52,7 +53,8 @@ def checkpoint(
     preserve_rng_state: bool = True,
     **kwargs: Any,
 ) -> Any:
-    """Return ``function(*args, **kwargs)`` without keeping what its backward needs: that is computed again.
+    """Return ``function(*args, **kwargs)`` without keeping what its backward needs: that is
+    computed again.
 
     Parameters
     ----------
@@ -61,13 +63,15 @@ def checkpoint(
     args, kwargs
         Its arguments; keywords only without reentrance.
     use_reentrant
-        True: backward runs the function again with a graph and a backward of its own. Gradients can then go only to
-        tensors in `args`, and parameters, and only by ``backward()`` without ``inputs``. False: the graph is that of a
-        plain call. Default: True, with a warning that asks to choose.
+        True: backward runs the function again with a graph and a backward of its own. Gradients can
+        then go only to tensors in `args`, and parameters, and only by ``backward()`` without
+        ``inputs``. False: the graph is that of a plain call. Default: True, with a warning that
+        asks to choose.
     context_fn
         Returns the contexts for the first call and the second. Only without reentrance.
     determinism_check
-        ``'default'`` compares shape, dtype and device of what is computed again; ``'none'`` does not.
+        ``'default'`` compares shape, dtype and device of what is computed again; ``'none'`` does
+        not.
     debug
         Name in errors the places where tensors were saved. Only without reentrance.
     early_stop
@@ -86,8 +90,10 @@ def checkpoint(
     """
     if use_reentrant is None:
         warnings.warn(
-            "dovetail.utils.checkpoint: the use_reentrant parameter should be passed explicitly. use_reentrant=False "
-            "is recommended, but if you need to preserve the current default behavior, you can pass "
+            "dovetail.utils.checkpoint: the use_reentrant parameter should be passed explicitly. "
+            "use_reentrant=False "
+            "is recommended, but if you need to preserve the current default behavior, you can "
+            "pass "
             "use_reentrant=True.",
             UserWarning,
             stacklevel=2,
@@ -96,13 +102,18 @@ def checkpoint(
     if use_reentrant:
         if kwargs:
             raise ValueError(
-                f"Unexpected keyword arguments: {', '.join(kwargs)}. Pass use_reentrant=False, which takes them."
+                f"Unexpected keyword arguments: {', '.join(kwargs)}. Pass use_reentrant=False, "
+                "which takes them."
             )
         if context_fn is not noop_context_fn or debug:
-            raise ValueError("Passing `context_fn` or `debug` is only supported when use_reentrant=False.")
+            raise ValueError(
+                "Passing `context_fn` or `debug` is only supported when use_reentrant=False."
+            )
         return CheckpointFunction.apply(function, preserve_rng_state, *args)
     if determinism_check not in ("default", "none"):
-        raise ValueError(f"determinism_check should be one of ['default', 'none'], but got {determinism_check}")
+        raise ValueError(
+            f"determinism_check should be one of ['default', 'none'], but got {determinism_check}"
+        )
     first, second = context_fn()
     if not dovetail.is_grad_enabled():
         with first:
@@ -134,7 +145,8 @@ def checkpoint_sequential(
     preserve_rng_state: bool = True,
     **kwargs: Any,
 ) -> Any:
-    """Return `input` after all of `functions`, of which all but the last of `segments` equal parts are checkpointed.
+    """Return `input` after all of `functions`, of which all but the last of `segments` equal parts
+    are checkpointed.
 
     Parameters
     ----------
@@ -154,22 +166,32 @@ def checkpoint_sequential(
     """
     if use_reentrant is None:
         warnings.warn(
-            "dovetail.utils.checkpoint.checkpoint_sequential: the use_reentrant parameter should be passed "
-            "explicitly. use_reentrant=False is recommended, but if you need to preserve the current default "
+            "dovetail.utils.checkpoint.checkpoint_sequential: the use_reentrant parameter should "
+            "be passed "
+            "explicitly. use_reentrant=False is recommended, but if you need to preserve the "
+            "current default "
             "behavior, you can pass use_reentrant=True.",
             UserWarning,
             stacklevel=2,
         )
         use_reentrant = True
     if kwargs:
-        raise ValueError(f"Unexpected keyword arguments: {', '.join(kwargs)}. Bind them to the functions.")
-    steps: list[Callable[..., Any]] = list(functions.children() if isinstance(functions, nn.Sequential) else functions)
+        raise ValueError(
+            f"Unexpected keyword arguments: {', '.join(kwargs)}. Bind them to the functions."
+        )
+    steps: list[Callable[..., Any]] = list(
+        functions.children() if isinstance(functions, nn.Sequential) else functions
+    )
     if not 1 <= segments <= len(steps):
-        raise ValueError(f"segments must be 1 to {len(steps)}, the number of functions, but got {segments}")
+        raise ValueError(
+            f"segments must be 1 to {len(steps)}, the number of functions, but got {segments}"
+        )
     size = len(steps) // segments
     for start in range(0, size * (segments - 1), size):
         part = _in_turn(steps[start : start + size])
-        input = checkpoint(part, input, use_reentrant=use_reentrant, preserve_rng_state=preserve_rng_state)
+        input = checkpoint(
+            part, input, use_reentrant=use_reentrant, preserve_rng_state=preserve_rng_state
+        )
     return _in_turn(steps[size * (segments - 1) :])(input)
 
 
@@ -184,7 +206,9 @@ def _in_turn(steps: Sequence[Callable[..., Any]]) -> Callable[[Any], Any]:
 
 @contextmanager
 def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
-    """Context manager: whether the checkpoints inside stop early, whatever they are told themselves."""
+    """Context manager: whether the checkpoints inside stop early, whatever they are told
+    themselves.
+    """
     token = _early_stop.set(enable)
     try:
         yield
@@ -203,7 +227,9 @@ def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
 
 
 class _KeptArguments:
-    """The arguments of a checkpoint: tensors are saved in the graph, and so packed by a checkpoint around this one."""
+    """The arguments of a checkpoint: tensors are saved in the graph, and so packed by a checkpoint
+    around this one.
+    """
 
     def __init__(self, args: Sequence[Any]) -> None:
         self._places = [index for index, value in enumerate(args) if isinstance(value, Tensor)]
@@ -236,10 +262,14 @@ class CheckpointFunction(autograd.Function):
     """A checkpoint with reentrance: ``apply(function, preserve_rng_state, *args)``."""
 
     @staticmethod
-    def forward(ctx: Any, function: Callable[..., Any], preserve_rng_state: bool, *args: Any) -> Any:
+    def forward(
+        ctx: Any, function: Callable[..., Any], preserve_rng_state: bool, *args: Any
+    ) -> Any:
         if not any(isinstance(value, Tensor) and value.requires_grad for value in args):
             warnings.warn(
-                "None of the inputs have requires_grad=True. Gradients will be None", UserWarning, stacklevel=4
+                "None of the inputs have requires_grad=True. Gradients will be None",
+                UserWarning,
+                stacklevel=4,
             )
         ctx.run_function = function
         ctx.states = RngStates(args) if preserve_rng_state else None
@@ -253,8 +283,10 @@ class CheckpointFunction(autograd.Function):
     def backward(ctx: Any, *grads: Any) -> Any:
         if not runs_whole_graph():
             raise RuntimeError(
-                "When use_reentrant=True, dovetail.utils.checkpoint is incompatible with .grad() or passing an "
-                "`inputs` parameter to .backward(). To resolve this error, you can either set use_reentrant=False, or "
+                "When use_reentrant=True, dovetail.utils.checkpoint is incompatible with .grad() "
+                "or passing an "
+                "`inputs` parameter to .backward(). To resolve this error, you can either set "
+                "use_reentrant=False, or "
                 "call .backward() without passing the `inputs` argument."
             )
         args = list(ctx.args)
@@ -264,10 +296,14 @@ class CheckpointFunction(autograd.Function):
             outputs = ctx.run_function(*args)
         pairs = [
             (output, grad)
-            for output, grad in zip(outputs if isinstance(outputs, tuple) else (outputs,), grads, strict=True)
+            for output, grad in zip(
+                outputs if isinstance(outputs, tuple) else (outputs,), grads, strict=True
+            )
             if isinstance(output, Tensor) and output.requires_grad
         ]
         if not pairs:
-            raise RuntimeError("none of output has requires_grad=True, this checkpoint() is not necessary")
+            raise RuntimeError(
+                "none of output has requires_grad=True, this checkpoint() is not necessary"
+            )
         autograd.backward([output for output, _ in pairs], [grad for _, grad in pairs])
         return None, None, *[value.grad if isinstance(value, Tensor) else None for value in args]

@@ -11,7 +11,8 @@ __all__ = ["DLDeviceType", "from_dlpack", "to_dlpack"]
 def to_dlpack(tensor: Tensor) -> Any:
     """Return a DLPack capsule that shares memory with `tensor`, whether or not that requires grad.
 
-    A library that takes the tensor itself asks for what it can read; this makes the capsule without a version.
+    A library that takes the tensor itself asks for what it can read; this makes the capsule without
+    a version.
 
     Raises
     ------
@@ -19,5 +20,7 @@ def to_dlpack(tensor: Tensor) -> Any:
         If `tensor` is none.
     """
     if not isinstance(tensor, Tensor):
-        raise TypeError(f"to_dlpack(): argument 'data' (position 1) must be Tensor, not {type(tensor).__name__}")
+        raise TypeError(
+            f"to_dlpack(): argument 'data' (position 1) must be Tensor, not {type(tensor).__name__}"
+        )
     return tensor.detach().__dlpack__()

@@ -11,6 +11,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def unserializable_hook(f: F) -> F:
-    """Mark a tensor hook, so that pickling a tensor that has it does not warn that the hook is left out."""
+    """Mark a tensor hook, so that pickling a tensor that has it does not warn that the hook is left
+    out.
+    """
     f.__torch_unserializable__ = True  # type: ignore[attr-defined]
     return f

@@ -1,4 +1,6 @@
-"""The saved tensors of one checkpointed call: numbers in the graph, computed again when backward asks for them."""
+"""The saved tensors of one checkpointed call: numbers in the graph, computed again when backward
+asks for them.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +18,10 @@ from dovetail_autograd import current_graph_task_id, queue_callback
 __all__ = ["CheckpointError", "Frame"]
 
 _HINT: Final = (
-    "The function has to do the same both times: look for what depends on global state, the mode of a module, or "
-    "random numbers of its own. checkpoint(..., debug=True) names the places where tensors were saved."
+    "The function has to do the same both times: look for what depends on global state, the mode "
+    "of a module, or "
+    "random numbers of its own. checkpoint(..., debug=True) names the places where tensors were "
+    "saved."
 )
 
 
@@ -53,7 +57,9 @@ class Frame:
         Whether to remember where tensors are saved.
     """
 
-    def __init__(self, again: Callable[[], None], early_stop: bool, compares: bool, debug: bool) -> None:
+    def __init__(
+        self, again: Callable[[], None], early_stop: bool, compares: bool, debug: bool
+    ) -> None:
         self._again = again
         self._early_stop = early_stop
         self._compares = compares
@@ -92,7 +98,9 @@ class Frame:
         return found.pop(number.value)
 
     def _computed(self) -> dict[int, Tensor]:
-        """Make the call again and return the saved tensors that somebody still has the numbers of."""
+        """Make the call again and return the saved tensors that somebody still has the numbers
+        of.
+        """
         found: dict[int, Tensor] = {}
         metadata: list[dict[str, Any]] = []
         places: list[str] = []
@@ -122,14 +130,18 @@ class Frame:
     def _compare(self, metadata: list[dict[str, Any]], places: list[str]) -> None:
         if len(metadata) > len(self._metadata):
             raise CheckpointError(
-                "dovetail.utils.checkpoint: trying to save more tensors during recomputation than during the original "
-                f"forward pass: {len(metadata)} instead of {len(self._metadata)}. {_HINT}{self._where(places)}"
+                "dovetail.utils.checkpoint: trying to save more tensors during recomputation than "
+                "during the original "
+                f"forward pass: {len(metadata)} instead of {len(self._metadata)}. "
+                f"{_HINT}{self._where(places)}"
             )
         if len(metadata) < len(self._metadata):
             raise CheckpointError(
-                "dovetail.utils.checkpoint: A different number of tensors was saved during the original forward and "
+                "dovetail.utils.checkpoint: A different number of tensors was saved during the "
+                "original forward and "
                 f"recomputation.\nNumber of tensors saved during forward: {len(self._metadata)}\n"
-                f"Number of tensors saved during recomputation: {len(metadata)}.\n{_HINT}{self._where(places)}"
+                "Number of tensors saved during recomputation: "
+                f"{len(metadata)}.\n{_HINT}{self._where(places)}"
             )
         if not self._compares:
             return
@@ -141,7 +153,8 @@ class Frame:
         if different:
             listed = "\n".join(different)
             raise CheckpointError(
-                "dovetail.utils.checkpoint: Recomputed values for the following tensors have different metadata than "
+                "dovetail.utils.checkpoint: Recomputed values for the following tensors have "
+                "different metadata than "
                 f"during the forward pass.\n{listed}\n{_HINT}{self._where(places)}"
             )
 

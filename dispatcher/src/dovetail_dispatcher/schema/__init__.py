@@ -1,4 +1,6 @@
-"""The schema language: parsing, binding of calls, casts of arguments, and schemas inferred from Python signatures."""
+"""The schema language: parsing, binding of calls, casts of arguments, and schemas inferred from
+Python signatures.
+"""
 
 from .binding import bind, binding_error, cast_error, default_of, missing_error
 from .casts import CastError, caster

@@ -1,7 +1,7 @@
 """Binding the arguments of a call to a schema, fully checked, and the texts of what can go wrong.
 
-Entry functions generated for an operator bind by their own Python signature; this is the general form, which they fall
-back on to explain a call that they refuse.
+Entry functions generated for an operator bind by their own Python signature; this is the general
+form, which they fall back on to explain a call that they refuse.
 """
 
 from __future__ import annotations
@@ -30,12 +30,14 @@ def bind(
     args, kwargs
         The arguments of the call; any argument may be given by name, a keyword-only one must be.
     wrap_number : callable, optional
-        Makes a tensor of a Python number given for a ``Tensor``. By default such a number is refused.
+        Makes a tensor of a Python number given for a ``Tensor``. By default such a number is
+        refused.
 
     Returns
     -------
     list
-        Cast values in the order of the schema, with the defaults filled in. Every list in it is a new one.
+        Cast values in the order of the schema, with the defaults filled in. Every list in it is a
+        new one.
 
     Raises
     ------
@@ -45,10 +47,15 @@ def bind(
     arguments = schema.arguments
     given = len(args) + len(kwargs)
     if given > len(arguments):
-        raise binding_error(schema, f"expected at most {len(arguments)} argument(s) but received {given} argument(s).")
+        raise binding_error(
+            schema,
+            f"expected at most {len(arguments)} argument(s) but received {given} argument(s).",
+        )
     positional = sum([not argument.kwarg_only for argument in arguments])
     if len(args) > positional:
-        raise binding_error(schema, f"takes {positional} positional argument(s) but {len(args)} was/were given. ")
+        raise binding_error(
+            schema, f"takes {positional} positional argument(s) but {len(args)} was/were given. "
+        )
     values = list(args)
     for position in range(len(args), len(arguments)):
         argument = arguments[position]
@@ -71,7 +78,8 @@ def bind(
 def default_of(argument: Argument) -> Any:
     """Return the default of an argument as a kernel receives it: a new list, a dtype, a device.
 
-    A default that its type does not accept is returned as written: PyTorch does not check defaults either.
+    A default that its type does not accept is returned as written: PyTorch does not check defaults
+    either.
     """
     value = argument.default_value
     if value is None:
@@ -89,9 +97,15 @@ def default_of(argument: Argument) -> Any:
         return value
 
 
-def _cast(schema: FunctionSchema, position: int, value: Any, wrap_number: Callable[..., Any] | None) -> Any:
+def _cast(
+    schema: FunctionSchema, position: int, value: Any, wrap_number: Callable[..., Any] | None
+) -> Any:
     declared = schema.arguments[position].real_type
-    if wrap_number is not None and isinstance(value, int | float | complex) and _is_tensor(declared):
+    if (
+        wrap_number is not None
+        and isinstance(value, int | float | complex)
+        and _is_tensor(declared)
+    ):
         value = wrap_number(value)
     try:
         return caster(declared)(value)
@@ -108,12 +122,14 @@ def _refuse_surplus_keywords(schema: FunctionSchema, given: int, kwargs: Mapping
     for name in kwargs:
         if name not in names:
             raise RuntimeError(
-                f"Unknown keyword argument '{name}' for operator '{schema.name}'. Schema: {schema}\n"
+                f"Unknown keyword argument '{name}' for operator '{schema.name}'. Schema: "
+                f"{schema}\n"
                 f"Use one of {', '.join(names) or 'no keywords'}.{did_you_mean(name, names)}"
             )
         if names.index(name) < given:
             raise RuntimeError(
-                f"Argument '{name}' specified both as positional and keyword argument. Schema: {schema}\nGive it once."
+                f"Argument '{name}' specified both as positional and keyword argument. Schema: "
+                f"{schema}\nGive it once."
             )
 
 
@@ -124,17 +140,27 @@ def binding_error(schema: FunctionSchema, problem: str) -> RuntimeError:
 
 def missing_error(schema: FunctionSchema, argument: Argument) -> RuntimeError:
     """Return the error for a call without a required argument."""
-    where = f"Pass it by keyword: {argument.name}=..." if argument.kwarg_only else "Pass it by position or by keyword."
+    where = (
+        f"Pass it by keyword: {argument.name}=..."
+        if argument.kwarg_only
+        else "Pass it by position or by keyword."
+    )
     return RuntimeError(
-        f"{schema.name}() is missing value for argument '{argument.name}'. Declaration: {schema}\n{where}"
+        f"{schema.name}() is missing value for argument '{argument.name}'. Declaration: "
+        f"{schema}\n{where}"
     )
 
 
-def cast_error(schema: FunctionSchema, position: int, value: object, reason: Exception | str) -> RuntimeError:
+def cast_error(
+    schema: FunctionSchema, position: int, value: object, reason: Exception | str
+) -> RuntimeError:
     """Return the error for an argument of the wrong type."""
     argument = schema.arguments[position]
     return RuntimeError(
-        f"{schema.name}() Expected a value of type '{argument.type}' for argument '{argument.name}' but instead found "
-        f"type '{type(value).__name__}'.\nPosition: {position}\nValue: {value!r}\nDeclaration: {schema}\n"
-        f"Cast error details: {reason}\nPass a value that a schema type {argument.real_type.schema_str} accepts."
+        f"{schema.name}() Expected a value of type '{argument.type}' for argument "
+        f"'{argument.name}' but instead found "
+        f"type '{type(value).__name__}'.\nPosition: {position}\nValue: {value!r}\nDeclaration: "
+        f"{schema}\n"
+        f"Cast error details: {reason}\nPass a value that a schema type "
+        f"{argument.real_type.schema_str} accepts."
     )

@@ -1,7 +1,8 @@
 """Casts of call arguments to the types of a schema: one function per type, built once.
 
-A cast returns the value a kernel receives, or raises `CastError` with the reason. Only `dovetail_kernel` knows what a
-tensor, a dtype and a device are; it is imported when the first caster that needs it is built.
+A cast returns the value a kernel receives, or raises `CastError` with the reason. Only
+`dovetail_kernel` knows what a tensor, a dtype and a device are; it is imported when the first
+caster that needs it is built.
 """
 
 from __future__ import annotations
@@ -58,7 +59,8 @@ def caster(declared: Type) -> Cast:
     Returns
     -------
     callable
-        Takes a value and returns what a kernel receives; raises `CastError`. The same type gives the same function.
+        Takes a value and returns what a kernel receives; raises `CastError`. The same type gives
+        the same function.
     """
     if isinstance(declared, OptionalType):
         return _optional(caster(declared.elem))
@@ -81,11 +83,13 @@ def caster(declared: Type) -> Cast:
     return _SIMPLE.get(type(declared), _unchanged)
 
 
-# -- numbers -----------------------------------------------------------------------------------------------------------
+# -- numbers ---------------------------------------------------------------------------------------
 
 
 def cast_int(value: Any) -> int:
-    """Cast to a 64-bit int: from bool, NumPy integers and tensors of one element, whose fraction is cut off."""
+    """Cast to a 64-bit int: from bool, NumPy integers and tensors of one element, whose fraction is
+    cut off.
+    """
     if type(value) is not int:
         value = _to_int(value)
     if not -(2**63) <= value < 2**63:
@@ -128,7 +132,9 @@ def cast_complex(value: Any) -> complex:
 
 
 def cast_bool(value: Any) -> bool:
-    """Cast to bool: from any number and from tensors of one element, by truth; None is False, as in PyTorch."""
+    """Cast to bool: from any number and from tensors of one element, by truth; None is False, as in
+    PyTorch.
+    """
     if value is None:
         return False
     return bool(value if isinstance(value, int | float | complex) else _element(value))
@@ -146,7 +152,9 @@ def cast_number(value: Any) -> int | float | complex:
 
 
 def _has_elements(value: Any) -> bool:
-    """Say whether this is a tensor or an array, whose ``__index__`` and ``__float__`` are not to be trusted."""
+    """Say whether this is a tensor or an array, whose ``__index__`` and ``__float__`` are not to be
+    trusted.
+    """
     return hasattr(value, "shape") and not _is_numpy_scalar(value)
 
 
@@ -159,7 +167,11 @@ def _element(value: Any) -> int | float | complex:
     """Return the one number in a tensor, an array of no dimensions or a NumPy scalar."""
     from dovetail_kernel import TensorBase
 
-    if isinstance(value, TensorBase) or _is_numpy_scalar(value) or getattr(value, "shape", None) == ():
+    if (
+        isinstance(value, TensorBase)
+        or _is_numpy_scalar(value)
+        or getattr(value, "shape", None) == ()
+    ):
         item = getattr(value, "item", None) or getattr(getattr(value, "array", None), "item", None)
         try:
             number = None if item is None else item()
@@ -170,7 +182,7 @@ def _element(value: Any) -> int | float | complex:
     raise _unable(value)
 
 
-# -- other single values -----------------------------------------------------------------------------------------------
+# -- other single values ---------------------------------------------------------------------------
 
 
 def cast_str(value: Any) -> str:
@@ -209,7 +221,9 @@ def _dtype() -> Cast:
     import dovetail_kernel
 
     dtype = dovetail_kernel.dtype
-    dtypes = {value.name: value for value in vars(dovetail_kernel).values() if isinstance(value, dtype)}
+    dtypes = {
+        value.name: value for value in vars(dovetail_kernel).values() if isinstance(value, dtype)
+    }
 
     def cast_dtype(value: Any) -> Any:
         if isinstance(value, dtype):
@@ -272,7 +286,7 @@ def _coded(what: str, names: Sequence[str]) -> Cast:
     return cast_coded
 
 
-# -- composed values ---------------------------------------------------------------------------------------------------
+# -- composed values -------------------------------------------------------------------------------
 
 
 def _optional(cast: Cast) -> Cast:
@@ -285,7 +299,9 @@ def _optional(cast: Cast) -> Cast:
 def _list(declared: ListType) -> Cast:
     cast = caster(declared.elem)
     size = declared.size
-    repeats = size is not None and isinstance(declared.elem.collapsed, IntType | FloatType | BoolType | ComplexType)
+    repeats = size is not None and isinstance(
+        declared.elem.collapsed, IntType | FloatType | BoolType | ComplexType
+    )
     takes_tensors = isinstance(declared.elem, TensorType)
 
     def cast_list(value: Any) -> list[Any]:
@@ -315,7 +331,9 @@ def _tuple(casts: Sequence[Cast]) -> Cast:
         if not isinstance(value, tuple | list):
             raise _unable(value)
         if len(value) != len(casts):
-            raise CastError(f"Object contains {len(value)} element(s), but {len(casts)} are expected")
+            raise CastError(
+                f"Object contains {len(value)} element(s), but {len(casts)} are expected"
+            )
         return tuple([cast(element) for cast, element in zip(casts, value, strict=True)])
 
     return cast_tuple
@@ -331,7 +349,9 @@ def _dict(cast_key: Cast, cast_value: Cast) -> Cast:
 
 
 def _union(declared: UnionType) -> Cast:
-    exact = {_PYTHON_CLASSES[type(elem)] for elem in declared.elems if type(elem) in _PYTHON_CLASSES}
+    exact = {
+        _PYTHON_CLASSES[type(elem)] for elem in declared.elems if type(elem) in _PYTHON_CLASSES
+    }
     casts = [caster(elem) for elem in declared.elems]
 
     def cast_union(value: Any) -> Any:
@@ -354,7 +374,8 @@ def _unable(value: Any) -> CastError:
 
 
 _PYTHON_CLASSES: Final[dict[type[Type], type]] = {
-    IntType: int, FloatType: float, BoolType: bool, ComplexType: complex, StringType: str, NoneType: type(None)
+    IntType: int, FloatType: float, BoolType: bool, ComplexType: complex, StringType: str,
+    NoneType: type(None),
 }  # fmt: skip
 
 _SIMPLE: Final[dict[type[Type], Cast]] = {
@@ -373,4 +394,6 @@ _SIMPLE: Final[dict[type[Type], Cast]] = {
     StorageType: _named("Storage", "UntypedStorage", "TypedStorage"),
     StreamObjType: _named("Stream"),
 }
-"""Casts that need no parameter. A type without one (``Any``, a type variable) takes every value unchanged."""
+"""Casts that need no parameter. A type without one (``Any``, a type variable) takes every value
+unchanged.
+"""

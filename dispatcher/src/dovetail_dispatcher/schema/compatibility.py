@@ -31,7 +31,12 @@ def is_backward_compatible(new: FunctionSchema, old: FunctionSchema) -> bool:
         return False
     if len(new.returns) != len(old.returns) or len(new.arguments) < len(old.arguments):
         return False
-    if not all([_may_replace(old_one, new_one) for new_one, old_one in zip(new.returns, old.returns, strict=True)]):
+    if not all(
+        [
+            _may_replace(old_one, new_one)
+            for new_one, old_one in zip(new.returns, old.returns, strict=True)
+        ]
+    ):
         return False
     new_inputs, new_outs = _split(new)
     old_inputs, old_outs = _split(old)
@@ -58,7 +63,11 @@ def is_subtype(narrow: Type, wide: Type) -> bool:
     if isinstance(wide, UnionType):
         members = narrow.elems if isinstance(narrow, UnionType) else (narrow,)
         return all([any([is_subtype(member, one) for one in wide.elems]) for member in members])
-    if isinstance(narrow, TupleType) and isinstance(wide, TupleType) and len(narrow.elems) == len(wide.elems):
+    if (
+        isinstance(narrow, TupleType)
+        and isinstance(wide, TupleType)
+        and len(narrow.elems) == len(wide.elems)
+    ):
         return all([is_subtype(*pair) for pair in zip(narrow.elems, wide.elems, strict=True)])
     return False
 
@@ -75,6 +84,9 @@ def _may_replace(new: Argument, old: Argument) -> bool:
         and new.N == old.N
         and new.alias_info == old.alias_info
         and (old.kwarg_only or not new.kwarg_only)
-        and (not old.has_default_value() or (new.has_default_value() and new.default_value == old.default_value))
+        and (
+            not old.has_default_value()
+            or (new.has_default_value() and new.default_value == old.default_value)
+        )
         and is_subtype(old.type, new.type)
     )

@@ -5,11 +5,15 @@ from __future__ import annotations
 from . import lexer
 from .errors import SchemaError, schema_error
 
-_GRAMMAR = "Write a schema as 'namespace::name.overload(Type argument=default, *, Type keyword) -> Type'."
+_GRAMMAR = (
+    "Write a schema as 'namespace::name.overload(Type argument=default, *, Type keyword) -> Type'."
+)
 
 
 class Cursor:
-    """The tokens of one text and the index of the next one; every rule of the grammar moves it on."""
+    """The tokens of one text and the index of the next one; every rule of the grammar moves it
+    on.
+    """
 
     __slots__ = ("fresh_sets", "index", "text", "tokens")
 
@@ -46,16 +50,24 @@ class Cursor:
 
     def integer(self, literal: str, start: int) -> int:
         if not literal.lstrip("-").isdecimal() or not -(2**63) <= (value := int(literal)) < 2**63:
-            raise self.error(f"{literal} is not a 64-bit integer", "Write a decimal integer below 2**63.", start)
+            raise self.error(
+                f"{literal} is not a 64-bit integer", "Write a decimal integer below 2**63.", start
+            )
         return value
 
     def unexpected(self, wanted: str) -> SchemaError:
         token = self.tokens[self.index]
         if not lexer.is_token(token) and token != lexer.END:
-            return self.error(f"expected a valid token but found '{token}'", "Remove it, or close the string it opens.")
+            return self.error(
+                f"expected a valid token but found '{token}'",
+                "Remove it, or close the string it opens.",
+            )
         remedy = _GRAMMAR
         if token in lexer.KEYWORDS and wanted == "ident":
-            remedy = f"{token} is a keyword of the schema language; use another name, such as '{token}_'."
+            remedy = (
+                f"{token} is a keyword of the schema language; use "
+                f"another name, such as '{token}_'."
+            )
         return self.error(f"expected {wanted} but found '{lexer.describe(token)}'", remedy)
 
     def error(self, reason: str, remedy: str, index: int | None = None) -> SchemaError:

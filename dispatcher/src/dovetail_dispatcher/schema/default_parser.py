@@ -29,7 +29,12 @@ from .types import (
 _TENSOR = TensorType()
 _FLOAT = FloatType()
 _DEFAULTABLE = (IntType, FloatType, BoolType, ComplexType, StringType, NumberType, OptionalType)
-_LIST_ELEMENTS: dict[Type, type] = {IntType(): int, FloatType(): float, ComplexType(): complex, BoolType(): bool}
+_LIST_ELEMENTS: dict[Type, type] = {
+    IntType(): int,
+    FloatType(): float,
+    ComplexType(): complex,
+    BoolType(): bool,
+}
 _WORDS: dict[str, bool | None] = {"True": True, "False": False, "None": None}
 _DEVICE = re.compile(r"[A-Za-z_]\w*(:(0|[1-9]\d*))?", re.ASCII)
 
@@ -61,7 +66,8 @@ class DefaultParser(Cursor):
         values: tuple[Any, ...]
         token = self.tokens[start]
         named = lexer.is_identifier(token) and token not in _WORDS
-        # One literal stands for every element of a list of known size; the name of a constant does not.
+        # One literal stands for every element of a list of known size; the name of a constant does
+        # not.
         if declared.size is not None and token != "[" and not named:
             values = (self.constant(elem),) * declared.size
         else:
@@ -75,7 +81,8 @@ class DefaultParser(Cursor):
         for value in values:
             if type(value) is not wanted:
                 raise self.error(
-                    f"expected {wanted.__name__} but found {value!r} in the default of a {declared.schema_str}",
+                    f"expected {wanted.__name__} but found {value!r} in the default of a "
+                    f"{declared.schema_str}",
                     f"Write each element as a {wanted.__name__}.",
                     start,
                 )
@@ -98,7 +105,9 @@ class DefaultParser(Cursor):
             raise self.unexpected("string_literal")
         device = self.string(token)
         if not _DEVICE.fullmatch(device):
-            raise self.error(f"Invalid device string: '{device}'", 'Write a device as "type" or "type:index".')
+            raise self.error(
+                f"Invalid device string: '{device}'", 'Write a device as "type" or "type:index".'
+            )
         self.index += 1
         return device
 
@@ -116,7 +125,10 @@ class DefaultParser(Cursor):
             named = declared.elem if isinstance(declared, OptionalType) else declared
             constants = DTYPE_CONSTANTS if isinstance(named, ScalarTypeType) else CONSTANTS
             if token not in constants:
-                raise self.error("invalid numeric default value", f"Use a literal, or one of {', '.join(constants)}.")
+                raise self.error(
+                    "invalid numeric default value",
+                    f"Use a literal, or one of {', '.join(constants)}.",
+                )
             self.index += 1
             return constants[token]
         negative = self.accept("-")
@@ -126,7 +138,9 @@ class DefaultParser(Cursor):
         try:
             return lexer.string_value(token)
         except ValueError as reason:
-            raise self.error(str(reason), "Write the character itself, or its octal code as \\ooo.") from None
+            raise self.error(
+                str(reason), "Write the character itself, or its octal code as \\ooo."
+            ) from None
 
     def convert(self, literal: str, declared: Type, start: int) -> int | float | complex:
         if literal.endswith("j"):
@@ -140,5 +154,7 @@ class DefaultParser(Cursor):
             return read(str(int(literal, 16))) if declared is _FLOAT else int(literal, 16)
         value = read(literal)
         if value in (float("inf"), float("-inf")):
-            raise self.error(f"the number {literal} is out of range", "Use a number a double can hold.", start)
+            raise self.error(
+                f"the number {literal} is out of range", "Use a number a double can hold.", start
+            )
         return value

@@ -6,12 +6,15 @@ from __future__ import annotations
 class SchemaError(RuntimeError):
     """A schema that does not follow the schema language.
 
-    The message has four parts: the reason, the source text, a caret line under the offending token, and one remedy.
+    The message has four parts: the reason, the source text, a caret line under the offending token,
+    and one remedy.
     """
 
 
 def schema_error(reason: str, text: str, span: tuple[int, int] | None, remedy: str) -> SchemaError:
-    """Return a `SchemaError` that points at ``text[span[0]:span[1]]``, or at nothing where ``span`` is None."""
+    """Return a `SchemaError` that points at ``text[span[0]:span[1]]``, or at nothing where ``span``
+    is None.
+    """
     if span is None:
         return SchemaError(f"{reason} in {text!r}\n{remedy}")
     return SchemaError(f"{reason} here:\n{_underline(text, *span)}\n{remedy}")

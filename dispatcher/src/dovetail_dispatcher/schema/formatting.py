@@ -1,8 +1,9 @@
 """Writes schemas back as text that parses to the same schema.
 
-The text is PyTorch's, except where PyTorch's does not parse back: strings are always quoted, ``Tensor!`` and
-``Tensor(a!)?[]`` keep their spelling, alias sets keep their order, complex numbers are written as literals, and a list
-default is shortened to one element only if the argument has that size.
+The text is PyTorch's, except where PyTorch's does not parse back: strings are always quoted,
+``Tensor!`` and ``Tensor(a!)?[]`` keep their spelling, alias sets keep their order, complex numbers
+are written as literals, and a list default is shortened to one element only if the argument has
+that size.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ if TYPE_CHECKING:
     from .function_schema import AliasInfo, Argument, FunctionSchema
 
 _ESCAPES = str.maketrans(
-    {chr(code): f"\\{code:03o}" for code in range(32)} | {value: f"\\{letter}" for letter, value in ESCAPES.items()}
+    {chr(code): f"\\{code:03o}" for code in range(32)}
+    | {value: f"\\{letter}" for letter, value in ESCAPES.items()}
 )
 
 

@@ -87,7 +87,9 @@ class Argument:
 
     @property
     def default_value(self) -> Any:
-        """The default as written: a tuple for a list, a code for a dtype, a string for a device; None without one."""
+        """The default as written: a tuple for a list, a code for a dtype, a string for a device;
+        None without one.
+        """
         return None if self._default is NO_DEFAULT else self._default
 
     @property
@@ -115,7 +117,8 @@ class Argument:
 
 @dataclass(frozen=True)
 class FunctionSchema:
-    """A parsed schema. ``str(schema)`` is the schema in canonical spelling and parses back to an equal one.
+    """A parsed schema. ``str(schema)`` is the schema in canonical spelling and parses back to an
+    equal one.
 
     Attributes
     ----------
@@ -142,7 +145,12 @@ class FunctionSchema:
 
     def _is_view_op(self) -> bool:
         """Say whether some argument is aliased but not written to."""
-        return any([argument.alias_info is not None and not argument.is_write for argument in self.arguments])
+        return any(
+            [
+                argument.alias_info is not None and not argument.is_write
+                for argument in self.arguments
+            ]
+        )
 
     @property
     def operator_name(self) -> OperatorName:

@@ -16,7 +16,8 @@ _OPTIONAL_LISTABLE = ("SymInt", "float", "bool")
 _RETURNABLE = ("Tensor", "Tensor[]", "SymInt", "float", "bool", "Scalar")
 _MUTABLE = ("Tensor", "Tensor?", "Tensor[]", "Tensor?[]")
 _SUPPORTED = (
-    "Tensor, int, float, bool, str, Number, dtype, device; Optional of each; list, List or Sequence of Tensor, "
+    "Tensor, int, float, bool, str, Number, dtype, device; Optional of each; list, List or "
+    "Sequence of Tensor, "
     "Optional[Tensor], int, float, bool, Number; Optional of a list of int, float, bool"
 )
 
@@ -34,7 +35,8 @@ def infer_schema(
     Parameters
     ----------
     prototype_function : callable
-        Only its signature is read. Annotations may be strings; they are evaluated in the globals of the function.
+        Only its signature is read. Annotations may be strings; they are evaluated in the globals of
+        the function.
     mutates_args : iterable of str or "unknown"
         The names of the parameters the function writes to; ``"unknown"`` stands for every tensor.
     op_name : str, optional
@@ -50,23 +52,28 @@ def infer_schema(
     Raises
     ------
     ValueError
-        An annotation is missing or unsupported, a default cannot be written in a schema, or ``mutates_args`` or the
-        tags do not fit the signature.
+        An annotation is missing or unsupported, a default cannot be written in a schema, or
+        ``mutates_args`` or the tags do not fit the signature.
     """
     if isinstance(mutates_args, str) and mutates_args != "unknown":
         raise ValueError(
-            "mutates_args must either be a sequence of the names of the arguments that are mutated or the string "
+            "mutates_args must either be a sequence of the names of the arguments that are "
+            "mutated or the string "
             f"'unknown'. Write mutates_args=({mutates_args!r},)."
         )
     mutated = None if isinstance(mutates_args, str) else tuple(mutates_args)
     signature = _Signature(prototype_function)
     parameters = [signature.parameter(parameter, mutated) for parameter in signature.parameters]
     if mutated is not None:
-        unknown = {name for name in mutated if name not in [parameter.name for parameter in parameters]}
+        unknown = {
+            name for name in mutated if name not in [parameter.name for parameter in parameters]
+        }
         if unknown:
             raise signature.error(
-                f"{unknown} in mutates_args were not found in the custom op's signature. mutates_args should contain "
-                "the names of all args that the custom op mutates, or just the string 'unknown' if you don't know."
+                f"{unknown} in mutates_args were not found in the custom op's signature. "
+                "mutates_args should contain "
+                "the names of all args that the custom op mutates, or just the string 'unknown' "
+                "if you don't know."
             )
     returns = signature.returns(_tagged_returns(signature, parameters, mutated, _tag_names(tags)))
     return f"{op_name or ''}({_join(parameters)}) -> {returns}"
@@ -89,7 +96,9 @@ class _Signature:
         self.parameters = list(self.signature.parameters.values())
 
     def error(self, problem: str) -> ValueError:
-        return ValueError(f"infer_schema(func): {problem} Got func with signature {self.signature})")
+        return ValueError(
+            f"infer_schema(func): {problem} Got func with signature {self.signature})"
+        )
 
     def evaluate(self, annotation: Any) -> Any:
         function = inspect.unwrap(self.function)
@@ -99,11 +108,14 @@ class _Signature:
             return annotation
         except Exception as reason:
             raise self.error(
-                f"Unsupported type annotation {annotation}. It is not a type. ({reason}). Annotations that are strings "
+                f"Unsupported type annotation {annotation}. It is not a type. ({reason}). "
+                "Annotations that are strings "
                 "are evaluated in the module of the function: define or import the type there."
             ) from reason
 
-    def parameter(self, parameter: inspect.Parameter, mutated: tuple[str, ...] | None) -> _Parameter:
+    def parameter(
+        self, parameter: inspect.Parameter, mutated: tuple[str, ...] | None
+    ) -> _Parameter:
         if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
             raise self.error("We do not support positional-only args, varargs, or varkwargs.")
         name = parameter.name
@@ -112,12 +124,15 @@ class _Signature:
         annotation = self.evaluate(parameter.annotation)
         declared = _schema_type(annotation)
         if declared is None:
-            raise self.unsupported(f"Parameter {name}", annotation, _tuple_hint(annotation), _SUPPORTED)
+            raise self.unsupported(
+                f"Parameter {name}", annotation, _tuple_hint(annotation), _SUPPORTED
+            )
         alias = ""
         if name in mutated if mutated is not None else declared.startswith(_TENSOR):
             if declared not in _MUTABLE:
                 raise self.error(
-                    f"Parameter {name} is in mutable_args but only Tensors or collections of Tensors can be mutated."
+                    f"Parameter {name} is in mutable_args but only Tensors or collections of "
+                    "Tensors can be mutated."
                 )
             alias = f"(a{self.parameters.index(parameter)}!)"
         text = f"{declared.replace(_TENSOR, _TENSOR + alias, 1)} {name}"
@@ -136,7 +151,8 @@ class _Signature:
             return str(value).rpartition(".")[2]
         raise self.error(
             f"Parameter {name} has an unsupported default value type {type(value)}. "
-            "Use None, an int, float, bool, str, dtype or device, and make other values in the function."
+            "Use None, an int, float, bool, str, dtype or device, and make other values in the "
+            "function."
         )
 
     def returns(self, tagged: str | None) -> str:
@@ -162,7 +178,8 @@ class _Signature:
 
     def unsupported(self, what: str, annotation: Any, hint: str, supported: str) -> ValueError:
         return self.error(
-            f"{what} has unsupported type {annotation}. {hint}The valid types are: {supported}.{_nearest(annotation)}"
+            f"{what} has unsupported type {annotation}. {hint}The valid types are: "
+            f"{supported}.{_nearest(annotation)}"
         )
 
 
@@ -176,7 +193,9 @@ def _schema_type(annotation: Any) -> str | None:
         if len(inner) != 1 or len(inner) == len(members):
             return None
         declared = _schema_type(next(iter(inner)))
-        if declared is None or (declared.endswith("[]") and declared[:-2] not in _OPTIONAL_LISTABLE):
+        if declared is None or (
+            declared.endswith("[]") and declared[:-2] not in _OPTIONAL_LISTABLE
+        ):
             return None
         return declared + "?"
     if typing.get_origin(annotation) in (list, collections.abc.Sequence):
@@ -212,7 +231,8 @@ def _tuple_hint(annotation: Any) -> str:
     elems = [elem for elem in typing.get_args(annotation) if elem is not ...]
     example = f"list[{_name(elems[0])}]" if elems and len(set(elems)) == 1 else "list[Tensor]"
     return (
-        "We do not support Tuple inputs in schema. As a workaround, please try to use List instead. "
+        "We do not support Tuple inputs in schema. As a workaround, please try to use List "
+        "instead. "
         f"For example, {example}. "
     )
 
@@ -228,11 +248,13 @@ def _nearest(annotation: Any) -> str:
     known += [f"list[{elem}]" for elem in known[:4]] + [f"Optional[{elem}]" for elem in known]
     base = {complex: "float", dict: "list[Tensor]", list: "list[Tensor]", bytes: "str"}
     match = base.get(annotation) if isinstance(annotation, type) else None
-    close = [match] if match else get_close_matches(_name(annotation).rpartition(".")[2], known, 1, 0.5)
+    close = (
+        [match] if match else get_close_matches(_name(annotation).rpartition(".")[2], known, 1, 0.5)
+    )
     return f" The nearest is {close[0]}." if close else ""
 
 
-# -- tags --------------------------------------------------------------------------------------------------------------
+# -- tags ------------------------------------------------------------------------------------------
 
 
 def _tag_names(tags: Any) -> set[str]:
@@ -241,22 +263,32 @@ def _tag_names(tags: Any) -> set[str]:
 
 
 def _tagged_returns(
-    signature: _Signature, parameters: list[_Parameter], mutated: tuple[str, ...] | None, tags: set[str]
+    signature: _Signature,
+    parameters: list[_Parameter],
+    mutated: tuple[str, ...] | None,
+    tags: set[str],
 ) -> str | None:
-    """Return the aliased returns that ``Tag.inplace`` and ``Tag.out`` prescribe, or None without those tags."""
+    """Return the aliased returns that ``Tag.inplace`` and ``Tag.out`` prescribe, or None without
+    those tags.
+    """
     annotation = signature.evaluate(signature.signature.return_annotation)
     if "inplace" in tags:
         positional = [parameter for parameter in parameters if not parameter.kwarg_only]
         if mutated is None or not positional or mutated != (positional[0].name,):
             shown = "unknown" if mutated is None else mutated
             raise signature.error(
-                f"torch.Tag.inplace requires mutates_args to contain exactly the first positional argument, "
+                "torch.Tag.inplace requires mutates_args to contain exactly the first positional "
+                "argument, "
                 f"got {shown}."
             )
         if positional[0].declared != _TENSOR:
-            raise signature.error("torch.Tag.inplace requires the first positional argument to be a Tensor.")
+            raise signature.error(
+                "torch.Tag.inplace requires the first positional argument to be a Tensor."
+            )
         if _schema_type(annotation) != _TENSOR:
-            raise signature.error("torch.Tag.inplace requires the return annotation to be torch.Tensor.")
+            raise signature.error(
+                "torch.Tag.inplace requires the return annotation to be torch.Tensor."
+            )
         return _TENSOR + positional[0].alias
     if "out" not in tags:
         return None
@@ -264,11 +296,16 @@ def _tagged_returns(
     if any([not parameter.kwarg_only for parameter in outs]):
         raise signature.error("torch.Tag.out requires mutable arguments to be keyword-only.")
     if not outs or any([parameter.declared != _TENSOR for parameter in outs]):
-        raise signature.error("torch.Tag.out requires at least one mutable keyword-only Tensor argument.")
-    returned = typing.get_args(annotation) if typing.get_origin(annotation) is tuple else (annotation,)
+        raise signature.error(
+            "torch.Tag.out requires at least one mutable keyword-only Tensor argument."
+        )
+    returned = (
+        typing.get_args(annotation) if typing.get_origin(annotation) is tuple else (annotation,)
+    )
     if len(returned) != len(outs) or any([_schema_type(one) != _TENSOR for one in returned]):
         raise signature.error(
-            "torch.Tag.out requires the return annotation to match the mutable keyword-only Tensor arguments "
+            "torch.Tag.out requires the return annotation to match the mutable keyword-only "
+            "Tensor arguments "
             f"{tuple([parameter.name for parameter in outs])}."
         )
     aliased = ", ".join([_TENSOR + parameter.alias for parameter in outs])

@@ -1,7 +1,7 @@
 """Splits schema text into tokens with one compiled expression.
 
-Tokens are plain strings and carry no position: a schema is parsed thousands of times for every one that is wrong, so
-positions are found again only when an error needs them (`token_spans`).
+Tokens are plain strings and carry no position: a schema is parsed thousands of times for every one
+that is wrong, so positions are found again only when an error needs them (`token_spans`).
 """
 
 from __future__ import annotations
@@ -54,14 +54,24 @@ _TOKEN = re.compile(
     | "(?:[^"\\\n]|\\.)*" | '(?:[^'\\\n]|\\.)*'
     | -> | \.\.\.
     | \#[^\n]*                                                  # comment
-    | \S                                                        # punctuation, or something that is no token at all
+    | \S                                                        # punctuation, or no token at all
     """,
     re.VERBOSE | re.ASCII | re.DOTALL,
 )
 
 _PUNCTUATION = frozenset("()[]{},.:=*?!|-+/%<>&^~@")
 _ESCAPE = re.compile(r"\\(?:([0-3][0-7]{2})|(.))", re.DOTALL)
-ESCAPES: Final = {"n": "\n", "t": "\t", "a": "\a", "b": "\b", "f": "\f", "v": "\v", "\\": "\\", "'": "'", '"': '"'}
+ESCAPES: Final = {
+    "n": "\n",
+    "t": "\t",
+    "a": "\a",
+    "b": "\b",
+    "f": "\f",
+    "v": "\v",
+    "\\": "\\",
+    "'": "'",
+    '"': '"',
+}
 """What the letter after a backslash stands for in a string."""
 
 
@@ -96,7 +106,9 @@ def is_string(token: str) -> bool:
 
 
 def describe(token: str) -> str:
-    """Return the name error messages use for a token: its kind if it carries a value, else the token itself."""
+    """Return the name error messages use for a token: its kind if it carries a value, else the
+    token itself.
+    """
     if token == END:
         return "eof"
     if token == "->":
@@ -143,8 +155,16 @@ def _refuse_newline_between_parts(text: str) -> None:
     depth = end = 0
     for index, (start, stop) in enumerate(token_spans(text)[:-1]):
         between = text[end:start]
-        if index and depth == 0 and "\n" in between and "\\" not in text[:start].split("\n")[-2][-1:]:
-            reason = f"expected {'arrow' if text[:end].rstrip().endswith(')') else 'the rest of the schema'}"
+        if (
+            index
+            and depth == 0
+            and "\n" in between
+            and "\\" not in text[:start].split("\n")[-2][-1:]
+        ):
+            reason = (
+                "expected "
+                f"{'arrow' if text[:end].rstrip().endswith(')') else 'the rest of the schema'}"
+            )
             remedy = "Write the schema on one line, or break it inside ()."
             raise schema_error(f"{reason} but found 'newline'", text, (start, stop), remedy)
         token = text[start:stop]

@@ -14,14 +14,18 @@ from .types import ListType
 
 _KEPT: Final = 4096
 _signatures: Final[dict[str, tuple[tuple[Argument, ...], tuple[Argument, ...], bool, bool]]] = {}
-"""What was parsed, by the text from the arguments on: many operators of a library differ in nothing but the name."""
+"""What was parsed, by the text from the arguments on: many operators of a library differ in nothing
+but the name.
+"""
 
 _arguments: Final[dict[tuple[Any, ...], Argument]] = {}
 """What was parsed, by whether it is keyword-only and its tokens."""
 
 _AFTER_ARGUMENT: Final = frozenset((",", ")", "(", lexer.END))
 
-_PLAIN_NAME: Final = re.compile(r"((?:[A-Za-z_]\w*::)?[A-Za-z_]\w*)(?:\.(?!default$|__)([A-Za-z_]\w*))?", re.ASCII)
+_PLAIN_NAME: Final = re.compile(
+    r"((?:[A-Za-z_]\w*::)?[A-Za-z_]\w*)(?:\.(?!default$|__)([A-Za-z_]\w*))?", re.ASCII
+)
 
 
 def parse_schema(text: str) -> FunctionSchema:
@@ -43,7 +47,11 @@ def parse_schema(text: str) -> FunctionSchema:
     """
     head, paren, rest = text.partition("(")
     known = _signatures.get(rest) if paren else None
-    if known is not None and (plain := _PLAIN_NAME.fullmatch(head)) and lexer.KEYWORDS.isdisjoint(plain.groups()):
+    if (
+        known is not None
+        and (plain := _PLAIN_NAME.fullmatch(head))
+        and lexer.KEYWORDS.isdisjoint(plain.groups())
+    ):
         return FunctionSchema(plain[1], plain[2] or "", *known)
     parser = _Parser(text)
     name = parser.operator_name()
@@ -105,7 +113,9 @@ class _Parser(TypeParser, DefaultParser):
         returns, is_varret = self.returns()
         self.expect(lexer.END)
         qualified = f"{name.namespace}::{name.name}" if name.namespace else name.name
-        return FunctionSchema(qualified, name.overload_name, arguments, returns, is_vararg, is_varret)
+        return FunctionSchema(
+            qualified, name.overload_name, arguments, returns, is_vararg, is_varret
+        )
 
     def arguments(self) -> tuple[tuple[Argument, ...], bool]:
         self.expect("(")
@@ -126,18 +136,27 @@ class _Parser(TypeParser, DefaultParser):
                 names.add(argument.name)
                 if argument.has_default_value():
                     optional_seen = True
-                elif optional_seen and not kwarg_only and not isinstance(argument.real_type, ListType):
-                    # PyTorch lets lists through, which old serialized schemas have without their defaults.
+                elif (
+                    optional_seen
+                    and not kwarg_only
+                    and not isinstance(argument.real_type, ListType)
+                ):
+                    # PyTorch lets lists through, which old serialized schemas have without their
+                    # defaults.
                     raise self.error(
-                        f"Non-default positional argument follows default argument. Parameter {argument.name}",
-                        f"Give {argument.name} a default, move it to the front, or make it keyword-only with '*'.",
+                        "Non-default positional argument follows default argument. Parameter "
+                        f"{argument.name}",
+                        f"Give {argument.name} a default, move it to the front, or make it "
+                        "keyword-only with '*'.",
                         self.index - 1,
                     )
                 arguments.append(argument)
             if not self.accept(","):
                 break
             if is_vararg:
-                raise self.error("... must be the last element of the argument list", "Move ... to the end.")
+                raise self.error(
+                    "... must be the last element of the argument list", "Move ... to the end."
+                )
         if is_vararg and optional_seen:
             reason = "schemas with vararg (...) can't have default value args"
             raise self.error(reason, "Leave out ... or the defaults.")
@@ -146,11 +165,15 @@ class _Parser(TypeParser, DefaultParser):
 
     def repeated(self, name: str) -> SchemaError:
         return self.error(
-            f"argument name '{name}' is used twice", "Give each argument a name of its own.", self.index - 1
+            f"argument name '{name}' is used twice",
+            "Give each argument a name of its own.",
+            self.index - 1,
         )
 
     def known_argument(self, kwarg_only: bool) -> Argument:
-        """An argument that was parsed before in another schema, or a new one; alias sets belong to one schema."""
+        """An argument that was parsed before in another schema, or a new one; alias sets belong to
+        one schema.
+        """
         tokens, start = self.tokens, self.index
         end = start
         while (token := tokens[end]) not in _AFTER_ARGUMENT:

@@ -43,7 +43,9 @@ class TypeParser(Cursor):
     __slots__ = ()
 
     def argument_type(self) -> tuple[Type, AliasInfo | None]:
-        """A type, or ``T[N]`` or ``T[N]?``: the forms with a size stand only directly in an argument."""
+        """A type, or ``T[N]`` or ``T[N]?``: the forms with a size stand only directly in an
+        argument.
+        """
         declared, alias = self.type()
         if self.accept("["):
             size = self.integer(self.number(), self.index - 1)
@@ -94,7 +96,8 @@ class TypeParser(Cursor):
             key, _ = self.type()
             if not isinstance(key.collapsed, _KEYS) or isinstance(key, SymBoolType):
                 raise self.error(
-                    f"Cannot create dict for key type '{key.schema_str}', only int, float, complex, Tensor, device and "
+                    f"Cannot create dict for key type '{key.schema_str}', only int, float, "
+                    "complex, Tensor, device and "
                     "string keys are supported",
                     "Use Any for other keys.",
                     start,
@@ -113,7 +116,8 @@ class TypeParser(Cursor):
             return self.custom_class()
         if not name[0].islower():
             raise self.error(
-                "unknown type specifier. Common valid schema types include Tensor, SymInt, int, float, bool, Scalar",
+                "unknown type specifier. Common valid schema types include Tensor, SymInt, int, "
+                "float, bool, Scalar",
                 f"Use one of {', '.join(BASIC_TYPES)}, or a type made of them.",
                 start,
             )

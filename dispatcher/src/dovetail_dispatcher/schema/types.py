@@ -1,7 +1,9 @@
-"""The types of the schema language: immutable, interned objects, so that equal types are the same object.
+"""The types of the schema language: immutable, interned objects, so that equal types are the same
+object.
 
-``str(t)`` is PyTorch's annotation (``Optional[int]``); ``t.schema_str`` is the spelling in a schema (``int?``).
-``t.collapsed`` is the type a value really has at run time (``ScalarType`` and ``SymInt`` collapse to ``int``).
+``str(t)`` is PyTorch's annotation (``Optional[int]``); ``t.schema_str`` is the spelling in a schema
+(``int?``). ``t.collapsed`` is the type a value really has at run time (``ScalarType`` and
+``SymInt`` collapse to ``int``).
 """
 
 from __future__ import annotations
@@ -35,7 +37,13 @@ class Type:
         return type(self), self._parameters
 
     @classmethod
-    def _make(cls, parameters: tuple[Any, ...], schema_str: str, annotation_str: str, collapsed: Type | None) -> Self:
+    def _make(
+        cls,
+        parameters: tuple[Any, ...],
+        schema_str: str,
+        annotation_str: str,
+        collapsed: Type | None,
+    ) -> Self:
         self = object.__new__(cls)
         self._parameters = parameters
         self.schema_str = schema_str
@@ -228,13 +236,17 @@ class OptionalType(Type):
         if known is not None:
             return known
         collapsed = None if elem.collapsed is elem else cls(elem.collapsed)
-        made = cls._make((elem,), elem.schema_str + "?", f"Optional[{elem.annotation_str}]", collapsed)
+        made = cls._make(
+            (elem,), elem.schema_str + "?", f"Optional[{elem.annotation_str}]", collapsed
+        )
         made.elem = elem
         return made
 
 
 class ListType(Type):
-    """``T[]``, or ``T[size]``: a list for which a call may also give one ``T``, repeated ``size`` times."""
+    """``T[]``, or ``T[size]``: a list for which a call may also give one ``T``, repeated ``size``
+    times.
+    """
 
     __slots__ = ("elem", "size")
     elem: Type
@@ -246,7 +258,9 @@ class ListType(Type):
             return known
         collapsed = None if elem.collapsed is elem else cls(elem.collapsed, size)
         brackets = "[]" if size is None else f"[{size}]"
-        made = cls._make((elem, size), elem.schema_str + brackets, f"List[{elem.annotation_str}]", collapsed)
+        made = cls._make(
+            (elem, size), elem.schema_str + brackets, f"List[{elem.annotation_str}]", collapsed
+        )
         made.elem = elem
         made.size = size
         return made
@@ -264,7 +278,9 @@ def _as_element(elem: Type) -> Type:
 
 
 class ContainerType(Type):
-    """A type with several element types. As in PyTorch these are the collapsed ones, but for ``SymBool``."""
+    """A type with several element types. As in PyTorch these are the collapsed ones, but for
+    ``SymBool``.
+    """
 
     __slots__ = ("elems",)
     elems: tuple[Type, ...]
@@ -277,7 +293,9 @@ class ContainerType(Type):
             return known
         in_schema, in_annotation = cls.template
         schema_str = in_schema.format(", ".join([elem.schema_str for elem in elems]))
-        annotation_str = in_annotation.format(", ".join([elem.annotation_str for elem in elems]) or "()")
+        annotation_str = in_annotation.format(
+            ", ".join([elem.annotation_str for elem in elems]) or "()"
+        )
         made = cls._make(elems, schema_str, annotation_str, None)
         made.elems = elems
         return made
@@ -311,7 +329,9 @@ class AwaitType(ContainerType):
 
 
 class UnionType(ContainerType):
-    """``Union(A, B)``, flattened, without repetitions, in a fixed order. With None and one other it is an optional."""
+    """``Union(A, B)``, flattened, without repetitions, in a fixed order. With None and one other it
+    is an optional.
+    """
 
     __slots__ = ()
     template = ("Union({})", "Union[{}]")
@@ -325,7 +345,8 @@ class UnionType(ContainerType):
         return super().__new__(cls, *members)
 
 
-_UNION_ORDER = (TensorType, TupleType, ListType, DictType, NumberType, FloatType, ComplexType, IntType, NoneType,
+_UNION_ORDER = (TensorType, TupleType, ListType, DictType, NumberType, FloatType, ComplexType,
+                IntType, NoneType,
                 StringType, BoolType)  # fmt: skip
 
 
@@ -349,12 +370,16 @@ def _flatten(elems: tuple[Type, ...]) -> list[Type]:
 BASIC_TYPES: Final[Mapping[str, Type]] = {
     basic.spelling: basic()
     for basic in (
-        TensorType, IntType, FloatType, BoolType, ComplexType, StringType, NumberType, SymIntType, SymBoolType,
-        ScalarTypeType, LayoutType, MemoryFormatType, DeviceObjType, GeneratorType, QSchemeType, QuantizerType,
+        TensorType, IntType, FloatType, BoolType, ComplexType, StringType, NumberType, SymIntType,
+        SymBoolType,
+        ScalarTypeType, LayoutType, MemoryFormatType, DeviceObjType, GeneratorType, QSchemeType,
+        QuantizerType,
         StorageType, StreamObjType, CapsuleType, AnyType, AnyClassType, AnyEnumType, NoneType,
     )
 } | {"DeviceIndex": IntType()}  # fmt: skip
-"""The type of every name that stands for a type by itself. (``None`` is a keyword and is read by the parser.)"""
+"""The type of every name that stands for a type by itself. (``None`` is a keyword and is read by
+the parser.)
+"""
 
 custom_classes: Final[dict[str, type]] = {}
 
@@ -377,7 +402,8 @@ def register_custom_class(qualified_name: str, python_class: type) -> ClassType:
     known = custom_classes.setdefault(qualified_name, python_class)
     if known is not python_class:
         raise RuntimeError(
-            f"Custom class type {qualified_name} is already registered for {known.__module__}.{known.__qualname__}. "
+            f"Custom class type {qualified_name} is already registered for "
+            f"{known.__module__}.{known.__qualname__}. "
             "Register the class under another name."
         )
     return ClassType(qualified_name)

@@ -1,8 +1,9 @@
-"""The same operators in the style of `custom_op`: one function each, its schema read off the annotations.
+"""The same operators in the style of `custom_op`: one function each, its schema read off the
+annotations.
 
-Where ``operators.py`` tells NumPy and CuPy what to do with arrays, these are written with Tensor operations, so they
-run on every backend as they are; for the CPU, snake has a kernel of its own. The namespace is ``activations_custom``,
-so that both can be used side by side.
+Where ``operators.py`` tells NumPy and CuPy what to do with arrays, these are written with Tensor
+operations, so they run on every backend as they are; for the CPU, snake has a kernel of its own.
+The namespace is ``activations_custom``, so that both can be used side by side.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ from . import operators
 
 @hookimpl
 def dovetail_load() -> None:
-    """Do nothing: importing this module has registered the operators. The entry point names the module."""
+    """Do nothing: importing this module has registered the operators. The entry point names the
+    module.
+    """
 
 
 @custom_op("activations_custom::squareplus", mutates_args=())

@@ -12,8 +12,8 @@ class Squareplus(nn.Module):
     Parameters
     ----------
     b
-        Initial value, at least 0, of what sets how wide the bend at zero is; 0 gives ReLU. The learnable parameter is
-        its square root, so that b cannot become negative.
+        Initial value, at least 0, of what sets how wide the bend at zero is; 0 gives ReLU. The
+        learnable parameter is its square root, so that b cannot become negative.
 
     Shape
     -----
@@ -27,7 +27,9 @@ class Squareplus(nn.Module):
 
     def __init__(self, b: float = 4.0) -> None:
         if b < 0:
-            raise ValueError(f"b must not be negative, but is {b}: squareplus takes the root of x² + b.")
+            raise ValueError(
+                f"b must not be negative, but is {b}: squareplus takes the root of x² + b."
+            )
         super().__init__()
         self.root = nn.Parameter(dovetail.tensor(b**0.5))
 
@@ -66,7 +68,10 @@ class Snake(nn.Module):
 
     def __init__(self, a: float = 1.0) -> None:
         if a == 0:
-            raise ValueError("a must not be zero: snake divides by it. The published initial values lie in 0.2 to 50.")
+            raise ValueError(
+                "a must not be zero: snake divides by it. The published initial values lie in 0.2 "
+                "to 50."
+            )
         super().__init__()
         self.a = nn.Parameter(dovetail.tensor(float(a)))
 

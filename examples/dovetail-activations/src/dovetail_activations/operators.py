@@ -1,9 +1,9 @@
 """The operators: schema, array kernel, shape rule, derivative, and for snake a CUDA kernel.
 
-The array kernels take and return the backend's own arrays (`Library.array_impl`): nothing of Dovetail is in the way
-between the call and NumPy. NumPy's functions hand over to the library whose arrays they are given, so one kernel, at
-the key for all backends, is enough. The derivatives are written with Tensor operations, so they run on every backend
-too and can be differentiated again.
+The array kernels take and return the backend's own arrays (`Library.array_impl`): nothing of
+Dovetail is in the way between the call and NumPy. NumPy's functions hand over to the library whose
+arrays they are given, so one kernel, at the key for all backends, is enough. The derivatives are
+written with Tensor operations, so they run on every backend too and can be differentiated again.
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ def register() -> None:
     library.define("squareplus(Tensor x, Tensor b) -> Tensor")
     library.array_impl("squareplus", squareplus_cpu, "CompositeExplicitAutograd")
     register_fake("activations::squareplus", _broadcast_shape, lib=library)
-    register_autograd("activations::squareplus", squareplus_backward, setup_context=_save_inputs, lib=library)
+    register_autograd(
+        "activations::squareplus", squareplus_backward, setup_context=_save_inputs, lib=library
+    )
 
     library.define("snake(Tensor x, Tensor a) -> Tensor")
     library.array_impl("snake", snake_cpu, "CompositeExplicitAutograd")
@@ -45,7 +47,9 @@ def squareplus_cpu(x: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
 
 
 def squareplus_backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the gradients for `x` and `b`: (1 + x / r) / 2 and 1 / (4 r), with r = sqrt(x² + b)."""
+    """Return the gradients for `x` and `b`: (1 + x / r) / 2 and 1 / (4 r), with r = sqrt(x² +
+    b).
+    """
     x, b = ctx.saved_tensors
     r = (x * x + b).sqrt()
     return grad * (x / r + 1) * 0.5, grad / (r * 4)
@@ -72,7 +76,9 @@ def snake_cuda(x: Any, a: Any) -> Any:
 
 @cache
 def _snake_kernel() -> Any:
-    """Compile the CUDA kernel when it is first needed: importing this module needs no GPU and no CuPy."""
+    """Compile the CUDA kernel when it is first needed: importing this module needs no GPU and no
+    CuPy.
+    """
     import cupy
 
     return cupy.ElementwiseKernel(
@@ -84,7 +90,9 @@ def _snake_kernel() -> Any:
 
 
 def snake_backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the gradients for `x` and `a`: 1 + sin(2 a x) and x sin(2 a x) / a - sin²(a x) / a²."""
+    """Return the gradients for `x` and `a`: 1 + sin(2 a x) and x sin(2 a x) / a - sin²(a x) /
+    a².
+    """
     x, a = ctx.saved_tensors
     double = (x * a * 2).sin()
     sine = (x * a).sin()

@@ -1,4 +1,6 @@
-"""What the entry point names: registers the library when ``dovetail.ops.activations`` is first touched."""
+"""What the entry point names: registers the library when ``dovetail.ops.activations`` is first
+touched.
+"""
 
 from dovetail.library import hookimpl
 

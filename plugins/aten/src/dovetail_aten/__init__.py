@@ -1,12 +1,23 @@
-"""The base operator library of Dovetail: the Tensor class, its operators, and the functions that make tensors."""
+"""The base operator library of Dovetail: the Tensor class, its operators, and the functions that
+make tensors.
+"""
 
 from dovetail_kernel import hookimpl, plugin_manager, set_tensor_class
 
 from . import library as _library  # first: it defines the operators that the functions look up
 from ._generated import functions as functions
 from ._generated.functions import *  # noqa: F403 - its __all__ says which
-from .equations import einsum  # type: ignore[assignment]
-from .factories import (  # type: ignore[no-redef] # with requires_grad and out, which the operators have not
+from .backend.generator import (
+    Generator,
+    get_rng_state,
+    initial_seed,
+    manual_seed,
+    seed,
+    set_rng_state,
+)
+from .backend.generator import default_generator as default_generator
+from .tensor.equations import einsum  # type: ignore[assignment]
+from .tensor.factories import (  # type: ignore[no-redef] # with requires_grad and out, which the operators have not
     arange,
     empty,
     empty_like,
@@ -28,12 +39,10 @@ from .factories import (  # type: ignore[no-redef] # with requires_grad and out,
     zeros,
     zeros_like,
 )
-from .from_data import as_tensor, asarray, from_dlpack, from_numpy, tensor
-from .generator import Generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state
-from .generator import default_generator as default_generator
-from .norms import norm  # type: ignore[no-redef]
-from .printing import get_printoptions, printoptions, set_printoptions
-from .tensor import Tensor
+from .tensor.from_data import as_tensor, asarray, from_dlpack, from_numpy, tensor
+from .tensor.norms import norm  # type: ignore[no-redef]
+from .tensor.printing import get_printoptions, printoptions, set_printoptions
+from .tensor.tensor_class import Tensor
 
 __all__ = [
     "Generator",
@@ -81,7 +90,9 @@ set_tensor_class(Tensor)
 
 @hookimpl
 def dovetail_load() -> None:
-    """Register the composite kernels, the choice of backends and the formulas (group ``dovetail.libraries``)."""
+    """Register the composite kernels, the choice of backends and the formulas (group
+    ``dovetail.libraries``).
+    """
     _library.load()
 
 

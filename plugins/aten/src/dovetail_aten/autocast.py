@@ -1,11 +1,13 @@
-"""Autocast with the base library: importing this registers what its operators do, by PyTorch's lists."""
+"""Autocast with the base library: importing this registers what its operators do, by PyTorch's
+lists.
+"""
 
 from __future__ import annotations
 
 from typing import Any, Final
 
-from dovetail_dispatcher import Library, registry, transaction
-from dovetail_dispatcher.autocast import (
+from dovetail_dispatcher import Library, transaction
+from dovetail_dispatcher.registration.autocast import (
     autocast,
     autocast_key,
     casting_kernel,
@@ -17,7 +19,8 @@ from dovetail_dispatcher.autocast import (
     set_autocast_enabled,
     without_autocast,
 )
-from dovetail_dispatcher.operator import Operator
+from dovetail_dispatcher.table import registry
+from dovetail_dispatcher.table.operator import Operator
 from dovetail_kernel import float32, promote_types
 
 __all__ = [
@@ -36,16 +39,20 @@ _LOWER: Final = {
 """Operators that compute in the dtype of the autocast block."""
 
 _FLOAT32: Final = {
-    "cpu": "prod prod.dim_int view_as_complex nll_loss cross_entropy_loss mse_loss l1_loss smooth_l1_loss "
+    "cpu": "prod prod.dim_int view_as_complex nll_loss "
+    "cross_entropy_loss mse_loss l1_loss smooth_l1_loss "
     "binary_cross_entropy_with_logits",
-    "cuda": "pow.Tensor_Tensor pow.Tensor_Scalar pow.Scalar reciprocal rsqrt exp expm1 log log2 log10 log1p tan asin "
-    "acos sinh cosh logsumexp softplus nll_loss mse_loss l1_loss smooth_l1_loss binary_cross_entropy_with_logits "
+    "cuda": "pow.Tensor_Tensor pow.Tensor_Scalar pow.Scalar reciprocal "
+    "rsqrt exp expm1 log log2 log10 log1p tan asin "
+    "acos sinh cosh logsumexp softplus nll_loss mse_loss l1_loss smooth_l1_loss "
+    "binary_cross_entropy_with_logits "
     "layer_norm native_layer_norm",
 }
 """Operators that compute in float32."""
 
 _RETURN_FLOAT32: Final = {
-    "cuda": "sum.dim_IntList sum prod prod.dim_int cumsum cumprod softmax.int log_softmax.int norm.ScalarOpt_dim "
+    "cuda": "sum.dim_IntList sum prod prod.dim_int cumsum cumprod "
+    "softmax.int log_softmax.int norm.ScalarOpt_dim "
     "norm.Scalar",
 }
 """Operators with an argument ``dtype``, which is float32 unless the caller gives one."""
@@ -81,7 +88,11 @@ def _returning_float32(op: Operator, device_type: str) -> Any:
         return casting_kernel(op, device_type, float32)
 
     def kernel(*args: Any, **kwargs: Any) -> Any:
-        if kwargs.get("dtype") is None and _gives_no_dtype(op, args) and is_eligible(args[0], device_type):
+        if (
+            kwargs.get("dtype") is None
+            and _gives_no_dtype(op, args)
+            and is_eligible(args[0], device_type)
+        ):
             kwargs["dtype"] = float32
         return without_autocast(op, device_type, *args, **kwargs)
 

@@ -1,11 +1,13 @@
-"""What backends are made with, for plugins and for ``dovetail.backends``; too heavy for whoever only uses tensors."""
+"""What backends are made with, for plugins and for ``dovetail.backends``; too heavy for whoever
+only uses tensors.
+"""
 
 from .array_kernels import KernelTable
-from .backend_registration import register_backend
-from .capabilities import Capabilities
-from .cpu_fallback import use_cpu_fallback
-from .device_listing import DeviceType, devices
-from .namespace_arrays import NamespaceArrays
+from .array_kernels.capabilities import Capabilities
+from .backend.cpu_fallback import use_cpu_fallback
+from .backend.device_listing import DeviceType, devices
+from .backend.namespace_arrays import NamespaceArrays
+from .backend.registration import register_backend
 
 __all__ = [
     "Capabilities",

@@ -1,10 +1,12 @@
-"""Composites that are computed and recorded as one call: a linear layer with bias, and cross entropy of classes."""
+"""Composites that are computed and recorded as one call: a linear layer with bias, and cross
+entropy of classes.
+"""
 
 from __future__ import annotations
 
 from typing import Any, Final
 
-from dovetail_dispatcher.fusion import Fusion
+from dovetail_dispatcher.table.fusion import Fusion
 from dovetail_kernel import DTYPES, int64
 
 _REAL: Final = tuple([each.bit for each in DTYPES if each.is_floating_point])
@@ -15,7 +17,9 @@ def linear_backward(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     bias_edge, input_edge, _ = edges
     grad_bias = grad_input = None
     if bias_edge is not None:
-        grad_bias = k.sum_to(grad, bias_edge[0].input_metadata[0]) if bias_edge[0]._is_leaf_node else grad
+        grad_bias = (
+            k.sum_to(grad, bias_edge[0].input_metadata[0]) if bias_edge[0]._is_leaf_node else grad
+        )
     if input_edge is not None:
         weight = node.weight
         version = weight._counter
@@ -36,7 +40,12 @@ def cross_entropy_backward(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     if version is not None and version.value != node._target_version:
         node.unpack_target()
     logits = k.cross_entropy_backward(
-        grad, node.log_probabilities, target.array, node._reduction, node._ignore_index, node.total_weight
+        grad,
+        node.log_probabilities,
+        target.array,
+        node._reduction,
+        node._ignore_index,
+        node.total_weight,
     )
     return (logits,)
 
@@ -47,7 +56,8 @@ LINEAR: Final = Fusion(
     outer="aten::addmm",
     inputs=("bias", "input", "weight"),
     place=2,
-    unless="bias is None or input.array.ndim != 2 or weight.array.ndim != 2 or bias.array.ndim != 1",
+    unless="bias is None or input.array.ndim != 2 or weight.array.ndim != 2 or bias.array.ndim != "
+    "1",
     takes=_REAL.__contains__,
     helper="linear",
     arguments=("input", "weight", "bias"),
@@ -66,7 +76,8 @@ CROSS_ENTROPY: Final = Fusion(
     outer="aten::nll_loss_forward",
     inputs=("self",),
     place=0,
-    unless="weight is not None or label_smoothing != 0.0 or self.array.ndim != 2 or target.array.ndim != 1",
+    unless="weight is not None or label_smoothing != 0.0 or self.array.ndim != 2 or "
+    "target.array.ndim != 1",
     takes=tuple([bit | int64.bit for bit in _REAL]).__contains__,
     helper="cross_entropy",
     arguments=("self", "target", "reduction", "ignore_index"),

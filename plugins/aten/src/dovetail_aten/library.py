@@ -1,4 +1,6 @@
-"""Loads the base library into the operator table: the operators on import, what stands on them by `load`."""
+"""Loads the base library into the operator table: the operators on import, what stands on them by
+`load`.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +8,10 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-from dovetail_dispatcher import Kernel, registry
-from dovetail_dispatcher.batching import on_first_vmap
-from dovetail_dispatcher.kernels import TENSOR
+from dovetail_dispatcher import Kernel
+from dovetail_dispatcher.table import registry
+from dovetail_dispatcher.table.batching import on_first_vmap
+from dovetail_dispatcher.table.kernels import TENSOR
 from dovetail_kernel import DispatchKey, plugin_manager
 
 from ._generated.registrations import COMPOSITES, OPERATORS
@@ -22,11 +25,13 @@ _loaded = False
 
 
 def load() -> None:
-    """Register, once, what stands on the definitions: composite kernels, the choice of backends, formulas."""
+    """Register, once, what stands on the definitions: composite kernels, the choice of backends,
+    formulas.
+    """
     global _loaded
     if _loaded:
         return
-    from . import backend_select
+    from .backend import backend_select
 
     undos: list[registry.Undo] = []
     for qualified, key, module, name in COMPOSITES:
@@ -65,9 +70,9 @@ class Composite(Kernel):
 
 
 def _load_batching_rules() -> None:
-    from . import batching_rules
+    from .batching import registration
 
-    batching_rules.register()
+    registration.register()
 
 
 def _set_formulas() -> None:

@@ -1,4 +1,6 @@
-"""The generic array kernels do what any array namespace can: no ``out=``, no item assignment, no in-place operator."""
+"""The generic array kernels do what any array namespace can: no ``out=``, no item assignment, no
+in-place operator.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ class Immutable(np.ndarray):
     def _refuse(self, *args: Any) -> Any:
         raise AssertionError("an array kernel used an in-place operator")
 
-    __iadd__ = __isub__ = __imul__ = __itruediv__ = __ifloordiv__ = __ipow__ = __iand__ = __ior__ = __ixor__ = _refuse
+    __iadd__ = __isub__ = __imul__ = __itruediv__ = __ifloordiv__ = __ipow__ = __iand__ = (
+        __ior__
+    ) = __ixor__ = _refuse
 
 
 class Strict:
@@ -41,7 +45,9 @@ class Strict:
         def call(*args: Any, **kwargs: Any) -> Any:
             # The position of `out` in a ufunc is the first after its inputs.
             assert kwargs.get("out") is None, f"an array kernel called {name} with out="
-            assert not isinstance(found, np.ufunc) or len(args) <= found.nin, f"{name} was given out by position"
+            assert not isinstance(found, np.ufunc) or len(args) <= found.nin, (
+                f"{name} was given out by position"
+            )
             result = found(*args, **kwargs)
             return result.view(Immutable) if type(result) is np.ndarray else result
 
@@ -78,31 +84,80 @@ def array(*values: Any, dtype: str = "float32") -> Immutable:
 
 
 X, Y = array([1, 2, 3], [4, 5, 6]), array([2, 2, 2], [3, 3, 3])
-SQUARE, MASK, PLACES = array([1, 2], [3, 4]), array([True, False, True], dtype="bool"), array(0, 1, dtype="int64")
+SQUARE, MASK, PLACES = (
+    array([1, 2], [3, 4]),
+    array([True, False, True], dtype="bool"),
+    array(0, 1, dtype="int64"),
+)
 TARGET = array(0, 2, dtype="int64")
 POINTS = array([[0, 1, 1], [1, 0, 1]], dtype="int64")[0]
 CALLS: dict[str, tuple[Any, ...]] = {
     **dict.fromkeys(
-        ("exp", "sigmoid", "rsqrt", "sign", "sgn", "round", "frac", "nan_to_num", "angle", "erf", "neg"), (X,)
+        (
+            "exp",
+            "sigmoid",
+            "rsqrt",
+            "sign",
+            "sgn",
+            "round",
+            "frac",
+            "nan_to_num",
+            "angle",
+            "erf",
+            "neg",
+        ),
+        (X,),
     ),
     **dict.fromkeys(
-        ("add.Tensor", "rsub.Tensor", "xlogy.Tensor", "pow.Tensor_Tensor", "floor_divide", "fmod.Tensor"), (X, Y)
+        (
+            "add.Tensor",
+            "rsub.Tensor",
+            "xlogy.Tensor",
+            "pow.Tensor_Tensor",
+            "floor_divide",
+            "fmod.Tensor",
+        ),
+        (X, Y),
     ),
     **dict.fromkeys(("remainder.Tensor", "maximum", "eq.Tensor", "logical_and"), (X, Y)),
-    **dict.fromkeys(("add.Scalar", "mul.Scalar", "pow.Tensor_Scalar", "eq.Scalar", "clamp_min"), (X, 2.5)),
-    **dict.fromkeys(("addcmul", "addcdiv", "lerp.Tensor"), (X, Y, Y)),
-    **dict.fromkeys(("sum", "mean", "prod", "max", "min", "argmax", "any", "all", "count_nonzero", "nonzero"), (X,)),
     **dict.fromkeys(
-        ("sum.dim_IntList", "mean.dim", "amax", "logsumexp", "var.correction", "std.correction"), (X, (1,))
+        ("add.Scalar", "mul.Scalar", "pow.Tensor_Scalar", "eq.Scalar", "clamp_min"), (X, 2.5)
     ),
-    **dict.fromkeys(("max.dim", "argmin", "any.dim", "prod.dim_int", "cumsum", "cumprod", "sort"), (X, 1)),
+    **dict.fromkeys(("addcmul", "addcdiv", "lerp.Tensor"), (X, Y, Y)),
+    **dict.fromkeys(
+        ("sum", "mean", "prod", "max", "min", "argmax", "any", "all", "count_nonzero", "nonzero"),
+        (X,),
+    ),
+    **dict.fromkeys(
+        ("sum.dim_IntList", "mean.dim", "amax", "logsumexp", "var.correction", "std.correction"),
+        (X, (1,)),
+    ),
+    **dict.fromkeys(
+        ("max.dim", "argmin", "any.dim", "prod.dim_int", "cumsum", "cumprod", "sort"), (X, 1)
+    ),
     **dict.fromkeys(("mm", "addmm"), (SQUARE, SQUARE)),
-    **dict.fromkeys(("relu", "silu", "gelu", "elu", "leaky_relu", "hardtanh", "softplus", "log_sigmoid_forward"), (X,)),
-    **dict.fromkeys(("sigmoid_backward", "tanh_backward", "silu_backward", "gelu_backward"), (X, Y)),
+    **dict.fromkeys(
+        (
+            "relu",
+            "silu",
+            "gelu",
+            "elu",
+            "leaky_relu",
+            "hardtanh",
+            "softplus",
+            "log_sigmoid_forward",
+        ),
+        (X,),
+    ),
+    **dict.fromkeys(
+        ("sigmoid_backward", "tanh_backward", "silu_backward", "gelu_backward"), (X, Y)
+    ),
     **dict.fromkeys(("_softmax", "_log_softmax"), (X, 1, False)),
     **dict.fromkeys(("_softmax_backward_data", "_log_softmax_backward_data"), (X, Y, 1, X.dtype)),
     **dict.fromkeys(("mse_loss", "smooth_l1_loss", "binary_cross_entropy_with_logits"), (X, Y)),
-    **dict.fromkeys(("clone", "tril", "triu", "diag_embed", "zeros_like", "rand_like", "bernoulli_.float"), (X,)),
+    **dict.fromkeys(
+        ("clone", "tril", "triu", "diag_embed", "zeros_like", "rand_like", "bernoulli_.float"), (X,)
+    ),
     **dict.fromkeys(("cat", "stack"), ([X, Y], 1)),
     "addmm": (SQUARE, SQUARE, SQUARE),
     "clamp": (X, 1, 2),
@@ -164,7 +219,9 @@ def table(namespace: Strict) -> KernelTable:
 def drawing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Random numbers without a backend that has to be loaded."""
     source = SimpleNamespace(native=np.random.default_rng(0))
-    monkeypatch.setattr("dovetail_aten.namespace_arrays.default_generator", lambda backend: source)
+    monkeypatch.setattr(
+        "dovetail_aten.backend.namespace_arrays.default_generator", lambda backend: source
+    )
 
 
 @pytest.mark.parametrize("name", sorted(CALLS))
@@ -183,7 +240,11 @@ def test_every_operator_without_a_composite_has_a_kernel(table, entries):
 
 
 def test_no_kernel_stands_before_an_implicit_composite(table, entries):
-    implicit = {e["func"].partition("(")[0] for e in entries if e.get("composite", "").startswith("implicit")}
+    implicit = {
+        e["func"].partition("(")[0]
+        for e in entries
+        if e.get("composite", "").startswith("implicit")
+    }
     assert not sorted(set(table.kernels) & implicit)
 
 
@@ -200,7 +261,9 @@ def test_registering_hands_every_kernel_to_the_library():
     register_array_kernels(Library(), table)
     assert registered["add.Tensor"][1:] == (np.add, np.add)
     assert registered["exp"][0] is np.exp
-    assert {"sum_to", "conj", "real", "reshape", "contiguous", "matmul", "div"} <= set(table.helpers)
+    assert {"sum_to", "conj", "real", "reshape", "contiguous", "matmul", "div"} <= set(
+        table.helpers
+    )
 
 
 def test_what_is_defined_later_takes_the_place_of_the_generic_kernel():

@@ -1,4 +1,6 @@
-"""The generated modules say what the declarations say, the same every time, and a stale one is named."""
+"""The generated modules say what the declarations say, the same every time, and a stale one is
+named.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ DERIVATIVES = """
 def library(tmp_path: Path) -> codegen.Library:
     folder = tmp_path / "vision"
     (folder / "composites").mkdir(parents=True)
-    (folder / "composites" / "tone.py").write_text("def dim(self):\n    return self\n", encoding="utf-8")
+    (folder / "composites" / "tone.py").write_text(
+        "def dim(self):\n    return self\n", encoding="utf-8"
+    )
     (folder / "native_functions.yaml").write_text(DECLARATIONS, encoding="utf-8")
     (folder / "derivatives.yaml").write_text(DERIVATIVES, encoding="utf-8")
     return codegen.Library("vision", folder, composites=folder / "composites")
@@ -100,7 +104,9 @@ def test_only_the_listed_operators_are_generated(library: codegen.Library, tmp_p
 
 def test_a_missing_composite_function_is_named(library: codegen.Library) -> None:
     (library.folder / "composites" / "tone.py").write_text("", encoding="utf-8")
-    with pytest.raises(codegen.DeclarationError, match="composite function 'dim' of dim is not defined"):
+    with pytest.raises(
+        codegen.DeclarationError, match="composite function 'dim' of dim is not defined"
+    ):
         codegen.generate(library)
 
 
@@ -111,7 +117,9 @@ def test_rows_carry_schema_rules_and_the_functional_operator(library: codegen.Li
     assert isinstance(rows, tuple)
     assert rows[1] == ("vision::dim(Tensor self) -> Tensor", "other", "none", (), (), (), None)
     assert rows[2][6] == "vision::dim"
-    assert namespace["COMPOSITES"] == (("vision::dim", "CompositeImplicitAutograd", "vision.composites.tone", "dim"),)
+    assert namespace["COMPOSITES"] == (
+        ("vision::dim", "CompositeImplicitAutograd", "vision.composites.tone", "dim"),
+    )
 
 
 def test_gradients_are_computed_only_where_an_edge_leads_on(library: codegen.Library) -> None:
@@ -165,7 +173,9 @@ def test_gradients_are_computed_only_where_an_edge_leads_on(library: codegen.Lib
     ]
 
 
-def test_formulas_of_another_library_see_the_operators_of_the_base_library(library: codegen.Library) -> None:
+def test_formulas_of_another_library_see_the_operators_of_the_base_library(
+    library: codegen.Library,
+) -> None:
     text = codegen.generate(library)["derivatives.py"]
     assert "from dovetail_aten._generated import functions as base" in text
     assert "k = SimpleNamespace(**vars(base) | vars(own))" in text
@@ -187,7 +197,9 @@ def test_bodies_for_real_arrays_have_no_conjugates() -> None:
 
 def test_optional_inputs_may_be_none_in_array_bodies() -> None:
     text = (ATEN / "_generated" / "derivatives.py").read_text(encoding="utf-8")
-    body = text[text.index("def nll_loss_forward_arrays") : text.index("def nll_loss_backward_tensors")]
+    body = text[
+        text.index("def nll_loss_forward_arrays") : text.index("def nll_loss_backward_tensors")
+    ]
     assert "    weight = node._weight\n    if weight is not None:\n" in body
 
 
@@ -202,5 +214,7 @@ def test_the_generator_runs_without_importing_what_it_generates() -> None:
         "except SystemExit as end: status = end.code\n"
         "print(status, 'dovetail_aten._generated.functions' in sys.modules)"
     )
-    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    result = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
     assert result.stdout == "0 False\n", result.stderr

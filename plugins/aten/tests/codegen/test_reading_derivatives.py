@@ -1,4 +1,6 @@
-"""Derivatives are read in PyTorch's notation; formulas become calls on a namespace, and what they read is saved."""
+"""Derivatives are read in PyTorch's notation; formulas become calls on a namespace, and what they
+read is saved.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,12 @@ from typing import Any
 
 import pytest
 
-from dovetail_aten.codegen import Derivative, DerivativeError, read_derivatives, read_native_functions
+from dovetail_aten.codegen import (
+    Derivative,
+    DerivativeError,
+    read_derivatives,
+    read_native_functions,
+)
 
 OPERATORS = """
 - func: mul(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
@@ -37,7 +44,9 @@ def read(folder: Path, text: str, **options: Any) -> list[Derivative]:
     operators.write_text(OPERATORS, encoding="utf-8")
     path = folder / "derivatives.yaml"
     path.write_text(text, encoding="utf-8")
-    return read_derivatives(path, read_native_functions(operators), helpers={"help_backward"}, **options)
+    return read_derivatives(
+        path, read_native_functions(operators), helpers={"help_backward"}, **options
+    )
 
 
 def rewritten(folder: Path, formula: str, head: str = EXP, key: str = "self") -> str:
@@ -60,7 +69,9 @@ def rewritten(folder: Path, formula: str, head: str = EXP, key: str = "self") ->
         ("grad if result.defined() else self", "grad if result is not None else self"),
     ],
 )
-def test_formulas_become_calls_on_the_namespace(tmp_path: Path, formula: str, expected: str) -> None:
+def test_formulas_become_calls_on_the_namespace(
+    tmp_path: Path, formula: str, expected: str
+) -> None:
     assert rewritten(tmp_path, formula) == expected
 
 
@@ -72,12 +83,18 @@ def test_maybe_multiply_is_written_out(tmp_path: Path) -> None:
 def test_what_a_formula_names_is_saved_for_the_inputs_that_need_it(tmp_path: Path) -> None:
     (mul,) = read(tmp_path, MUL + "  self: grad * other\n  other: grad * self * alpha\n")
     saved = [(value.name, value.kind, value.needed_by) for value in mul.saved]
-    assert saved == [("self", "input", ("other",)), ("other", "input", ("self",)), ("alpha", "value", ("other",))]
+    assert saved == [
+        ("self", "input", ("other",)),
+        ("other", "input", ("self",)),
+        ("alpha", "value", ("other",)),
+    ]
 
 
 def test_metadata_is_saved_instead_of_the_tensor(tmp_path: Path) -> None:
     (exp,) = read(tmp_path, EXP + "  self: grad.expand(self.sym_sizes())\n")
-    assert [(v.name, v.kind, v.expression) for v in exp.saved] == [("self_sym_sizes", "value", "self.array.shape")]
+    assert [(v.name, v.kind, v.expression) for v in exp.saved] == [
+        ("self_sym_sizes", "value", "self.array.shape")
+    ]
 
 
 def test_results_are_saved_as_results(tmp_path: Path) -> None:
@@ -103,9 +120,14 @@ def test_node_names_are_pytorchs(tmp_path: Path) -> None:
     text = (
         "- name: log1p(Tensor self) -> Tensor\n  self: grad\n"
         "- name: log1p.second(Tensor self, int n) -> Tensor\n  self: grad\n"
-        "- name: loss_forward(Tensor self, Tensor? weight) -> (Tensor output, Tensor total)\n  self: grad\n"
+        "- name: loss_forward(Tensor self, Tensor? weight) -> (Tensor output, Tensor total)\n  "
+        "self: grad\n"
     )
-    assert [d.node for d in read(tmp_path, text)] == ["Log1PBackward0", "Log1PBackward1", "LossBackward0"]
+    assert [d.node for d in read(tmp_path, text)] == [
+        "Log1PBackward0",
+        "Log1PBackward1",
+        "LossBackward0",
+    ]
 
 
 def test_an_entry_may_name_its_node(tmp_path: Path) -> None:
@@ -126,14 +148,24 @@ def test_a_linear_forward_formula_is_the_operator_itself(tmp_path: Path) -> None
 
 
 def test_a_forward_formula_is_an_expression_in_primals_and_tangents(tmp_path: Path) -> None:
-    (mul,) = read(tmp_path, MUL + "  self: grad\n  other: grad\n  result: self_t * other_p + other_t * alpha\n")
+    (mul,) = read(
+        tmp_path,
+        MUL + "  self: grad\n  other: grad\n  result: self_t * other_p + other_t * alpha\n",
+    )
     (forward,) = mul.forward
     assert forward.kind == "expression"
-    assert forward.rewritten is not None and list(forward.rewritten.saved) == ["self_t", "other_p", "other_t", "alpha"]
+    assert forward.rewritten is not None and list(forward.rewritten.saved) == [
+        "self_t",
+        "other_p",
+        "other_t",
+        "alpha",
+    ]
 
 
 def test_an_elementwise_forward_formula_needs_the_formula_of_one_input(tmp_path: Path) -> None:
-    with pytest.raises(DerivativeError, match="auto_element_wise without the formula of exactly one input"):
+    with pytest.raises(
+        DerivativeError, match="auto_element_wise without the formula of exactly one input"
+    ):
         read(tmp_path, MUL + "  self: grad\n  other: grad\n  result: auto_element_wise\n")
 
 
@@ -145,7 +177,8 @@ def test_a_forward_formula_cannot_read_gradients(tmp_path: Path) -> None:
 def test_a_list_input_is_marked(tmp_path: Path) -> None:
     (cat,) = read(
         tmp_path,
-        "- name: cat(Tensor[] tensors, int dim) -> Tensor\n  tensors: help_backward(grad, to_args_sizes(tensors))\n",
+        "- name: cat(Tensor[] tensors, int dim) -> Tensor\n  tensors: help_backward(grad, "
+        "to_args_sizes(tensors))\n",
     )
     assert cat.list_inputs == ("tensors",)
     assert cat.saved[0].expression == "[tensor.array.shape for tensor in tensors]"
@@ -161,7 +194,10 @@ def test_a_tensor_without_a_line_must_not_require_grad_unless_it_is_marked(tmp_p
 
 
 def test_entries_of_operators_left_out_are_skipped_for_a_partial_library(tmp_path: Path) -> None:
-    assert read(tmp_path, "- name: elsewhere(Tensor self) -> Tensor\n  self: grad\n", partial=True) == []
+    assert (
+        read(tmp_path, "- name: elsewhere(Tensor self) -> Tensor\n  self: grad\n", partial=True)
+        == []
+    )
 
 
 def test_helpers_for_tensors_only_leave_no_array_body(tmp_path: Path) -> None:
@@ -172,32 +208,54 @@ def test_helpers_for_tensors_only_leave_no_array_body(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("- name: sqrt(Tensor self) -> Tensor\n", "could not find ATen function for schema: sqrt(Tensor self)"),
-        ("- name: exp(Tensor self, int n) -> Tensor\n", "Available signatures:\n  exp(Tensor self) -> Tensor"),
+        (
+            "- name: sqrt(Tensor self) -> Tensor\n",
+            "could not find ATen function for schema: sqrt(Tensor self)",
+        ),
+        (
+            "- name: exp(Tensor self, int n) -> Tensor\n",
+            "Available signatures:\n  exp(Tensor self) -> Tensor",
+        ),
         ("- name: mul.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)\n", "never differentiable"),
         ("- self: grad\n", "the entry has no 'name'"),
         (EXP + "  self: grad * grads[0]\n", "illegally mixes use of 'grad' and 'grads'"),
         (EXP + "  self: grads[0]\n", "solely refers to 'grads[0]'"),
-        ("- name: pair(Tensor self) -> (Tensor, Tensor)\n  self: grads[0] * grads[2]\n", "Out of bounds grads access"),
-        ("- name: masked(Tensor self, Tensor grad_input_mask) -> Tensor\n  self: grad\n",
-         "has an argument named grad_input_mask"),
-        (EXP + "  self: grad * self.sizes()\n",
-         ".sizes() is not supported in derivative formulas. Instead, please use the SymInt version"),
+        (
+            "- name: pair(Tensor self) -> (Tensor, Tensor)\n  self: grads[0] * grads[2]\n",
+            "Out of bounds grads access",
+        ),
+        (
+            "- name: masked(Tensor self, Tensor grad_input_mask) -> Tensor\n  self: grad\n",
+            "has an argument named grad_input_mask",
+        ),
+        (
+            EXP + "  self: grad * self.sizes()\n",
+            ".sizes() is not supported in derivative formulas. Instead, please use the SymInt "
+            "version",
+        ),
         (EXP + "  self: grad\n  other: grad\n", "'other' is no argument or result"),
         (MUL + "  alpha: grad\n", "argument 'alpha' is not a tensor"),
-        (MUL + "  self, other: help_backward(grad)\n  other: non_differentiable\n",
-         "overlapped non_differentiable and differentiable variables"),
+        (
+            MUL + "  self, other: help_backward(grad)\n  other: non_differentiable\n",
+            "overlapped non_differentiable and differentiable variables",
+        ),
         (EXP + "  self: 'grad ? self : result'\n", "is not an expression"),
         (EXP + "  self: grad * fancy\n", "unknown name 'fancy'"),
         (EXP + "  self: fancy(grad)\n", "unknown function 'fancy'"),
         (EXP + "  self: grad.fancy()\n", "unknown method '.fancy()'"),
         (EXP + "  self: grad.shape\n", "attribute '.shape' of a tensor"),
-        (EXP + "  self: help_backward(grad, grad_input_mask)\n", "grad_input_mask stands in the formula of one input"),
-        (EXP + "  output_differentiability: maybe\n", "output_differentiability must either be list[bool]"),
+        (
+            EXP + "  self: help_backward(grad, grad_input_mask)\n",
+            "grad_input_mask stands in the formula of one input",
+        ),
+        (
+            EXP + "  output_differentiability: maybe\n",
+            "output_differentiability must either be list[bool]",
+        ),
         (EXP + "  output_differentiability: [true, false]\n", "2 entries for 1 results"),
         (EXP + "  self: grad\n" + EXP + "  self: grad\n", "has two entries"),
     ],
-)  # fmt: skip
+)
 def test_a_mistake_is_named_with_its_file_and_line(tmp_path: Path, text: str, words: str) -> None:
     with pytest.raises(DerivativeError, match=r"^derivatives\.yaml:\d+: ") as raised:
         read(tmp_path, text)

@@ -1,4 +1,6 @@
-"""Declarations of operators are read as written, and every mistake is named with its line and a remedy."""
+"""Declarations of operators are read as written, and every mistake is named with its line and a
+remedy.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,12 @@ def read(folder: Path, text: str, only: list[str] | None = None) -> list[NativeF
 
 def test_a_bare_entry_is_a_function_of_kind_other(tmp_path: Path) -> None:
     (sine,) = read(tmp_path, SINE)
-    assert (sine.name, sine.variants, sine.kind, sine.promotion) == ("sine", ("function",), "other", "none")
+    assert (sine.name, sine.variants, sine.kind, sine.promotion) == (
+        "sine",
+        ("function",),
+        "other",
+        "none",
+    )
 
 
 def test_an_entry_without_namespace_is_in_aten(tmp_path: Path) -> None:
@@ -34,7 +41,9 @@ def test_an_entry_may_name_its_namespace(tmp_path: Path) -> None:
 
 def test_pointwise_operators_promote_tensors_and_operand_scalars(tmp_path: Path) -> None:
     (add,) = read(
-        tmp_path, "- func: add.T(Tensor self, Scalar other, *, Scalar alpha=1) -> Tensor\n  kind: pointwise\n"
+        tmp_path,
+        "- func: add.T(Tensor self, Scalar other, *, Scalar alpha=1) -> Tensor\n  kind: "
+        "pointwise\n",
     )
     assert (add.promotion, add.promote) == ("same", ("self", "other"))
 
@@ -47,7 +56,8 @@ def test_automatic_tags_are_added(tmp_path: Path) -> None:
 
 def test_an_inplace_variant_writes_and_returns_self(tmp_path: Path) -> None:
     text = (
-        "- func: add.T(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor\n  variants: method\n  autogen: add_.T\n"
+        "- func: add.T(Tensor self, Tensor other, *, Scalar alpha=1) -> "
+        "Tensor\n  variants: method\n  autogen: add_.T\n"
     )
     inplace = read(tmp_path, text)[1]
     assert inplace.text == "add_.T(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)"
@@ -57,14 +67,28 @@ def test_an_inplace_variant_writes_and_returns_self(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("functional", "name", "expected"),
     [
-        ("f(Tensor self) -> Tensor", "f.out", "f.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"),
-        ("f(Tensor self, *, int n) -> Tensor", "f.out", "f.out(Tensor self, *, int n, Tensor(a!) out) -> Tensor(a!)"),
-        ("f() -> (Tensor a, Tensor b)", "f.o",
-         "f.o(*, Tensor(a!) a, Tensor(b!) b) -> (Tensor(a!) a, Tensor(b!) b)"),
-        ("f(Tensor x) -> (Tensor, Tensor)", "f.out",
-         "f.out(Tensor x, *, Tensor(a!) out0, Tensor(b!) out1) -> (Tensor(a!), Tensor(b!))"),
+        (
+            "f(Tensor self) -> Tensor",
+            "f.out",
+            "f.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
+        ),
+        (
+            "f(Tensor self, *, int n) -> Tensor",
+            "f.out",
+            "f.out(Tensor self, *, int n, Tensor(a!) out) -> Tensor(a!)",
+        ),
+        (
+            "f() -> (Tensor a, Tensor b)",
+            "f.o",
+            "f.o(*, Tensor(a!) a, Tensor(b!) b) -> (Tensor(a!) a, Tensor(b!) b)",
+        ),
+        (
+            "f(Tensor x) -> (Tensor, Tensor)",
+            "f.out",
+            "f.out(Tensor x, *, Tensor(a!) out0, Tensor(b!) out1) -> (Tensor(a!), Tensor(b!))",
+        ),
     ],
-)  # fmt: skip
+)
 def test_out_variants_have_one_written_keyword_per_result(
     tmp_path: Path, functional: str, name: str, expected: str
 ) -> None:
@@ -91,12 +115,28 @@ def test_only_the_named_operators_are_kept_with_what_they_derive_from(tmp_path: 
         (SINE + "  kind: pointwise\n  kind: view\n", 3, "'kind' appears twice"),
         (SINE + "  kind: colorful\n", 2, "illegal kind 'colorful'"),
         (SINE + "  variants: function, property\n", 2, "illegal variant 'property'"),
-        ("- func: f.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)\n  variants: function, method\n", 2,
-         "Native functions with out arguments MUST be declared with only function variant"),
-        ("- func: f(Tensor x) -> Tensor\n  variants: method\n", 2, "a method needs an argument 'self'"),
-        (SINE + "  python_module: nn\n  variants: method\n", 3, "a python_module excludes the method variant"),
+        (
+            "- func: f.out(Tensor self, *, Tensor(a!) out) -> "
+            "Tensor(a!)\n  variants: function, method\n",
+            2,
+            "Native functions with out arguments MUST be declared with only function variant",
+        ),
+        (
+            "- func: f(Tensor x) -> Tensor\n  variants: method\n",
+            2,
+            "a method needs an argument 'self'",
+        ),
+        (
+            SINE + "  python_module: nn\n  variants: method\n",
+            3,
+            "a python_module excludes the method variant",
+        ),
         (SINE + "  tags: [sweet]\n", 2, "illegal tag sweet"),
-        ("- func: f(Tensor self, Generator? g=None) -> Tensor\n", 1, "nondeterministic_seeded tag missing for f"),
+        (
+            "- func: f(Tensor self, Generator? g=None) -> Tensor\n",
+            1,
+            "nondeterministic_seeded tag missing for f",
+        ),
         (SINE + "  composite: sine\n", 2, "illegal composite 'sine'"),
         (SINE + "  autogen: cosine_\n", 2, "'cosine_' cannot be derived"),
         (SINE + SINE, 2, "declared twice; first at native_functions.yaml:1"),
@@ -106,7 +146,7 @@ def test_only_the_named_operators_are_kept_with_what_they_derive_from(tmp_path: 
         ("- func: [\n", 2, "not YAML"),
         (SINE + "  kind: pointwise\n  promote: other\n", 3, "no such argument"),
     ],
-)  # fmt: skip
+)
 def test_a_mistake_is_named_with_its_line(tmp_path: Path, text: str, line: int, words: str) -> None:
     with pytest.raises(DeclarationError, match=rf"^native_functions\.yaml:{line}: ") as raised:
         read(tmp_path, text)

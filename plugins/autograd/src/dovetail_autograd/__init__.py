@@ -1,24 +1,31 @@
-"""Automatic differentiation for Dovetail: the graph, the engine, and the kernels of the Autograd keys."""
+"""Automatic differentiation for Dovetail: the graph, the engine, and the kernels of the Autograd
+keys.
+"""
 
 from typing import TYPE_CHECKING, Any
 
 from dovetail_kernel import hookimpl
 
-from . import graph, tensor_interface, transform
-from .accumulate import AccumulateGrad
-from .anomaly import detect_anomaly, is_anomaly_check_nan_enabled, is_anomaly_enabled, set_detect_anomaly
-from .autograd_meta import AutogradMeta, gradient_edge, requires_grad
-from .backward import backward, grad
-from .engine import (
+from .engine import tensor_interface
+from .engine.anomaly import (
+    detect_anomaly,
+    is_anomaly_check_nan_enabled,
+    is_anomaly_enabled,
+    set_detect_anomaly,
+)
+from .engine.backward import backward, grad
+from .engine.engine import (
     current_autograd_node,
     current_graph_task_id,
     queue_callback,
     runs_whole_graph,
     will_engine_execute_node,
 )
-from .function import Function, once_differentiable
-from .function_node import FunctionNode
-from .grad_mode import (
+from .engine.graph_hooks import GradientEdge
+from .graph.accumulate import AccumulateGrad
+from .graph.autograd_meta import AutogradMeta, gradient_edge, requires_grad
+from .graph.function_node import FunctionNode
+from .graph.grad_mode import (
     enable_grad,
     inference_mode,
     is_grad_enabled,
@@ -28,15 +35,16 @@ from .grad_mode import (
     set_grad_enabled,
     set_multithreading_enabled,
 )
-from .graph import GradientEdge
-from .hooks import RemovableHandle
-from .node import Edge, Node
-from .node_classes import build_node_class
-from .saved_values import SavedValue, saved_values
-from .transform import _get_autograd_fallback_mode, _set_autograd_fallback_mode
+from .graph.hooks import RemovableHandle
+from .graph.node import Edge, Node
+from .recording import autograd_layer
+from .recording.autograd_layer import _get_autograd_fallback_mode, _set_autograd_fallback_mode
+from .recording.function import Function, once_differentiable
+from .recording.node_classes import build_node_class
+from .recording.saved_listing import SavedValue, saved_values
 
 if TYPE_CHECKING:
-    from .gradcheck import GradcheckError, gradcheck, gradgradcheck
+    from .checking.gradcheck import GradcheckError, gradcheck, gradgradcheck
 
 __all__ = [
     "AccumulateGrad",
@@ -62,7 +70,6 @@ __all__ = [
     "gradcheck",
     "gradgradcheck",
     "gradient_edge",
-    "graph",
     "inference_mode",
     "install",
     "is_anomaly_check_nan_enabled",
@@ -84,11 +91,15 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name not in ("GradcheckError", "gradcheck", "gradgradcheck"):  # needed by tests alone, so imported on demand
+    if name not in (
+        "GradcheckError",
+        "gradcheck",
+        "gradgradcheck",
+    ):  # needed by tests alone, so imported on demand
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    module = import_module(".gradcheck", __name__)  # this sets `gradcheck` to the module
+    module = import_module(".checking.gradcheck", __name__)
     for each in ("GradcheckError", "gradcheck", "gradgradcheck"):
         globals()[each] = getattr(module, each)
     return globals()[name]
@@ -97,7 +108,7 @@ def __getattr__(name: str) -> Any:
 def install() -> None:
     """Make tensors differentiable and calls record, once for the process."""
     tensor_interface.install()
-    transform.install()
+    autograd_layer.install()
 
 
 @hookimpl

@@ -13,7 +13,8 @@ Array = np.ndarray[Any, Any]
 
 
 def places_along(array: Array, dim: int, index: Array) -> Array:
-    """Return where in a C-contiguous array, counted in elements, the elements at `index` along `dim` lie.
+    """Return where in a C-contiguous array, counted in elements, the elements at `index` along
+    `dim` lie.
 
     One index per element is what `np.add.at` is fast for.
     """
@@ -23,12 +24,15 @@ def places_along(array: Array, dim: int, index: Array) -> Array:
         if each != dim:
             shape = [1] * index.ndim
             shape[each] = length
-            places += np.arange(0, length * step, step, dtype=np.int64).reshape(shape) if step else 0
+            places += (
+                np.arange(0, length * step, step, dtype=np.int64).reshape(shape) if step else 0
+            )
     return places
 
 
 def add_at_leading(array: Array, key: tuple[Any, ...], values: Any) -> bool:
-    """Add `values` to `array` at ``[key]`` if that names places along the leading dimensions; return whether it does.
+    """Add `values` to `array` at ``[key]`` if that names places along the leading dimensions;
+    return whether it does.
 
     Elements are added by one index each, and rows by runs of equal indices.
     """

@@ -1,4 +1,6 @@
-"""`CpuArrays`: NumPy arrays as the core and the array kernels see them, where NumPy has more or is faster."""
+"""`CpuArrays`: NumPy arrays as the core and the array kernels see them, where NumPy has more or is
+faster.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,7 @@ from typing import Any, Final
 import ml_dtypes
 import numpy as np
 
-from dovetail_aten.namespace_arrays import NamespaceArrays
+from dovetail_aten.backend.namespace_arrays import NamespaceArrays
 from dovetail_kernel import bfloat16, dtype
 
 from . import erf as error_functions
@@ -31,7 +33,9 @@ _SORTED_FROM: Final = 64
 
 _read_address = c_size_t.from_address
 _DATA: Final = object.__basicsize__
-"""Where an ndarray has its data pointer: it is the first member of NumPy's public struct, behind the object's head."""
+"""Where an ndarray has its data pointer: it is the first member of NumPy's public struct, behind
+the object's head.
+"""
 
 
 class _Memory:
@@ -54,7 +58,9 @@ class CpuArrays(NamespaceArrays):
         super().__init__(device_type, namespace)
 
     def native_dtype(self, wanted: dtype) -> Any:
-        """Return NumPy's dtype. Equivalent ones (``np.longlong``, ``np.int64``) are equal and hash alike."""
+        """Return NumPy's dtype. Equivalent ones (``np.longlong``, ``np.int64``) are equal and hash
+        alike.
+        """
         return np.dtype(ml_dtypes.bfloat16 if wanted is bfloat16 else wanted.name)
 
     def is_column_major(self, array: Any) -> bool:
@@ -62,7 +68,8 @@ class CpuArrays(NamespaceArrays):
         return bool(array.flags.fnc)
 
     def may_warn(self, function: Any) -> bool:
-        """Return False for ufuncs and their methods: they warn in the name of their caller, and a route has none.
+        """Return False for ufuncs and their methods: they warn in the name of their caller, and a
+        route has none.
 
         So it does for a function that says of itself that it ``never_warns``.
         """
@@ -72,7 +79,7 @@ class CpuArrays(NamespaceArrays):
             return False
         return not isinstance(getattr(function, "__self__", function), np.ufunc)
 
-    # -- making arrays -------------------------------------------------------------------------------------------
+    # -- making arrays -----------------------------------------------------------------------------
 
     def asarray(self, value: Any, native_dtype: Any = None) -> Array:
         """Return `value` as an array in the machine's byte order, without a copy where possible.
@@ -87,8 +94,10 @@ class CpuArrays(NamespaceArrays):
             native = array.dtype.newbyteorder("=")
             if native not in self.dtype_bits:
                 raise TypeError(
-                    f"can't convert np.ndarray of type {array.dtype}. The only supported types are: "
-                    f"{', '.join(each.name for each in self.native_dtypes)}. Convert it with astype first."
+                    f"can't convert np.ndarray of type {array.dtype}. The only supported types "
+                    "are: "
+                    f"{', '.join(each.name for each in self.native_dtypes)}. Convert it with "
+                    "astype first."
                 )
             array = array.astype(native)
         return array
@@ -106,20 +115,26 @@ class CpuArrays(NamespaceArrays):
         return found
 
     def number(self, value: complex, native_dtype: Any) -> Array:
-        """Return `value` as a read-only 0-d array, which ufuncs take faster than a Python number."""
+        """Return `value` as a read-only 0-d array, which ufuncs take faster than a Python
+        number.
+        """
         array = self.scalar(value, native_dtype)
         array.flags.writeable = False
         return array
 
-    def empty(self, shape: Sequence[int], native_dtype: Any, device_index: int | None = None) -> Array:
+    def empty(
+        self, shape: Sequence[int], native_dtype: Any, device_index: int | None = None
+    ) -> Array:
         """Return an uninitialised C-contiguous array."""
         return np.empty(tuple(shape), native_dtype)
 
     def clone(self, array: Any) -> Array:
-        """Return a new array with the same elements, in the same order of strides; of an expanded one, in C order."""
+        """Return a new array with the same elements, in the same order of strides; of an expanded
+        one, in C order.
+        """
         return np.array(array, order="C" if array.base is not None and 0 in array.strides else "K")
 
-    # -- memory --------------------------------------------------------------------------------------------------
+    # -- memory ------------------------------------------------------------------------------------
 
     def to_host(self, array: Array) -> Array:
         """Return `array` itself."""
@@ -143,7 +158,9 @@ class CpuArrays(NamespaceArrays):
         return _read_address(id(array) + _DATA).value
 
     def storage_of(self, array: Array) -> Array:
-        """Return the root of the bases of `array`, also where something between them is no array."""
+        """Return the root of the bases of `array`, also where something between them is no
+        array.
+        """
         base: Any = array.base
         while base is not None:
             if isinstance(base, np.ndarray):
@@ -152,14 +169,18 @@ class CpuArrays(NamespaceArrays):
         return array
 
     def copy_into(self, destination: Array, source: Any) -> None:
-        """Write `source`, broadcast and cast, into `destination`; a real one takes the real part of complex numbers."""
+        """Write `source`, broadcast and cast, into `destination`; a real one takes the real part of
+        complex numbers.
+        """
         if source.dtype == destination.dtype:
             np.copyto(destination, source)
         else:
             _copyto(destination, _without_imaginary(source, destination.dtype), "unsafe")
 
     def cast(self, array: Any, native_dtype: Any) -> Array:
-        """Return a copy of `array` with another dtype; of complex numbers, the real part in a real one."""
+        """Return a copy of `array` with another dtype; of complex numbers, the real part in a real
+        one.
+        """
         # NumPy makes numbers, not arrays, of reductions over everything.
         found = np.asarray(array)
         if found.base is not None and 0 in found.strides:
@@ -169,10 +190,12 @@ class CpuArrays(NamespaceArrays):
         return made
 
     def to_dlpack(self, array: Any, stream: int | None, max_version: tuple[int, int] | None) -> Any:
-        """Return a DLPack capsule of `array`; of bfloat16 too, which NumPy does not exchange itself."""
+        """Return a DLPack capsule of `array`; of bfloat16 too, which NumPy does not exchange
+        itself.
+        """
         if array.dtype != _BFLOAT16:
             return array.__dlpack__(max_version=max_version)
-        from dovetail_kernel.dlpack import BFLOAT, UINT, change_dtype_code
+        from dovetail_kernel.tensor.dlpack import BFLOAT, UINT, change_dtype_code
 
         capsule = array.view(np.uint16).__dlpack__(max_version=max_version)
         change_dtype_code(capsule, UINT, BFLOAT)
@@ -199,7 +222,7 @@ class CpuArrays(NamespaceArrays):
         except np.exceptions.TooHardError:
             return True
 
-    # -- views, indexing, error functions ------------------------------------------------------------------------
+    # -- views, indexing, error functions ----------------------------------------------------------
 
     def as_strided(
         self, array: Array, size: Sequence[int], stride: Sequence[int], storage_offset: int | None
@@ -207,7 +230,9 @@ class CpuArrays(NamespaceArrays):
         """Return a view of the memory that `array` lies in; None if it would reach beyond."""
         root, itemsize = self.storage_of(array), array.itemsize
         start, stop = np.lib.array_utils.byte_bounds(root)
-        first = self.data_ptr(array) if storage_offset is None else start + storage_offset * itemsize
+        first = (
+            self.data_ptr(array) if storage_offset is None else start + storage_offset * itemsize
+        )
         reach = sum([(length - 1) * step for length, step in zip(size, stride, strict=True)])
         if 0 not in size and first + (reach + 1) * itemsize > stop:
             return None
@@ -235,7 +260,9 @@ class CpuArrays(NamespaceArrays):
             return super().scatter(array, dim, index, source, accumulate)
         made = self.clone(array)
         places = places_along(made, dim, index)
-        np.add.at(made.reshape(-1), places.reshape(-1), np.broadcast_to(source, places.shape).reshape(-1))
+        np.add.at(
+            made.reshape(-1), places.reshape(-1), np.broadcast_to(source, places.shape).reshape(-1)
+        )
         return made
 
     def index_add(self, array: Any, dim: int, index: Any, source: Any) -> Array:
@@ -259,7 +286,7 @@ class CpuArrays(NamespaceArrays):
         """Return the complementary error function."""
         return error_functions.erfc(array)
 
-    # -- random numbers ------------------------------------------------------------------------------------------
+    # -- random numbers ----------------------------------------------------------------------------
 
     def new_generator(self, seed: int) -> np.random.Generator:
         """Return a source of random numbers that depends on `seed` alone."""
@@ -275,7 +302,9 @@ class CpuArrays(NamespaceArrays):
     def restored_generator(self, state: bytes) -> np.random.Generator:
         """Return a new source of random numbers that stands where `generator_state` says."""
         made = self.new_generator(0)
-        state_number, increment = (int.from_bytes(part, "little") for part in (state[:16], state[16:32]))
+        state_number, increment = (
+            int.from_bytes(part, "little") for part in (state[:16], state[16:32])
+        )
         made.bit_generator.state = {
             "bit_generator": "PCG64",
             "state": {"state": state_number, "inc": increment},
@@ -286,14 +315,16 @@ class CpuArrays(NamespaceArrays):
 
 
 class _Bfloat16AsIntegers:
-    """Stands for an exporter of DLPack before NumPy, which takes bfloat16 elements as integers of the same size."""
+    """Stands for an exporter of DLPack before NumPy, which takes bfloat16 elements as integers of
+    the same size.
+    """
 
     def __init__(self, source: Any) -> None:
         self._source = source
         self.is_bfloat16 = False
 
     def __dlpack__(self, **options: Any) -> Any:
-        from dovetail_kernel.dlpack import BFLOAT, UINT, change_dtype_code
+        from dovetail_kernel.tensor.dlpack import BFLOAT, UINT, change_dtype_code
 
         capsule = self._source.__dlpack__(**options)
         self.is_bfloat16 = change_dtype_code(capsule, BFLOAT, UINT)
@@ -304,5 +335,7 @@ class _Bfloat16AsIntegers:
 
 
 def _without_imaginary(array: Any, native_dtype: Any) -> Any:
-    """Return the real part of a complex array that is to become real: NumPy warns of the loss, PyTorch does not."""
+    """Return the real part of a complex array that is to become real: NumPy warns of the loss,
+    PyTorch does not.
+    """
     return array.real if array.dtype.kind == "c" and native_dtype.kind not in "cb" else array

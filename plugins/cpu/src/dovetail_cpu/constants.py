@@ -1,5 +1,5 @@
-"""Arrays that are the same for every call, made once: a product with ones is BLAS's way to sum; NumPy's loops want two
-full operands. They must not be written to.
+"""Arrays that are the same for every call, made once: a product with ones is BLAS's way to sum;
+NumPy's loops want two full operands. They must not be written to.
 """
 
 from __future__ import annotations

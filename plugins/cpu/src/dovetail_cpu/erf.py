@@ -1,9 +1,10 @@
 """The error function and its complement.
 
-In float64 the rational approximations of W. J. Cody, "Rational Chebyshev approximations for the error function",
-Mathematics of Computation 23 (1969), on three ranges of abs(x). In float32 the error function is one rational function,
-fitted by iterated weighted least squares to erf(x) / x in x * x on [0, 3.95]: its error is below four units in the last
-place, and there is nothing to choose between. For few elements Python's own functions are faster.
+In float64 the rational approximations of W. J. Cody, "Rational Chebyshev approximations for the
+error function", Mathematics of Computation 23 (1969), on three ranges of abs(x). In float32 the
+error function is one rational function, fitted by iterated weighted least squares to erf(x) / x in
+x * x on [0, 3.95]: its error is below four units in the last place, and there is nothing to choose
+between. For few elements Python's own functions are faster.
 """
 
 from __future__ import annotations
@@ -35,11 +36,22 @@ _MIDDLE_P: Final = (
     1.23033935479799725e3,
 )
 _MIDDLE_Q: Final = (
-    *(1.0, 1.57449261107098347e1, 1.17693950891312499e2, 5.37181101862009858e2, 1.62138957456669019e3),
+    *(
+        1.0,
+        1.57449261107098347e1,
+        1.17693950891312499e2,
+        5.37181101862009858e2,
+        1.62138957456669019e3,
+    ),
     *(3.29079923573345963e3, 4.36261909014324716e3, 3.43936767414372164e3, 1.23033935480374942e3),
 )
 _LARGE_P: Final = (
-    *(1.63153871373020978e-2, 3.05326634961232344e-1, 3.60344899949804439e-1, 1.25781726111229246e-1),
+    *(
+        1.63153871373020978e-2,
+        3.05326634961232344e-1,
+        3.60344899949804439e-1,
+        1.25781726111229246e-1,
+    ),
     *(1.60837851487422766e-2, 6.58749161529837803e-4),
 )
 _LARGE_Q: Final = (
@@ -88,7 +100,9 @@ def erfc(x: Any) -> Array:
 
 
 def _like(x: Array, result: Array) -> Array:
-    """Return `result` with its dimensions in memory in the order of those of `x`; of an expanded array, in C order."""
+    """Return `result` with its dimensions in memory in the order of those of `x`; of an expanded
+    array, in C order.
+    """
     if 0 in x.strides:
         return result
     made = np.empty_like(x)
@@ -116,7 +130,10 @@ def _by_range(x: Array, complement: bool) -> Array:
         small = x[is_small]
         value = small * _ratio(_SMALL_P, _SMALL_Q, small * small)
         result[is_small] = 1 - value if complement else value
-    for part, tail in ((~(is_small | is_large | np.isnan(x)), _tail_of_middle), (is_large, _tail_of_large)):
+    for part, tail in (
+        (~(is_small | is_large | np.isnan(x)), _tail_of_middle),
+        (is_large, _tail_of_large),
+    ):
         if part.any():
             value = tail(size[part])
             negative = x[part] < 0
@@ -135,11 +152,17 @@ def _tail_of_large(y: Array) -> Array:
     # Beyond 27 the result is 0, and the square of y might overflow.
     y = np.minimum(y, 27.5)
     inverse = 1 / (y * y)
-    return _exp_of_minus_square(y) * (_INVERSE_SQRT_PI - inverse * _ratio(_LARGE_P, _LARGE_Q, inverse)) / y
+    return (
+        _exp_of_minus_square(y)
+        * (_INVERSE_SQRT_PI - inverse * _ratio(_LARGE_P, _LARGE_Q, inverse))
+        / y
+    )
 
 
 def _exp_of_minus_square(y: Array) -> Array:
-    """Return exp(-y * y): the square is split, because its rounding error would be multiplied by its size."""
+    """Return exp(-y * y): the square is split, because its rounding error would be multiplied by
+    its size.
+    """
     head = np.trunc(y * 16) / 16
     return np.asarray(np.exp(-head * head) * np.exp(-(y - head) * (y + head)))
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy
 
 from dovetail_aten.array_kernels import KernelTable, Numbers
-from dovetail_aten.capabilities import Capabilities
+from dovetail_aten.array_kernels.capabilities import Capabilities
 
 from .constants import ones_of, zeros_of
 
@@ -24,15 +24,25 @@ _MINUS_HALF = numpy.array(-0.5, _SINGLE)
 _DENSITY = numpy.array(1 / math.sqrt(2 * math.pi), _SINGLE)
 _BOUND = numpy.array(4.2 * math.sqrt(2), _SINGLE)
 _MINUS_BOUND = numpy.array(-4.2 * math.sqrt(2), _SINGLE)
-"""From here on the error function of x / sqrt(2) is 1 in single precision, and so is what approximates it: were it not
+"""From here on the error function of x / sqrt(2) is 1 in single precision, and so is what
+approximates it: were it not
 quite 1, gelu would be far from 0 for large negative numbers."""
 _ATANH_OF_ERF = [
     numpy.array(coefficient * 0.5 ** (power + 0.5), _SINGLE)
     for power, coefficient in enumerate(
-        (1.12837927, 0.102769056, -0.000191830615, -0.000619784873, 8.76374258e-05, -5.66849438e-06, 1.41853436e-07)
+        (
+            1.12837927,
+            0.102769056,
+            -0.000191830615,
+            -0.000619784873,
+            8.76374258e-05,
+            -5.66849438e-06,
+            1.41853436e-07,
+        )
     )
 ]
-"""erf(y) = tanh(y p(y²)) to a relative error of 3e-7 after rounding: p was fitted, and y = x / sqrt(2) put in.
+"""erf(y) = tanh(y p(y²)) to a relative error of 3e-7 after rounding: p was fitted, and y = x /
+sqrt(2) put in.
 
 NumPy's tanh is so fast that this takes half the time of a rational function.
 """
@@ -52,7 +62,9 @@ def _erf_of_scaled(x: Any) -> Any:
 
 
 def _slope_of_gelu(x: Any) -> Any:
-    """Return the derivative of the exact gelu: the distribution function plus x times the density."""
+    """Return the derivative of the exact gelu: the distribution function plus x times the
+    density.
+    """
     share = _erf_of_scaled(x)
     numpy.multiply(share, _HALF, out=share)
     numpy.add(share, _HALF, out=share)
@@ -65,7 +77,8 @@ def _slope_of_gelu(x: Any) -> Any:
 
 
 def in_blocks(into: Callable[[Any, Any], Any], array: Any) -> Any:
-    """Return ``into(array, out)`` applied block by block, so that the passes of `into` stay in the cache.
+    """Return ``into(array, out)`` applied block by block, so that the passes of `into` stay in the
+    cache.
 
     `into` makes its result if `out` is None.
     """
@@ -101,10 +114,14 @@ def define(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
             if dtype is boolean:
                 raise RuntimeError("Boolean inputs not supported for relu")
             if self.flags.c_contiguous:
-                return maximum(self, zeros_of(self.shape, dtype))  # three times as fast as with one number
+                return maximum(
+                    self, zeros_of(self.shape, dtype)
+                )  # three times as fast as with one number
             return maximum(self, zeros[dtype])
         # On large arrays clip is three times as fast as maximum with a number.
-        return self.clip(zeros[dtype], infinity[dtype]) if dtype in _FLOATS else generic["relu"](self)
+        return (
+            self.clip(zeros[dtype], infinity[dtype]) if dtype in _FLOATS else generic["relu"](self)
+        )
 
     setattr(relu, "never_warns", True)  # noqa: B010  (a function's type knows no attributes)
 
@@ -153,14 +170,20 @@ def define(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
             numpy.multiply(slope, grad[block], out=out[block])
         return result
 
-    where, less_equal, logical_not, multiply = numpy.where, numpy.less_equal, numpy.logical_not, numpy.multiply
+    where, less_equal, logical_not, multiply = (
+        numpy.where,
+        numpy.less_equal,
+        numpy.logical_not,
+        numpy.multiply,
+    )
 
     @kernel.named("threshold_backward")
     def threshold_backward(grad_output: Any, self: Any, threshold: Any) -> Any:
         if threshold == 0 and self.size <= _SMALL:
             dropped = less_equal(self, zeros[self.dtype])
             if dropped.ndim and (grad_output.dtype is _SINGLE or grad_output.dtype in _FLOATS):
-                # A product takes half the time of where, but makes NaN of the infinities that are dropped.
+                # A product takes half the time of where, but makes NaN of the infinities that are
+                # dropped.
                 kept = multiply(grad_output, logical_not(dropped).astype(grad_output.dtype))
                 if isfinite(kept.ravel().dot(ones_of(kept.size, kept.dtype))):
                     return kept
@@ -171,8 +194,11 @@ def define(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
             and self.dtype is _SINGLE
             and self.shape == grad_output.shape
         ):
-            # Choosing by bits is twice as fast as where; a product with the mask would make NaN of infinity.
+            # Choosing by bits is twice as fast as where; a product with the mask would make NaN of
+            # infinity.
             mask = numpy.subtract((self <= 0).view(numpy.int8), 1, dtype=numpy.int32)
             if mask.ndim and grad_output.flags.c_contiguous:
-                return numpy.bitwise_and(mask, grad_output.view(numpy.int32), out=mask).view(numpy.float32)
+                return numpy.bitwise_and(mask, grad_output.view(numpy.int32), out=mask).view(
+                    numpy.float32
+                )
         return generic["threshold_backward"](grad_output, self, threshold)

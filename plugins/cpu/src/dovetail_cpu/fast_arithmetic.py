@@ -1,4 +1,6 @@
-"""Arithmetic written in place: scaled sums, which every optimizer needs, and a way around a defect of NumPy's."""
+"""Arithmetic written in place: scaled sums, which every optimizer needs, and a way around a defect
+of NumPy's.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,7 @@ from typing import Any
 import numpy
 
 from dovetail_aten.array_kernels import KernelTable, Numbers
-from dovetail_aten.capabilities import Capabilities
+from dovetail_aten.array_kernels.capabilities import Capabilities
 
 _FACTORS = 256
 

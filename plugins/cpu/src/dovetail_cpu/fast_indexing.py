@@ -1,4 +1,6 @@
-"""Picking elements by flat indices, triangles by remembered masks, sums of rows at indices without a pass per row."""
+"""Picking elements by flat indices, triangles by remembered masks, sums of rows at indices without
+a pass per row.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,7 @@ from typing import Any
 import numpy
 
 from dovetail_aten.array_kernels import KernelTable, Numbers, wrap_dim
-from dovetail_aten.capabilities import Capabilities
+from dovetail_aten.array_kernels.capabilities import Capabilities
 
 from .sums_of_rows import add_rows
 from .top import top_of_rows
@@ -72,8 +74,15 @@ def _define_picks(kernel: KernelTable) -> None:
         return pick(self, indices), indices
 
     @kernel.named("topk")
-    def topk(self: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> tuple[Any, Any]:
-        if not self.size or not self.ndim or wrap_dim(dim, self.ndim) != self.ndim - 1 or not 0 <= k <= self.shape[-1]:
+    def topk(
+        self: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
+    ) -> tuple[Any, Any]:
+        if (
+            not self.size
+            or not self.ndim
+            or wrap_dim(dim, self.ndim) != self.ndim - 1
+            or not 0 <= k <= self.shape[-1]
+        ):
             values, indices = generic["topk"](self, k, dim, largest, sorted)
             return values, indices
         length = self.shape[-1]
@@ -87,7 +96,9 @@ def _define_picks(kernel: KernelTable) -> None:
                 shape = (*self.shape[:-1], k)
                 return found[0].reshape(shape), found[1].reshape(shape)
         candidates = self.argpartition(length - k if largest else k - 1, -1)
-        candidates = numpy.sort(candidates[..., length - k :] if largest else candidates[..., :k], -1)
+        candidates = numpy.sort(
+            candidates[..., length - k :] if largest else candidates[..., :k], -1
+        )
         values = pick(self, candidates)
         ranks = order(values, largest)
         return pick(values, ranks), pick(candidates, ranks)
@@ -111,7 +122,9 @@ def _define_triangles(kernel: KernelTable, capabilities: Capabilities) -> None:
             if self.ndim < 2 or self.shape[-1] * self.shape[-2] > _MASKS_UP_TO:
                 return generic(self, diagonal)
             result = self.copy()
-            numpy.copyto(result, numbers.like(self, 0), where=_outside(name, *self.shape[-2:], diagonal))
+            numpy.copyto(
+                result, numbers.like(self, 0), where=_outside(name, *self.shape[-2:], diagonal)
+            )
             return result
 
     define_triangle("tril")
@@ -147,7 +160,12 @@ def _define_sums(kernel: KernelTable, capabilities: Capabilities) -> None:
         grad_output: Any, indices: Any, num_weights: int, padding_idx: int, scale_grad_by_freq: bool
     ) -> Any:
         width = grad_output.shape[-1]
-        if grad_output.dtype not in _FLOATS or width < _FEW_COLUMNS or scale_grad_by_freq or padding_idx >= 0:
+        if (
+            grad_output.dtype not in _FLOATS
+            or width < _FEW_COLUMNS
+            or scale_grad_by_freq
+            or padding_idx >= 0
+        ):
             return generic["embedding_dense_backward"](
                 grad_output, indices, num_weights, padding_idx, scale_grad_by_freq
             )

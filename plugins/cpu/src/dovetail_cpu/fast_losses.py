@@ -1,6 +1,8 @@
-"""The negative log likelihood of many samples that all count alike: one look-up forward, one assignment backward.
+"""The negative log likelihood of many samples that all count alike: one look-up forward, one
+assignment backward.
 
-And cross entropy between classes as one computation, whose gradient is known in closed form: ``softmax - one_hot``.
+And cross entropy between classes as one computation, whose gradient is known in closed form:
+``softmax - one_hot``.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from typing import Any, Final
 import numpy
 
 from dovetail_aten.array_kernels import KernelTable
-from dovetail_aten.capabilities import Capabilities
+from dovetail_aten.array_kernels.capabilities import Capabilities
 
 from .constants import numbers_below, ones_of, starts_of_rows
 from .fast_softmax import is_small, small_log_softmax
@@ -33,7 +35,9 @@ def define(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
     array, zeros = numpy.array, numpy.zeros
 
     def all_count(self: Any, target: Any, weight: Any, ignore_index: int) -> bool:
-        """Return whether every sample has a class of its own in range, and none is weighted or ignored."""
+        """Return whether every sample has a class of its own in range, and none is weighted or
+        ignored.
+        """
         if weight is not None or self.ndim != 2 or target.dtype is not _LONG:
             return False
         samples, classes = self.shape
@@ -45,25 +49,45 @@ def define(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
         return bool(highest(target.view(_UNSIGNED)) < classes)
 
     @kernel.named("nll_loss_forward")
-    def nll_loss_forward(self: Any, target: Any, weight: Any, reduction: int, ignore_index: int) -> tuple[Any, Any]:
+    def nll_loss_forward(
+        self: Any, target: Any, weight: Any, reduction: int, ignore_index: int
+    ) -> tuple[Any, Any]:
         if reduction == NONE or not all_count(self, target, weight, ignore_index):
-            general: tuple[Any, Any] = generic_forward(self, target, weight, reduction, ignore_index)
+            general: tuple[Any, Any] = generic_forward(
+                self, target, weight, reduction, ignore_index
+            )
             return general
         samples = len(target)
         dtype = self.dtype
         chosen = self[numbers_below(samples), target]
-        # Python's arithmetic costs a fifth of that of 0-d arrays; being in double precision it rounds to the same.
-        # Taken from zero, as a sum of zeros is no negative one.
-        total = 0.0 - (chosen.dot(ones_of(samples, dtype)) if samples <= _LONGEST else add(chosen)).item()
+        # Python's arithmetic costs a fifth of that of 0-d arrays; being in double precision it
+        # rounds to the same. Taken from zero, as a sum of zeros is no negative one.
+        total = (
+            0.0
+            - (chosen.dot(ones_of(samples, dtype)) if samples <= _LONGEST else add(chosen)).item()
+        )
         return array(total / samples if reduction == MEAN else total, dtype), array(samples, dtype)
 
     @kernel.named("nll_loss_backward")
     def nll_loss_backward(
-        grad_output: Any, self: Any, target: Any, weight: Any, reduction: int, ignore_index: int, total_weight: Any
+        grad_output: Any,
+        self: Any,
+        target: Any,
+        weight: Any,
+        reduction: int,
+        ignore_index: int,
+        total_weight: Any,
     ) -> Any:
         count = total_weight.item() if total_weight.size == 1 else 0
-        if reduction == NONE or not count or grad_output.size != 1 or not all_count(self, target, weight, ignore_index):
-            return generic_backward(grad_output, self, target, weight, reduction, ignore_index, total_weight)
+        if (
+            reduction == NONE
+            or not count
+            or grad_output.size != 1
+            or not all_count(self, target, weight, ignore_index)
+        ):
+            return generic_backward(
+                grad_output, self, target, weight, reduction, ignore_index, total_weight
+            )
         slope = -grad_output.item()
         result = zeros(self.shape, self.dtype)
         result[numbers_below(len(target)), target] = slope / count if reduction == MEAN else slope
@@ -74,18 +98,33 @@ def define(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
     exp, multiply = numpy.exp, numpy.multiply
 
     @kernel.helper("cross_entropy")
-    def cross_entropy(self: Any, target: Any, reduction: int, ignore_index: int) -> tuple[Any, Any, Any]:
-        if reduction == NONE or not is_small(self, 1) or not all_count(self, target, None, ignore_index):
+    def cross_entropy(
+        self: Any, target: Any, reduction: int, ignore_index: int
+    ) -> tuple[Any, Any, Any]:
+        if (
+            reduction == NONE
+            or not is_small(self, 1)
+            or not all_count(self, target, None, ignore_index)
+        ):
             return generic_cross_entropy(self, target, reduction, ignore_index)  # type: ignore[no-any-return]
         output = small_log_softmax(self)
         samples, dtype = len(target), self.dtype
         chosen = output.reshape(-1).take(starts_of_rows(*self.shape) + target)
         loss = 0.0 - chosen.dot(ones_of(samples, dtype)).item()
-        return array(loss / samples if reduction == MEAN else loss, dtype), output, array(samples, dtype)
+        return (
+            array(loss / samples if reduction == MEAN else loss, dtype),
+            output,
+            array(samples, dtype),
+        )
 
     @kernel.helper("cross_entropy_backward")
     def cross_entropy_backward(
-        grad_output: Any, output: Any, target: Any, reduction: int, ignore_index: int, total_weight: Any
+        grad_output: Any,
+        output: Any,
+        target: Any,
+        reduction: int,
+        ignore_index: int,
+        total_weight: Any,
     ) -> Any:
         samples, dtype = len(target), output.dtype
         if (
@@ -95,9 +134,13 @@ def define(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
             or grad_output.size != 1
             or total_weight.item() != samples
         ):
-            return generic_cross_entropy_backward(grad_output, output, target, reduction, ignore_index, total_weight)
+            return generic_cross_entropy_backward(
+                grad_output, output, target, reduction, ignore_index, total_weight
+            )
         # No target is ignored, and forward found them in range.
         slope = grad_output.item()
         result = exp(output)
         result.reshape(-1)[starts_of_rows(*output.shape) + target] -= 1
-        return multiply(result, array(slope / samples if reduction == MEAN else slope, dtype), out=result)
+        return multiply(
+            result, array(slope / samples if reduction == MEAN else slope, dtype), out=result
+        )

@@ -1,4 +1,6 @@
-"""Matrix products as NumPy computes them fastest: by BLAS, and with the fewest steps before it is called."""
+"""Matrix products as NumPy computes them fastest: by BLAS, and with the fewest steps before it is
+called.
+"""
 
 from __future__ import annotations
 
@@ -7,16 +9,22 @@ from typing import Any
 import numpy
 
 from dovetail_aten.array_kernels import KernelTable, Numbers
-from dovetail_aten.capabilities import Capabilities
+from dovetail_aten.array_kernels.capabilities import Capabilities
 
 _SINGLE = numpy.dtype(numpy.float32)
-_BLAS = frozenset(map(numpy.dtype, (numpy.float32, numpy.float64, numpy.complex64, numpy.complex128)))
+_BLAS = frozenset(
+    map(numpy.dtype, (numpy.float32, numpy.float64, numpy.complex64, numpy.complex128))
+)
 
 
 def define(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
     """Define the kernels of this family."""
     numbers = Numbers(capabilities)
-    generic_mm, generic_mv, generic_dot = kernel.kernels["mm"].fn, kernel.kernels["mv"].fn, kernel.kernels["dot"].fn
+    generic_mm, generic_mv, generic_dot = (
+        kernel.kernels["mm"].fn,
+        kernel.kernels["mv"].fn,
+        kernel.kernels["dot"].fn,
+    )
     generic_addmm = kernel.kernels["addmm"].fn
 
     def define_product(name: str, generic: Any, ndim: int, other_ndim: int) -> None:

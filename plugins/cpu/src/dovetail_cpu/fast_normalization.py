@@ -10,8 +10,8 @@ from typing import Any
 import numpy
 
 from dovetail_aten.array_kernels import KernelTable
+from dovetail_aten.array_kernels.capabilities import Capabilities
 from dovetail_aten.array_kernels.normalization import check_layer_norm
-from dovetail_aten.capabilities import Capabilities
 
 _FLOATS = tuple(map(numpy.dtype, (numpy.float32, numpy.float64)))
 _BLOCK = 1 << 15
@@ -25,7 +25,9 @@ def _average(length: int, dtype: Any) -> Any:
 
 
 def _repeated(row: Any, times: int) -> Any:
-    """Return `row` repeated as often as a block has rows: a pass over two whole blocks takes half the time."""
+    """Return `row` repeated as often as a block has rows: a pass over two whole blocks takes half
+    the time.
+    """
     return None if row is None else numpy.repeat(row[None], times, 0)
 
 
@@ -33,7 +35,9 @@ def define(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
     """Define the kernels of this family."""
     contiguous = capabilities.contiguous
     generic: Callable[..., tuple[Any, Any, Any]] = kernel.kernels["native_layer_norm"].fn
-    generic_backward: Callable[..., tuple[Any, Any, Any]] = kernel.kernels["native_layer_norm_backward"].fn
+    generic_backward: Callable[..., tuple[Any, Any, Any]] = kernel.kernels[
+        "native_layer_norm_backward"
+    ].fn
 
     @kernel.named("native_layer_norm")
     def native_layer_norm(
@@ -96,8 +100,14 @@ def define(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
     ) -> tuple[Any, Any, Any]:
         dtype = input.dtype
         arrays = (grad_out, mean, rstd, *[each for each in (weight, bias) if each is not None])
-        if input.size <= _BLOCK or dtype not in _FLOATS or any(each.dtype is not dtype for each in arrays):
-            return generic_backward(grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask)
+        if (
+            input.size <= _BLOCK
+            or dtype not in _FLOATS
+            or any(each.dtype is not dtype for each in arrays)
+        ):
+            return generic_backward(
+                grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask
+            )
         inner = tuple(normalized_shape)
         length = prod(inner)
         rows, grads = input.reshape(-1, length), grad_out.reshape(-1, length)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy
 
 from dovetail_aten.array_kernels import KernelTable, Precision, wrap_dim, wrap_dims
-from dovetail_aten.capabilities import Capabilities
+from dovetail_aten.array_kernels.capabilities import Capabilities
 
 from .constants import ones_of
 
@@ -25,7 +25,9 @@ _LONGEST = 1 << 12
 """Longest sum left to BLAS, which does not add pairwise."""
 
 _CUBE = 3
-"""Dimensions from which a reduction may be laid out by NumPy in another order than C order, which is PyTorch's."""
+"""Dimensions from which a reduction may be laid out by NumPy in another order than C order, which
+is PyTorch's.
+"""
 
 Dims = int | Sequence[int] | None
 
@@ -39,7 +41,9 @@ def define(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
     reduce: Any = numpy.add.reduce
 
     def sum_of_matrix(self: Any, dims: tuple[int, ...], keepdim: bool) -> Any | None:
-        """Return the sum over the last or first dimensions as a product with ones; None where that does not pay."""
+        """Return the sum over the last or first dimensions as a product with ones; None where that
+        does not pay.
+        """
         ndim, summed = self.ndim, len(dims)
         if summed == ndim or self.dtype not in _BLAS or not self.flags.c_contiguous:
             return None
@@ -61,7 +65,9 @@ def define(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
         return result.reshape(kept)
 
     def sum_of_rows(self: Any) -> Any | None:
-        """Return the sum of everything, in rows by BLAS and then pairwise; None where that does not pay."""
+        """Return the sum of everything, in rows by BLAS and then pairwise; None where that does not
+        pay.
+        """
         if self.dtype not in _BLAS or not self.flags.c_contiguous:
             return None
         flat = self.reshape(-1)
@@ -76,7 +82,13 @@ def define(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
             return generic_sum(self, dim, keepdim, dtype=dtype)
         if own in accumulators:
             ndim = self.ndim
-            result = reduce(self, None if dim is None else wrap_dims(dim, ndim), accumulators[own], None, keepdim)
+            result = reduce(
+                self,
+                None if dim is None else wrap_dims(dim, ndim),
+                accumulators[own],
+                None,
+                keepdim,
+            )
             if ndim >= _CUBE and not result.flags.c_contiguous:
                 result = result.copy()
             return result.astype(own) if own in halves else result
@@ -102,7 +114,12 @@ def define(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
     @kernel.helper("sum_to")
     def sum_to(self: Any, shape: Sequence[int]) -> Any:
         # What a gradient of a bias needs.
-        if self.ndim == 2 and self.shape[1:] == shape and self.dtype in _BLAS and len(self) <= _LONGEST:
+        if (
+            self.ndim == 2
+            and self.shape[1:] == shape
+            and self.dtype in _BLAS
+            and len(self) <= _LONGEST
+        ):
             return ones_of(len(self), self.dtype).dot(self)
         return generic_sum_to(self, shape)
 
@@ -126,7 +143,10 @@ def define(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
         if freedom <= 0:
             return generic_var(self, dim, correction=correction, keepdim=keepdim)
         away = numpy.subtract(self, sum_(self, dims, True) / size)
-        return sum_(numpy.multiply(away, away, out=away if away.ndim else None), dims, keepdim) / freedom
+        return (
+            sum_(numpy.multiply(away, away, out=away if away.ndim else None), dims, keepdim)
+            / freedom
+        )
 
     @kernel.named("std.correction")
     def std(self: Any, dim: Dims = None, *, correction: Any = None, keepdim: bool = False) -> Any:
@@ -178,7 +198,10 @@ def _define_extrema(kernel: KernelTable, contiguous: Callable[[Any], Any]) -> No
             if not self.size or not ndim or self.dtype.kind == "c":
                 return generic_along(self, dim, keepdim)
             axis = wrap_dim(dim, ndim)
-            values, indices = reduce(self, axis, None, None, keepdim), arg(self, axis, None, keepdims=keepdim)
+            values, indices = (
+                reduce(self, axis, None, None, keepdim),
+                arg(self, axis, None, keepdims=keepdim),
+            )
             return (values, indices) if ndim < _CUBE else (contiguous(values), contiguous(indices))
 
     define_extremum("max", numpy.maximum.reduce, numpy.ndarray.argmax)
@@ -191,16 +214,26 @@ def _define_products(kernel: KernelTable, precision: Precision) -> None:
     reduce: Any = numpy.multiply.reduce
 
     @kernel.named("prod", "prod.dim_int")
-    def prod_(self: Any, dim: int | None = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+    def prod_(
+        self: Any, dim: int | None = None, keepdim: bool = False, *, dtype: Any = None
+    ) -> Any:
         own = self.dtype
         if dtype is not None or own in halves:
             return generic(self, dim, keepdim, dtype=dtype)
         ndim = self.ndim
-        result = reduce(self, None if dim is None else wrap_dims(dim, ndim), accumulators.get(own), None, keepdim)
+        result = reduce(
+            self,
+            None if dim is None else wrap_dims(dim, ndim),
+            accumulators.get(own),
+            None,
+            keepdim,
+        )
         return result if ndim < _CUBE or result.flags.c_contiguous else result.copy()
 
 
-def _define_scan(kernel: KernelTable, precision: Precision, contiguous: Callable[[Any], Any]) -> None:
+def _define_scan(
+    kernel: KernelTable, precision: Precision, contiguous: Callable[[Any], Any]
+) -> None:
     generic = kernel.kernels["cumsum"].fn
     accumulators, halves = precision.accumulators, precision.halves
     accumulate: Any = numpy.add.accumulate
@@ -222,8 +255,13 @@ def _define_scan(kernel: KernelTable, precision: Precision, contiguous: Callable
         ):
             result = accumulate(self, axis, accumulators.get(own))
             return result if ndim == 1 else contiguous(result)
-        # Sums within short steps as a product with a triangle of ones, then what came before each step.
-        steps = self.reshape(-1, _STEP).dot(triangles[self.dtype]).reshape(-1, self.shape[-1] // _STEP, _STEP)
+        # Sums within short steps as a product with a triangle of ones, then what came before each
+        # step.
+        steps = (
+            self.reshape(-1, _STEP)
+            .dot(triangles[self.dtype])
+            .reshape(-1, self.shape[-1] // _STEP, _STEP)
+        )
         before = numpy.cumsum(steps[:, :-1, -1], 1)
         numpy.add(steps[:, 1:], before[:, :, None], out=steps[:, 1:])
         if not numpy.isfinite(steps[:, -1, -1]).all():

@@ -1,4 +1,5 @@
-"""Softmax and its logarithm: on small matrices of few classes by products with ones and repeated columns.
+"""Softmax and its logarithm: on small matrices of few classes by products with ones and repeated
+columns.
 
 There NumPy's reductions and broadcasts along rows cost many times what their numbers do.
 """
@@ -10,7 +11,7 @@ from typing import Any
 import numpy
 
 from dovetail_aten.array_kernels import KernelTable, wrap_dim
-from dovetail_aten.capabilities import Capabilities
+from dovetail_aten.array_kernels.capabilities import Capabilities
 
 from .constants import ones_of
 
@@ -72,7 +73,9 @@ def _define_forward(kernel: KernelTable) -> None:
             # The maximum down the columns of a copy: many short rows cost more than the copy.
             result = subtract(self, across(reduce_max(contiguous(self.T), 0), classes))
             exp(result, out=result)
-            return divide(result, across(result.dot(ones_of(classes, self.dtype)), classes), out=result)
+            return divide(
+                result, across(result.dot(ones_of(classes, self.dtype)), classes), out=result
+            )
         if self.dtype not in _FLOATS or not self.size or not self.ndim:
             return generic["_softmax"](self, dim, half_to_float)
         axis = wrap_dim(dim, self.ndim)
@@ -102,12 +105,19 @@ def _define_forward(kernel: KernelTable) -> None:
 
 
 def _define_backward(kernel: KernelTable) -> None:
-    generic = {name: kernel.kernels[name].fn for name in ("_softmax_backward_data", "_log_softmax_backward_data")}
+    generic = {
+        name: kernel.kernels[name].fn
+        for name in ("_softmax_backward_data", "_log_softmax_backward_data")
+    }
     exp, multiply, subtract = numpy.exp, numpy.multiply, numpy.subtract
 
     @kernel.named("_softmax_backward_data")
     def softmax_backward(grad_output: Any, output: Any, dim: int, input_dtype: Any) -> Any:
-        if input_dtype is not output.dtype or grad_output.dtype is not input_dtype or not is_small(output, dim):
+        if (
+            input_dtype is not output.dtype
+            or grad_output.dtype is not input_dtype
+            or not is_small(output, dim)
+        ):
             return generic["_softmax_backward_data"](grad_output, output, dim, input_dtype)
         classes = output.shape[1]
         result = multiply(grad_output, output)
@@ -116,9 +126,15 @@ def _define_backward(kernel: KernelTable) -> None:
 
     @kernel.named("_log_softmax_backward_data")
     def log_softmax_backward(grad_output: Any, output: Any, dim: int, input_dtype: Any) -> Any:
-        if input_dtype is not output.dtype or grad_output.dtype is not input_dtype or not is_small(output, dim):
+        if (
+            input_dtype is not output.dtype
+            or grad_output.dtype is not input_dtype
+            or not is_small(output, dim)
+        ):
             return generic["_log_softmax_backward_data"](grad_output, output, dim, input_dtype)
         classes = output.shape[1]
         result = exp(output)
-        multiply(result, across(grad_output.dot(ones_of(classes, input_dtype)), classes), out=result)
+        multiply(
+            result, across(grad_output.dot(ones_of(classes, input_dtype)), classes), out=result
+        )
         return subtract(grad_output, result, out=result)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy
 
 from dovetail_aten.array_kernels import KernelTable
-from dovetail_aten.capabilities import Capabilities
+from dovetail_aten.array_kernels.capabilities import Capabilities
 
 
 def define(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
@@ -34,7 +34,8 @@ def define(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
                 return generic(self, size)
         if min(shape) < 0:
             return generic(self, size)
-        # An array is a buffer, also for ndarray's own constructor: numpy.broadcast_to takes eight times as long.
+        # An array is a buffer, also for ndarray's own constructor: numpy.broadcast_to takes eight
+        # times as long.
         result = make(shape, self.dtype, self, 0, steps)
         if result.size > self.size:
             result.flags.writeable = False

@@ -1,4 +1,6 @@
-"""NumPy's floating-point warnings are kept from the user in calls that no route makes: see `dovetail_aten.quiet`."""
+"""Keeps NumPy's floating-point warnings from the user in calls that no route makes
+(`dovetail_aten.backend.quiet`).
+"""
 
 from __future__ import annotations
 
@@ -8,11 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from dovetail_aten.quiet import find_error_state
+from dovetail_aten.backend.quiet import find_error_state
 
 _found = find_error_state(np)
 if _found is None:
-    raise RuntimeError("NumPy has no context variable for its error state. Install NumPy 2.1 or later.")
+    raise RuntimeError(
+        "NumPy has no context variable for its error state. Install NumPy 2.1 or later."
+    )
 _set, _reset, _QUIET = _found
 
 

@@ -1,4 +1,6 @@
-"""Adding rows to those rows of a matrix that indices name, also to one several times, without a pass per row."""
+"""Adding rows to those rows of a matrix that indices name, also to one several times, without a
+pass per row.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,9 @@ import numpy
 
 
 def add_rows(target: Any, index: Any, rows: Any) -> None:
-    """Add rows to the rows of `target` that `index` names: first all first occurrences, then the second ones, …"""
+    """Add rows to the rows of `target` that `index` names: first all first occurrences, then the
+    second ones, …
+    """
     left = index
     while left.size:
         _, first = numpy.unique(left, return_index=True)
@@ -17,7 +21,9 @@ def add_rows(target: Any, index: Any, rows: Any) -> None:
             order = left.argsort(kind="stable")
             places = left[order]
             starts = numpy.flatnonzero(numpy.concatenate(([True], places[1:] != places[:-1])))
-            for start, end in zip(starts.tolist(), [*starts[1:].tolist(), places.size], strict=True):
+            for start, end in zip(
+                starts.tolist(), [*starts[1:].tolist(), places.size], strict=True
+            ):
                 target[places[start]] += rows[order[start:end]].sum(0)
             return
         target[left[first]] += rows[first]

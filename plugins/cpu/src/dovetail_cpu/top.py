@@ -1,7 +1,8 @@
-"""The greatest or least of many numbers without sorting them: few pass a bound that is quickly found.
+"""The greatest or least of many numbers without sorting them: few pass a bound that is quickly
+found.
 
-The elements are split into groups. Of the greatest of every group, the k-th greatest is a bound that at least k
-elements reach, and seldom many more.
+The elements are split into groups. Of the greatest of every group, the k-th greatest is a bound
+that at least k elements reach, and seldom many more.
 """
 
 from __future__ import annotations
@@ -31,8 +32,8 @@ def top_of_rows(rows: Any, k: int, largest: bool) -> tuple[Any, Any] | None:
     Returns
     -------
     tuple or None
-        ``(values, indices)``; among equal elements the first come first. None if there are NaN, or so many equal
-        elements that nothing is won.
+        ``(values, indices)``; among equal elements the first come first. None if there are NaN, or
+        so many equal elements that nothing is won.
     """
     count, length = rows.shape
     groups = max(_LEAST_GROUPS, _FACTOR * k, isqrt(length))

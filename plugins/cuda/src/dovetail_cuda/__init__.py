@@ -1,4 +1,6 @@
-"""The CUDA backend of Dovetail: CuPy arrays behind the base library's tensors. CuPy is imported when it is needed."""
+"""The CUDA backend of Dovetail: CuPy arrays behind the base library's tensors. CuPy is imported
+when it is needed.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""`CudaArrays`: CuPy arrays as the core and the array kernels see them, where CuPy is not like NumPy."""
+"""`CudaArrays`: CuPy arrays as the core and the array kernels see them, where CuPy is not like
+NumPy.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +13,8 @@ import cupyx
 import cupyx.scipy.special
 import numpy as np
 
-from dovetail_aten.namespace_arrays import NamespaceArrays
-from dovetail_aten.wrapped_numbers import number_as
+from dovetail_aten.backend.namespace_arrays import NamespaceArrays
+from dovetail_aten.backend.wrapped_numbers import number_as
 
 from .availability import device_count
 
@@ -26,7 +28,9 @@ _ADDED_AS: Final = {
 
 
 class CudaArrays(NamespaceArrays):
-    """CuPy's arrays. There is no bfloat16, and an index out of range wraps around, where NumPy raises."""
+    """CuPy's arrays. There is no bfloat16, and an index out of range wraps around, where NumPy
+    raises.
+    """
 
     array_types = (cupy.ndarray,)
     dlpack_types = (2, 13)  # device memory, also where it is managed
@@ -38,7 +42,7 @@ class CudaArrays(NamespaceArrays):
         """Return NumPy's dtype, which is CuPy's."""
         return None if wanted.name == "bfloat16" else np.dtype(wanted.name)
 
-    # -- devices and memory --------------------------------------------------------------------------------------
+    # -- devices and memory ------------------------------------------------------------------------
 
     def device_count(self) -> int:
         """Return how many CUDA devices there are."""
@@ -74,13 +78,17 @@ class CudaArrays(NamespaceArrays):
         return address
 
     def copy_into(self, destination: Any, source: Any) -> None:
-        """Write `source`, broadcast and cast, into `destination`; a real one takes the real part of complex numbers."""
+        """Write `source`, broadcast and cast, into `destination`; a real one takes the real part of
+        complex numbers.
+        """
         cupy.copyto(destination, self.without_imaginary(source, destination.dtype), "unsafe")
 
-    # -- making arrays -------------------------------------------------------------------------------------------
+    # -- making arrays -----------------------------------------------------------------------------
 
     def from_dlpack(self, source: Any) -> Any:
-        """Return an array that shares memory with `source`, ordered after what its stream was asked to do."""
+        """Return an array that shares memory with `source`, ordered after what its stream was asked
+        to do.
+        """
         return cupy.from_dlpack(source)
 
     def scalar(self, value: Any, native_dtype: Any) -> Any:
@@ -88,7 +96,9 @@ class CudaArrays(NamespaceArrays):
         return cupy.asarray(self._host_number(value, native_dtype))
 
     def number(self, value: complex, native_dtype: Any) -> Any:
-        """Return `value` as a NumPy scalar, which CuPy passes to the device as an argument, without a copy."""
+        """Return `value` as a NumPy scalar, which CuPy passes to the device as an argument, without
+        a copy.
+        """
         return self._host_number(value, native_dtype)[()]
 
     def _host_number(self, value: Any, native_dtype: Any) -> Any:
@@ -99,22 +109,29 @@ class CudaArrays(NamespaceArrays):
         self, array: Any, size: Sequence[int], stride: Sequence[int], storage_offset: int | None
     ) -> Any | None:
         """Return a view of the memory that `array` lies in; None if it would reach beyond."""
-        # CuPy notes no base for an array made at an address, but every array knows the allocation that it lies in.
+        # CuPy notes no base for an array made at an address, but every array knows the allocation
+        # that it lies in.
         memory, itemsize = array.data.mem, array.itemsize
         first = array.data.ptr if storage_offset is None else memory.ptr + storage_offset * itemsize
         reach = sum([(length - 1) * step for length, step in zip(size, stride, strict=True)])
         if 0 not in size and first + (reach + 1) * itemsize > memory.ptr + memory.size:
             return None
         strides = tuple([step * itemsize for step in stride])
-        return cupy.ndarray(tuple(size), array.dtype, array.data + (first - array.data.ptr), strides)
+        return cupy.ndarray(
+            tuple(size), array.dtype, array.data + (first - array.data.ptr), strides
+        )
 
-    # -- indexing ------------------------------------------------------------------------------------------------
+    # -- indexing ----------------------------------------------------------------------------------
 
     def index_put(self, array: Any, key: tuple[Any, ...], values: Any, accumulate: bool) -> Any:
         """Return a copy with `values` at ``[key]``, or added there, also at repeated places."""
-        return super().index_put(array, _without_masks(key) if accumulate else key, values, accumulate)
+        return super().index_put(
+            array, _without_masks(key) if accumulate else key, values, accumulate
+        )
 
-    def _with(self, array: Any, key: tuple[Any, ...], values: Any, accumulate: bool, method: str) -> Any:
+    def _with(
+        self, array: Any, key: tuple[Any, ...], values: Any, accumulate: bool, method: str
+    ) -> Any:
         if not accumulate:
             return super()._with(array, key, values, accumulate, method)
         own = array.dtype
@@ -126,12 +143,14 @@ class CudaArrays(NamespaceArrays):
         made = self.clone(array)
         if own == np.int64:
             # In two's complement it makes no difference.
-            cupyx.scatter_add(made.view(np.uint64), key, values.astype(np.int64, copy=False).view(np.uint64))
+            cupyx.scatter_add(
+                made.view(np.uint64), key, values.astype(np.int64, copy=False).view(np.uint64)
+            )
         else:
             cupyx.scatter_add(made, key, values)
         return made
 
-    # -- functions that CuPy keeps elsewhere ---------------------------------------------------------------------
+    # -- functions that CuPy keeps elsewhere -------------------------------------------------------
 
     def erf(self, array: Any) -> Any:
         """Return the error function, in the dtype of `array`."""
@@ -141,14 +160,16 @@ class CudaArrays(NamespaceArrays):
         """Return the complementary error function, in the dtype of `array`."""
         return cupyx.scipy.special.erfc(array).astype(array.dtype, copy=False)
 
-    # -- random numbers ------------------------------------------------------------------------------------------
+    # -- random numbers ----------------------------------------------------------------------------
 
     def new_generator(self, seed: int) -> Any:
         """Return a source of random numbers that depends on `seed` alone."""
         return cupy.random.Generator(cupy.random.Philox4x3210(seed))
 
     def _drawn(self, draw: Callable[..., Any], shape: Sequence[int], native_dtype: Any) -> Any:
-        """Return numbers in `shape`; CuPy's generators are asked for at least one, in one dimension."""
+        """Return numbers in `shape`; CuPy's generators are asked for at least one, in one
+        dimension.
+        """
         count = prod(shape)
         return super()._drawn(draw, (max(count, 1),), native_dtype)[:count].reshape(tuple(shape))
 
@@ -164,7 +185,9 @@ class CudaArrays(NamespaceArrays):
 
 
 def _without_masks(key: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return `key` with every mask replaced by the places where it is true, which is what CuPy can add at."""
+    """Return `key` with every mask replaced by the places where it is true, which is what CuPy can
+    add at.
+    """
     places: list[Any] = []
     for each in key:
         places.extend(each.nonzero() if getattr(each, "dtype", None) == np.bool_ else (each,))

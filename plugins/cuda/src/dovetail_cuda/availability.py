@@ -6,17 +6,23 @@ from typing import Final
 
 _OLDEST_CUPY: Final = 14
 _INSTALL: Final = (
-    "Install it for your CUDA version: pip install 'dovetail-cuda[cuda12]' or pip install 'dovetail-cuda[cuda13]'"
+    "Install it for your CUDA version: pip install "
+    "'dovetail-cuda[cuda12]' or pip install 'dovetail-cuda[cuda13]'"
 )
 
 
 def unavailable_because() -> str | None:
-    """Return None if there is a CUDA device that CuPy can use, else the reason and what to do about it."""
+    """Return None if there is a CUDA device that CuPy can use, else the reason and what to do about
+    it.
+    """
     try:
         import cupy
     except ModuleNotFoundError as error:
         if error.name != "cupy":
-            return f"CuPy cannot be imported ({error}). Install the package it misses: pip install {error.name}"
+            return (
+                f"CuPy cannot be imported ({error}). Install the "
+                f"package it misses: pip install {error.name}"
+            )
         return f"CuPy is not installed. {_INSTALL}"
     except ImportError as error:
         return f"CuPy cannot be imported ({error}). {_INSTALL}"
@@ -26,11 +32,15 @@ def unavailable_because() -> str | None:
         count = cupy.cuda.runtime.getDeviceCount()
     except cupy.cuda.runtime.CUDARuntimeError as error:
         return (
-            f"the CUDA driver does not answer ({error}). Install or update the NVIDIA driver until nvidia-smi lists a "
+            f"the CUDA driver does not answer ({error}). Install or update the NVIDIA driver "
+            "until nvidia-smi lists a "
             "GPU, or use device='cpu'"
         )
     if not count:
-        return "there is no CUDA device. Check nvidia-smi and the variable CUDA_VISIBLE_DEVICES, or use device='cpu'"
+        return (
+            "there is no CUDA device. Check nvidia-smi and the "
+            "variable CUDA_VISIBLE_DEVICES, or use device='cpu'"
+        )
     return None
 
 

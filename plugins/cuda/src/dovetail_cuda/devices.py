@@ -1,10 +1,19 @@
-"""The CUDA devices: which one is in use, waiting for it, and its memory. Every function imports CuPy."""
+"""The CUDA devices: which one is in use, waiting for it, and its memory. Every function imports
+CuPy.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["current_device", "device_name", "empty_cache", "memory_allocated", "set_device", "synchronize"]
+__all__ = [
+    "current_device",
+    "device_name",
+    "empty_cache",
+    "memory_allocated",
+    "set_device",
+    "synchronize",
+]
 
 
 def current_device() -> int:

@@ -1,6 +1,8 @@
-"""A pytest plugin for operator libraries and backends: ``--backend``, fixtures, and registrations that tests leak.
+"""A pytest plugin for operator libraries and backends: ``--backend``, fixtures, and registrations
+that tests leak.
 
-Dovetail is imported when it is needed: a suite that has nothing to do with it does not pay for the plugin.
+Dovetail is imported when it is needed: a suite that has nothing to do with it does not pay for the
+plugin.
 """
 
 from __future__ import annotations

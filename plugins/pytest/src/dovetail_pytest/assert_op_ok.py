@@ -12,8 +12,8 @@ import pytest
 def assert_op_ok(subtests: pytest.Subtests) -> Callable[..., None]:
     """Check an operator with example arguments: ``assert_op_ok(op, *args, **kwargs)``.
 
-    The checks are those of `dovetail.library.opcheck` (schema, autograd registration, fake kernel, …). Each is a
-    subtest with its name, so that all of them are made and reported.
+    The checks are those of `dovetail.library.opcheck` (schema, autograd registration, fake kernel,
+    …). Each is a subtest with its name, so that all of them are made and reported.
     """
 
     def check(op: Any, /, *args: Any, **kwargs: Any) -> None:

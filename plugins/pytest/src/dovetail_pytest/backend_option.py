@@ -1,4 +1,6 @@
-"""``--backend NAME``: the suite runs with another default device; tests that are about the cpu are skipped."""
+"""``--backend NAME``: the suite runs with another default device; tests that are about the cpu are
+skipped.
+"""
 
 from __future__ import annotations
 
@@ -19,17 +21,20 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--backend",
         metavar="NAME",
         default=CPU,
-        help="Dovetail device type on which new tensors are made, such as cuda, or cuda:1 (default: cpu)",
+        help="Dovetail device type on which new tensors are made, such as cuda, or cuda:1 "
+        "(default: cpu)",
     )
     parser.addini(
         "dovetail_leaks",
         default="warn",
-        help="registrations that tests leave behind: 'warn' and take them back, only 'clean' up, or 'keep' them",
+        help="registrations that tests leave behind: 'warn' and take them back, only 'clean' up, "
+        "or 'keep' them",
     )
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Make the device the default before tests are collected: they may have tensors among their parameters.
+    """Make the device the default before tests are collected: they may have tensors among their
+    parameters.
 
     Raises
     ------
@@ -37,12 +42,21 @@ def pytest_configure(config: pytest.Config) -> None:
         If the backend cannot be had, with the reason.
     """
     config.addinivalue_line(
-        "markers", "cpu_only(reason): the test is about the cpu by nature; skipped with --backend of another device"
+        "markers",
+        "cpu_only(reason): the test is about the cpu by nature; skipped with --backend of another "
+        "device",
     )
     name = config.getoption("--backend")
     if name == CPU:
         return
-    from dovetail_kernel import Device, PluginError, backend, has_backend, plugin_manager, set_default_device
+    from dovetail_kernel import (
+        Device,
+        PluginError,
+        backend,
+        has_backend,
+        plugin_manager,
+        set_default_device,
+    )
 
     try:
         device = Device(name)

@@ -1,7 +1,8 @@
-"""Registrations that the body of a test leaves behind: they are taken back, and a warning names them.
+"""Registrations that the body of a test leaves behind: they are taken back, and a warning names
+them.
 
-What plugins register when they are loaded is theirs and stays; so does what fixtures register, which may live longer
-than a test.
+What plugins register when they are loaded is theirs and stays; so does what fixtures register,
+which may live longer than a test.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from dovetail_dispatcher import registry
+    from dovetail_dispatcher.table import registry
 
 _UNDOS: pytest.StashKey[list[registry.Undo]] = pytest.StashKey()
 _FAILED: pytest.StashKey[bool] = pytest.StashKey()
@@ -26,7 +27,7 @@ class LeakedRegistrationWarning(UserWarning):
 
 def _registry() -> Any:
     """Return the operator table if anybody has imported it: nothing can be registered before."""
-    return sys.modules.get("dovetail_dispatcher.registry")
+    return sys.modules.get("dovetail_dispatcher.table.registry")
 
 
 @pytest.hookimpl(wrapper=True)
@@ -60,7 +61,8 @@ def pytest_runtest_teardown(item: pytest.Item) -> Iterator[None]:
             listed = "".join(f"\n  {each}" for each in leaked)
             item.warn(
                 LeakedRegistrationWarning(
-                    f"{item.nodeid} has left registrations behind, which were taken back:{listed}\nMake libraries with "
+                    f"{item.nodeid} has left registrations behind, which were taken "
+                    f"back:{listed}\nMake libraries with "
                     "the fixture scoped_library, or destroy them in the test."
                 )
             )
@@ -69,7 +71,7 @@ def pytest_runtest_teardown(item: pytest.Item) -> Iterator[None]:
 
 def take_back(undos: list[registry.Undo]) -> list[str]:
     """Take back those registrations that are still there, and return what they are."""
-    from dovetail_dispatcher import registry
+    from dovetail_dispatcher.table import registry
 
     gc.collect()  # a library that nobody holds is not left behind, whatever cycle it is part of
     present = set(_registrations(registry))

@@ -13,7 +13,9 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def scoped_library() -> Iterator[Callable[..., Library]]:
-    """Make libraries that are destroyed after the test: ``scoped_library(namespace, kind="FRAGMENT", key="")``."""
+    """Make libraries that are destroyed after the test: ``scoped_library(namespace,
+    kind="FRAGMENT", key="")``.
+    """
     from dovetail_dispatcher import Library
 
     made: list[Library] = []

@@ -10,7 +10,9 @@ from dovetail import Tensor
 
 
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
-    """Return the elements of all ``parameters``, in order, as a 1-dimensional tensor; gradients flow back."""
+    """Return the elements of all ``parameters``, in order, as a 1-dimensional tensor; gradients
+    flow back.
+    """
     return dovetail.cat([parameter.reshape(-1) for parameter in parameters])
 
 
@@ -25,11 +27,16 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
         If ``vec`` has too few elements; no parameter is changed.
     """
     if not isinstance(vec, Tensor):
-        raise TypeError(f"expected dovetail.Tensor, but got: {type(vec).__name__}. Pass a 1-dimensional tensor.")
+        raise TypeError(
+            f"expected dovetail.Tensor, but got: {type(vec).__name__}. Pass a 1-dimensional tensor."
+        )
     targets = list(parameters)
     needed = sum(math.prod(parameter.shape) for parameter in targets)
     if vec.numel() < needed:
-        raise ValueError(f"the vector has {vec.numel()} elements, but the parameters need {needed}. Pass all of them.")
+        raise ValueError(
+            f"the vector has {vec.numel()} elements, but the parameters need {needed}. Pass all "
+            "of them."
+        )
     start = 0
     for parameter in targets:
         count = math.prod(parameter.shape)

@@ -1,4 +1,6 @@
-"""NumPy under another name: device ``loopback``, for running the base library's tests on a backend of a third party."""
+"""NumPy under another name: device ``loopback``, for running the base library's tests on a backend
+of a third party.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,9 @@ from dovetail.backends import BackendSpec, NamespaceArrays, hookimpl, register_b
 
 
 class Array(np.ndarray[Any, Any]):
-    """An array that is not the cpu's: what NumPy returns otherwise is made one when a tensor gets it."""
+    """An array that is not the cpu's: what NumPy returns otherwise is made one when a tensor gets
+    it.
+    """
 
 
 class LoopbackArrays(NamespaceArrays):
@@ -22,7 +26,11 @@ class LoopbackArrays(NamespaceArrays):
 
     def native_dtype(self, wanted: dovetail.dtype) -> Any:
         """Return NumPy's dtype, for bfloat16 that of ml_dtypes."""
-        return np.dtype(ml_dtypes.bfloat16) if wanted is dovetail.bfloat16 else super().native_dtype(wanted)
+        return (
+            np.dtype(ml_dtypes.bfloat16)
+            if wanted is dovetail.bfloat16
+            else super().native_dtype(wanted)
+        )
 
     def asarray(self, value: Any, native_dtype: Any = None) -> Array:
         """Return `value` as an array of the class."""

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from dovetail_dispatcher.formula import Formula, Forward, Saved
+from dovetail_dispatcher.table.derivative_formula import Formula, Forward, Saved
 
 from dovetail_aten._generated import functions as k
-from dovetail_aten.formula_functions.activations import (
+from dovetail_aten.derivative_helpers.activations import (
     elu_double_backward,
     gelu_double_backward,
     log_sigmoid_double_backward,
@@ -19,7 +19,7 @@ from dovetail_aten.formula_functions.activations import (
     softmax_double_backward,
     softplus_double_backward,
 )
-from dovetail_aten.formula_functions.indexing import (
+from dovetail_aten.derivative_helpers.indexing import (
     embedding_dense_double_backward,
     gather_backward,
     index_backward,
@@ -27,7 +27,7 @@ from dovetail_aten.formula_functions.indexing import (
     masked_select_backward,
     take_backward,
 )
-from dovetail_aten.formula_functions.losses import (
+from dovetail_aten.derivative_helpers.losses import (
     binary_cross_entropy_with_logits_backward,
     binary_cross_entropy_with_logits_target_backward,
     mse_loss_double_backward,
@@ -35,13 +35,13 @@ from dovetail_aten.formula_functions.losses import (
     smooth_l1_loss_double_backward,
     smooth_l1_loss_double_backward_grad_output,
 )
-from dovetail_aten.formula_functions.matmul import (
+from dovetail_aten.derivative_helpers.matmul import (
     mm_mat2_backward,
 )
-from dovetail_aten.formula_functions.normalization import (
+from dovetail_aten.derivative_helpers.normalization import (
     layer_norm_double_backward,
 )
-from dovetail_aten.formula_functions.pointwise import (
+from dovetail_aten.derivative_helpers.pointwise import (
     acosh_backward,
     angle_backward,
     atan2_slope,
@@ -54,7 +54,7 @@ from dovetail_aten.formula_functions.pointwise import (
     sgn_backward,
     xlogy_self_backward,
 )
-from dovetail_aten.formula_functions.reductions import (
+from dovetail_aten.derivative_helpers.reductions import (
     cumprod_backward,
     cumsum_backward,
     evenly_distribute_backward,
@@ -69,11 +69,11 @@ from dovetail_aten.formula_functions.reductions import (
     value_selecting_reduction_backward,
     var_backward,
 )
-from dovetail_aten.formula_functions.shapes import (
+from dovetail_aten.derivative_helpers.shapes import (
     restore_reduced_dims,
     zero_of,
 )
-from dovetail_aten.formula_functions.views import (
+from dovetail_aten.derivative_helpers.views import (
     as_strided_backward,
     cat_tensors_backward,
     constant_pad_nd_backward,

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from dovetail_dispatcher import registry
-from dovetail_dispatcher.entry_support import MISSING, SCALAR_BITS, DType, are_ints, miss, state
+from dovetail_dispatcher.table import registry
+from dovetail_dispatcher.calls.entry_support import (
+    MISSING, SCALAR_BITS, DType, are_ints, miss, state,
+)
 from dovetail_dispatcher.schema import default_of
 from dovetail_kernel import TensorBase
-from dovetail_aten import return_types
-from dovetail_aten.overloads import NUMBERS, Overload, choose
-from dovetail_aten.return_types import named
+from dovetail_aten.tensor import return_types
+from dovetail_aten.tensor.overloads import NUMBERS, Overload, choose
+from dovetail_aten.tensor.return_types import named
 
 
 def _operator(name: str, overload: str) -> Any:

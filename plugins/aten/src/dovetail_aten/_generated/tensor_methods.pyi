@@ -5,8 +5,8 @@
 from collections.abc import Sequence
 from typing import Any, TypeAlias, overload
 
-from dovetail_aten.return_types import ValuesAndIndices
-from dovetail_aten.tensor import Tensor
+from dovetail_aten.tensor.return_types import ValuesAndIndices
+from dovetail_aten.tensor.tensor_class import Tensor
 from dovetail_kernel import Device, Layout, MemoryFormat, TensorBase, dtype
 
 Number: TypeAlias = bool | int | float | complex

@@ -1,7 +1,9 @@
-"""Array kernels of the base library, written once against an array namespace; every backend registers them for itself.
+"""Array kernels of the base library, written once against an array namespace; every backend
+registers them for itself.
 
-They are functional: they never write to an argument, never use ``out=`` or item assignment, and return new arrays
-unless their operator is a view. What a namespace does not offer that way comes from the backend's `Capabilities`.
+They are functional: they never write to an argument, never use ``out=`` or item assignment, and
+return new arrays unless their operator is a view. What a namespace does not offer that way comes
+from the backend's `Capabilities`.
 """
 
 from __future__ import annotations
@@ -10,7 +12,6 @@ from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any, Protocol
 
-from ..capabilities import Capabilities
 from . import (
     activations,
     comparison,
@@ -25,6 +26,7 @@ from . import (
     shapes,
     views,
 )
+from .capabilities import Capabilities
 from .dims import wrap_dim, wrap_dims
 from .operands import Numbers, Precision
 from .table import ArrayKernel, KernelTable
@@ -60,7 +62,9 @@ _FAMILIES: tuple[ModuleType, ...] = (
 
 
 class ArrayLibrary(Protocol):
-    """What kernels are registered on: a `dovetail_dispatcher.Library` of the namespace aten and a backend's key."""
+    """What kernels are registered on: a `dovetail_dispatcher.Library` of the namespace aten and a
+    backend's key.
+    """
 
     def array_impl(
         self,
@@ -73,7 +77,9 @@ class ArrayLibrary(Protocol):
     ) -> None: ...
 
 
-def array_kernel_table(xp: Any, capabilities: Capabilities, more: Sequence[Define] = ()) -> KernelTable:
+def array_kernel_table(
+    xp: Any, capabilities: Capabilities, more: Sequence[Define] = ()
+) -> KernelTable:
     """Return the array kernels for an array namespace.
 
     Parameters
@@ -83,8 +89,8 @@ def array_kernel_table(xp: Any, capabilities: Capabilities, more: Sequence[Defin
     capabilities
         What the backend supplies beyond it.
     more
-        Functions ``define(xp, kernel, capabilities)`` that run afterwards; what they define takes the place of the
-        generic kernel.
+        Functions ``define(xp, kernel, capabilities)`` that run afterwards; what they define takes
+        the place of the generic kernel.
     """
     table = KernelTable()
     for define in (*[family.define for family in _FAMILIES], *more):
@@ -93,6 +99,10 @@ def array_kernel_table(xp: Any, capabilities: Capabilities, more: Sequence[Defin
 
 
 def register_array_kernels(m: ArrayLibrary, table: KernelTable) -> None:
-    """Register the array kernels of a table on ``Library("aten", "IMPL", "CPU")`` or that of another backend's key."""
+    """Register the array kernels of a table on ``Library("aten", "IMPL", "CPU")`` or that of
+    another backend's key.
+    """
     for name, kernel in table.kernels.items():
-        m.array_impl(name, kernel.fn, plain=kernel.plain, into=kernel.into, into_any=kernel.into_any)
+        m.array_impl(
+            name, kernel.fn, plain=kernel.plain, into=kernel.into, into_any=kernel.into_any
+        )

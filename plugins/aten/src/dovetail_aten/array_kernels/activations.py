@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 from dovetail_kernel import int8, int16, int32, int64
-from dovetail_kernel.dtype import COMPLEX, FLOAT
+from dovetail_kernel.types.dtype import COMPLEX, FLOAT
 
-from ..capabilities import Capabilities
+from .capabilities import Capabilities
 from .dims import wrap_dim
 from .dtype_errors import float_only
 from .memory_order import in_c_order
@@ -21,7 +21,9 @@ _INV_SQRT_TWO_PI = 1 / math.sqrt(2 * math.pi)
 _TANH_SCALE = math.sqrt(2 / math.pi)
 _TANH_CUBIC = 0.044715
 _FEW = 4096
-"""Elements up to which a choice by a mask is fastest as ``where``, which stumbles over masks it cannot predict."""
+"""Elements up to which a choice by a mask is fastest as ``where``, which stumbles over masks it
+cannot predict.
+"""
 
 
 class PerDtype(dict[Any, Any]):
@@ -47,9 +49,11 @@ def define(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
 
 
 def _choices(xp: Any, capabilities: Capabilities) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """Return ``choose(mask, a, b)``, which is ``where``, and ``keep(mask, a)``, which puts zeros elsewhere.
+    """Return ``choose(mask, a, b)``, which is ``where``, and ``keep(mask, a)``, which puts zeros
+    elsewhere.
 
-    On many elements they work on the bits of the numbers, so that inf and NaN on the other side of the mask vanish.
+    On many elements they work on the bits of the numbers, so that inf and NaN on the other side of
+    the mask vanish.
     """
     native, where, xor = capabilities.native_dtypes, xp.where, xp.bitwise_xor
     integers = {1: native[int8], 2: native[int16], 4: native[int32], 8: native[int64]}
@@ -73,7 +77,9 @@ def _choices(xp: Any, capabilities: Capabilities) -> tuple[Callable[..., Any], C
     return choose, keep
 
 
-def _define_rectifiers(xp: Any, kernel: KernelTable, capabilities: Capabilities, keep: Callable[..., Any]) -> None:
+def _define_rectifiers(
+    xp: Any, kernel: KernelTable, capabilities: Capabilities, keep: Callable[..., Any]
+) -> None:
     """Define relu, threshold and hardtanh."""
     numbers, precision, dtypes = Numbers(capabilities), Precision(capabilities), capabilities.dtypes
     maximum, minimum = xp.maximum, xp.minimum
@@ -82,7 +88,9 @@ def _define_rectifiers(xp: Any, kernel: KernelTable, capabilities: Capabilities,
         if own == xp.bool_:
             raise RuntimeError("Boolean inputs not supported for relu. Convert the tensor first.")
         if dtypes[own].category == COMPLEX:
-            raise NotImplementedError("clamp is not supported for complex types. Take the real part.")
+            raise NotImplementedError(
+                "clamp is not supported for complex types. Take the real part."
+            )
         return numbers.of_dtype(0, own)
 
     zeros = PerDtype(zero_of_relu)
@@ -100,7 +108,11 @@ def _define_rectifiers(xp: Any, kernel: KernelTable, capabilities: Capabilities,
 
     @kernel.named("threshold")
     def threshold(self: Any, threshold: Any, value: Any) -> Any:
-        return xp.where(xp.less_equal(self, numbers.fitting(self, threshold)), numbers.fitting(self, value), self)
+        return xp.where(
+            xp.less_equal(self, numbers.fitting(self, threshold)),
+            numbers.fitting(self, value),
+            self,
+        )
 
     @kernel.named("threshold_backward")
     def threshold_backward(grad_output: Any, self: Any, threshold: Any) -> Any:
@@ -110,9 +122,14 @@ def _define_rectifiers(xp: Any, kernel: KernelTable, capabilities: Capabilities,
 
     def check_hardtanh(own: Any, min_val: Any, max_val: Any) -> None:
         if own == xp.bool_:
-            raise NotImplementedError("Bool inputs not supported for hardtanh. Convert the tensor first.")
+            raise NotImplementedError(
+                "Bool inputs not supported for hardtanh. Convert the tensor first."
+            )
         if own in precision.integral and not dtypes[own].is_signed and (min_val < 0 or max_val < 0):
-            raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits. Convert the tensor first.")
+            raise RuntimeError(
+                "cannot do hardtanh on an unsigned type with negative limits. Convert the tensor "
+                "first."
+            )
 
     @kernel.named("hardtanh")
     def hardtanh(self: Any, min_val: Any = -1, max_val: Any = 1) -> Any:
@@ -131,10 +148,18 @@ def _define_rectifiers(xp: Any, kernel: KernelTable, capabilities: Capabilities,
 
 
 def _define_leaks(
-    xp: Any, kernel: KernelTable, capabilities: Capabilities, choose: Callable[..., Any], keep: Callable[..., Any]
+    xp: Any,
+    kernel: KernelTable,
+    capabilities: Capabilities,
+    choose: Callable[..., Any],
+    keep: Callable[..., Any],
 ) -> None:
     """Define leaky_relu, prelu and elu: something smaller takes the place of negative numbers."""
-    numbers, precision, check_float = Numbers(capabilities), Precision(capabilities), float_only(capabilities)
+    numbers, precision, check_float = (
+        Numbers(capabilities),
+        Precision(capabilities),
+        float_only(capabilities),
+    )
     maximum, minimum, multiply = xp.maximum, xp.minimum, xp.multiply
     zeros = PerDtype(lambda own: numbers.of_dtype(0, own))
 
@@ -144,19 +169,27 @@ def _define_leaks(
         check_float("leaky_relu_cpu", self)
         leak = multiply(self, numbers.like(self, negative_slope))
         # A slope of 0 makes NaN of infinity.
-        return maximum(self, leak) if 0 < negative_slope <= 1 else choose(self > zeros[self.dtype], self, leak)
+        return (
+            maximum(self, leak)
+            if 0 < negative_slope <= 1
+            else choose(self > zeros[self.dtype], self, leak)
+        )
 
     def check_invertible(name: str, slope: Any) -> None:
         if slope < 0:
             raise RuntimeError(
-                f"In-place {name} backward calculation is triggered with a negative slope which is not supported. "
-                "This is caused by calling in-place forward function with a negative slope, please call out-of-place "
+                f"In-place {name} backward calculation is triggered with a negative slope which "
+                "is not supported. "
+                "This is caused by calling in-place forward function with a negative slope, "
+                "please call out-of-place "
                 "version instead."
             )
 
     @kernel.named("leaky_relu_backward")
     @precision.widened
-    def leaky_relu_backward(grad_output: Any, self: Any, negative_slope: Any, self_is_result: bool) -> Any:
+    def leaky_relu_backward(
+        grad_output: Any, self: Any, negative_slope: Any, self_is_result: bool
+    ) -> Any:
         if self_is_result:
             check_invertible("leakyReLu", negative_slope)
         leak = multiply(grad_output, numbers.like(grad_output, negative_slope))
@@ -194,7 +227,12 @@ def _define_leaks(
     @kernel.named("elu_backward")
     @precision.widened
     def elu_backward(
-        grad_output: Any, alpha: Any, scale: Any, input_scale: Any, is_result: bool, self_or_result: Any
+        grad_output: Any,
+        alpha: Any,
+        scale: Any,
+        input_scale: Any,
+        is_result: bool,
+        self_or_result: Any,
     ) -> Any:
         x = self_or_result
         if is_result:
@@ -203,13 +241,21 @@ def _define_leaks(
         else:
             bounded = multiply(minimum(x, zeros[x.dtype]), numbers.like(x, input_scale))
             slope = multiply(xp.exp(bounded), numbers.like(x, input_scale * alpha * scale))
-        straight = grad_output if scale == 1 else multiply(grad_output, numbers.like(grad_output, scale))
+        straight = (
+            grad_output if scale == 1 else multiply(grad_output, numbers.like(grad_output, scale))
+        )
         return choose(x <= zeros[x.dtype], multiply(grad_output, slope), straight)
 
 
-def _define_sigmoids(xp: Any, kernel: KernelTable, capabilities: Capabilities, choose: Callable[..., Any]) -> None:
+def _define_sigmoids(
+    xp: Any, kernel: KernelTable, capabilities: Capabilities, choose: Callable[..., Any]
+) -> None:
     """Define silu, softplus, log_sigmoid, and the gradients of sigmoid and tanh."""
-    numbers, precision, check_float = Numbers(capabilities), Precision(capabilities), float_only(capabilities)
+    numbers, precision, check_float = (
+        Numbers(capabilities),
+        Precision(capabilities),
+        float_only(capabilities),
+    )
     exp, add, multiply, subtract, divide, negative = (
         *(xp.exp, xp.add, xp.multiply),
         *(xp.subtract, xp.true_divide, xp.negative),
@@ -218,20 +264,26 @@ def _define_sigmoids(xp: Any, kernel: KernelTable, capabilities: Capabilities, c
     ones = PerDtype(lambda own: numbers.of_dtype(1, own))
 
     def logistic(numerator: Any, x: Any) -> Any:
-        """Return ``numerator / (1 + exp(-x))``, which overflow of the power takes to the right limits."""
+        """Return ``numerator / (1 + exp(-x))``, which overflow of the power takes to the right
+        limits.
+        """
         return divide(numerator, add(exp(negative(x)), ones[x.dtype]))
 
     @kernel.named("sigmoid_backward")
     @precision.widened
     def sigmoid_backward(grad_output: Any, output: Any) -> Any:
         slope = multiply(subtract(ones[output.dtype], output), output)
-        return multiply(grad_output, xp.conjugate(slope) if output.dtype in precision.complex else slope)
+        return multiply(
+            grad_output, xp.conjugate(slope) if output.dtype in precision.complex else slope
+        )
 
     @kernel.named("tanh_backward")
     @precision.widened
     def tanh_backward(grad_output: Any, output: Any) -> Any:
         slope = subtract(ones[output.dtype], multiply(output, output))
-        return multiply(grad_output, xp.conjugate(slope) if output.dtype in precision.complex else slope)
+        return multiply(
+            grad_output, xp.conjugate(slope) if output.dtype in precision.complex else slope
+        )
 
     @kernel.named("silu")
     @precision.widened
@@ -245,7 +297,9 @@ def _define_sigmoids(xp: Any, kernel: KernelTable, capabilities: Capabilities, c
         one = ones[self.dtype]
         sigmoid = logistic(one, self)
         slope = multiply(sigmoid, add(multiply(self, subtract(one, sigmoid)), one))
-        return multiply(grad_output, xp.conjugate(slope) if self.dtype in precision.complex else slope)
+        return multiply(
+            grad_output, xp.conjugate(slope) if self.dtype in precision.complex else slope
+        )
 
     @kernel.named("softplus")
     @precision.widened
@@ -255,13 +309,17 @@ def _define_sigmoids(xp: Any, kernel: KernelTable, capabilities: Capabilities, c
             return choose(self > numbers.like(self, threshold), self, xp.log1p(exp(self)))
         scale = numbers.like(self, beta)
         scaled = multiply(self, scale)
-        return choose(scaled > numbers.like(self, threshold), self, divide(xp.log1p(exp(scaled)), scale))
+        return choose(
+            scaled > numbers.like(self, threshold), self, divide(xp.log1p(exp(scaled)), scale)
+        )
 
     @kernel.named("softplus_backward")
     @precision.widened
     def softplus_backward(grad_output: Any, self: Any, beta: Any, threshold: Any) -> Any:
         scaled = self if beta == 1 else multiply(self, numbers.like(self, beta))
-        return choose(scaled > numbers.like(self, threshold), grad_output, logistic(grad_output, scaled))
+        return choose(
+            scaled > numbers.like(self, threshold), grad_output, logistic(grad_output, scaled)
+        )
 
     @kernel.named("log_sigmoid_forward")
     @precision.widened
@@ -273,12 +331,17 @@ def _define_sigmoids(xp: Any, kernel: KernelTable, capabilities: Capabilities, c
     @kernel.named("log_sigmoid_backward")
     @precision.widened
     def log_sigmoid_backward(grad_output: Any, self: Any, buffer: Any) -> Any:
-        # Computing the power again takes fewer passes than telling the signs apart, which `buffer` has lost.
+        # Computing the power again takes fewer passes than telling the signs apart, which `buffer`
+        # has lost.
         return divide(grad_output, add(exp(self), ones[self.dtype]))
 
 
 def _define_gelu(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
-    numbers, precision, check_float = Numbers(capabilities), Precision(capabilities), float_only(capabilities)
+    numbers, precision, check_float = (
+        Numbers(capabilities),
+        Precision(capabilities),
+        float_only(capabilities),
+    )
     erf, exp, add, multiply, subtract = capabilities.erf, xp.exp, xp.add, xp.multiply, xp.subtract
 
     def constants(*values: float) -> PerDtype:
@@ -323,11 +386,15 @@ def _define_gelu(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> No
         if is_tanh(approximate):
             linear, cubic = of_slope[self.dtype]
             sigmoid = xp.reciprocal(power(self, square))
-            inner = multiply(multiply(self, subtract(one, sigmoid)), add(multiply(square, cubic), linear))
+            inner = multiply(
+                multiply(self, subtract(one, sigmoid)), add(multiply(square, cubic), linear)
+            )
             return multiply(grad_output, multiply(sigmoid, add(inner, one)))
         exponent, top = of_density[self.dtype]
         share = multiply(add(erf(multiply(self, scale)), one), half)
-        return multiply(grad_output, add(share, multiply(exp(multiply(square, exponent)), multiply(self, top))))
+        return multiply(
+            grad_output, add(share, multiply(exp(multiply(square, exponent)), multiply(self, top)))
+        )
 
 
 def _define_softmax(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
@@ -344,7 +411,9 @@ def _define_softmax(xp: Any, kernel: KernelTable, capabilities: Capabilities) ->
                 "Convert to a floating-point dtype first."
             )
         if half_to_float and own not in halves:
-            raise RuntimeError("conversion is supported for Half type only. Pass half_to_float=False.")
+            raise RuntimeError(
+                "conversion is supported for Half type only. Pass half_to_float=False."
+            )
 
     def axis_of(self: Any, dim: int) -> int | None:
         axis = wrap_dim(dim, self.ndim)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from dovetail_kernel.dtype import FLOAT
+from dovetail_kernel.types.dtype import FLOAT
 
-from ..capabilities import Capabilities
+from .capabilities import Capabilities
 from .operands import Numbers
 from .table import Function, KernelTable
 
@@ -46,11 +46,14 @@ def define(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
         return tuple(self.shape) == tuple(other.shape) and bool(xp.all(self == other))
 
     @kernel.named("allclose")
-    def allclose(self: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
+    def allclose(
+        self: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
+    ) -> bool:
         if self.dtype != other.dtype:
             names = [capabilities.dtypes[each.dtype].scalar_name for each in (self, other)]
             raise RuntimeError(
-                f"{names[0]} did not match {names[1]}: allclose compares tensors of one dtype. Convert one."
+                f"{names[0]} did not match {names[1]}: allclose compares tensors of one dtype. "
+                "Convert one."
             )
         close = self == other
         if equal_nan:

@@ -7,10 +7,16 @@ from collections.abc import Sequence
 from typing import Any
 
 from dovetail_kernel import bool as bool_
-from dovetail_kernel import channels_last, get_default_dtype, preserve_format, scalar_category, scalar_dtype
-from dovetail_kernel.dtype import COMPLEX, FLOAT
+from dovetail_kernel import (
+    channels_last,
+    get_default_dtype,
+    preserve_format,
+    scalar_category,
+    scalar_dtype,
+)
+from dovetail_kernel.types.dtype import COMPLEX, FLOAT
 
-from ..capabilities import Capabilities
+from .capabilities import Capabilities
 from .operands import Numbers, check_representable
 from .ranges import check_bounds, range_length
 from .table import KernelTable
@@ -33,7 +39,9 @@ def check_size(size: Sequence[int]) -> tuple[int, ...]:
     """
     for length in size:
         if length < 0:
-            raise RuntimeError(f"Trying to create tensor with negative dimension {length}: {list(size)}")
+            raise RuntimeError(
+                f"Trying to create tensor with negative dimension {length}: {list(size)}"
+            )
     return tuple(size)
 
 
@@ -46,7 +54,9 @@ def _define_filled(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> 
     dtypes, native_dtypes = capabilities.dtypes, capabilities.native_dtypes
 
     @kernel.named("empty.memory_format")
-    def empty(size: Sequence[int], *, dtype: Any = None, memory_format: Any = None, **options: Any) -> Any:
+    def empty(
+        size: Sequence[int], *, dtype: Any = None, memory_format: Any = None, **options: Any
+    ) -> Any:
         shape, dtype = check_size(size), dtype or default_float(capabilities)
         if memory_format is channels_last and len(shape) == 4:
             n, c, h, w = shape
@@ -54,10 +64,18 @@ def _define_filled(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> 
         return capabilities.empty(shape, dtype)
 
     @kernel.named("empty_strided")
-    def empty_strided(size: Sequence[int], stride: Sequence[int], *, dtype: Any = None, **options: Any) -> Any:
+    def empty_strided(
+        size: Sequence[int], stride: Sequence[int], *, dtype: Any = None, **options: Any
+    ) -> Any:
         shape, dtype = check_size(size), dtype or default_float(capabilities)
-        reach = 0 if 0 in shape else 1 + sum([(n - 1) * step for n, step in zip(shape, stride, strict=True)])
-        strided = capabilities.as_strided(capabilities.empty((reach,), dtype), shape, tuple(stride), 0)
+        reach = (
+            0
+            if 0 in shape
+            else 1 + sum([(n - 1) * step for n, step in zip(shape, stride, strict=True)])
+        )
+        strided = capabilities.as_strided(
+            capabilities.empty((reach,), dtype), shape, tuple(stride), 0
+        )
         return capabilities.empty(shape, dtype) if strided is None else strided
 
     @kernel.named("zeros")
@@ -81,7 +99,11 @@ def _define_filled(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> 
     @kernel.named("scalar_tensor")
     def scalar_tensor(s: Any, *, dtype: Any = None, **options: Any) -> Any:
         if dtype is None:
-            dtype = native_dtypes[scalar_dtype(COMPLEX)] if isinstance(s, complex) else default_float(capabilities)
+            dtype = (
+                native_dtypes[scalar_dtype(COMPLEX)]
+                if isinstance(s, complex)
+                else default_float(capabilities)
+            )
         return filled((), s, dtype)
 
     @kernel.named("full_like")
@@ -89,12 +111,16 @@ def _define_filled(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> 
         return filled(self.shape, fill_value, dtype or self.dtype)
 
     @kernel.named("new_full")
-    def new_full(self: Any, size: Sequence[int], fill_value: Any, *, dtype: Any = None, **options: Any) -> Any:
+    def new_full(
+        self: Any, size: Sequence[int], fill_value: Any, *, dtype: Any = None, **options: Any
+    ) -> Any:
         return filled(check_size(size), fill_value, dtype or self.dtype)
 
 
 def _order_like(array: Any) -> str:
-    """Return the order for an array like a given one: expanded dimensions would come to lie innermost."""
+    """Return the order for an array like a given one: expanded dimensions would come to lie
+    innermost.
+    """
     return "C" if 0 in getattr(array, "strides", ()) else "K"
 
 
@@ -102,7 +128,9 @@ def _define_like(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> No
     is_contiguous = capabilities.is_contiguous
 
     @kernel.named("empty_like")
-    def empty_like(self: Any, *, dtype: Any = None, memory_format: Any = None, **options: Any) -> Any:
+    def empty_like(
+        self: Any, *, dtype: Any = None, memory_format: Any = None, **options: Any
+    ) -> Any:
         if memory_format is channels_last and self.ndim == 4:
             n, c, h, w = self.shape
             return capabilities.empty((n, h, w, c), dtype or self.dtype).transpose(0, 3, 1, 2)
@@ -111,13 +139,17 @@ def _define_like(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> No
         return xp.empty_like(self, dtype=dtype, order=_order_like(self))
 
     @kernel.named("zeros_like")
-    def zeros_like(self: Any, *, dtype: Any = None, memory_format: Any = None, **options: Any) -> Any:
+    def zeros_like(
+        self: Any, *, dtype: Any = None, memory_format: Any = None, **options: Any
+    ) -> Any:
         if is_contiguous(self):
             return xp.zeros(self.shape, dtype or self.dtype)
         return xp.zeros_like(self, dtype=dtype, order=_order_like(self))
 
     @kernel.named("ones_like")
-    def ones_like(self: Any, *, dtype: Any = None, memory_format: Any = None, **options: Any) -> Any:
+    def ones_like(
+        self: Any, *, dtype: Any = None, memory_format: Any = None, **options: Any
+    ) -> Any:
         if is_contiguous(self):
             return xp.ones(self.shape, dtype or self.dtype)
         return xp.ones_like(self, dtype=dtype, order=_order_like(self))
@@ -155,11 +187,13 @@ def _define_ranges(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> 
         for number in (start, end, step):
             if isinstance(number, complex):
                 raise RuntimeError(
-                    f"value cannot be converted to type double without overflow: {number!r}. Give a real number."
+                    f"value cannot be converted to type double without overflow: {number!r}. Give "
+                    "a real number."
                 )
         if dtype is not None and (dtypes[dtype].category == COMPLEX or dtypes[dtype] is bool_):
             raise NotImplementedError(
-                f"\"arange\" not implemented for '{dtypes[dtype].scalar_name}'. Ask for a real number dtype."
+                f"\"arange\" not implemented for '{dtypes[dtype].scalar_name}'. Ask for a real "
+                "number dtype."
             )
         if not abs(step) > 0:
             raise RuntimeError("step must be nonzero")
@@ -180,7 +214,9 @@ def _define_ranges(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> 
         return arange(start, end, 1, dtype)
 
     @kernel.named("arange.start_step")
-    def arange_step(start: Any, end: Any, step: Any = 1, *, dtype: Any = None, **options: Any) -> Any:
+    def arange_step(
+        start: Any, end: Any, step: Any = 1, *, dtype: Any = None, **options: Any
+    ) -> Any:
         return arange(start, end, step, dtype)
 
     @kernel.named("linspace")
@@ -188,7 +224,9 @@ def _define_ranges(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> 
         if steps < 0:
             raise RuntimeError(f"number of steps must be non-negative, but is {steps}")
         if dtype is None:
-            dtype = native_dtypes[scalar_dtype(max(2, scalar_category(start), scalar_category(end)))]
+            dtype = native_dtypes[
+                scalar_dtype(max(2, scalar_category(start), scalar_category(end)))
+            ]
         check_bounds("linspace", start, end, dtypes[dtype])
         wide = xp.complex128 if dtypes[dtype].category == COMPLEX else xp.float64
         if steps < 2:
@@ -196,7 +234,9 @@ def _define_ranges(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> 
         step = (end - start) / (steps - 1)
         places = xp.arange(steps, dtype=xp.float64)
         # From the nearer end, so that both ends are exact.
-        return xp.where(places * 2 < steps, start + places * step, end - (steps - 1 - places) * step).astype(dtype)
+        return xp.where(
+            places * 2 < steps, start + places * step, end - (steps - 1 - places) * step
+        ).astype(dtype)
 
     @kernel.named("eye")
     def eye(n: int, *, dtype: Any = None, **options: Any) -> Any:

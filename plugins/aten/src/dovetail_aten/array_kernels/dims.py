@@ -24,11 +24,14 @@ def wrap_dim(dim: int, ndim: int) -> int:
 
 
 def _out_of_range(dim: int, ndim: int) -> NoReturn:
-    raise IndexError(f"Dimension out of range (expected to be in range of [{-ndim}, {ndim - 1}], but got {dim})")
+    raise IndexError(
+        f"Dimension out of range (expected to be in range of [{-ndim}, {ndim - 1}], but got {dim})"
+    )
 
 
 def wrap_dims(dims: int | Sequence[int] | None, ndim: int) -> tuple[int, ...]:
-    """Return the dimensions of a reduction, counted from 0; none named means all. Empty for a 0-d tensor.
+    """Return the dimensions of a reduction, counted from 0; none named means all. Empty for a 0-d
+    tensor.
 
     Raises
     ------
@@ -47,5 +50,7 @@ def wrap_dims(dims: int | Sequence[int] | None, ndim: int) -> tuple[int, ...]:
     wrapped = tuple([wrap_dim(dim, ndim) for dim in dims])
     if len(wrapped) > 1 and len(set(wrapped)) < len(wrapped):
         twice = next(dim for dim in wrapped if wrapped.count(dim) > 1)
-        raise RuntimeError(f"dim {twice} appears multiple times in the list of dims. Name every dimension once.")
+        raise RuntimeError(
+            f"dim {twice} appears multiple times in the list of dims. Name every dimension once."
+        )
     return wrapped if ndim else ()

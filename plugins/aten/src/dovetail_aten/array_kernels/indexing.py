@@ -6,11 +6,11 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from dovetail_dispatcher.array_errors import broadcast_error
+from dovetail_dispatcher.calls.array_errors import broadcast_error
 from dovetail_kernel import bool as bool_
 from dovetail_kernel import int32, int64, uint8
 
-from ..capabilities import Capabilities
+from .capabilities import Capabilities
 from .dims import wrap_dim
 from .operands import Numbers
 from .table import KernelTable
@@ -30,7 +30,9 @@ def _define_index(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> N
     dtypes = capabilities.dtypes
 
     def key_of(self: Any, indices: Sequence[Any]) -> tuple[Any, ...]:
-        """Return the key that the array namespace understands, after checking what it would word differently."""
+        """Return the key that the array namespace understands, after checking what it would word
+        differently.
+        """
         key: list[Any] = []
         dim = 0
         for position, index in enumerate(indices):
@@ -65,7 +67,9 @@ def _define_index(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> N
     def check_bounds(index: Any, dim: int, size: int) -> None:
         for wrong in (int(xp.amin(index)), int(xp.amax(index))):
             if not -size <= wrong < size:
-                raise IndexError(f"index {wrong} is out of bounds for dimension {dim} with size {size}")
+                raise IndexError(
+                    f"index {wrong} is out of bounds for dimension {dim} with size {size}"
+                )
 
     def _too_many(ndim: int, got: int) -> IndexError:
         return IndexError(f"too many indices for tensor of dimension {ndim} (got {got})")
@@ -73,10 +77,15 @@ def _define_index(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> N
     def worded(error: Exception, key: tuple[Any, ...]) -> Exception:
         found = _OUT_OF_BOUNDS.search(str(error))
         if found:
-            return IndexError("index {} is out of bounds for dimension {} with size {}".format(*found.groups()))
+            return IndexError(
+                "index {} is out of bounds for dimension {} with size {}".format(*found.groups())
+            )
         shapes = ", ".join([str(list(index.shape)) for index in key if hasattr(index, "shape")])
         if "broadcast" in str(error):
-            return IndexError(f"shape mismatch: indexing tensors could not be broadcast together with shapes {shapes}")
+            return IndexError(
+                "shape mismatch: indexing tensors could not be broadcast together with shapes "
+                f"{shapes}"
+            )
         return error
 
     @kernel.named("index.Tensor")
@@ -124,7 +133,8 @@ def _define_index(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> N
         except IndexError as error:
             return worded(error, key)
         return RuntimeError(
-            f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to indexing result of "
+            f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to "
+            "indexing result of "
             f"shape {shape}"
         )
 
@@ -132,7 +142,8 @@ def _define_index(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> N
     def masked_select(self: Any, mask: Any) -> Any:
         if mask.dtype != xp.bool_:
             raise RuntimeError(
-                f"masked_select: expected BoolTensor for mask, but got {dtypes[mask.dtype].scalar_name}. Use mask != 0."
+                "masked_select: expected BoolTensor for mask, but got "
+                f"{dtypes[mask.dtype].scalar_name}. Use mask != 0."
             )
         if self.shape != mask.shape:
             mismatch = broadcast_error([self.shape, mask.shape])
@@ -144,11 +155,16 @@ def _define_index(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> N
     @kernel.named("take")
     def take(self: Any, index: Any) -> Any:
         if dtypes[index.dtype] is not int64:
-            raise RuntimeError(f"take(): Expected a long tensor for index, but got {dtypes[index.dtype].scalar_name}")
+            raise RuntimeError(
+                "take(): Expected a long tensor for index, but got "
+                f"{dtypes[index.dtype].scalar_name}"
+            )
         size = self.size
         if index.size and (bool(xp.any(index >= size)) or bool(xp.any(index < -size))):
             wrong = index[xp.logical_or(index >= size, index < -size)][0]
-            raise IndexError(f"out of range: tried to access index {int(wrong)} on a tensor of {size} elements.")
+            raise IndexError(
+                f"out of range: tried to access index {int(wrong)} on a tensor of {size} elements."
+            )
         return xp.take(self.reshape(-1), index, 0)
 
 
@@ -157,10 +173,13 @@ def _define_along(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> N
 
     def check_vector(name: str, index: Any) -> None:
         if index.ndim > 1:
-            raise IndexError(f"{name}(): Index is supposed to be a vector, but has {index.ndim} dimensions")
+            raise IndexError(
+                f"{name}(): Index is supposed to be a vector, but has {index.ndim} dimensions"
+            )
         if dtypes[index.dtype] not in (int32, int64):
             raise RuntimeError(
-                f"{name}(): Expected dtype int32 or int64 for index, but got {dtypes[index.dtype].scalar_name}"
+                f"{name}(): Expected dtype int32 or int64 for index, but got "
+                f"{dtypes[index.dtype].scalar_name}"
             )
 
     def check_range(index: Any, size: int) -> None:
@@ -174,7 +193,8 @@ def _define_along(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> N
         axis = wrap_dim(dim, self.ndim)
         if not self.ndim and index.size != 1:
             raise RuntimeError(
-                f"index_select(): Index to scalar can have only 1 value, got {index.size} value(s). Give it a "
+                f"index_select(): Index to scalar can have only 1 value, got {index.size} "
+                "value(s). Give it a "
                 "dimension: x.reshape(1)."
             )
         check_range(index, self.shape[axis] if self.ndim else 1)
@@ -195,7 +215,8 @@ def _define_along(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> N
         index = index.reshape(-1)
         if source.ndim and axis >= source.ndim:
             raise RuntimeError(
-                f"index_add_(): Indexing dim {axis} is out of bounds of the source tensor with dim {source.ndim}"
+                f"index_add_(): Indexing dim {axis} is out of bounds of the source tensor with "
+                f"dim {source.ndim}"
             )
         along = source.shape[axis] if source.ndim else 1
         expected = list(self.shape)
@@ -203,7 +224,8 @@ def _define_along(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> N
             expected[axis] = along
         if list(source.shape) != expected and (self.ndim or source.ndim):
             raise RuntimeError(
-                "source tensor shape must match self tensor shape, excluding the specified dimension. "
+                "source tensor shape must match self tensor shape, excluding the specified "
+                "dimension. "
                 f"Got self.shape = {list(self.shape)} source.shape = {list(source.shape)}"
             )
         if index.size != along:
@@ -220,7 +242,11 @@ def _define_along(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> N
 
     @kernel.named("embedding")
     def embedding(
-        weight: Any, indices: Any, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False
+        weight: Any,
+        indices: Any,
+        padding_idx: int = -1,
+        scale_grad_by_freq: bool = False,
+        sparse: bool = False,
     ) -> Any:
         if weight.ndim != 2:
             raise RuntimeError("'weight' must be 2-D")
@@ -228,7 +254,8 @@ def _define_along(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> N
             raise RuntimeError(
                 "Expected tensor for argument #1 'indices' to have one of the following scalar "
                 "types: Long, Int; but got "
-                f"{dtypes[indices.dtype].scalar_name} instead (while checking arguments for embedding)"
+                f"{dtypes[indices.dtype].scalar_name} instead (while checking arguments for "
+                "embedding)"
             )
         check_range(indices, weight.shape[0])
         return xp.take(weight, indices, 0)
@@ -245,7 +272,9 @@ def _define_along(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> N
         if scale_grad_by_freq:
             frequency = xp.bincount(flat, minlength=num_weights)[flat].astype(rows.dtype)
             rows = rows / frequency[:, None]
-        return capabilities.index_add(xp.zeros((num_weights, width), grad_output.dtype), 0, flat, rows)
+        return capabilities.index_add(
+            xp.zeros((num_weights, width), grad_output.dtype), 0, flat, rows
+        )
 
 
 def _define_scatter(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
@@ -254,14 +283,19 @@ def _define_scatter(xp: Any, kernel: KernelTable, capabilities: Capabilities) ->
     def check_index(name: str, self: Any, index: Any, axis: int) -> None:
         if dtypes[index.dtype] not in (int32, int64):
             raise RuntimeError(
-                f"{name}(): Expected dtype int32/int64 for index, but got {dtypes[index.dtype].scalar_name}"
+                f"{name}(): Expected dtype int32/int64 for index, but got "
+                f"{dtypes[index.dtype].scalar_name}"
             )
         if max(index.ndim, 1) != max(self.ndim, 1):
-            raise RuntimeError("Index tensor must have the same number of dimensions as input tensor")
+            raise RuntimeError(
+                "Index tensor must have the same number of dimensions as input tensor"
+            )
         size = self.shape[axis] if self.ndim else 1
         if bool(xp.amin(index) < 0) or bool(xp.amax(index) >= size):
             wrong = index[xp.logical_or(index < 0, index >= size)].reshape(-1)[0]
-            raise RuntimeError(f"index {int(wrong)} is out of bounds for dimension {axis} with size {size}")
+            raise RuntimeError(
+                f"index {int(wrong)} is out of bounds for dimension {axis} with size {size}"
+            )
 
     @kernel.named("gather")
     def gather(self: Any, dim: int, index: Any, *, sparse_grad: bool = False) -> Any:
@@ -279,29 +313,44 @@ def _define_scatter(xp: Any, kernel: KernelTable, capabilities: Capabilities) ->
                         f"{list(index.shape)} to be no larger than "
                         f"self {list(self.shape)} apart from dimension {axis}"
                     )
-            self = self[tuple([_ALL if each == axis else slice(n) for each, n in enumerate(index.shape)])]
+            self = self[
+                tuple([_ALL if each == axis else slice(n) for each, n in enumerate(index.shape)])
+            ]
         return capabilities.contiguous(xp.take_along_axis(self, index, axis))
 
     def scattered(name: str, self: Any, dim: int, index: Any, source: Any, accumulate: bool) -> Any:
         axis = wrap_dim(dim, self.ndim)
         is_array = hasattr(source, "dtype")
         if is_array and source.dtype != self.dtype:
-            raise RuntimeError(f"{name}(): Expected self.dtype to be equal to src.dtype. Convert one of them.")
+            raise RuntimeError(
+                f"{name}(): Expected self.dtype to be equal to src.dtype. Convert one of them."
+            )
         self = capabilities.contiguous(self)
         if not index.size:
             return capabilities.clone(self)
         check_index(name, self, index, axis)
         if is_array and max(source.ndim, 1) != max(index.ndim, 1):
             raise RuntimeError(
-                "Index tensor must have the same number of dimensions as src tensor. Reshape one of them."
+                "Index tensor must have the same number of dimensions as src tensor. Reshape one "
+                "of them."
             )
-        fits = all([n <= size for d, (n, size) in enumerate(zip(index.shape, self.shape, strict=False)) if d != axis])
+        fits = all(
+            [
+                n <= size
+                for d, (n, size) in enumerate(zip(index.shape, self.shape, strict=False))
+                if d != axis
+            ]
+        )
         if is_array and max(source.ndim, 1) == max(index.ndim, 1):
-            fits = fits and all([n <= size for n, size in zip(index.shape, source.shape, strict=False)])
+            fits = fits and all(
+                [n <= size for n, size in zip(index.shape, source.shape, strict=False)]
+            )
         if not fits:
             raise RuntimeError(
-                f"Expected index {list(index.shape)} to be no larger than self {list(self.shape)} apart from dimension "
-                f"{axis}" + (f" and to be no larger size than src {list(source.shape)}" if is_array else "")
+                f"Expected index {list(index.shape)} to be no larger than self {list(self.shape)} "
+                "apart from dimension "
+                f"{axis}"
+                + (f" and to be no larger size than src {list(source.shape)}" if is_array else "")
             )
         shape = self.shape
         if not self.ndim or not index.ndim:

@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..capabilities import Capabilities
+from .capabilities import Capabilities
 from .operands import Numbers, Precision
 from .table import KernelTable
 
-_LETTERS = {"float32": "float", "float64": "double", "float16": "c10::Half", "bfloat16": "c10::BFloat16"}
+_LETTERS = {
+    "float32": "float",
+    "float64": "double",
+    "float16": "c10::Half",
+    "bfloat16": "c10::BFloat16",
+}
 
 
 def define(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
@@ -23,22 +28,30 @@ def define(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
         if own in halves:
             return times(a.astype(single), b.astype(single)).astype(own)
         if own == xp.bool_:
-            raise NotImplementedError("\"addmm_impl\" not implemented for 'Bool'. Convert to a number dtype first.")
+            raise NotImplementedError(
+                "\"addmm_impl\" not implemented for 'Bool'. Convert to a number dtype first."
+            )
         return times(a, b)
 
     def check_dtypes(a: Any, b: Any) -> None:
         if a.dtype != b.dtype:
-            names = [_LETTERS.get(dtypes[each.dtype].name, dtypes[each.dtype].name) for each in (a, b)]
+            names = [
+                _LETTERS.get(dtypes[each.dtype].name, dtypes[each.dtype].name) for each in (a, b)
+            ]
             raise RuntimeError(
-                f"expected m1 and m2 to have the same dtype, but got: {names[0]} != {names[1]}. Convert one of them."
+                f"expected m1 and m2 to have the same dtype, but got: {names[0]} != {names[1]}. "
+                "Convert one of them."
             )
 
     def check_matrices(a: Any, b: Any) -> None:
         if a.ndim != 2 or b.ndim != 2:
-            raise RuntimeError(f"{'self' if a.ndim != 2 else 'mat2'} must be a matrix. Use matmul for other ranks.")
+            raise RuntimeError(
+                f"{'self' if a.ndim != 2 else 'mat2'} must be a matrix. Use matmul for other ranks."
+            )
         if a.shape[1] != b.shape[0]:
             raise RuntimeError(
-                f"mat1 and mat2 shapes cannot be multiplied ({a.shape[0]}x{a.shape[1]} and {b.shape[0]}x{b.shape[1]})"
+                f"mat1 and mat2 shapes cannot be multiplied ({a.shape[0]}x{a.shape[1]} and "
+                f"{b.shape[0]}x{b.shape[1]})"
             )
         check_dtypes(a, b)
 
@@ -48,17 +61,21 @@ def define(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
                 raise RuntimeError(f"{name} must be a 3D tensor. Use matmul for other ranks.")
         if a.shape[0] != b.shape[0] or a.shape[2] != b.shape[1]:
             raise RuntimeError(
-                f"Expected size for first two dimensions of batch2 tensor to be: [{a.shape[0]}, {a.shape[2]}] but got: "
+                f"Expected size for first two dimensions of batch2 tensor to be: [{a.shape[0]}, "
+                f"{a.shape[2]}] but got: "
                 f"[{b.shape[0]}, {b.shape[1]}]."
             )
         check_dtypes(a, b)
 
     def check_vectors(name: str, a: Any, b: Any) -> None:
         if a.ndim != 1 or b.ndim != 1:
-            raise RuntimeError(f"1D tensors expected, but got {a.ndim}D and {b.ndim}D tensors. Use matmul.")
+            raise RuntimeError(
+                f"1D tensors expected, but got {a.ndim}D and {b.ndim}D tensors. Use matmul."
+            )
         if a.dtype != b.dtype:
             raise RuntimeError(
-                f"{name} : expected both vectors to have same dtype, but found {dtypes[a.dtype].scalar_name} and "
+                f"{name} : expected both vectors to have same dtype, but found "
+                f"{dtypes[a.dtype].scalar_name} and "
                 f"{dtypes[b.dtype].scalar_name}. Convert one of them."
             )
         if a.shape != b.shape:
@@ -73,10 +90,15 @@ def define(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
         check_expandable(self, result.shape)
         if self.dtype != result.dtype:
             names = [dtypes[each.dtype].scalar_name for each in (self, result)]
-            raise RuntimeError(f"self and mat2 must have the same dtype, but got {names[0]} and {names[1]}")
+            raise RuntimeError(
+                f"self and mat2 must have the same dtype, but got {names[0]} and {names[1]}"
+            )
         for name, factor in (("alpha", alpha), ("beta", beta)):
             if isinstance(factor, float) and result.dtype in precision.integral:
-                raise RuntimeError(f"For integral input tensors, argument {name} must not be a floating point number.")
+                raise RuntimeError(
+                    f"For integral input tensors, argument {name} must not be a floating point "
+                    "number."
+                )
         if alpha != 1:
             result = result * numbers.like(result, alpha)
         if beta == 0:
@@ -96,7 +118,8 @@ def define(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
     def check_matrix_vector(self: Any, vec: Any) -> None:
         if self.ndim != 2 or vec.ndim != 1:
             raise RuntimeError(
-                f"vector + matrix @ vector expected, got 1, {self.ndim}, {vec.ndim}. Use matmul for other ranks."
+                f"vector + matrix @ vector expected, got 1, {self.ndim}, {vec.ndim}. Use matmul "
+                "for other ranks."
             )
         if self.shape[1] != vec.shape[0]:
             raise RuntimeError(
@@ -106,7 +129,8 @@ def define(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
         if self.dtype != vec.dtype:
             names = [dtypes[each.dtype].scalar_name for each in (vec, self, vec)]
             raise RuntimeError(
-                f"addmv input tensors must have the same dtype, but got {names[0]}, {names[1]}, and {names[2]}"
+                f"addmv input tensors must have the same dtype, but got {names[0]}, {names[1]}, "
+                f"and {names[2]}"
             )
 
     @kernel.named("mv")
@@ -163,7 +187,8 @@ def check_expandable(array: Any, shape: Sequence[int]) -> None:
         size = array.shape[dim]
         if lead >= 0 and size not in (1, shape[dim + lead]):
             raise RuntimeError(
-                f"The expanded size of the tensor ({shape[dim + lead]}) must match the existing size ({size}) at "
+                f"The expanded size of the tensor ({shape[dim + lead]}) must match the existing "
+                f"size ({size}) at "
                 f"non-singleton dimension {dim + lead}.  Target sizes: {list(shape)}.  Tensor "
                 f"sizes: {list(array.shape)}"
             )

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from ..capabilities import Capabilities
+from .capabilities import Capabilities
 from .dtype_errors import float_only
 from .operands import Numbers, Precision
 from .table import KernelTable
@@ -23,19 +23,22 @@ def check_layer_norm(input: Any, normalized_shape: Sequence[int], weight: Any, b
     shape = tuple(normalized_shape)
     if not shape:
         raise RuntimeError(
-            "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got "
+            "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least "
+            "one element, but got "
             "normalized_shape = []. Name the dimensions to normalize."
         )
     for name, array in (("weight", weight), ("bias", bias)):
         if array is not None and tuple(array.shape) != shape:
             raise RuntimeError(
-                f"Expected {name} to be of same shape as normalized_shape, but got {name} of shape {list(array.shape)} "
+                f"Expected {name} to be of same shape as normalized_shape, but got {name} of "
+                f"shape {list(array.shape)} "
                 f"and normalized_shape = {list(shape)}. Reshape it."
             )
     lead: int = input.ndim - len(shape)
     if lead < 0 or tuple(input.shape[lead:]) != shape:
         raise RuntimeError(
-            f"Given normalized_shape={list(shape)}, expected input with shape [*, {', '.join(map(str, shape))}], but "
+            f"Given normalized_shape={list(shape)}, expected input with shape [*, "
+            f"{', '.join(map(str, shape))}], but "
             f"got input of size{list(input.shape)}. Give the last dimensions of the input."
         )
     return lead
@@ -43,18 +46,26 @@ def check_layer_norm(input: Any, normalized_shape: Sequence[int], weight: Any, b
 
 def define(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
     """Define the kernels of this family."""
-    numbers, precision, check_float = Numbers(capabilities), Precision(capabilities), float_only(capabilities)
+    numbers, precision, check_float = (
+        Numbers(capabilities),
+        Precision(capabilities),
+        float_only(capabilities),
+    )
     halves, single = precision.halves, precision.single
     add, multiply, subtract = xp.add, xp.multiply, xp.subtract
 
     def dtype_of_statistics(own: Any, weight: Any, bias: Any) -> Any:
-        """Return the dtype of mean and rstd: that of the weights, which may be single beside a half-precision input."""
+        """Return the dtype of mean and rstd: that of the weights, which may be single beside a
+        half-precision input.
+        """
         given = [each.dtype for each in (weight, bias) if each is not None]
         if all(each == own for each in given):
             return own
         if own in halves and all(each == single for each in given):
             return single
-        raise RuntimeError("mixed dtype (CPU): all inputs must share same datatype. Convert weight and bias.")
+        raise RuntimeError(
+            "mixed dtype (CPU): all inputs must share same datatype. Convert weight and bias."
+        )
 
     def widened(array: Any) -> Any:
         return array.astype(single) if array is not None and array.dtype in halves else array
@@ -72,7 +83,10 @@ def define(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
         # Of no elements the mean is 0, and the deviation is undefined.
         mean = multiply(rows.sum(1, None, None, True), numbers.like(rows, 1 / (length or 1)))
         away = subtract(rows, mean)
-        variance = multiply(multiply(away, away).sum(1, None, None, True), numbers.like(rows, 1 / (length or math.nan)))
+        variance = multiply(
+            multiply(away, away).sum(1, None, None, True),
+            numbers.like(rows, 1 / (length or math.nan)),
+        )
         rstd = xp.reciprocal(xp.sqrt(add(variance, numbers.like(rows, eps))))
         result = multiply(away, rstd)
         if weight is not None:
@@ -108,7 +122,9 @@ def define(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
         to_input = to_weight = to_bias = None
         if needs_input or needs_weight:
             inverse = widened(rstd).reshape(-1, 1)
-            normalized = multiply(subtract(widened(input).reshape(matrix), widened(mean).reshape(-1, 1)), inverse)
+            normalized = multiply(
+                subtract(widened(input).reshape(matrix), widened(mean).reshape(-1, 1)), inverse
+            )
             product = multiply(grad, normalized)
             if needs_weight:
                 to_weight = product.sum(0).reshape(inner).astype(weight.dtype, copy=False)
@@ -120,7 +136,9 @@ def define(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
                 scaled, along = multiply(grad, scale), multiply(product, scale)
             along, total = along.sum(1, None, None, True), scaled.sum(1, None, None, True)
             centered = subtract(scaled, multiply(total, share))
-            to_input = multiply(subtract(centered, multiply(normalized, multiply(along, share))), inverse)
+            to_input = multiply(
+                subtract(centered, multiply(normalized, multiply(along, share))), inverse
+            )
             to_input = to_input.reshape(shape).astype(own, copy=False)
         if needs_bias:
             like = own if bias is None else bias.dtype

@@ -9,9 +9,9 @@ from typing import Any
 
 from dovetail_kernel import bfloat16, float16, float32, get_default_dtype, int64, result_dtype
 from dovetail_kernel import bool as bool_
-from dovetail_kernel.dtype import COMPLEX, FLOAT, dtype
+from dovetail_kernel.types.dtype import COMPLEX, FLOAT, dtype
 
-from ..capabilities import Capabilities
+from .capabilities import Capabilities
 
 _CACHED_NUMBERS = 1024
 _CATEGORIES: dict[type, int] = {bool: 0, int: 1, float: 2, complex: 3}
@@ -35,12 +35,15 @@ def check_representable(value: Any, kind: dtype) -> None:
         fits = math.isfinite(value) and least <= value <= limit - 1
     if not fits:
         raise RuntimeError(
-            f"value cannot be converted to type {kind.name} without overflow: {value!r}. Convert the tensor first."
+            f"value cannot be converted to type {kind.name} without overflow: {value!r}. Convert "
+            "the tensor first."
         )
 
 
 class Numbers:
-    """Python numbers as operands, made once per value and dtype: a namespace converts them anew in every call."""
+    """Python numbers as operands, made once per value and dtype: a namespace converts them anew in
+    every call.
+    """
 
     def __init__(self, capabilities: Capabilities) -> None:
         self._number = capabilities.number
@@ -57,7 +60,8 @@ class Numbers:
                 known = self._number(value, native_dtype)
             except (OverflowError, ValueError) as error:
                 raise RuntimeError(
-                    f"value cannot be converted to type {self._dtypes[native_dtype].name} without overflow: {value!r}. "
+                    f"value cannot be converted to type {self._dtypes[native_dtype].name} without "
+                    f"overflow: {value!r}. "
                     "Convert the tensor first."
                 ) from error
             # -0.0 == 0.0, and a NaN is never found again.
@@ -85,8 +89,8 @@ class Numbers:
     def pair(self, array: Any, value: Any) -> tuple[Any, Any]:
         """Return an array and a number, or another array, with one dtype.
 
-        A number of a higher category than the array's makes the array give way: an int array becomes the default float
-        beside a Python float.
+        A number of a higher category than the array's makes the array give way: an int array
+        becomes the default float beside a Python float.
         """
         category = _CATEGORIES.get(value.__class__)
         if category is None:
@@ -110,15 +114,21 @@ class Precision:
         native = capabilities.native_dtypes
         self.single = native[float32]
         self.halves = frozenset(native[half] for half in (float16, bfloat16) if half in native)
-        self.integral = frozenset(each for each, dtype in capabilities.dtypes.items() if dtype.category < FLOAT)
-        self.complex = frozenset(each for each, dtype in capabilities.dtypes.items() if dtype.category == COMPLEX)
+        self.integral = frozenset(
+            each for each, dtype in capabilities.dtypes.items() if dtype.category < FLOAT
+        )
+        self.complex = frozenset(
+            each for each, dtype in capabilities.dtypes.items() if dtype.category == COMPLEX
+        )
         self.accumulators = {half: native[float32] for half in self.halves} | {
             each: native[int64] for each in self.integral
         }
         """Dtype that a sum accumulates in, where that is not the array's own."""
 
     def widened(self, fn: Callable[..., Any]) -> Callable[..., Any]:
-        """Return `fn` with half-precision arguments computed in float32 and its results in half precision again."""
+        """Return `fn` with half-precision arguments computed in float32 and its results in half
+        precision again.
+        """
         halves, single = self.halves, self.single
 
         def widen(value: Any) -> Any:
@@ -129,9 +139,18 @@ class Precision:
             own = self.dtype
             if own not in halves:
                 return fn(self, *args, **kwargs)
-            result = fn(widen(self), *map(widen, args), **{name: widen(value) for name, value in kwargs.items()})
+            result = fn(
+                widen(self),
+                *map(widen, args),
+                **{name: widen(value) for name, value in kwargs.items()},
+            )
             if isinstance(result, tuple):
-                return tuple([each if each is None or each.dtype != single else each.astype(own) for each in result])
+                return tuple(
+                    [
+                        each if each is None or each.dtype != single else each.astype(own)
+                        for each in result
+                    ]
+                )
             return result.astype(own) if result.dtype == single else result
 
         return compute

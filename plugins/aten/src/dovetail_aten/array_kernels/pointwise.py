@@ -7,9 +7,9 @@ from typing import Any
 
 from dovetail_kernel import bool as bool_
 from dovetail_kernel import result_dtype, uint8
-from dovetail_kernel.dtype import COMPLEX
+from dovetail_kernel.types.dtype import COMPLEX
 
-from ..capabilities import Capabilities
+from .capabilities import Capabilities
 from .operands import Numbers, Precision
 from .table import KernelTable
 
@@ -49,7 +49,9 @@ _UFUNCS = {
 """Operators that are a function of the array namespace, and nothing else."""
 
 _ONE_ARGUMENT_OF_ANY_DTYPE = {"abs": "absolute", "isnan": "isnan", "isinf": "isinf"}
-"""The same, but with results of another dtype than the operands, so that they cannot be written into one of them."""
+"""The same, but with results of another dtype than the operands, so that they cannot be written
+into one of them.
+"""
 
 
 def define(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
@@ -80,7 +82,8 @@ def _define_sums(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> No
             )
         if isinstance(alpha, complex) and dtype not in precision.complex:
             raise RuntimeError(
-                "For non-complex input tensors, argument alpha must not be a complex number. Convert the tensor first."
+                "For non-complex input tensors, argument alpha must not be a complex number. "
+                "Convert the tensor first."
             )
 
     def scaled(array: Any, alpha: Any) -> Any:
@@ -167,11 +170,16 @@ def _define_quotients(xp: Any, kernel: KernelTable, capabilities: Capabilities) 
 
     def check_divisor(array: Any, divisor: Any) -> None:
         if array.size and array.dtype in precision.integral and bool(xp.any(divisor == 0)):
-            raise RuntimeError("ZeroDivisionError: division of an integer by zero. Convert to a floating-point dtype.")
+            raise RuntimeError(
+                "ZeroDivisionError: division of an integer by zero. Convert to a floating-point "
+                "dtype."
+            )
 
     def divide_mode(self: Any, other: Any, rounding_mode: str | None) -> Any:
         if rounding_mode is not None and self.dtype == xp.bool_ and other.dtype == xp.bool_:
-            raise NotImplementedError(f"\"div_{rounding_mode}\" not implemented for 'Bool'. Convert to a number dtype.")
+            raise NotImplementedError(
+                f"\"div_{rounding_mode}\" not implemented for 'Bool'. Convert to a number dtype."
+            )
         if rounding_mode is None:
             return divide(numbers.as_float(self), numbers.as_float(other))
         if rounding_mode == "trunc":
@@ -185,7 +193,8 @@ def _define_quotients(xp: Any, kernel: KernelTable, capabilities: Capabilities) 
             check_divisor(self, other)
             return floor_divide(self, other)
         raise RuntimeError(
-            f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'"
+            "div expected rounding_mode to be one of None, 'trunc', or 'floor' but found "
+            f"'{rounding_mode}'"
         )
 
     @kernel.named("div.Scalar")
@@ -198,7 +207,11 @@ def _define_quotients(xp: Any, kernel: KernelTable, capabilities: Capabilities) 
 
     @kernel.helper("div")
     def div(self: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
-        return divide(self, other) if rounding_mode is None else divide_mode(self, other, rounding_mode)
+        return (
+            divide(self, other)
+            if rounding_mode is None
+            else divide_mode(self, other, rounding_mode)
+        )
 
     @kernel.named("floor_divide", "floor_divide.Scalar")
     def floor_divide_(self: Any, other: Any) -> Any:
@@ -228,7 +241,8 @@ def _define_powers(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> 
         if self.dtype in precision.integral:
             if exponent < 0:
                 raise RuntimeError(
-                    "Integers to negative integer powers are not allowed. Convert to a floating-point dtype."
+                    "Integers to negative integer powers are not allowed. Convert to a "
+                    "floating-point dtype."
                 )
             return power(self, number).astype(self.dtype, copy=False)
         if exponent == 0.5:
@@ -259,7 +273,11 @@ def _define_powers(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> 
 
     @kernel.named("pow.Tensor_Tensor")
     def pow_(self: Any, exponent: Any) -> Any:
-        return power_of_arrays(self, exponent) if hasattr(exponent, "dtype") else power_of_number(self, exponent)
+        return (
+            power_of_arrays(self, exponent)
+            if hasattr(exponent, "dtype")
+            else power_of_number(self, exponent)
+        )
 
     kernel("pow.Tensor_Scalar", power_of_number)
 
@@ -298,7 +316,11 @@ def _define_functions(xp: Any, kernel: KernelTable, capabilities: Capabilities) 
         if self.dtype not in is_complex:
             return sign(self)
         size = xp.absolute(self)
-        return xp.where(size == 0, numbers.like(self, 0), self / xp.where(size == 0, numbers.like(size, 1), size))
+        return xp.where(
+            size == 0,
+            numbers.like(self, 0),
+            self / xp.where(size == 0, numbers.like(size, 1), size),
+        )
 
     @kernel.named("round")
     def round_(self: Any) -> Any:
@@ -310,7 +332,10 @@ def _define_functions(xp: Any, kernel: KernelTable, capabilities: Capabilities) 
 
     @kernel.named("nan_to_num")
     def nan_to_num(
-        self: Any, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
+        self: Any,
+        nan: float | None = None,
+        posinf: float | None = None,
+        neginf: float | None = None,
     ) -> Any:
         if self.dtype in integral:
             return capabilities.clone(self)
@@ -322,7 +347,9 @@ def _define_functions(xp: Any, kernel: KernelTable, capabilities: Capabilities) 
             return xp.where(x == -math.inf, numbers.like(x, least if neginf is None else neginf), x)
 
         if self.dtype in is_complex:
-            return (replaced(self.real) + numbers.like(self, 1j) * replaced(self.imag)).astype(self.dtype, copy=False)
+            return (replaced(self.real) + numbers.like(self, 1j) * replaced(self.imag)).astype(
+                self.dtype, copy=False
+            )
         return replaced(self)
 
     @kernel.named("xlogy.Tensor")
@@ -382,7 +409,9 @@ def _define_choices(xp: Any, kernel: KernelTable, capabilities: Capabilities) ->
     contiguous, boolean = capabilities.contiguous, capabilities.native_dtypes[bool_]
 
     def promoted(*operands: Any) -> list[Any]:
-        """Return an array and its bounds with the array, and bounds that are arrays, in their common dtype."""
+        """Return an array and its bounds with the array, and bounds that are arrays, in their
+        common dtype.
+        """
         arrays = [each for each in operands if hasattr(each, "dtype")]
         if len({each.dtype for each in arrays}) > 1:
             common = result_dtype(
@@ -390,12 +419,15 @@ def _define_choices(xp: Any, kernel: KernelTable, capabilities: Capabilities) ->
                 [capabilities.dtypes[each.dtype] for each in arrays if not each.ndim],
             )
             native = capabilities.native_dtypes[common]
-            operands = tuple([each.astype(native) if hasattr(each, "dtype") else each for each in operands])
+            operands = tuple(
+                [each.astype(native) if hasattr(each, "dtype") else each for each in operands]
+            )
         self, *bounds = operands
         kind = capabilities.dtypes[self.dtype]
         if kind.category == COMPLEX:
             raise NotImplementedError(
-                f"\"clamp\" not implemented for '{kind.scalar_name}': complex numbers have no order. Clamp real parts."
+                f"\"clamp\" not implemented for '{kind.scalar_name}': complex numbers have no "
+                "order. Clamp real parts."
             )
         for bound in bounds:
             if bound is not None:
@@ -405,7 +437,9 @@ def _define_choices(xp: Any, kernel: KernelTable, capabilities: Capabilities) ->
     @kernel.named("clamp", "clamp.Tensor")
     def clamp(self: Any, min: Any = None, max: Any = None) -> Any:
         if min is None and max is None:
-            raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None. Give a bound.")
+            raise RuntimeError(
+                "torch.clamp: At least one of 'min' or 'max' must not be None. Give a bound."
+            )
         self, min, max = promoted(self, min, max)
         if min is not None:
             self = maximum(*numbers.pair(self, min))
@@ -426,7 +460,8 @@ def _define_choices(xp: Any, kernel: KernelTable, capabilities: Capabilities) ->
             condition = condition != 0
         elif kind is not bool_:
             raise RuntimeError(
-                f"where expected condition to be a boolean tensor, but got a tensor with dtype {kind.scalar_name}. "
+                "where expected condition to be a boolean tensor, but got a tensor with dtype "
+                f"{kind.scalar_name}. "
                 "Convert it: condition != 0."
             )
         return where(condition, self, other)
@@ -435,7 +470,8 @@ def _define_choices(xp: Any, kernel: KernelTable, capabilities: Capabilities) ->
         if mask.dtype != boolean:
             name = capabilities.dtypes[mask.dtype].scalar_name
             raise RuntimeError(
-                f"masked_fill only supports boolean masks, but got mask with dtype {name}. Convert it: mask != 0."
+                f"masked_fill only supports boolean masks, but got mask with dtype {name}. "
+                "Convert it: mask != 0."
             )
         result = where(mask, value, self)
         # In C order, as PyTorch fills a contiguous copy.

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from dovetail_kernel import float32
-from dovetail_kernel.dtype import COMPLEX, FLOAT
+from dovetail_kernel.types.dtype import COMPLEX, FLOAT
 
-from ..capabilities import Capabilities
+from .capabilities import Capabilities
 from .creation import check_size, default_float
 from .dtype_errors import float_only
 from .operands import Numbers
@@ -23,35 +23,48 @@ def define(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
 
 
 def _define_numbers(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
-    check_float, numbers, dtypes = float_only(capabilities), Numbers(capabilities), capabilities.dtypes
+    check_float, numbers, dtypes = (
+        float_only(capabilities),
+        Numbers(capabilities),
+        capabilities.dtypes,
+    )
 
     def check(name: str, dtype: Any) -> None:
         if dtypes[dtype].category < FLOAT:
             raise NotImplementedError(
-                f"\"{name}\" not implemented for '{dtypes[dtype].scalar_name}'. Ask for a floating-point dtype."
+                f"\"{name}\" not implemented for '{dtypes[dtype].scalar_name}'. Ask for a "
+                "floating-point dtype."
             )
 
     def uniform(shape: Sequence[int], dtype: Any, generator: Any) -> Any:
         check("check_uniform_bounds", dtype)
         if dtypes[dtype].category == COMPLEX:
             part = capabilities.native_dtypes[dtypes[dtype].to_real()]
-            return uniform(shape, part, generator) + numbers.of_dtype(1j, dtype) * uniform(shape, part, generator)
+            return uniform(shape, part, generator) + numbers.of_dtype(1j, dtype) * uniform(
+                shape, part, generator
+            )
         return capabilities.uniform(tuple(shape), dtype, generator).astype(dtype, copy=False)
 
     def normal(shape: Sequence[int], dtype: Any, generator: Any) -> Any:
         check("normal_kernel", dtype)
         if dtypes[dtype].category == COMPLEX:
             part = capabilities.native_dtypes[dtypes[dtype].to_real()]
-            both = normal(shape, part, generator) + numbers.of_dtype(1j, dtype) * normal(shape, part, generator)
+            both = normal(shape, part, generator) + numbers.of_dtype(1j, dtype) * normal(
+                shape, part, generator
+            )
             return both * numbers.of_dtype(math.sqrt(0.5), dtype)
         return capabilities.normal(tuple(shape), dtype, generator).astype(dtype, copy=False)
 
     @kernel.named("rand")
-    def rand(size: Sequence[int], *, dtype: Any = None, generator: Any = None, **options: Any) -> Any:
+    def rand(
+        size: Sequence[int], *, dtype: Any = None, generator: Any = None, **options: Any
+    ) -> Any:
         return uniform(check_size(size), dtype or default_float(capabilities), generator)
 
     @kernel.named("randn")
-    def randn(size: Sequence[int], *, dtype: Any = None, generator: Any = None, **options: Any) -> Any:
+    def randn(
+        size: Sequence[int], *, dtype: Any = None, generator: Any = None, **options: Any
+    ) -> Any:
         return normal(check_size(size), dtype or default_float(capabilities), generator)
 
     @kernel.named("rand_like")
@@ -67,7 +80,8 @@ def _define_numbers(xp: Any, kernel: KernelTable, capabilities: Capabilities) ->
         check_float("check_uniform_bounds", self)
         if from_ > to:
             raise RuntimeError(
-                f"uniform_ expects to return a [from, to) range, but found from={from_} > to={to}. Swap them."
+                f"uniform_ expects to return a [from, to) range, but found from={from_} > "
+                f"to={to}. Swap them."
             )
         sample = uniform(self.shape, self.dtype, generator)
         if from_ == 0 and to == 1:
@@ -87,19 +101,28 @@ def _define_numbers(xp: Any, kernel: KernelTable, capabilities: Capabilities) ->
     def integers(low: int, high: int, size: Sequence[int], dtype: Any, generator: Any) -> Any:
         if low >= high:
             raise RuntimeError(
-                f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}. The "
+                f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}. "
+                "The "
                 "upper end is exclusive."
             )
         sample = capabilities.integers(low, high, check_size(size), generator)
         return sample if dtype is None else sample.astype(dtype, copy=False)
 
     @kernel.named("randint")
-    def randint(high: int, size: Sequence[int], *, dtype: Any = None, generator: Any = None, **options: Any) -> Any:
+    def randint(
+        high: int, size: Sequence[int], *, dtype: Any = None, generator: Any = None, **options: Any
+    ) -> Any:
         return integers(0, high, size, dtype, generator)
 
     @kernel.named("randint.low")
     def randint_low(
-        low: int, high: int, size: Sequence[int], *, dtype: Any = None, generator: Any = None, **options: Any
+        low: int,
+        high: int,
+        size: Sequence[int],
+        *,
+        dtype: Any = None,
+        generator: Any = None,
+        **options: Any,
     ) -> Any:
         return integers(low, high, size, dtype, generator)
 
@@ -111,7 +134,11 @@ def _define_numbers(xp: Any, kernel: KernelTable, capabilities: Capabilities) ->
 
 
 def _define_choices(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
-    check_float, numbers, dtypes = float_only(capabilities), Numbers(capabilities), capabilities.dtypes
+    check_float, numbers, dtypes = (
+        float_only(capabilities),
+        Numbers(capabilities),
+        capabilities.dtypes,
+    )
     single = capabilities.native_dtypes[float32]
 
     def draw(shape: Sequence[int], generator: Any) -> Any:
@@ -121,7 +148,10 @@ def _define_choices(xp: Any, kernel: KernelTable, capabilities: Capabilities) ->
     def bernoulli(self: Any, *, generator: Any = None) -> Any:
         check_float("bernoulli_tensor_p_", self)
         if not bool(xp.all(xp.logical_and(self >= 0, self <= 1))):
-            raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false: probabilities lie in [0, 1]")
+            raise RuntimeError(
+                "Expected p_in >= 0 && p_in <= 1 to be true, but got false: probabilities lie in "
+                "[0, 1]"
+            )
         return (draw(self.shape, generator) < self).astype(self.dtype)
 
     @kernel.named("bernoulli_.float")
@@ -146,7 +176,8 @@ def _define_choices(xp: Any, kernel: KernelTable, capabilities: Capabilities) ->
     def check_distribution(self: Any, num_samples: int, replacement: bool) -> None:
         if dtypes[self.dtype].category != FLOAT:
             raise RuntimeError(
-                f"multinomial only supports floating-point dtypes for input, got: {dtypes[self.dtype].scalar_name}"
+                "multinomial only supports floating-point dtypes for input, got: "
+                f"{dtypes[self.dtype].scalar_name}"
             )
         if self.ndim not in (1, 2):
             raise RuntimeError("prob_dist must be 1 or 2 dim")
@@ -154,7 +185,8 @@ def _define_choices(xp: Any, kernel: KernelTable, capabilities: Capabilities) ->
             raise RuntimeError("cannot sample n_sample <= 0 samples")
         if not replacement and num_samples > self.shape[-1]:
             raise RuntimeError(
-                "cannot sample n_sample > prob_dist.size(-1) samples without replacement. Give replacement=True."
+                "cannot sample n_sample > prob_dist.size(-1) samples without replacement. Give "
+                "replacement=True."
             )
         if not bool(xp.all(xp.logical_and(xp.isfinite(self), self >= 0))):
             raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
@@ -162,7 +194,9 @@ def _define_choices(xp: Any, kernel: KernelTable, capabilities: Capabilities) ->
             raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
 
     @kernel.named("multinomial")
-    def multinomial(self: Any, num_samples: int, replacement: bool = False, *, generator: Any = None) -> Any:
+    def multinomial(
+        self: Any, num_samples: int, replacement: bool = False, *, generator: Any = None
+    ) -> Any:
         check_distribution(self, num_samples, replacement)
         weights = self.astype(xp.float64)
         if not replacement:
@@ -173,5 +207,7 @@ def _define_choices(xp: Any, kernel: KernelTable, capabilities: Capabilities) ->
             return xp.array(xp.argsort(times, -1)[..., :num_samples], order="C", copy=True)
         edges = xp.cumsum(weights, -1)
         edges = edges / edges[..., -1:]
-        draws = capabilities.uniform((*weights.shape[:-1], num_samples), xp.dtype(xp.float64), generator)
+        draws = capabilities.uniform(
+            (*weights.shape[:-1], num_samples), xp.dtype(xp.float64), generator
+        )
         return xp.sum(draws[..., :, None] >= edges[..., None, :-1], -1, xp.int64)

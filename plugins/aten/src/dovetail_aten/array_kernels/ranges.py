@@ -1,4 +1,6 @@
-"""How long ranges are and which bounds they take, for kernels on data and on the meta device alike."""
+"""How long ranges are and which bounds they take, for kernels on data and on the meta device
+alike.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,8 @@ from dovetail_kernel import dtype, int64, scalar_dtype
 def range_length(start: Any, end: Any, step: Any, wanted: dtype) -> int:
     """Return how many numbers of dtype `wanted` ``arange(start, end, step)`` gives.
 
-    As in PyTorch, bounds and step are cut to whole numbers before for int64, and for other integers only after.
+    As in PyTorch, bounds and step are cut to whole numbers before for int64, and for other integers
+    only after.
 
     Raises
     ------
@@ -21,7 +24,9 @@ def range_length(start: Any, end: Any, step: Any, wanted: dtype) -> int:
     if wanted is int64:
         start, end, step = int(start), int(end), int(step)
         if not step:
-            raise ValueError("step must be nonzero, but nothing is left of it among int64. Give a whole number.")
+            raise ValueError(
+                "step must be nonzero, but nothing is left of it among int64. Give a whole number."
+            )
     if isinstance(start, int) and isinstance(end, int) and isinstance(step, int):
         return max(-((start - end) // step), 0)
     length: int = max(ceil((end - start) / step), 0)
@@ -38,6 +43,7 @@ def check_bounds(function: str, start: Any, end: Any, wanted: dtype) -> None:
     """
     if not wanted.is_complex and (isinstance(start, complex) or isinstance(end, complex)):
         raise RuntimeError(
-            f"torch.{function}(): inferred dtype {scalar_dtype(3).scalar_name} can't be safely cast to passed dtype "
+            f"torch.{function}(): inferred dtype {scalar_dtype(3).scalar_name} can't be safely "
+            "cast to passed dtype "
             f"{wanted.scalar_name}. Give real bounds, or a complex dtype."
         )

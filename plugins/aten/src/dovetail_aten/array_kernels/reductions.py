@@ -6,9 +6,9 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from dovetail_kernel.dtype import COMPLEX, FLOAT
+from dovetail_kernel.types.dtype import COMPLEX, FLOAT
 
-from ..capabilities import Capabilities
+from .capabilities import Capabilities
 from .dims import wrap_dim, wrap_dims
 from .memory_order import in_c_order
 from .operands import Numbers, Precision
@@ -43,7 +43,9 @@ def _define_sums(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> No
         own = self.dtype
         dims = None if dim is None else wrap_dims(dim, self.ndim)
         if dtype is not None:
-            result = xp.sum(self.astype(dtype), dims, accumulators.get(dtype, dtype), None, keepdim).astype(dtype)
+            result = xp.sum(
+                self.astype(dtype), dims, accumulators.get(dtype, dtype), None, keepdim
+            ).astype(dtype)
             return ordered(result)
         if own not in accumulators:
             return ordered(xp.sum(self, dims, None, None, keepdim))
@@ -78,7 +80,9 @@ def _define_sums(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> No
         own = self.dtype
         dims = None if dim is None else wrap_dims(dim, self.ndim)
         result = ordered(xp.prod(self, dims, accumulators.get(own, own), None, keepdim))
-        return result.astype(own if own in halves or dtype is not None else result.dtype, copy=False)
+        return result.astype(
+            own if own in halves or dtype is not None else result.dtype, copy=False
+        )
 
     @kernel.helper("sum_to")
     def sum_to(self: Any, shape: Sequence[int]) -> Any:
@@ -88,7 +92,11 @@ def _define_sums(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> No
             return self
         lead = self.ndim - len(shape)
         dims = tuple(range(lead)) + tuple(
-            [dim + lead for dim, size in enumerate(shape) if size == 1 and self.shape[dim + lead] != 1]
+            [
+                dim + lead
+                for dim, size in enumerate(shape)
+                if size == 1 and self.shape[dim + lead] != 1
+            ]
         )
         result = sum_(self, dims, True).astype(self.dtype, copy=False) if dims else self
         return result.reshape(shape)
@@ -109,13 +117,15 @@ def _define_extrema(xp: Any, kernel: KernelTable, capabilities: Capabilities) ->
         for dim in dims:
             if not self.shape[dim]:
                 raise IndexError(
-                    f"{name}(): Expected reduction dim {dim} to have non-zero size. Reduce a non-empty dimension."
+                    f"{name}(): Expected reduction dim {dim} to have non-zero size. Reduce a "
+                    "non-empty dimension."
                 )
 
     def check_real(name: str, self: Any) -> None:
         if dtypes[self.dtype].category == COMPLEX:
             raise NotImplementedError(
-                f"\"{name}\" not implemented for '{dtypes[self.dtype].scalar_name}': complex numbers have no order. "
+                f"\"{name}\" not implemented for '{dtypes[self.dtype].scalar_name}': complex "
+                "numbers have no order. "
                 "Compare real parts or absolute values."
             )
 
@@ -184,7 +194,9 @@ def _define_logic(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> N
     def define_test(name: str, test: Any) -> None:
         @kernel.named(name, f"{name}.dim")
         def reduce(self: Any, dim: Dims = None, keepdim: bool = False) -> Any:
-            result = ordered(test(self, None if dim is None else wrap_dims(dim, self.ndim), None, keepdim))
+            result = ordered(
+                test(self, None if dim is None else wrap_dims(dim, self.ndim), None, keepdim)
+            )
             return result.astype(xp.uint8) if self.dtype == xp.uint8 else result
 
     define_test("any", xp.any)
@@ -203,13 +215,20 @@ def _define_statistics(xp: Any, kernel: KernelTable, capabilities: Capabilities)
     @precision.widened
     def variance(self: Any, dim: Dims, correction: Any, keepdim: bool) -> Any:
         if dtypes[self.dtype].category < FLOAT:
-            raise RuntimeError("std and var only support floating point and complex dtypes. Convert the tensor first.")
+            raise RuntimeError(
+                "std and var only support floating point and complex dtypes. Convert the tensor "
+                "first."
+            )
         dims = wrap_dims(dim, self.ndim)
         size = count(self.shape, dims)
         freedom = max(0, size - (1 if correction is None else correction)) if size else 0
         mean = xp.sum(self, dims, None, None, True) / (size or math.nan)
         away = self - mean.astype(self.dtype, copy=False)
-        square = away.real * away.real + away.imag * away.imag if self.dtype in precision.complex else away * away
+        square = (
+            away.real * away.real + away.imag * away.imag
+            if self.dtype in precision.complex
+            else away * away
+        )
         total = ordered(xp.sum(square, dims, None, None, keepdim))
         return total / freedom if freedom else total * math.inf
 
@@ -230,13 +249,16 @@ def _define_norms(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> N
         if ord in (math.inf, -math.inf):
             if not count(self.shape, dims):
                 raise RuntimeError(
-                    f"linalg.vector_norm cannot compute the {ord} norm on an empty tensor because the operation does "
+                    f"linalg.vector_norm cannot compute the {ord} norm on an empty tensor because "
+                    "the operation does "
                     "not have an identity. Take it of a non-empty tensor."
                 )
             return (xp.amax if ord > 0 else xp.amin)(xp.absolute(self), dims, None, keepdim)
         if ord == 2:
             if self.dtype in precision.complex:
-                return xp.sqrt(xp.sum(self.real * self.real + self.imag * self.imag, dims, None, None, keepdim))
+                return xp.sqrt(
+                    xp.sum(self.real * self.real + self.imag * self.imag, dims, None, None, keepdim)
+                )
             return xp.sqrt(xp.sum(self * self, dims, None, None, keepdim))
         size = xp.absolute(self)
         if ord == 0:
@@ -247,7 +269,9 @@ def _define_norms(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> N
         return xp.power(total, numbers.like(total, 1 / ord))
 
     @kernel.named("linalg_vector_norm")
-    def vector_norm(self: Any, ord: Any = 2, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+    def vector_norm(
+        self: Any, ord: Any = 2, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None
+    ) -> Any:
         kind = dtypes[self.dtype if dtype is None else dtype]
         if kind.category < FLOAT:
             raise RuntimeError(
@@ -293,7 +317,9 @@ def _define_scans(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> N
             own = self.dtype
             axis = wrap_dim(dim, self.ndim)
             if not self.ndim:
-                return self.astype(own if own in halves or dtype is not None else accumulators.get(own, own))
+                return self.astype(
+                    own if own in halves or dtype is not None else accumulators.get(own, own)
+                )
             result = ordered(scan(self, axis, accumulators.get(own, own)))
             return result.astype(own, copy=False) if own in halves or dtype is not None else result
 
@@ -305,7 +331,8 @@ def _define_order(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> N
     def order(self: Any, axis: int, descending: bool) -> Any:
         if not descending:
             return xp.argsort(self, axis, kind="stable")
-        # Ascending from the far end and then read backwards keeps equal elements in their order, and NaN first.
+        # Ascending from the far end and then read backwards keeps equal elements in their order,
+        # and NaN first.
         size = self.shape[axis]
         backwards = xp.argsort(xp.flip(self, axis), axis, kind="stable")
         return (size - 1) - xp.flip(backwards, axis)
@@ -319,11 +346,15 @@ def _define_order(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> N
         return xp.take_along_axis(self, indices, axis), indices
 
     @kernel.named("topk")
-    def topk(self: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> tuple[Any, Any]:
+    def topk(
+        self: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
+    ) -> tuple[Any, Any]:
         axis = wrap_dim(dim, self.ndim)
         size = self.shape[axis] if self.ndim else 1
         if not 0 <= k <= size:
-            raise RuntimeError(f"selected index k out of range: {k} of {size} elements along dim {dim}")
+            raise RuntimeError(
+                f"selected index k out of range: {k} of {size} elements along dim {dim}"
+            )
         if not self.ndim:
             return capabilities.clone(self), xp.zeros((), xp.int64)
         key = (slice(None),) * axis + (slice(0, k),)
@@ -332,4 +363,6 @@ def _define_order(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> N
 
     @kernel.named("nonzero")
     def nonzero(self: Any) -> Any:
-        return xp.stack(xp.nonzero(self), 1) if self.ndim else xp.zeros((int(bool(self)), 0), xp.int64)
+        return (
+            xp.stack(xp.nonzero(self), 1) if self.ndim else xp.zeros((int(bool(self)), 0), xp.int64)
+        )

@@ -9,7 +9,7 @@ from typing import Any
 from dovetail_kernel import bool as bool_
 from dovetail_kernel import channels_last, contiguous_format, result_dtype
 
-from ..capabilities import Capabilities
+from .capabilities import Capabilities
 from .dims import wrap_dim, wrap_dims
 from .operands import Numbers
 from .table import KernelTable
@@ -29,7 +29,9 @@ def _define_copies(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> 
     numbers, is_contiguous = Numbers(capabilities), capabilities.is_contiguous
 
     def arranged(array: Any, memory_format: Any) -> Any:
-        """Return a new array in the memory order of a format; None and preserve_format keep what there is."""
+        """Return a new array in the memory order of a format; None and preserve_format keep what
+        there is.
+        """
         if memory_format is contiguous_format:
             return xp.array(array, order="C", copy=True)
         if memory_format is channels_last and array.ndim == 4:
@@ -41,7 +43,9 @@ def _define_copies(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> 
         return capabilities.clone(self) if memory_format is None else arranged(self, memory_format)
 
     def readable_as(dtype: Any, array: Any) -> Any:
-        """Return the real part of complex numbers where real ones are wanted; a bool is true of an imaginary one."""
+        """Return the real part of complex numbers where real ones are wanted; a bool is true of an
+        imaginary one.
+        """
         wanted = capabilities.dtypes[dtype]
         is_narrower = not wanted.is_complex and wanted is not bool_
         return array.real if is_narrower and capabilities.dtypes[array.dtype].is_complex else array
@@ -65,7 +69,8 @@ def _define_copies(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> 
             made = capabilities.contiguous(made)
         return made if memory_format is None else arranged(made, memory_format)
 
-    # What in-place operators compute is written into their argument at once, so that an alias does no harm here.
+    # What in-place operators compute is written into their argument at once, so that an alias does
+    # no harm here.
 
     @kernel.named("copy_")
     def copy_(self: Any, src: Any, non_blocking: bool = False) -> Any:
@@ -79,7 +84,8 @@ def _define_copies(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> 
     def fill(self: Any, value: Any) -> Any:
         if value.ndim:
             raise RuntimeError(
-                f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions. Use copy_."
+                f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} "
+                "dimensions. Use copy_."
             )
         return value
 
@@ -91,7 +97,8 @@ def _define_copies(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> 
     def local_scalar_dense(self: Any) -> Any:
         if self.size != 1:
             raise RuntimeError(
-                f"a Tensor with {self.size} elements cannot be converted to Scalar. Select one, or use tolist()."
+                f"a Tensor with {self.size} elements cannot be converted to Scalar. Select one, "
+                "or use tolist()."
             )
         return self.item()
 
@@ -115,11 +122,14 @@ def _define_joins(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> N
     @kernel.named("cat")
     def cat(tensors: Sequence[Any], dim: int = 0) -> Any:
         if not tensors:
-            raise ValueError("torch.cat(): expected a non-empty list of Tensors. Give at least one.")
+            raise ValueError(
+                "torch.cat(): expected a non-empty list of Tensors. Give at least one."
+            )
         for position, array in enumerate(tensors):
             if not array.ndim:
                 raise RuntimeError(
-                    f"zero-dimensional tensor (at position {position}) cannot be concatenated. Use stack."
+                    f"zero-dimensional tensor (at position {position}) cannot be concatenated. "
+                    "Use stack."
                 )
         tensors = alike(tensors)
         # An empty 1-d tensor joins anything.
@@ -140,7 +150,8 @@ def _define_joins(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> N
         for position, array in enumerate(tensors):
             if array.shape != shape:
                 raise RuntimeError(
-                    f"stack expects each tensor to be equal size, but got {list(shape)} at entry 0 and "
+                    f"stack expects each tensor to be equal size, but got {list(shape)} at entry "
+                    "0 and "
                     f"{list(array.shape)} at entry {position}"
                 )
         key = (_ALL,) * axis + (None,)
@@ -152,7 +163,9 @@ def cat_error(shapes: Sequence[Sequence[int]], axis: int) -> RuntimeError | None
     first = shapes[0]
     for position, shape in enumerate(shapes):
         if len(shape) != len(first):
-            return RuntimeError(f"Tensors must have same number of dimensions: got {len(first)} and {len(shape)}")
+            return RuntimeError(
+                f"Tensors must have same number of dimensions: got {len(first)} and {len(shape)}"
+            )
         for dim, (expected, size) in enumerate(zip(first, shape, strict=True)):
             if dim != axis and expected != size:
                 return RuntimeError(
@@ -180,12 +193,16 @@ def _define_orders(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> 
         if not shifts:
             raise RuntimeError("`shifts` required: give at least one.")
         if dims and not self.ndim:
-            raise IndexError(f"Dimension specified as {dims[0]} but tensor has no dimensions. Leave out dims.")
+            raise IndexError(
+                f"Dimension specified as {dims[0]} but tensor has no dimensions. Leave out dims."
+            )
         if not dims and len(shifts) == 1:
             flat = self.reshape(-1)
             return roll(flat, shifts, (0,)).reshape(self.shape)
         if len(shifts) != len(dims):
-            raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
+            raise RuntimeError(
+                f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}"
+            )
         result = capabilities.contiguous(self)
         if not self.size:
             return capabilities.clone(self)
@@ -194,23 +211,30 @@ def _define_orders(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> 
             size = self.shape[axis] if self.ndim else 0
             if size and shift % size:
                 before, cut = (_ALL,) * axis, size - shift % size
-                result = xp.concatenate([result[(*before, slice(cut, None))], result[(*before, slice(cut))]], axis)
+                result = xp.concatenate(
+                    [result[(*before, slice(cut, None))], result[(*before, slice(cut))]], axis
+                )
         return capabilities.clone(result) if result is self else result
 
     @kernel.named("repeat")
     def repeat(self: Any, repeats: Sequence[int]) -> Any:
         if len(repeats) < self.ndim:
             raise RuntimeError(
-                "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor"
+                "Number of dimensions of repeat dims can not be smaller than number of dimensions "
+                "of tensor"
             )
         if any([n < 0 for n in repeats]):
-            raise RuntimeError(f"Trying to create tensor with negative dimension {min(repeats)}: {list(repeats)}")
+            raise RuntimeError(
+                f"Trying to create tensor with negative dimension {min(repeats)}: {list(repeats)}"
+            )
         own = (1,) * (len(repeats) - self.ndim) + tuple(self.shape)
         key: list[Any] = []
         for _ in repeats:
             key += (None, _ALL)
         paired = [n for pair in zip(repeats, own, strict=True) for n in pair]
-        expanded = capabilities.expand(self.reshape(own)[tuple(key)] if key else self, tuple(paired))
+        expanded = capabilities.expand(
+            self.reshape(own)[tuple(key)] if key else self, tuple(paired)
+        )
         shape = tuple([n * size for n, size in zip(repeats, own, strict=True)])
         return xp.array(expanded, order="C", copy=True).reshape(shape)
 
@@ -229,7 +253,8 @@ def _define_orders(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> 
             low, high, size = pad[2 * pair], pad[2 * pair + 1], self.shape[dim]
             if size + low + high < 0 or min(low, 0) + min(high, 0) < -size:
                 raise RuntimeError(
-                    f"narrow(): length must be non-negative: padding {low} and {high} leaves nothing of size {size} at "
+                    f"narrow(): length must be non-negative: padding {low} and {high} leaves "
+                    f"nothing of size {size} at "
                     f"dimension {dim}"
                 )
             shape[dim] = size + low + high
@@ -266,4 +291,6 @@ def _define_triangles(xp: Any, kernel: KernelTable, capabilities: Capabilities) 
             sizes.insert(dim, size)
         places = xp.arange(math.prod(sizes)).reshape(sizes)
         flat = capabilities.diagonal(places, offset, first, second)
-        return capabilities.index_put(xp.zeros(math.prod(sizes), self.dtype), (flat,), self, False).reshape(sizes)
+        return capabilities.index_put(
+            xp.zeros(math.prod(sizes), self.dtype), (flat,), self, False
+        ).reshape(sizes)

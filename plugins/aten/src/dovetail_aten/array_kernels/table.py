@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..complete_namespace import Missing
+from .complete_namespace import Missing
 
 Function = Callable[..., Any]
 
@@ -35,7 +35,9 @@ class ArrayKernel:
 
 @dataclass(slots=True)
 class KernelTable:
-    """Array kernels by operator, helpers of derivative bodies by name. A later definition replaces an earlier one."""
+    """Array kernels by operator, helpers of derivative bodies by name. A later definition replaces
+    an earlier one.
+    """
 
     kernels: dict[str, ArrayKernel] = field(default_factory=dict)
     helpers: dict[str, Function] = field(default_factory=dict)
@@ -49,7 +51,9 @@ class KernelTable:
         into: Function | None = None,
         into_any: Function | None = None,
     ) -> None:
-        """Define the kernel of one operator: ``kernel("exp", xp.exp)``; none if the namespace has no such function."""
+        """Define the kernel of one operator: ``kernel("exp", xp.exp)``; none if the namespace has
+        no such function.
+        """
         if isinstance(fn, Missing):
             self.kernels.pop(name, None)
             return
@@ -59,7 +63,9 @@ class KernelTable:
     def named(
         self, *names: str, plain: Function | None = None, into: Function | None = None
     ) -> Callable[[Function], Function]:
-        """Return a decorator that makes its function the kernel of the operators `names`, which share it."""
+        """Return a decorator that makes its function the kernel of the operators `names`, which
+        share it.
+        """
 
         def define(fn: Function) -> Function:
             for name in names:

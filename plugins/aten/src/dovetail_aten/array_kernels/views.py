@@ -1,4 +1,6 @@
-"""Views: other shapes and strides of the same memory. Every result shares memory with its argument, down to 0-d."""
+"""Views: other shapes and strides of the same memory. Every result shares memory with its argument,
+down to 0-d.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,7 @@ from typing import Any
 
 from dovetail_kernel import complex64, complex128, float32, float64
 
-from ..capabilities import Capabilities
+from .capabilities import Capabilities
 from .dims import wrap_dim, wrap_dims
 from .table import KernelTable
 
@@ -94,7 +96,9 @@ def _define_reshapes(kernel: KernelTable, capabilities: Capabilities) -> None:
                 f"provided ({len(shape)}) must "
                 f"be greater or equal to the number of dimensions in the tensor ({len(own)})"
             )
-        return capabilities.expand(self, tuple([_expanded(shape, own, dim, lead) for dim in range(len(shape))]))
+        return capabilities.expand(
+            self, tuple([_expanded(shape, own, dim, lead) for dim in range(len(shape))])
+        )
 
     @kernel.named("unsqueeze")
     def unsqueeze(self: Any, dim: int) -> Any:
@@ -106,7 +110,9 @@ def _define_reshapes(kernel: KernelTable, capabilities: Capabilities) -> None:
         if dim is None:
             return self[(*[0 if size == 1 else _ALL for size in self.shape], ...)]
         dims = wrap_dims(dim, self.ndim) if isinstance(dim, int) or dim else ()
-        key = tuple([0 if size == 1 and axis in dims else _ALL for axis, size in enumerate(self.shape)])
+        key = tuple(
+            [0 if size == 1 and axis in dims else _ALL for axis, size in enumerate(self.shape)]
+        )
         return self[(*key, ...)]
 
 
@@ -116,7 +122,8 @@ def _expanded(shape: tuple[int, ...], own: tuple[int, ...], dim: int, lead: int)
     if dim < lead:
         if size < 0:
             raise RuntimeError(
-                f"The expanded size of the tensor ({size}) isn't allowed in a leading, non-existing dimension {dim}"
+                f"The expanded size of the tensor ({size}) isn't allowed in a leading, "
+                f"non-existing dimension {dim}"
             )
         return size
     present = own[dim - lead]
@@ -139,7 +146,8 @@ def _define_permutations(kernel: KernelTable) -> None:
             raise RuntimeError(
                 "permute(sparse_coo): number of dimensions in the tensor input does not match the "
                 "length of the desired "
-                f"ordering of dimensions i.e. input.dim() = {ndim} is not equal to len(dims) = {len(dims)}"
+                f"ordering of dimensions i.e. input.dim() = {ndim} is not equal to len(dims) = "
+                f"{len(dims)}"
             )
         order = [wrap_dim(dim, ndim) for dim in dims]
         if len(set(order)) < ndim:
@@ -156,7 +164,8 @@ def _define_permutations(kernel: KernelTable) -> None:
     def t(self: Any) -> Any:
         if self.ndim > 2:
             raise RuntimeError(
-                f"t() expects a tensor with <= 2 dimensions, but self is {self.ndim}D. Use transpose(dim0, dim1) or mT."
+                f"t() expects a tensor with <= 2 dimensions, but self is {self.ndim}D. Use "
+                "transpose(dim0, dim1) or mT."
             )
         return self.T
 
@@ -171,15 +180,20 @@ def _define_selections(xp: Any, kernel: KernelTable, capabilities: Capabilities)
             return self[(_ALL,) * axis + (index, ...)]
         except IndexError:
             raise IndexError(
-                f"select(): index {index} out of range for tensor of size {list(self.shape)} at dimension {axis}"
+                f"select(): index {index} out of range for tensor of size {list(self.shape)} at "
+                f"dimension {axis}"
             ) from None
 
     @kernel.named("slice.Tensor")
-    def slice_(self: Any, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Any:
+    def slice_(
+        self: Any, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
+    ) -> Any:
         if not self.ndim:
             raise IndexError("slice() cannot be applied to a 0-dim tensor.")
         if step <= 0:
-            raise RuntimeError(f"slice step must be positive, but is {step}. Use flip to read backwards.")
+            raise RuntimeError(
+                f"slice step must be positive, but is {step}. Use flip to read backwards."
+            )
         return self[(_ALL,) * wrap_dim(dim, self.ndim) + (slice(start, end, step),)]
 
     @kernel.named("diagonal")
@@ -200,15 +214,21 @@ def _define_selections(xp: Any, kernel: KernelTable, capabilities: Capabilities)
         return embedding_of(input_sizes, key, grad_output[(_ALL,) * axis + (None, ...)])
 
     @kernel.named("slice_backward")
-    def slice_backward(grad_output: Any, input_sizes: Sequence[int], dim: int, start: int, end: int, step: int) -> Any:
+    def slice_backward(
+        grad_output: Any, input_sizes: Sequence[int], dim: int, start: int, end: int, step: int
+    ) -> Any:
         axis = wrap_dim(dim, len(input_sizes))
         return embedding_of(input_sizes, (_ALL,) * axis + (slice(start, end, step),), grad_output)
 
     @kernel.named("diagonal_backward")
-    def diagonal_backward(grad_output: Any, input_sizes: Sequence[int], offset: int, dim1: int, dim2: int) -> Any:
+    def diagonal_backward(
+        grad_output: Any, input_sizes: Sequence[int], offset: int, dim1: int, dim2: int
+    ) -> Any:
         sizes = tuple(input_sizes)
         first, second = wrap_dim(dim1, len(sizes)), wrap_dim(dim2, len(sizes))
-        flat = capabilities.diagonal(xp.arange(math.prod(sizes)).reshape(sizes), offset, first, second)
+        flat = capabilities.diagonal(
+            xp.arange(math.prod(sizes)).reshape(sizes), offset, first, second
+        )
         zeros = xp.zeros(math.prod(sizes), grad_output.dtype)
         return capabilities.index_put(zeros, (flat,), grad_output, False).reshape(sizes)
 
@@ -228,18 +248,25 @@ def _define_pieces(kernel: KernelTable) -> None:
         axis = wrap_dim(dim, self.ndim)
         size = self.shape[axis]
         if split_size < 0:
-            raise RuntimeError(f"split expects split_size be non-negative, but got split_size={split_size}")
+            raise RuntimeError(
+                f"split expects split_size be non-negative, but got split_size={split_size}"
+            )
         if split_size == 0 and size:
-            raise RuntimeError(f"split_size can only be 0 if dimension size is 0, but got dimension size of {size}")
+            raise RuntimeError(
+                f"split_size can only be 0 if dimension size is 0, but got dimension size of {size}"
+            )
         before = (_ALL,) * axis
         return [
-            self[(*before, slice(start, start + split_size))] for start in range(0, max(size, 1), max(split_size, 1))
+            self[(*before, slice(start, start + split_size))]
+            for start in range(0, max(size, 1), max(split_size, 1))
         ]
 
     @kernel.named("split_with_sizes")
     def split_with_sizes(self: Any, split_sizes: Sequence[int], dim: int = 0) -> list[Any]:
         if not self.ndim:
-            raise RuntimeError("split expects at least a 1-dimensional tensor. Give it a dimension: x.reshape(1).")
+            raise RuntimeError(
+                "split expects at least a 1-dimensional tensor. Give it a dimension: x.reshape(1)."
+            )
         axis = wrap_dim(dim, self.ndim)
         size = self.shape[axis]
         if any(length < 0 for length in split_sizes):
@@ -270,15 +297,22 @@ def _define_memory(kernel: KernelTable, capabilities: Capabilities) -> None:
         return self
 
     @kernel.named("as_strided")
-    def as_strided(self: Any, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Any:
+    def as_strided(
+        self: Any, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
+    ) -> Any:
         if len(size) != len(stride):
-            raise RuntimeError(f"mismatch in length of strides and shape: {list(stride)} and {list(size)}")
+            raise RuntimeError(
+                f"mismatch in length of strides and shape: {list(stride)} and {list(size)}"
+            )
         if any(step < 0 for step in stride):
             raise RuntimeError(
-                f"as_strided: Negative strides are not supported at the moment, got strides: {list(stride)}"
+                "as_strided: Negative strides are not supported at the moment, got strides: "
+                f"{list(stride)}"
             )
         if any(length < 0 for length in size):
-            raise RuntimeError(f"Trying to create tensor with negative dimension {min(size)}: {list(size)}")
+            raise RuntimeError(
+                f"Trying to create tensor with negative dimension {min(size)}: {list(size)}"
+            )
         result = capabilities.as_strided(self, tuple(size), tuple(stride), storage_offset)
         if result is None:
             itemsize = self.dtype.itemsize
@@ -287,7 +321,8 @@ def _define_memory(kernel: KernelTable, capabilities: Capabilities) -> None:
             raise RuntimeError(
                 f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset "
                 f"{storage_offset or 0}, and itemsize "
-                f"{itemsize} requiring a storage size of {reach * itemsize} are out of bounds for the storage"
+                f"{itemsize} requiring a storage size of {reach * itemsize} are out of bounds for "
+                "the storage"
             )
         return result
 
@@ -303,19 +338,23 @@ def _define_memory(kernel: KernelTable, capabilities: Capabilities) -> None:
             ratio = other.itemsize // own.itemsize
             if ratio > 1 and self.shape[-1] % ratio:
                 raise RuntimeError(
-                    f"self.size(-1) must be divisible by {ratio} {words}, but got {self.shape[-1]}. Pad it first."
+                    f"self.size(-1) must be divisible by {ratio} {words}, but got "
+                    f"{self.shape[-1]}. Pad it first."
                 )
         try:
             return capabilities.reinterpret(self, dtype)
         except ValueError:
-            raise RuntimeError(f"self.stride(-1) must be 1 {words}. Use contiguous() first.") from None
+            raise RuntimeError(
+                f"self.stride(-1) must be 1 {words}. Use contiguous() first."
+            ) from None
 
     @kernel.named("view_as_real")
     def view_as_real(self: Any) -> Any:
         part = parts.get(dtypes[self.dtype])
         if part is None:
             raise RuntimeError(
-                f"view_as_real is only supported for complex tensors, but this one is {dtypes[self.dtype]}"
+                "view_as_real is only supported for complex tensors, but this one is "
+                f"{dtypes[self.dtype]}"
             )
         return capabilities.reinterpret(self[..., None], native_dtypes[part])
 
@@ -333,9 +372,13 @@ def _define_memory(kernel: KernelTable, capabilities: Capabilities) -> None:
         if self.shape[-1] != 2:
             raise RuntimeError("Tensor must have a last dimension of size 2")
         try:
-            return capabilities.reinterpret(self, native_dtypes[whole])[(*(_ALL,) * (self.ndim - 1), 0, ...)]
+            return capabilities.reinterpret(self, native_dtypes[whole])[
+                (*(_ALL,) * (self.ndim - 1), 0, ...)
+            ]
         except ValueError:
-            raise RuntimeError("Tensor must have a last dimension with stride 1. Use contiguous() first.") from None
+            raise RuntimeError(
+                "Tensor must have a last dimension with stride 1. Use contiguous() first."
+            ) from None
 
     @kernel.helper("contiguous")
     def contiguous(self: Any) -> Any:

@@ -1,4 +1,6 @@
-"""The code generator: operator declarations in YAML become plain, readable Python. Any operator library may use it."""
+"""The code generator: operator declarations in YAML become plain, readable Python. Any operator
+library may use it.
+"""
 
 from .derivatives import Derivative, SavedValue, read_derivatives
 from .errors import DeclarationError, DerivativeError, Location

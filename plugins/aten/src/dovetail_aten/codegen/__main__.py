@@ -14,7 +14,9 @@ _ATEN = Path(__file__).resolve().parent.parent
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; return its exit status: 1 if declarations are wrong or, with ``--check``, files are stale."""
+    """Run the command; return its exit status: 1 if declarations are wrong or, with ``--check``,
+    files are stale.
+    """
     options = _parser().parse_args(arguments)
     try:
         only = None if options.ops is None else operators_listed(options.ops)
@@ -34,10 +36,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m dovetail_aten.codegen", description=__doc__)
-    parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 and name the stale files")
-    parser.add_argument("--ops", type=Path, metavar="list.yaml", help="generate only the operators listed in this file")
     parser.add_argument(
-        "--folder", type=Path, default=_ATEN, help="package folder of the library; default: the base library"
+        "--check", action="store_true", help="write nothing; exit with 1 and name the stale files"
+    )
+    parser.add_argument(
+        "--ops",
+        type=Path,
+        metavar="list.yaml",
+        help="generate only the operators listed in this file",
+    )
+    parser.add_argument(
+        "--folder",
+        type=Path,
+        default=_ATEN,
+        help="package folder of the library; default: the base library",
     )
     return parser
 

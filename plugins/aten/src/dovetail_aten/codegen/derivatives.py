@@ -1,4 +1,6 @@
-"""Reads ``derivatives.yaml``: which operator is differentiated by which formulas, rewritten and with what they save."""
+"""Reads ``derivatives.yaml``: which operator is differentiated by which formulas, rewritten and
+with what they save.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ _KEYS = ("name", "output_differentiability", "node")
 
 @dataclass(frozen=True)
 class SavedValue:
-    """One value that a node keeps; the fields are those of `dovetail_dispatcher.formula.Saved`."""
+    """One value that a node keeps; the fields are those of
+    `dovetail_dispatcher.table.derivative_formula.Saved`.
+    """
 
     name: str
     kind: str
@@ -50,8 +54,8 @@ class ForwardFormula:
     output
         Which result.
     kind
-        ``'linear'`` (the operator itself, on the tangents), ``'elementwise'`` (the formula of the only input, which is
-        its own transpose), or ``'expression'``.
+        ``'linear'`` (the operator itself, on the tangents), ``'elementwise'`` (the formula of the
+        only input, which is its own transpose), or ``'expression'``.
     rewritten
         What gives the tangent; None for ``'linear'``.
     """
@@ -80,13 +84,15 @@ class Derivative:
     saved
         What all formulas read.
     gradients
-        The parameters under which the bodies take their gradients: ``grad``, ``*grads``, or one name per result.
+        The parameters under which the bodies take their gradients: ``grad``, ``*grads``, or one
+        name per result.
     output_differentiability
         Per result, or None where all are.
     forward
         Forward formulas, at most one per result.
     refused
-        Tensor arguments that must not require grad: they have neither a formula nor the mark ``non_differentiable``.
+        Tensor arguments that must not require grad: they have neither a formula nor the mark
+        ``non_differentiable``.
     """
 
     function: NativeFunction
@@ -108,12 +114,17 @@ class Derivative:
 
     @property
     def has_real_body(self) -> bool:
-        """Whether there is an array body that can be simpler where all arguments, and hence the results, are real."""
+        """Whether there is an array body that can be simpler where all arguments, and hence the
+        results, are real.
+        """
         function = self.function
         keeps_real = function.kind == "matmul" or (
-            function.kind == "pointwise" and function.promotion in ("same", "exact", "operands", "int_to_float")
+            function.kind == "pointwise"
+            and function.promotion in ("same", "exact", "operands", "int_to_float")
         )
-        conjugates = any([formula.rewritten.real_text != formula.rewritten.text for formula in self.formulas])
+        conjugates = any(
+            [formula.rewritten.real_text != formula.rewritten.text for formula in self.formulas]
+        )
         return self.has_array_body and keeps_real and conjugates
 
 
@@ -126,7 +137,8 @@ def read_derivatives(
     operators: Collection[str] = (),
     partial: bool = False,
 ) -> list[Derivative]:
-    """Read the derivatives that `path` declares. In-place variants use those of their functional operator.
+    """Read the derivatives that `path` declares. In-place variants use those of their functional
+    operator.
 
     Parameters
     ----------
@@ -163,19 +175,27 @@ def read_derivatives(
                 f"'{function.name}' has two entries; first at {derivatives[function.name].where}.",
                 "Merge them.",
             )
-        derivatives[function.name] = _Reader(entry, function, node, base_names, helpers, tensors_only).read()
+        derivatives[function.name] = _Reader(
+            entry, function, node, base_names, helpers, tensors_only
+        ).read()
     return list(derivatives.values())
 
 
 def _find(entry: Entry, by_name: dict[str, NativeFunction], partial: bool) -> NativeFunction | None:
     if "name" not in entry.values:
-        raise DerivativeError(entry.where, "the entry has no 'name'.", "Write the operator's schema there.")
+        raise DerivativeError(
+            entry.where, "the entry has no 'name'.", "Write the operator's schema there."
+        )
     where, text = entry.lines["name"], entry.text("name")
     try:
         schema = parse_schema(text if "::" in text.partition("(")[0] else f"aten::{text}")
     except Exception as problem:
-        raise DerivativeError(where, f"Invalid function schema: {text}\n{problem}\n", "Correct the schema.") from None
-    name = schema.name.partition("::")[2] + (f".{schema.overload_name}" if schema.overload_name else "")
+        raise DerivativeError(
+            where, f"Invalid function schema: {text}\n{problem}\n", "Correct the schema."
+        ) from None
+    name = schema.name.partition("::")[2] + (
+        f".{schema.overload_name}" if schema.overload_name else ""
+    )
     function = by_name.get(name)
     if function is None and partial:
         return None
@@ -190,7 +210,9 @@ def _find(entry: Entry, by_name: dict[str, NativeFunction], partial: bool) -> Na
             "Copy the schema from native_functions.yaml.",
         )
     if function.schema_kind == "out":
-        raise DerivativeError(where, f"{name} is an out= variant, which is never differentiable.", "Remove the entry.")
+        raise DerivativeError(
+            where, f"{name} is an out= variant, which is never differentiable.", "Remove the entry."
+        )
     return function
 
 
@@ -204,7 +226,9 @@ def _node_name(entry: Entry, numbers: dict[str, int]) -> str:
         given = entry.text("node")
         if not given.isidentifier():
             raise DerivativeError(
-                entry.lines["node"], f"'{given}' is no name of a node.", f"Write {prefix} and a number."
+                entry.lines["node"],
+                f"'{given}' is no name of a node.",
+                f"Write {prefix} and a number.",
             )
         match = re.fullmatch(re.escape(prefix) + r"(\d+)", given)
         if match is None:
@@ -217,7 +241,9 @@ def _node_name(entry: Entry, numbers: dict[str, int]) -> str:
 
 
 def _differentiable_keys(entry: Entry) -> list[str]:
-    return [key for key in entry.values if key not in _KEYS and entry.text(key) != NON_DIFFERENTIABLE]
+    return [
+        key for key in entry.values if key not in _KEYS and entry.text(key) != NON_DIFFERENTIABLE
+    ]
 
 
 class _Reader:
@@ -245,9 +271,17 @@ class _Reader:
                     f"Schema for {function.name} has an argument named {name}.",
                     "Formulas use that name for something else: rename the argument.",
                 )
-        tensors = {n for n, a in self.arguments.items() if a.real_type.schema_str in ("Tensor", "Tensor?")}
-        lists = {n for n, a in self.arguments.items() if a.real_type.schema_str in ("Tensor[]", "Tensor?[]")}
-        self.named_gradients = {f"grad_{name}": name for name in self.results if not name.startswith("result")}
+        tensors = {
+            n for n, a in self.arguments.items() if a.real_type.schema_str in ("Tensor", "Tensor?")
+        }
+        lists = {
+            n
+            for n, a in self.arguments.items()
+            if a.real_type.schema_str in ("Tensor[]", "Tensor?[]")
+        }
+        self.named_gradients = {
+            f"grad_{name}": name for name in self.results if not name.startswith("result")
+        }
         self.scope = Scope(
             tensors=tensors | set(self.results),
             lists=lists,
@@ -292,15 +326,22 @@ class _Reader:
             where=self.entry.lines["name"],
         )
 
-    def _forward(self, result: str, text: str, where: Location, formulas: list[InputFormula]) -> ForwardFormula:
+    def _forward(
+        self, result: str, text: str, where: Location, formulas: list[InputFormula]
+    ) -> ForwardFormula:
         output = self.results.index(result)
         if text == "auto_linear":
             return ForwardFormula(output, "linear")
         if text == "auto_element_wise":
-            if len(formulas) != 1 or len(formulas[0].inputs) != 1 or formulas[0].rewritten.not_implemented:
+            if (
+                len(formulas) != 1
+                or len(formulas[0].inputs) != 1
+                or formulas[0].rewritten.not_implemented
+            ):
                 raise DerivativeError(
                     where,
-                    f"{self.function.name} is auto_element_wise without the formula of exactly one input.",
+                    f"{self.function.name} is auto_element_wise without the formula of exactly "
+                    "one input.",
                     "Write the tangent as an expression in <input>_t and <input>_p.",
                 )
             return ForwardFormula(output, "elementwise", formulas[0].rewritten)
@@ -321,14 +362,18 @@ class _Reader:
                     f"Formulas are for: {', '.join(self.arguments)}.",
                 )
             if name not in self.scope.tensors and name not in self.scope.lists:
-                raise DerivativeError(where, f"argument '{name}' is not a tensor.", "Remove its formula.")
+                raise DerivativeError(
+                    where, f"argument '{name}' is not a tensor.", "Remove its formula."
+                )
 
     def _rewrite(self, text: str, names: tuple[str, ...], where: Location) -> Rewritten:
         rewritten = rewrite(text, self.scope, where)
         used = rewritten.gradients
         if "grad" in used and "grads" in used:
             raise DerivativeError(
-                where, f"formula '{text}' illegally mixes use of 'grad' and 'grads'.", "Use 'grads[i]' throughout."
+                where,
+                f"formula '{text}' illegally mixes use of 'grad' and 'grads'.",
+                "Use 'grads[i]' throughout.",
             )
         if used - {"grad", "grads"} and used & {"grad", "grads"}:
             raise DerivativeError(
@@ -339,7 +384,9 @@ class _Reader:
         self._check_indices(text, where)
         if rewritten.uses_mask and len(names) == 1:
             raise DerivativeError(
-                where, "grad_input_mask stands in the formula of one input.", "Write a joint formula."
+                where,
+                "grad_input_mask stands in the formula of one input.",
+                "Write a joint formula.",
             )
         return rewritten
 
@@ -348,10 +395,14 @@ class _Reader:
         count = len(self.results)
         if any([index >= count for index in indices]) and not self._returns_list():
             raise DerivativeError(
-                where, f"Out of bounds grads access in '{text}'.", f"{self.function.name} has {count} results."
+                where,
+                f"Out of bounds grads access in '{text}'.",
+                f"{self.function.name} has {count} results.",
             )
         if indices and set(indices) == {0} and count == 1 and not self._returns_list():
-            raise DerivativeError(where, f"formula '{text}' solely refers to 'grads[0]'.", "Write 'grad'.")
+            raise DerivativeError(
+                where, f"formula '{text}' solely refers to 'grads[0]'.", "Write 'grad'."
+            )
 
     def _returns_list(self) -> bool:
         return any([result.real_type.schema_str == "Tensor[]" for result in self.schema.returns])
@@ -362,14 +413,17 @@ class _Reader:
             if name in without or names.count(name) > 1:
                 raise DerivativeError(
                     self.entry.where,
-                    f"overlapped non_differentiable and differentiable variables: {name} of {self.function.name}.",
+                    f"overlapped non_differentiable and differentiable variables: {name} of "
+                    f"{self.function.name}.",
                     "Give every input one formula.",
                 )
         inputs = tuple([name for name in self.arguments if name in names])
         lists = [name for name in inputs if name in self.scope.lists]
         if lists and len(inputs) > 1:
             raise DerivativeError(
-                self.entry.where, f"the list {lists[0]} is not the only differentiable input.", "Split the operator."
+                self.entry.where,
+                f"the list {lists[0]} is not the only differentiable input.",
+                "Split the operator.",
             )
         return inputs
 
@@ -386,13 +440,15 @@ class _Reader:
         if not isinstance(value, list) or not all([isinstance(item, bool) for item in value]):
             raise DerivativeError(
                 self.entry.lines["output_differentiability"],
-                "output_differentiability must either be list[bool] or a list[str] where each str is a condition;",
+                "output_differentiability must either be list[bool] or a list[str] where each str "
+                "is a condition;",
                 "here it is list[bool], one per result: conditions are not supported.",
             )
         if len(value) != len(self.schema.returns):
             raise DerivativeError(
                 self.entry.lines["output_differentiability"],
-                f"output_differentiability has {len(value)} entries for {len(self.schema.returns)} results.",
+                f"output_differentiability has {len(value)} entries for "
+                f"{len(self.schema.returns)} results.",
                 "Give one per result.",
             )
         return tuple(value)
@@ -400,20 +456,28 @@ class _Reader:
     def _gradients(
         self, formulas: list[InputFormula], output_differentiability: tuple[bool, ...] | None
     ) -> tuple[tuple[str, ...], tuple[bool, ...] | None]:
-        """Return the names under which a body takes its gradients, and which results are differentiable after all."""
+        """Return the names under which a body takes its gradients, and which results are
+        differentiable after all.
+        """
         used = {name for formula in formulas for name in formula.rewritten.gradients}
         if "grads" in used or self._returns_list():
             return ("*grads",), output_differentiability
         count = len(self.schema.returns)
         if used - {"grad"}:
             differentiable = output_differentiability or (True,) * count
-            names = [f"grad_{name}" for name, is_it in zip(self.results, differentiable, strict=True) if is_it]
+            names = [
+                f"grad_{name}"
+                for name, is_it in zip(self.results, differentiable, strict=True)
+                if is_it
+            ]
             return tuple(names), output_differentiability
         if count > 1:
             return ("grad", "*_"), output_differentiability or (True, *(False,) * (count - 1))
         return ("grad",), output_differentiability
 
-    def _saved(self, formulas: list[InputFormula], inputs: tuple[str, ...]) -> tuple[SavedValue, ...]:
+    def _saved(
+        self, formulas: list[InputFormula], inputs: tuple[str, ...]
+    ) -> tuple[SavedValue, ...]:
         readers: dict[str, set[str]] = {}
         expressions: dict[str, str] = {}
         for formula in formulas:
@@ -447,7 +511,9 @@ class _Reader:
         if name in self.scope.lists:
             return SavedValue(name, "list")
         if name in self.scope.tensors:
-            return SavedValue(name, "input", optional=self.arguments[name].real_type.schema_str == "Tensor?")
+            return SavedValue(
+                name, "input", optional=self.arguments[name].real_type.schema_str == "Tensor?"
+            )
         return SavedValue(name, "value")
 
 
@@ -457,7 +523,9 @@ def _marked(names: Iterable[str]) -> list[str]:
 
 
 def _result_names(function: NativeFunction) -> tuple[str, ...]:
-    """Return the names by which formulas call the results: their own, ``result``, or ``result0``, ``result1``, ..."""
+    """Return the names by which formulas call the results: their own, ``result``, or ``result0``,
+    ``result1``, ...
+    """
     returns = function.schema.returns
     if len(returns) == 1:
         return (returns[0].name or "result",)

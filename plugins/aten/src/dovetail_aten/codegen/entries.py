@@ -1,4 +1,6 @@
-"""YAML lists of mappings, read with the line of every key, so that each complaint about them can say where."""
+"""YAML lists of mappings, read with the line of every key, so that each complaint about them can
+say where.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,8 @@ def read_entries(path: Path, error: type[Exception]) -> Iterator[Entry]:
     Raises
     ------
     error
-        Called with location, problem and remedy: for a file that is not a list of mappings, or a repeated key.
+        Called with location, problem and remedy: for a file that is not a list of mappings, or a
+        repeated key.
     """
     loader = yaml.SafeLoader(path.read_text(encoding="utf-8"))
     loader.name = path.name
@@ -47,13 +50,19 @@ def read_entries(path: Path, error: type[Exception]) -> Iterator[Entry]:
         if root is None:
             return
         if not isinstance(root, yaml.SequenceNode):
-            raise error(_where(path, root), "the file is not a list of entries.", "Begin every entry with '- '.")
+            raise error(
+                _where(path, root),
+                "the file is not a list of entries.",
+                "Begin every entry with '- '.",
+            )
         for node in root.value:
             yield _entry(path, loader, node, error)
     except yaml.MarkedYAMLError as problem:
         line = problem.problem_mark.line + 1 if problem.problem_mark else 1
         raise error(
-            Location(path.name, line), f"not YAML: {problem.problem}.", "Quote values that contain ': ' or ' #'."
+            Location(path.name, line),
+            f"not YAML: {problem.problem}.",
+            "Quote values that contain ': ' or ' #'.",
         ) from None
     finally:
         loader.dispose()

@@ -1,4 +1,6 @@
-"""What goes wrong when declarations are read: every message says where, what, and what to write instead."""
+"""What goes wrong when declarations are read: every message says where, what, and what to write
+instead.
+"""
 
 from __future__ import annotations
 

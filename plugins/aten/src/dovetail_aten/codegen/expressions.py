@@ -1,8 +1,8 @@
 """Rewrites derivative formulas: PyTorch's notation in, calls of operators on a namespace `k` out.
 
-``grad * other.conj()`` becomes ``k.mul(grad, k.conj(other))``, which is right over tensors (`k`: the operator
-functions) and over arrays (`k`: the array kernels). On the way the rewriter notes what the formula reads, because that
-is what has to be saved.
+``grad * other.conj()`` becomes ``k.mul(grad, k.conj(other))``, which is right over tensors (`k`:
+the operator functions) and over arrays (`k`: the array kernels). On the way the rewriter notes what
+the formula reads, because that is what has to be saved.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ from .errors import DerivativeError, Location
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """A property of a tensor that is saved in the tensor's stead: slot ``self_sym_sizes`` for ``self.shape``."""
+    """A property of a tensor that is saved in the tensor's stead: slot ``self_sym_sizes`` for
+    ``self.shape``.
+    """
 
     suffix: str
     expression: str
@@ -44,12 +46,21 @@ _TEMPORARY_METADATA: Final = {
     "dim": "{}.ndim",
     "scalar_type": "{}.dtype",
 }
-"""The same of a value that the formula has at hand, spelled so that tensors and arrays both have it."""
+"""The same of a value that the formula has at hand, spelled so that tensors and arrays both have
+it.
+"""
 
-_SYMBOLIC: Final = {"sizes": "sym_sizes", "size": "sym_size", "strides": "sym_strides", "numel": "sym_numel"}
+_SYMBOLIC: Final = {
+    "sizes": "sym_sizes",
+    "size": "sym_size",
+    "strides": "sym_strides",
+    "numel": "sym_numel",
+}
 _BINARY: Final = {
-    ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div", ast.Pow: "pow", ast.MatMult: "matmul",
-    ast.BitAnd: "bitwise_and", ast.BitOr: "bitwise_or", ast.BitXor: "bitwise_xor", ast.Mod: "remainder",
+    ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div", ast.Pow: "pow",
+    ast.MatMult: "matmul",
+    ast.BitAnd: "bitwise_and", ast.BitOr: "bitwise_or", ast.BitXor: "bitwise_xor",
+    ast.Mod: "remainder",
     ast.FloorDiv: "floor_divide",
 }  # fmt: skip
 _UNARY: Final = {ast.USub: "neg", ast.Invert: "bitwise_not"}
@@ -57,7 +68,9 @@ _COMPARE: Final = {
     ast.Eq: "eq", ast.NotEq: "ne", ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge",
 }  # fmt: skip
 _INLINE: Final = {"maybe_multiply": 2, "wrap_opt_if": 2, "to_args_sizes": 1}
-_BUILTINS: Final = frozenset({"len", "tuple", "list", "min", "max", "int", "float", "bool", "range"})
+_BUILTINS: Final = frozenset(
+    {"len", "tuple", "list", "min", "max", "int", "float", "bool", "range"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +110,9 @@ class Rewritten:
 
     text: str = ""
     saved: dict[str, str] = field(default_factory=dict)
-    """Saved names in order of appearance; for metadata the expression that gives the value, else ``""``."""
+    """Saved names in order of appearance; for metadata the expression that gives the value, else
+    ``""``.
+    """
     operators: set[str] = field(default_factory=set)
     helpers: set[str] = field(default_factory=set)
     gradients: set[str] = field(default_factory=set)
@@ -115,7 +130,8 @@ def rewrite(formula: str, scope: Scope, where: Location) -> Rewritten:
     Raises
     ------
     DerivativeError
-        If it is no Python expression, uses unknown names or functions, or asks for more than metadata may give.
+        If it is no Python expression, uses unknown names or functions, or asks for more than
+        metadata may give.
     """
     try:
         tree = ast.parse(formula.strip(), mode="eval").body
@@ -123,7 +139,8 @@ def rewrite(formula: str, scope: Scope, where: Location) -> Rewritten:
         raise DerivativeError(
             where,
             f"formula '{formula}' is not an expression: {problem.msg}.",
-            "Formulas are Python: 'a if c else b' for 'c ? a : b', 'not c' for '!c', 'f' for 'at::f'.",
+            "Formulas are Python: 'a if c else b' for 'c ? a : b', 'not c' for '!c', 'f' for "
+            "'at::f'.",
         ) from None
     rewriter = _Rewriter(scope, where)
     if (name := _not_implemented(tree)) is not None:
@@ -137,7 +154,9 @@ def rewrite(formula: str, scope: Scope, where: Location) -> Rewritten:
 
 def _not_implemented(tree: ast.expr) -> str | None:
     match tree:
-        case ast.Call(func=ast.Name(id="not_implemented"), args=[ast.Constant(value=str(name)), *_]):
+        case ast.Call(
+            func=ast.Name(id="not_implemented"), args=[ast.Constant(value=str(name)), *_]
+        ):
             return name
     return None
 
@@ -148,7 +167,7 @@ class _Rewriter(ast.NodeTransformer):
         self.where = where
         self.out = Rewritten()
 
-    # -- names ---------------------------------------------------------------------------------------------------
+    # -- names -------------------------------------------------------------------------------------
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
         name, scope = node.id, self.scope
@@ -185,7 +204,7 @@ class _Rewriter(ast.NodeTransformer):
                 return self._is_tensor(body) or self._is_tensor(orelse)
         return False
 
-    # -- operators of the language -------------------------------------------------------------------------------
+    # -- operators of the language -----------------------------------------------------------------
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
         left, right = self._is_tensor(node.left), self._is_tensor(node.right)
@@ -193,7 +212,10 @@ class _Rewriter(ast.NodeTransformer):
             return self._generic(node)
         name = _BINARY.get(type(node.op))
         if name is None:
-            raise self._error(f"operator in '{ast.unparse(node)}' is not one of tensors.", "Call an operator by name.")
+            raise self._error(
+                f"operator in '{ast.unparse(node)}' is not one of tensors.",
+                "Call an operator by name.",
+            )
         a, b = self.visit(node.left), self.visit(node.right)
         if left:
             return self._operator(name, [a, b])
@@ -217,16 +239,21 @@ class _Rewriter(ast.NodeTransformer):
             return self._generic(node)
         left, right = node.left, node.comparators[0]
         if not self._is_tensor(left):
-            raise self._error(f"'{ast.unparse(node)}' begins with a number.", "Write the tensor on the left.")
+            raise self._error(
+                f"'{ast.unparse(node)}' begins with a number.", "Write the tensor on the left."
+            )
         return self._operator(name, [self.visit(left), self.visit(right)])
 
-    # -- calls ---------------------------------------------------------------------------------------------------
+    # -- calls -------------------------------------------------------------------------------------
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         if isinstance(node.func, ast.Attribute):
             return self._method(node, node.func)
         if not isinstance(node.func, ast.Name):
-            raise self._error(f"'{ast.unparse(node.func)}' cannot be called.", "Call operators and helpers by name.")
+            raise self._error(
+                f"'{ast.unparse(node.func)}' cannot be called.",
+                "Call operators and helpers by name.",
+            )
         name = node.func.id
         if name in _INLINE and len(node.args) == _INLINE[name]:
             return self._inline(name, node.args)
@@ -247,7 +274,9 @@ class _Rewriter(ast.NodeTransformer):
     def _inline(self, name: str, arguments: list[ast.expr]) -> ast.expr:
         """Write out PyTorch's helpers that are no more than an expression."""
         if name == "to_args_sizes":
-            return self._list_metadata(arguments[0], "args_sizes", "[tensor.array.shape for tensor in {}]")
+            return self._list_metadata(
+                arguments[0], "args_sizes", "[tensor.array.shape for tensor in {}]"
+            )
         first, second = [self.visit(argument) for argument in arguments]
         if name == "wrap_opt_if":
             return ast.IfExp(second, first, ast.Constant(None))
@@ -256,7 +285,9 @@ class _Rewriter(ast.NodeTransformer):
 
     def _list_metadata(self, owner: ast.expr, suffix: str, expression: str) -> ast.expr:
         if not self._is_list(owner):
-            raise self._error(f"'{ast.unparse(owner)}' is no list of tensors.", "Use .sym_sizes() of a tensor.")
+            raise self._error(
+                f"'{ast.unparse(owner)}' is no list of tensors.", "Use .sym_sizes() of a tensor."
+            )
         name = ast.unparse(owner)
         self.out.saved[f"{name}_{suffix}"] = expression.format(name)
         return _name(f"{name}_{suffix}")
@@ -279,10 +310,14 @@ class _Rewriter(ast.NodeTransformer):
         arguments, keywords = self._arguments(node)
         if attribute in self.scope.helpers:
             raise self._error(
-                f"'{attribute}' is a helper, not a method.", f"Write {attribute}({ast.unparse(owner)}, ...)."
+                f"'{attribute}' is a helper, not a method.",
+                f"Write {attribute}({ast.unparse(owner)}, ...).",
             )
         if attribute not in self.scope.operators:
-            raise self._error(f"unknown method '.{attribute}()'.", "Methods in formulas are operators of the library.")
+            raise self._error(
+                f"unknown method '.{attribute}()'.",
+                "Methods in formulas are operators of the library.",
+            )
         return self._operator(attribute, [self.visit(owner), *arguments], keywords)
 
     def _is_list(self, node: ast.expr) -> bool:
@@ -295,7 +330,8 @@ class _Rewriter(ast.NodeTransformer):
         metadata = METADATA[attribute]
         if attribute == "sym_size" and not index.isdigit():
             raise self._error(
-                f"'{ast.unparse(node)}': the dimension is not a plain number.", "Use .sym_sizes()[...] instead."
+                f"'{ast.unparse(node)}': the dimension is not a plain number.",
+                "Use .sym_sizes()[...] instead.",
             )
         slot = f"{owner.id}_{metadata.suffix.format(index=index)}"
         self.out.saved[slot] = metadata.expression.format(owner.id, index=index)
@@ -306,8 +342,12 @@ class _Rewriter(ast.NodeTransformer):
     def _temporary(self, owner: ast.expr, attribute: str, index: str) -> ast.expr:
         template = _TEMPORARY_METADATA.get(attribute)
         if template is None:
-            raise self._error(f".{attribute}() works on arguments and results only.", "Save it from an argument.")
-        return ast.parse(template.format(f"({ast.unparse(self.visit(owner))})", index=index), mode="eval").body
+            raise self._error(
+                f".{attribute}() works on arguments and results only.", "Save it from an argument."
+            )
+        return ast.parse(
+            template.format(f"({ast.unparse(self.visit(owner))})", index=index), mode="eval"
+        ).body
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
         if self._is_tensor(node.value):
@@ -317,12 +357,16 @@ class _Rewriter(ast.NodeTransformer):
             )
         return self._generic(node)
 
-    # -- helpers -------------------------------------------------------------------------------------------------
+    # -- helpers -----------------------------------------------------------------------------------
 
     def _arguments(self, node: ast.Call) -> tuple[list[ast.expr], list[ast.keyword]]:
-        return [self.visit(argument) for argument in node.args], [self.visit(keyword) for keyword in node.keywords]
+        return [self.visit(argument) for argument in node.args], [
+            self.visit(keyword) for keyword in node.keywords
+        ]
 
-    def _operator(self, name: str, arguments: list[ast.expr], keywords: list[ast.keyword] | None = None) -> ast.expr:
+    def _operator(
+        self, name: str, arguments: list[ast.expr], keywords: list[ast.keyword] | None = None
+    ) -> ast.expr:
         self.out.operators.add(name)
         return ast.Call(ast.Attribute(_name("k"), name), arguments, keywords or [])
 
@@ -341,7 +385,11 @@ class _WithoutConjugates(ast.NodeTransformer):
     def visit_Call(self, node: ast.Call) -> ast.AST:
         self.generic_visit(node)
         match node:
-            case ast.Call(func=ast.Attribute(value=ast.Name(id="k"), attr="conj"), args=[argument], keywords=[]):
+            case ast.Call(
+                func=ast.Attribute(value=ast.Name(id="k"), attr="conj"),
+                args=[argument],
+                keywords=[],
+            ):
                 return argument
         return _unconjugated(node)
 

@@ -1,4 +1,6 @@
-"""Reads ``native_functions.yaml``: every operator of a library, with the in-place and out variants derived from it."""
+"""Reads ``native_functions.yaml``: every operator of a library, with the in-place and out variants
+derived from it.
+"""
 
 from __future__ import annotations
 
@@ -12,15 +14,28 @@ from .entries import Entry, read_entries
 from .errors import DeclarationError, Location
 from .variants import SchemaKind, derive_variant, schema_kind
 
-KINDS = ("pointwise", "reduction", "view", "matmul", "factory", "random", "inplace_only", "composite", "other")
+KINDS = (
+    "pointwise",
+    "reduction",
+    "view",
+    "matmul",
+    "factory",
+    "random",
+    "inplace_only",
+    "composite",
+    "other",
+)
 PROMOTIONS = ("none", "same", "exact", "operands", "int_to_float", "bool_result", "complex_to_real")
 REFUSED_KINDS = ("bool", "int", "float", "complex", "any_bool", "bool_alpha")
 VARIANTS = ("function", "method")
 PYTHON_MODULES = ("nn", "linalg", "fft", "special")
 TAGS = (
-    "core", "cudagraph_unsafe", "data_dependent_output", "dynamic_output_shape", "flexible_layout", "generated",
-    "inplace", "inplace_view", "maybe_aliasing_or_mutating", "needs_contiguous_strides", "needs_exact_strides",
-    "needs_fixed_stride_order", "nondeterministic_bitwise", "nondeterministic_seeded", "out", "out_variant",
+    "core", "cudagraph_unsafe", "data_dependent_output", "dynamic_output_shape", "flexible_layout",
+    "generated",
+    "inplace", "inplace_view", "maybe_aliasing_or_mutating", "needs_contiguous_strides",
+    "needs_exact_strides",
+    "needs_fixed_stride_order", "nondeterministic_bitwise", "nondeterministic_seeded", "out",
+    "out_variant",
     "pointwise", "pt2_compliant_tag", "reduction", "view_copy",
 )  # fmt: skip
 COMPOSITE_KEYS = {
@@ -29,7 +44,8 @@ COMPOSITE_KEYS = {
     "undefined": "Undefined",
 }
 _KEYS = {
-    "func", "variants", "python_module", "kind", "promotion", "promote", "refuses", "autogen", "composite",
+    "func", "variants", "python_module", "kind", "promotion", "promote", "refuses", "autogen",
+    "composite",
     "derived_from", "tags",
 }  # fmt: skip
 _PROMOTED_SCALARS = ("self", "other", "exponent", "min", "max")
@@ -116,8 +132,9 @@ def read_native_functions(path: Path, *, only: Iterable[str] | None = None) -> l
     Raises
     ------
     DeclarationError
-        With the line and the remedy: unknown keys, schemas that do not parse, unknown kinds, tags or variants,
-        operators declared twice, variants that cannot be derived, names in `only` that no entry has.
+        With the line and the remedy: unknown keys, schemas that do not parse, unknown kinds, tags
+        or variants, operators declared twice, variants that cannot be derived, names in `only` that
+        no entry has.
     """
     functions: dict[str, NativeFunction] = {}
     for entry in read_entries(path, DeclarationError):
@@ -135,20 +152,25 @@ def read_native_functions(path: Path, *, only: Iterable[str] | None = None) -> l
         if function.derived_from is not None and function.derived_from not in names[:position]:
             raise DeclarationError(
                 function.where,
-                f"'{function.name}' is derived from '{function.derived_from}', which is not declared before it.",
+                f"'{function.name}' is derived from '{function.derived_from}', which is not "
+                "declared before it.",
                 "Name a functional operator that stands above.",
             )
     return _select(list(functions.values()), path, only)
 
 
-def _select(functions: list[NativeFunction], path: Path, only: Iterable[str] | None) -> list[NativeFunction]:
+def _select(
+    functions: list[NativeFunction], path: Path, only: Iterable[str] | None
+) -> list[NativeFunction]:
     if only is None:
         return functions
     wanted = set(only)
     known = {name for f in functions for name in (f.name, f.base_name)}
     if missing := sorted(wanted - known):
         raise DeclarationError(
-            Location(path.name, 1), f"no operator {', '.join(missing)} is declared.", "Correct the list of operators."
+            Location(path.name, 1),
+            f"no operator {', '.join(missing)} is declared.",
+            "Correct the list of operators.",
         )
 
     def is_wanted(function: NativeFunction) -> bool:
@@ -167,7 +189,9 @@ def _read(entry: Entry) -> list[NativeFunction]:
         )
     if "func" not in entry.values:
         raise DeclarationError(
-            entry.where, "the entry has no 'func'.", "Write its schema: 'func: f(Tensor self) -> Tensor'."
+            entry.where,
+            "the entry has no 'func'.",
+            "Write its schema: 'func: f(Tensor self) -> Tensor'.",
         )
     schema, text = _schema(entry)
     where = entry.lines["func"]
@@ -203,7 +227,9 @@ def _schema(entry: Entry) -> tuple[FunctionSchema, str]:
         return parse_schema(f"{namespace}::{rest}"), rest
     except Exception as problem:
         raise DeclarationError(
-            entry.lines["func"], f"Invalid function schema: {text}\n{problem}\n", "Correct the schema."
+            entry.lines["func"],
+            f"Invalid function schema: {text}\n{problem}\n",
+            "Correct the schema.",
         ) from None
 
 
@@ -211,17 +237,23 @@ def _one_of(entry: Entry, key: str, allowed: Sequence[str], default: str) -> str
     value = entry.text(key, default)
     if value not in allowed:
         raise DeclarationError(
-            entry.lines[key], f"illegal {key} '{value}'.", f"It is one of: {', '.join(a for a in allowed if a)}."
+            entry.lines[key],
+            f"illegal {key} '{value}'.",
+            f"It is one of: {', '.join(a for a in allowed if a)}.",
         )
     return value
 
 
-def _check_variants(entry: Entry, schema: FunctionSchema, variants: Sequence[str], module: str) -> None:
+def _check_variants(
+    entry: Entry, schema: FunctionSchema, variants: Sequence[str], module: str
+) -> None:
     where = entry.lines.get("variants", entry.where)
     for variant in variants:
         if variant not in VARIANTS:
             raise DeclarationError(
-                where, f"illegal variant '{variant}'.", "It is 'function', 'method' or 'function, method'."
+                where,
+                f"illegal variant '{variant}'.",
+                "It is 'function', 'method' or 'function, method'.",
             )
     if "method" not in variants:
         return
@@ -232,9 +264,13 @@ def _check_variants(entry: Entry, schema: FunctionSchema, variants: Sequence[str
             "Remove 'method'.",
         )
     if module:
-        raise DeclarationError(where, "a python_module excludes the method variant.", "Remove one of them.")
+        raise DeclarationError(
+            where, "a python_module excludes the method variant.", "Remove one of them."
+        )
     if not any([argument.name == "self" for argument in schema.arguments]):
-        raise DeclarationError(where, "a method needs an argument 'self'.", "Name it so, or remove 'method'.")
+        raise DeclarationError(
+            where, "a method needs an argument 'self'.", "Name it so, or remove 'method'."
+        )
 
 
 def _composite(entry: Entry) -> tuple[str, str] | None:
@@ -256,7 +292,9 @@ def _promote(entry: Entry, schema: FunctionSchema, kind: str, promotion: str) ->
     given = entry.names("promote")
     if unknown := [name for name in given if name not in names]:
         raise DeclarationError(
-            entry.lines["promote"], f"{', '.join(unknown)}: no such argument in {schema}.", "Name its arguments."
+            entry.lines["promote"],
+            f"{', '.join(unknown)}: no such argument in {schema}.",
+            "Name its arguments.",
         )
     if given or kind != "pointwise" or promotion == "none":
         return given
@@ -272,7 +310,9 @@ def _refuses(entry: Entry) -> tuple[str, ...]:
     given = entry.names("refuses")
     if unknown := [name for name in given if name not in REFUSED_KINDS]:
         raise DeclarationError(
-            entry.lines["refuses"], f"illegal dtypes '{', '.join(unknown)}'.", f"They are: {', '.join(REFUSED_KINDS)}."
+            entry.lines["refuses"],
+            f"illegal dtypes '{', '.join(unknown)}'.",
+            f"They are: {', '.join(REFUSED_KINDS)}.",
         )
     return given
 
@@ -281,14 +321,18 @@ def _tags(entry: Entry, schema: FunctionSchema) -> tuple[str, ...]:
     tags = set(entry.names("tags"))
     if unknown := sorted(tags - set(TAGS)):
         raise DeclarationError(
-            entry.lines["tags"], f"illegal tag {', '.join(unknown)}.", f"Tags are: {', '.join(TAGS)}."
+            entry.lines["tags"],
+            f"illegal tag {', '.join(unknown)}.",
+            f"Tags are: {', '.join(TAGS)}.",
         )
     name = schema.name.partition("::")[2]
     random = any([a.real_type.schema_str.startswith("Generator") for a in schema.arguments])
     random = random or "rand" in name or ("dropout" in name and "backward" not in name)
     if random and "nondeterministic_seeded" not in tags:
         raise DeclarationError(
-            entry.where, f"nondeterministic_seeded tag missing for {name}.", "Add it: its results depend on the seed."
+            entry.where,
+            f"nondeterministic_seeded tag missing for {name}.",
+            "Add it: its results depend on the seed.",
         )
     return _with_automatic_tags(tags, schema)
 
@@ -308,7 +352,8 @@ def _derive(function: NativeFunction, name: str, entry: Entry) -> NativeFunction
         raise DeclarationError(
             entry.lines["autogen"],
             f"'{name}' cannot be derived from {function.text}: {problem}.",
-            "Autogen names are name_ or name_.overload for the in-place variant and name.overload for out=.",
+            "Autogen names are name_ or name_.overload for the in-place variant and name.overload "
+            "for out=.",
         ) from None
     inplace = schema_kind(schema) == "inplace"
     composite = None
@@ -325,6 +370,8 @@ def _derive(function: NativeFunction, name: str, entry: Entry) -> NativeFunction
         refuses=function.refuses,
         composite=composite,
         derived_from=function.name,
-        tags=_with_automatic_tags(set(function.tags) - {"core", "pt2_compliant_tag"} | {"generated"}, schema),
+        tags=_with_automatic_tags(
+            set(function.tags) - {"core", "pt2_compliant_tag"} | {"generated"}, schema
+        ),
         where=function.where,
     )

@@ -1,12 +1,14 @@
-"""The functions of one name: overloads in order of definition, and the out variants that serve them."""
+"""The functions of one name: overloads in order of definition, and the out variants that serve
+them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from dovetail_dispatcher.calls.templates.entry import numbers_allowed
 from dovetail_dispatcher.schema import Argument, FunctionSchema
-from dovetail_dispatcher.templates.entry import numbers_allowed
 
 from .native_functions import NativeFunction
 
@@ -36,24 +38,34 @@ class OverloadSet:
 
     @property
     def module(self) -> str | None:
-        """The module of the public function, ``""`` for the top level; None if no overload is a function."""
-        modules = [overload.python_module for overload in self.overloads if "function" in overload.variants]
+        """The module of the public function, ``""`` for the top level; None if no overload is a
+        function.
+        """
+        modules = [
+            overload.python_module for overload in self.overloads if "function" in overload.variants
+        ]
         return modules[0] if modules else None
 
     @property
     def takes_numbers(self) -> bool:
-        """Whether the overload for two tensors serves Python numbers too, so that no choice is needed."""
+        """Whether the overload for two tensors serves Python numbers too, so that no choice is
+        needed.
+        """
         first, *rest = self.overloads
         if not takes_numbers(first) or self.name.rstrip("_") in _NUMBERS_APART:
             return False
         return all([other.schema.overload_name == "Scalar" for other in rest])
 
     def run_by(self, function: NativeFunction) -> NativeFunction:
-        """Return the overload that runs calls of `function`: for a number, that for two tensors if it serves both."""
+        """Return the overload that runs calls of `function`: for a number, that for two tensors if
+        it serves both.
+        """
         wanted = function.schema.overload_name.replace("Scalar", "Tensor")
         if self.name.rstrip("_") in _NUMBERS_APART:
             return function
-        served = [f for f in self.overloads if f.schema.overload_name == wanted and takes_numbers(f)]
+        served = [
+            f for f in self.overloads if f.schema.overload_name == wanted and takes_numbers(f)
+        ]
         return served[0] if served else function
 
 
@@ -68,7 +80,11 @@ def overload_sets(functions: Sequence[NativeFunction]) -> list[OverloadSet]:
         groups.setdefault(function.base_name, []).append(function)
     sets = []
     for name, group in groups.items():
-        outs = {f.derived_from: f for f in group if f.schema_kind == "out" and f.derived_from is not None}
+        outs = {
+            f.derived_from: f
+            for f in group
+            if f.schema_kind == "out" and f.derived_from is not None
+        }
         plain = tuple([f for f in group if f.schema_kind != "out"])
         sets.append(OverloadSet(name, plain or tuple(group), outs))
     return sets
@@ -92,7 +108,9 @@ def _renamed(argument: Argument) -> Argument:
 
 
 def variadic_argument(schema: FunctionSchema) -> Argument | None:
-    """Return the list of ints that a call may also spell out: ``x.view(2, 3)``. It is the only one behind ``self``."""
+    """Return the list of ints that a call may also spell out: ``x.view(2, 3)``. It is the only one
+    behind ``self``.
+    """
     positional = [a for a in schema.arguments if not a.kwarg_only]
     others = [a for a in positional if a.name not in ("self", "input")]
     if len(others) != 1 or others[0].has_default_value() or others[0].N is not None:

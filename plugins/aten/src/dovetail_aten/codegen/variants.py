@@ -11,7 +11,9 @@ SchemaKind: TypeAlias = Literal["functional", "inplace", "out", "mutable"]
 
 
 def schema_kind(schema: FunctionSchema) -> SchemaKind:
-    """Say which kind of variant a schema is: ``add``, ``add_``, ``add.out`` or another that writes its arguments."""
+    """Say which kind of variant a schema is: ``add``, ``add_``, ``add.out`` or another that writes
+    its arguments.
+    """
     if any([argument.is_out for argument in schema.arguments]):
         return "out"
     if schema.name.endswith("_") and not schema.name.endswith("__") and schema.is_mutable:
@@ -25,13 +27,14 @@ def derive_variant(text: str, schema: FunctionSchema, name: str) -> str:
     Parameters
     ----------
     text
-        Schema of the functional operator without namespace, ``add.Tensor(Tensor self, ...) -> Tensor``.
+        Schema of the functional operator without namespace, ``add.Tensor(Tensor self, ...) ->
+        Tensor``.
     schema
         The same, parsed.
     name
-        ``add_`` or ``add_.overload`` for the in-place variant (`self` is written and returned), ``add.overload`` for
-        the out variant (one keyword-only written argument per result, called ``out``, as the result is called, or
-        ``out0``, ``out1``, ...).
+        ``add_`` or ``add_.overload`` for the in-place variant (`self` is written and returned),
+        ``add.overload`` for the out variant (one keyword-only written argument per result, called
+        ``out``, as the result is called, or ``out0``, ``out1``, ...).
 
     Raises
     ------
@@ -68,10 +71,15 @@ def _inplace(name: str, written: str, schema: FunctionSchema) -> str:
 def _out(name: str, written: str, schema: FunctionSchema) -> str:
     returns = schema.returns
     outs = [_out_argument(result, index, len(returns)) for index, result in enumerate(returns)]
-    results = [f"Tensor({'abcdef'[i]}!)" + (f" {r.name}" if r.name else "") for i, r in enumerate(returns)]
+    results = [
+        f"Tensor({'abcdef'[i]}!)" + (f" {r.name}" if r.name else "") for i, r in enumerate(returns)
+    ]
     separator = [] if any([argument.kwarg_only for argument in schema.arguments]) else ["*"]
     arguments = ", ".join([*([written] if written else []), *separator, *outs])
-    return f"{name}({arguments}) -> {results[0] if len(results) == 1 else '(' + ', '.join(results) + ')'}"
+    return (
+        f"{name}({arguments}) -> "
+        f"{results[0] if len(results) == 1 else '(' + ', '.join(results) + ')'}"
+    )
 
 
 def _out_argument(result: Argument, index: int, count: int) -> str:

@@ -1,1 +1,3 @@
-"""Composite kernels: operators written as calls of others, over tensors, so that they differentiate by themselves."""
+"""Composite kernels: operators written as calls of others, over tensors, so that they differentiate
+by themselves.
+"""

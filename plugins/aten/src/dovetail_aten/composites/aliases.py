@@ -8,7 +8,9 @@ from dovetail_aten._generated import functions as F
 
 
 def subtract(self: Any, other: Any, alpha: Any = 1) -> Any:
-    """Return ``self - alpha * other``; of two tensors and of a tensor and a number, whose `alpha` is positional."""
+    """Return ``self - alpha * other``; of two tensors and of a tensor and a number, whose `alpha`
+    is positional.
+    """
     return F.sub(self, other, alpha=alpha)
 
 

@@ -44,19 +44,33 @@ def full_like(
     pin_memory: Any = None,
     memory_format: Any = None,
 ) -> Any:
-    """Return a tensor full of `fill_value` in the shape of `self`; dtype and device default to its own."""
+    """Return a tensor full of `fill_value` in the shape of `self`; dtype and device default to its
+    own.
+    """
     return new_full(self, tuple(self.shape), fill_value, dtype=dtype, device=device)
 
 
 def new_zeros(
-    self: Any, size: Sequence[int], *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: Any = None
+    self: Any,
+    size: Sequence[int],
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: Any = None,
 ) -> Any:
     """Return zeros of shape `size`; dtype and device default to those of `self`."""
     return F.zeros(size, dtype=dtype or self.dtype, device=device or self.device)
 
 
 def new_ones(
-    self: Any, size: Sequence[int], *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: Any = None
+    self: Any,
+    size: Sequence[int],
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: Any = None,
 ) -> Any:
     """Return ones of shape `size`; dtype and device default to those of `self`."""
     return F.ones(size, dtype=dtype or self.dtype, device=device or self.device)
@@ -72,18 +86,30 @@ def new_full(
     device: Any = None,
     pin_memory: Any = None,
 ) -> Any:
-    """Return a tensor of shape `size` full of `fill_value`; dtype and device default to those of `self`."""
+    """Return a tensor of shape `size` full of `fill_value`; dtype and device default to those of
+    `self`.
+    """
     return F.full(size, fill_value, dtype=dtype or self.dtype, device=device or self.device)
 
 
 def new_empty(
-    self: Any, size: Sequence[int], *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: Any = None
+    self: Any,
+    size: Sequence[int],
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: Any = None,
 ) -> Any:
-    """Return an uninitialised tensor of shape `size`; dtype and device default to those of `self`."""
+    """Return an uninitialised tensor of shape `size`; dtype and device default to those of
+    `self`.
+    """
     return F.empty(size, dtype=dtype or self.dtype, device=device or self.device)
 
 
-def to_dtype(self: Any, dtype: Any, non_blocking: bool = False, copy: bool = False, memory_format: Any = None) -> Any:
+def to_dtype(
+    self: Any, dtype: Any, non_blocking: bool = False, copy: bool = False, memory_format: Any = None
+) -> Any:
     """Return `self` converted to `dtype`; itself if nothing changes."""
     if not copy and self.dtype is dtype and memory_format is None:
         return self
@@ -91,15 +117,24 @@ def to_dtype(self: Any, dtype: Any, non_blocking: bool = False, copy: bool = Fal
 
 
 def to_device(
-    self: Any, device: Any, dtype: Any, non_blocking: bool = False, copy: bool = False, memory_format: Any = None
+    self: Any,
+    device: Any,
+    dtype: Any,
+    non_blocking: bool = False,
+    copy: bool = False,
+    memory_format: Any = None,
 ) -> Any:
     """Return `self` on `device`, converted to `dtype`; itself if nothing changes."""
     if not copy and self.dtype is dtype and is_on(self, device) and memory_format is None:
         return self
-    return F._to_copy(self, dtype=dtype, device=device, non_blocking=non_blocking, memory_format=memory_format)
+    return F._to_copy(
+        self, dtype=dtype, device=device, non_blocking=non_blocking, memory_format=memory_format
+    )
 
 
-def to_other(self: Any, other: Any, non_blocking: bool = False, copy: bool = False, memory_format: Any = None) -> Any:
+def to_other(
+    self: Any, other: Any, non_blocking: bool = False, copy: bool = False, memory_format: Any = None
+) -> Any:
     """Return `self` with the dtype and device of `other`; itself if nothing changes."""
     return to_device(self, other.device, other.dtype, non_blocking, copy, memory_format)
 
@@ -115,7 +150,9 @@ def to_dtype_layout(
     copy: bool = False,
     memory_format: Any = None,
 ) -> Any:
-    """Return `self` converted to `dtype` and on `device`, where they are given; itself if nothing changes."""
+    """Return `self` converted to `dtype` and on `device`, where they are given; itself if nothing
+    changes.
+    """
     return to_device(
         self,
         self.device if device is None else device,
@@ -137,16 +174,23 @@ def one_hot(self: Any, num_classes: int = -1) -> Any:
     if not self._backend.is_device:  # inside of a transform, where the values cannot be looked at
         if num_classes < 1:
             raise RuntimeError(
-                "When vmap-ing torch.nn.functional.one_hot, please provide an explicit positive num_classes argument."
+                "When vmap-ing torch.nn.functional.one_hot, please provide an explicit positive "
+                "num_classes argument."
             )
-        return F.scatter(F.new_zeros(self, (*self.shape, num_classes)), -1, F.unsqueeze(self, -1), 1)
+        return F.scatter(
+            F.new_zeros(self, (*self.shape, num_classes)), -1, F.unsqueeze(self, -1), 1
+        )
     if num_classes == -1:
         if self.numel() == 0:
-            raise RuntimeError("Can not infer total number of classes from empty tensor. Give num_classes.")
+            raise RuntimeError(
+                "Can not infer total number of classes from empty tensor. Give num_classes."
+            )
         num_classes = int(F.item(F.amax(self))) + 1
     if self.numel() and int(F.item(F.amin(self))) < 0:
         raise RuntimeError("Class values must be non-negative. Subtract their minimum.")
     if self.numel() and int(F.item(F.amax(self))) >= num_classes:
-        raise RuntimeError("Class values must be smaller than num_classes. Give a larger num_classes.")
+        raise RuntimeError(
+            "Class values must be smaller than num_classes. Give a larger num_classes."
+        )
     result = F.new_zeros(self, (*self.shape, num_classes))
     return F.scatter(result, -1, F.unsqueeze(self, -1), 1)

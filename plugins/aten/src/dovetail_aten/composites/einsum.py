@@ -16,7 +16,8 @@ def einsum(equation: str, tensors: Sequence[Any], *, path: Sequence[int] | None 
     Parameters
     ----------
     equation
-        ``"ij,jk->ik"``; without an arrow the result has the labels that appear once, in alphabetical order.
+        ``"ij,jk->ik"``; without an arrow the result has the labels that appear once, in
+        alphabetical order.
     tensors
         The operands, one per term.
     path
@@ -34,41 +35,58 @@ def einsum(equation: str, tensors: Sequence[Any], *, path: Sequence[int] | None 
     for position, (other, other_labels) in enumerate(operands[1:], 1):
         later = [term for _, term in operands[position + 1 :]]
         other, other_labels = _sum_alone(other, other_labels, [labels, *later], result)
-        value, labels = _contract(value, labels, other, other_labels, set("".join([result, *later])), sizes)
+        value, labels = _contract(
+            value, labels, other, other_labels, set("".join([result, *later])), sizes
+        )
     value = F.permute(value, [labels.index(label) for label in result])
     return F.expand(value, [sizes[label] for label in result]) if result else value
 
 
 def _parse(equation: str, tensors: Sequence[Any]) -> tuple[list[str], str, dict[str, int]]:
-    """Return the labels of every operand and of the result, ellipses written as digits, and the size of every label."""
+    """Return the labels of every operand and of the result, ellipses written as digits, and the
+    size of every label.
+    """
     left, arrow, right = equation.replace(" ", "").partition("->")
     terms = left.split(",")
     if len(terms) != len(tensors):
         raise RuntimeError(
-            f"einsum(): the number of subscripts in the equation ({len(terms)}) does not match the number of operands "
+            f"einsum(): the number of subscripts in the equation ({len(terms)}) does not match "
+            "the number of operands "
             f"({len(tensors)}). Give one term per operand, separated by commas."
         )
-    widths = [tensor.ndim - len(term.replace("...", "")) for term, tensor in zip(terms, tensors, strict=True)]
+    widths = [
+        tensor.ndim - len(term.replace("...", ""))
+        for term, tensor in zip(terms, tensors, strict=True)
+    ]
     for term, width in zip(terms, widths, strict=True):
         if width < 0 or (width > 0 and "..." not in term):
             raise RuntimeError(
-                f"einsum(): the number of subscripts in the equation '{term}' does not match the number of dimensions "
+                f"einsum(): the number of subscripts in the equation '{term}' does not match the "
+                "number of dimensions "
                 "of its operand. Name every dimension, or write '...'."
             )
-    most = max([width for term, width in zip(terms, widths, strict=True) if "..." in term], default=0)
+    most = max(
+        [width for term, width in zip(terms, widths, strict=True) if "..." in term], default=0
+    )
     hidden = "".join([chr(0xE000 + index) for index in range(most)])
-    terms = [term.replace("...", hidden[most - width :]) for term, width in zip(terms, widths, strict=True)]
+    terms = [
+        term.replace("...", hidden[most - width :])
+        for term, width in zip(terms, widths, strict=True)
+    ]
     everything = "".join(terms)
     if arrow:
         result = right.replace("...", hidden)
     else:
         result = hidden + "".join(
-            sorted([label for label in set(everything) - set(hidden) if everything.count(label) == 1])
+            sorted(
+                [label for label in set(everything) - set(hidden) if everything.count(label) == 1]
+            )
         )
     for label in result:
         if label not in everything or result.count(label) > 1:
             raise RuntimeError(
-                f"einsum(): output subscript {label} appears more than once, or not in any input. Correct '{equation}'."
+                f"einsum(): output subscript {label} appears more than once, or not in any input. "
+                f"Correct '{equation}'."
             )
     sizes: dict[str, int] = {}
     for term, tensor in zip(terms, tensors, strict=True):
@@ -76,7 +94,8 @@ def _parse(equation: str, tensors: Sequence[Any]) -> tuple[list[str], str, dict[
             known = sizes.get(label, 1)
             if size != known and 1 not in (size, known):
                 raise RuntimeError(
-                    f"einsum(): subscript {label} has size {size} for one operand, which does not broadcast with "
+                    f"einsum(): subscript {label} has size {size} for one operand, which does not "
+                    "broadcast with "
                     f"previously seen size {known}. Reshape an operand."
                 )
             sizes[label] = max(size, known) if 0 not in (size, known) else 0
@@ -104,7 +123,12 @@ def _sum_alone(tensor: Any, labels: str, others: Sequence[str], result: str) -> 
 
 
 def _contract(
-    left: Any, left_labels: str, right: Any, right_labels: str, needed: set[str], sizes: dict[str, int]
+    left: Any,
+    left_labels: str,
+    right: Any,
+    right_labels: str,
+    needed: set[str],
+    sizes: dict[str, int],
 ) -> tuple[Any, str]:
     """Return the product of two operands, summed over the labels that are not needed any more."""
     shared = [label for label in left_labels if label in right_labels]
@@ -116,13 +140,16 @@ def _contract(
     def arranged(tensor: Any, labels: str, *groups: list[str]) -> Any:
         order = [label for group in groups for label in group]
         tensor = F.permute(tensor, [labels.index(label) for label in order])
-        wanted = [sizes[label] if label in shared else tensor.shape[i] for i, label in enumerate(order)]
+        wanted = [
+            sizes[label] if label in shared else tensor.shape[i] for i, label in enumerate(order)
+        ]
         tensor = F.expand(tensor, wanted)
         bounds = [0, *_running([len(group) for group in groups])]
         return F.reshape(tensor, [math.prod(wanted[a:b]) for a, b in pairwise(bounds)])
 
     product = F.bmm(
-        arranged(left, left_labels, batch, rows, summed), arranged(right, right_labels, batch, summed, columns)
+        arranged(left, left_labels, batch, rows, summed),
+        arranged(right, right_labels, batch, summed, columns),
     )
     row_sizes = [left.shape[left_labels.index(label)] for label in rows]
     column_sizes = [right.shape[right_labels.index(label)] for label in columns]

@@ -51,7 +51,9 @@ def diag(self: Any, diagonal: int = 0) -> Any:
         return F.diag_embed(self, diagonal)
     if self.ndim == 2:
         return F.clone(F.diagonal(self, diagonal))
-    raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {self.ndim}D. Use diagonal() or diag_embed().")
+    raise RuntimeError(
+        f"diag(): Supports 1D or 2D tensors. Got {self.ndim}D. Use diagonal() or diag_embed()."
+    )
 
 
 def pad(self: Any, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Any:
@@ -65,10 +67,13 @@ def pad(self: Any, pad: Sequence[int], mode: str = "constant", value: float | No
         What constant padding is made of; default 0.
     """
     if len(pad) % 2:
-        raise RuntimeError("Padding length must be divisible by 2. Give a (before, after) pair per dimension.")
+        raise RuntimeError(
+            "Padding length must be divisible by 2. Give a (before, after) pair per dimension."
+        )
     if len(pad) > 2 * self.ndim:
         raise RuntimeError(
-            f"Padding length should be less than or equal to two times the input dimension but got padding length "
+            "Padding length should be less than or equal to two times the input dimension but "
+            "got padding length "
             f"{len(pad)} and input of dimension {self.ndim}. Leave some out."
         )
     if mode == "constant":
@@ -76,7 +81,9 @@ def pad(self: Any, pad: Sequence[int], mode: str = "constant", value: float | No
     if value is not None and value != 0:
         raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument. Leave it out.')
     if mode not in _SOURCES:
-        raise NotImplementedError(f"Unrecognised padding mode {mode}. It is one of: constant, {', '.join(_SOURCES)}.")
+        raise NotImplementedError(
+            f"Unrecognised padding mode {mode}. It is one of: constant, {', '.join(_SOURCES)}."
+        )
     for position in range(len(pad) // 2):
         dim = self.ndim - 1 - position
         self = _pad_dimension(self, dim, pad[2 * position], pad[2 * position + 1], mode)
@@ -88,7 +95,8 @@ def _pad_dimension(tensor: Any, dim: int, before: int, after: int, mode: str) ->
     limit = {"reflect": size - 1, "circular": size}.get(mode)
     if limit is not None and max(before, after) > limit:
         raise RuntimeError(
-            f"Padding size should be less than the corresponding input dimension, but got: padding ({before}, {after}) "
+            "Padding size should be less than the corresponding input dimension, but got: "
+            f"padding ({before}, {after}) "
             f"at dimension {dim} of input {list(tensor.shape)}. Pad less."
         )
     source = _SOURCES[mode]

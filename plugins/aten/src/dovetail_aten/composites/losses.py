@@ -22,25 +22,38 @@ def l1_loss(self: Any, target: Any, reduction: int = MEAN) -> Any:
     return reduce(F.abs(F.sub(self, target)), reduction)
 
 
-def nll_loss(self: Any, target: Any, weight: Any = None, reduction: int = MEAN, ignore_index: int = -100) -> Any:
-    """Return the negative log likelihood of classes `target` under log probabilities `self` of shape (N, C) or (C,)."""
+def nll_loss(
+    self: Any, target: Any, weight: Any = None, reduction: int = MEAN, ignore_index: int = -100
+) -> Any:
+    """Return the negative log likelihood of classes `target` under log probabilities `self` of
+    shape (N, C) or (C,).
+    """
     return F.nll_loss_forward(self, target, weight, reduction, ignore_index)[0]
 
 
-def nll_loss_nd(self: Any, target: Any, weight: Any = None, reduction: int = MEAN, ignore_index: int = -100) -> Any:
-    """Return the negative log likelihood for log probabilities of shape (N, C, ...), (N, C) or (C,)."""
+def nll_loss_nd(
+    self: Any, target: Any, weight: Any = None, reduction: int = MEAN, ignore_index: int = -100
+) -> Any:
+    """Return the negative log likelihood for log probabilities of shape (N, C, ...), (N, C) or
+    (C,).
+    """
     if self.ndim < 1 or target.ndim > max(self.ndim - 1, 0):
         raise ValueError(
-            f"Expected target of {max(self.ndim - 1, 0)} dimensions for input of {self.ndim}, but got {target.ndim}. "
+            f"Expected target of {max(self.ndim - 1, 0)} dimensions for input of {self.ndim}, but "
+            f"got {target.ndim}. "
             "The target has the input's shape without the classes."
         )
     if self.ndim <= 2:
         return nll_loss(self, target, weight, reduction, ignore_index)
     batch, classes, *rest = self.shape
     if tuple(target.shape) != (batch, *rest):
-        raise RuntimeError(f"Expected target size {[batch, *rest]}, got {list(target.shape)}. Reshape the target.")
+        raise RuntimeError(
+            f"Expected target size {[batch, *rest]}, got {list(target.shape)}. Reshape the target."
+        )
     last = F.permute(self, [0, *range(2, self.ndim), 1])
-    loss = nll_loss(F.reshape(last, (-1, classes)), F.reshape(target, (-1,)), weight, reduction, ignore_index)
+    loss = nll_loss(
+        F.reshape(last, (-1, classes)), F.reshape(target, (-1,)), weight, reduction, ignore_index
+    )
     return F.reshape(loss, (batch, *rest)) if reduction == NONE else loss
 
 
@@ -52,7 +65,9 @@ def cross_entropy_loss(
     ignore_index: int = -100,
     label_smoothing: float = 0.0,
 ) -> Any:
-    """Return the cross entropy between logits and class indices, or class probabilities in the shape of the logits."""
+    """Return the cross entropy between logits and class indices, or class probabilities in the
+    shape of the logits.
+    """
     if not 0.0 <= label_smoothing <= 1.0:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
     ndim = self.array.ndim
@@ -60,9 +75,13 @@ def cross_entropy_loss(
     if label_smoothing == 0.0 and ndim == 2 and target.array.ndim == 1:
         return F.nll_loss_forward(log_probabilities, target, weight, reduction, ignore_index)[0]
     if tuple(self.shape) == tuple(target.shape):
-        return _with_probabilities(log_probabilities, target, weight, reduction, ignore_index, label_smoothing)
+        return _with_probabilities(
+            log_probabilities, target, weight, reduction, ignore_index, label_smoothing
+        )
     if label_smoothing > 0.0:
-        return _smoothed(log_probabilities, target, weight, reduction, ignore_index, label_smoothing)
+        return _smoothed(
+            log_probabilities, target, weight, reduction, ignore_index, label_smoothing
+        )
     return nll_loss_nd(log_probabilities, target, weight, reduction, ignore_index)
 
 
@@ -71,11 +90,17 @@ def _weight_along(weight: Any, ndim: int, class_dim: int) -> Any:
 
 
 def _with_probabilities(
-    log_probabilities: Any, target: Any, weight: Any, reduction: int, ignore_index: int, smoothing: float
+    log_probabilities: Any,
+    target: Any,
+    weight: Any,
+    reduction: int,
+    ignore_index: int,
+    smoothing: float,
 ) -> Any:
     if not target.dtype.is_floating_point:
         raise RuntimeError(
-            f"Expected floating point type for target with class probabilities, got {target.dtype}. Convert it."
+            "Expected floating point type for target with class probabilities, got "
+            f"{target.dtype}. Convert it."
         )
     if ignore_index >= 0:
         raise RuntimeError("ignore_index is not supported for floating point target. Leave it out.")
@@ -95,7 +120,12 @@ def _with_probabilities(
 
 
 def _smoothed(
-    log_probabilities: Any, target: Any, weight: Any, reduction: int, ignore_index: int, smoothing: float
+    log_probabilities: Any,
+    target: Any,
+    weight: Any,
+    reduction: int,
+    ignore_index: int,
+    smoothing: float,
 ) -> Any:
     class_dim = 0 if log_probabilities.ndim == 1 else 1
     classes = log_probabilities.shape[class_dim]
@@ -134,7 +164,9 @@ def binary_cross_entropy_with_logits(
     return reduce(loss, reduction)
 
 
-def smooth_l1_loss_backward(grad_output: Any, self: Any, target: Any, reduction: int, beta: float) -> Any:
+def smooth_l1_loss_backward(
+    grad_output: Any, self: Any, target: Any, reduction: int, beta: float
+) -> Any:
     """Return the gradient of smooth_l1_loss with respect to `self`."""
     difference = F.sub(self, target)
     slope = F.sgn(difference)

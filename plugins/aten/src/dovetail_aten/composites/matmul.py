@@ -17,12 +17,17 @@ def linear(input: Any, weight: Any, bias: Any = None) -> Any:
         if weight.ndim == 1 and bias is None:
             return matmul(input, weight)
         raise RuntimeError(
-            f"linear(): input and weight.T shapes cannot be multiplied: weight has {weight.ndim} dimensions. "
+            f"linear(): input and weight.T shapes cannot be multiplied: weight has {weight.ndim} "
+            "dimensions. "
             "Give a weight of shape (out_features, in_features)."
         )
     if len(shape) <= 2 and bias is None:
         return matmul(input, F.t(weight))
-    flat = F.reshape(input, (math.prod(shape[:-1]), shape[-1])) if len(shape) > 1 else F.unsqueeze(input, 0)
+    flat = (
+        F.reshape(input, (math.prod(shape[:-1]), shape[-1]))
+        if len(shape) > 1
+        else F.unsqueeze(input, 0)
+    )
     if bias is not None and bias.ndim == 1:
         product = F.addmm(bias, flat, F.t(weight))
         return F.view(product, (*shape[:-1], weight.shape[0]))
@@ -46,7 +51,8 @@ def matmul(self: Any, other: Any) -> Any:
             return F._unsafe_view(product, product.array.shape[1:])
     if left == 0 or right == 0:
         raise RuntimeError(
-            f"both arguments to matmul need to be at least 1D, but they are {left}D and {right}D. Use * for scalars."
+            f"both arguments to matmul need to be at least 1D, but they are {left}D and {right}D. "
+            "Use * for scalars."
         )
     if right <= 2 and left > 2:
         return _folded(self, other)
@@ -54,7 +60,9 @@ def matmul(self: Any, other: Any) -> Any:
 
 
 def _folded(self: Any, other: Any) -> Any:
-    """Return the product of many rows, all dimensions but the last folded into one, and a matrix or vector."""
+    """Return the product of many rows, all dimensions but the last folded into one, and a matrix or
+    vector.
+    """
     *batch, inner = self.shape
     rows = F.reshape(self, (math.prod(batch), inner))
     if other.ndim == 1:
@@ -69,7 +77,9 @@ def _batched(self: Any, other: Any) -> Any:
     rows, inner, columns = left.shape[-2], left.shape[-1], right.shape[-1]
     count = math.prod(batch)
     stack = F.reshape(F.expand(left, (*batch, rows, inner)), (count, rows, inner))
-    others = F.reshape(F.expand(right, (*batch, right.shape[-2], columns)), (count, right.shape[-2], columns))
+    others = F.reshape(
+        F.expand(right, (*batch, right.shape[-2], columns)), (count, right.shape[-2], columns)
+    )
     kept = (*batch, *(() if self.ndim == 1 else (rows,)), *(() if other.ndim == 1 else (columns,)))
     return F._unsafe_view(F.bmm(stack, others), kept)
 
@@ -81,7 +91,8 @@ def _broadcast(first: Any, second: Any) -> tuple[int, ...]:
     for dim, (a, b) in enumerate(zip(left, right, strict=True)):
         if a not in (b, 1) and b != 1:
             raise RuntimeError(
-                f"The size of tensor a ({a}) must match the size of tensor b ({b}) at non-singleton dimension {dim}. "
+                f"The size of tensor a ({a}) must match the size of tensor b ({b}) at "
+                f"non-singleton dimension {dim}. "
                 "Reshape one of them."
             )
     return tuple([b if a == 1 else a for a, b in zip(left, right, strict=True)])
@@ -91,7 +102,8 @@ def outer(self: Any, vec2: Any) -> Any:
     """Return the outer product of two vectors."""
     if self.ndim != 1 or vec2.ndim != 1:
         raise RuntimeError(
-            f"outer: Expected 1-D arguments self and vec2, but got {self.ndim}D and {vec2.ndim}D tensors. Flatten them."
+            f"outer: Expected 1-D arguments self and vec2, but got {self.ndim}D and {vec2.ndim}D "
+            "tensors. Flatten them."
         )
     return F.mul(F.reshape(self, (self.shape[0], 1)), vec2)
 

@@ -26,17 +26,22 @@ def log_sigmoid(self: Any) -> Any:
 def prelu(self: Any, weight: Any) -> Any:
     """Return `self` where positive, else `self` times `weight` of its channel."""
     if self.dtype is not weight.dtype:
-        raise RuntimeError(f"prelu: Type promoting not supported. Got {self.dtype} and {weight.dtype}. Convert one.")
+        raise RuntimeError(
+            f"prelu: Type promoting not supported. Got {self.dtype} and {weight.dtype}. Convert "
+            "one."
+        )
     if weight.numel() != 1:
         channels = self.shape[1] if self.ndim > 1 else 1
         if self.ndim == 0 or channels != weight.numel():
             raise RuntimeError(
-                f"Mismatch of parameter numbers and input channel size. Found parameter numbers = {weight.numel()} and "
+                "Mismatch of parameter numbers and input channel size. Found parameter numbers = "
+                f"{weight.numel()} and "
                 f"channel size = {channels}. Give one weight, or one per channel."
             )
     if weight.ndim > 1:
         raise RuntimeError(
-            f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.ndim}. Flatten it."
+            "prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = "
+            f"{weight.ndim}. Flatten it."
         )
     if weight.ndim == 1 and self.ndim != 1:
         shape = [1] * self.ndim
@@ -47,9 +52,13 @@ def prelu(self: Any, weight: Any) -> Any:
 
 
 def dropout(input: Any, p: float, train: bool) -> Any:
-    """Return `input` with elements zeroed with probability `p` and the rest scaled, while training."""
+    """Return `input` with elements zeroed with probability `p` and the rest scaled, while
+    training.
+    """
     if not 0 <= p <= 1:
-        raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {p}. Choose one between.")
+        raise RuntimeError(
+            f"dropout probability has to be between 0 and 1, but got {p}. Choose one between."
+        )
     if p == 0 or not train or input.numel() == 0:
         return input
     if p == 1:
@@ -59,11 +68,17 @@ def dropout(input: Any, p: float, train: bool) -> Any:
 
 
 def embedding(
-    weight: Any, indices: Any, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False
+    weight: Any,
+    indices: Any,
+    padding_idx: int = -1,
+    scale_grad_by_freq: bool = False,
+    sparse: bool = False,
 ) -> Any:
     """Return the rows of `weight` that `indices` name."""
     if weight.ndim != 2:
-        raise RuntimeError(f"'weight' must be 2-D, but it is {weight.ndim}-D. Give one row per entry.")
+        raise RuntimeError(
+            f"'weight' must be 2-D, but it is {weight.ndim}-D. Give one row per entry."
+        )
     if indices.ndim == 1:
         return F.index_select(weight, 0, indices)
     rows = F.index_select(weight, 0, F.reshape(indices, (-1,)))
@@ -78,7 +93,9 @@ def layer_norm(
     eps: float = 1e-05,
     cudnn_enable: bool = True,
 ) -> Any:
-    """Return `input` normalized over its last dimensions, which are `normalized_shape`, then scaled and shifted."""
+    """Return `input` normalized over its last dimensions, which are `normalized_shape`, then scaled
+    and shifted.
+    """
     return F.native_layer_norm(input, normalized_shape, weight, bias, eps)[0]
 
 
@@ -89,14 +106,18 @@ def select_backward(grad_output: Any, input_sizes: Sequence[int], dim: int, inde
     return result
 
 
-def slice_backward(grad_output: Any, input_sizes: Sequence[int], dim: int, start: int, end: int, step: int) -> Any:
+def slice_backward(
+    grad_output: Any, input_sizes: Sequence[int], dim: int, start: int, end: int, step: int
+) -> Any:
     """Return zeros of shape `input_sizes` with `grad_output` in the slice of `dim`."""
     result = F.new_zeros(grad_output, input_sizes)
     F.copy_(F.slice(result, dim, start, end, step), grad_output)
     return result
 
 
-def diagonal_backward(grad_output: Any, input_sizes: Sequence[int], offset: int, dim1: int, dim2: int) -> Any:
+def diagonal_backward(
+    grad_output: Any, input_sizes: Sequence[int], offset: int, dim1: int, dim2: int
+) -> Any:
     """Return zeros of shape `input_sizes` with `grad_output` on a diagonal."""
     result = F.new_zeros(grad_output, input_sizes)
     F.copy_(F.diagonal(result, offset, dim1, dim2), grad_output)

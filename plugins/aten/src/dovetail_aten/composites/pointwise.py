@@ -58,7 +58,8 @@ def imag(self: Any) -> Any:
     """Return the imaginary parts, as a view."""
     if not self.dtype.is_complex:
         raise RuntimeError(
-            "imag is not implemented for tensors with non-complex dtypes. It is zero: use dovetail.zeros_like(x)."
+            "imag is not implemented for tensors with non-complex dtypes. It is zero: use "
+            "dovetail.zeros_like(x)."
         )
     return F.select(F.view_as_real(self), -1, 1)
 
@@ -85,7 +86,9 @@ def where_scalar_scalar(condition: Any, self: Any, other: Any) -> Any:
     dtype = result_dtype([], [], [scalar_category(self), scalar_category(other)])
     device = condition.device
     return F.where_self(
-        condition, F.scalar_tensor(self, dtype=dtype, device=device), F.scalar_tensor(other, dtype=dtype, device=device)
+        condition,
+        F.scalar_tensor(self, dtype=dtype, device=device),
+        F.scalar_tensor(other, dtype=dtype, device=device),
     )
 
 
@@ -102,12 +105,16 @@ def _number(value: Any, tensors: Iterable[Any]) -> Any:
     return F.scalar_tensor(value, dtype=dtype, device=next(iter(tensors)).device)
 
 
-def isclose(self: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Any:
+def isclose(
+    self: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
+) -> Any:
     """Return where ``|self - other| <= atol + rtol * |other|``, or both are equal."""
     if self.dtype is not other.dtype:
         raise RuntimeError(f"{self.dtype} did not match {other.dtype}: convert one of them.")
     if rtol < 0 or atol < 0:
-        raise RuntimeError(f"rtol and atol must be greater than or equal to zero, but got {rtol} and {atol}.")
+        raise RuntimeError(
+            f"rtol and atol must be greater than or equal to zero, but got {rtol} and {atol}."
+        )
     close = F.eq(self, other)
     is_float = self.dtype.is_floating_point or self.dtype.is_complex
     if equal_nan and is_float:
@@ -121,7 +128,9 @@ def isclose(self: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equ
     return F.logical_or(close, within)
 
 
-def allclose(self: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
+def allclose(
+    self: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
+) -> bool:
     """Say whether all elements are close."""
     return bool(F.item(F.all(isclose(self, other, rtol, atol, equal_nan))))
 
@@ -130,7 +139,8 @@ def item(self: Any) -> Any:
     """Return the only element as a Python number."""
     if self.numel() != 1:
         raise RuntimeError(
-            f"a Tensor with {self.numel()} elements cannot be converted to Scalar. Index one element, or use .tolist()."
+            f"a Tensor with {self.numel()} elements cannot be converted to Scalar. Index one "
+            "element, or use .tolist()."
         )
     return F._local_scalar_dense(self)
 
@@ -139,7 +149,11 @@ def is_nonzero(self: Any) -> bool:
     """Say whether the only element is not zero."""
     count = self.numel()
     if count == 0:
-        raise RuntimeError("Boolean value of Tensor with no values is ambiguous. Test x.numel() instead.")
+        raise RuntimeError(
+            "Boolean value of Tensor with no values is ambiguous. Test x.numel() instead."
+        )
     if count > 1:
-        raise RuntimeError("Boolean value of Tensor with more than one value is ambiguous. Use x.any() or x.all().")
+        raise RuntimeError(
+            "Boolean value of Tensor with more than one value is ambiguous. Use x.any() or x.all()."
+        )
     return bool(self)

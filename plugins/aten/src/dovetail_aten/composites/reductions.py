@@ -13,7 +13,9 @@ def var_unbiased(self: Any, unbiased: bool = True) -> Any:
     return F.var_correction(self, None, correction=int(unbiased))
 
 
-def var_dim(self: Any, dim: Sequence[int] | None, unbiased: bool = True, keepdim: bool = False) -> Any:
+def var_dim(
+    self: Any, dim: Sequence[int] | None, unbiased: bool = True, keepdim: bool = False
+) -> Any:
     """Return the variance over dimensions."""
     return F.var_correction(self, dim, correction=int(unbiased), keepdim=keepdim)
 
@@ -23,7 +25,9 @@ def std_unbiased(self: Any, unbiased: bool = True) -> Any:
     return F.std_correction(self, None, correction=int(unbiased))
 
 
-def std_dim(self: Any, dim: Sequence[int] | None, unbiased: bool = True, keepdim: bool = False) -> Any:
+def std_dim(
+    self: Any, dim: Sequence[int] | None, unbiased: bool = True, keepdim: bool = False
+) -> Any:
     """Return the standard deviation over dimensions."""
     return F.std_correction(self, dim, correction=int(unbiased), keepdim=keepdim)
 
@@ -38,7 +42,9 @@ def argsort(self: Any, dim: int = -1, descending: bool = False) -> Any:
     return F.sort(self, dim, descending)[1]
 
 
-def value_selecting_reduction_backward(grad: Any, dim: int, indices: Any, sizes: Sequence[int], keepdim: bool) -> Any:
+def value_selecting_reduction_backward(
+    grad: Any, dim: int, indices: Any, sizes: Sequence[int], keepdim: bool
+) -> Any:
     """Return zeros of shape `sizes` with `grad` at `indices` along `dim`."""
     if not keepdim and sizes:
         grad, indices = F.unsqueeze(grad, dim), F.unsqueeze(indices, dim)

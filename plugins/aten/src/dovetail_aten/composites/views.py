@@ -20,7 +20,10 @@ def wrap_dim(dim: int, ndim: int) -> int:
     """
     limit = max(ndim, 1)
     if not -limit <= dim < limit:
-        raise IndexError(f"Dimension out of range (expected to be in range of [{-limit}, {limit - 1}], but got {dim})")
+        raise IndexError(
+            f"Dimension out of range (expected to be in range of [{-limit}, {limit - 1}], but got "
+            f"{dim})"
+        )
     return dim % limit
 
 
@@ -40,12 +43,14 @@ def infer_size(shape: Sequence[int], numel: int) -> tuple[int, ...]:
         return tuple([numel // known if size == -1 else size for size in sizes])
     if -1 in sizes and known == 0 == numel:
         raise RuntimeError(
-            f"cannot reshape tensor of 0 elements into shape {list(sizes)} because the unspecified dimension "
+            f"cannot reshape tensor of 0 elements into shape {list(sizes)} because the "
+            "unspecified dimension "
             "size -1 can be any value and is ambiguous. Give its size."
         )
     if -1 in sizes or known != numel:
         raise RuntimeError(
-            f"shape '{list(sizes)}' is invalid for input of size {numel}. Choose sizes whose product is {numel}."
+            f"shape '{list(sizes)}' is invalid for input of size {numel}. Choose sizes whose "
+            f"product is {numel}."
         )
     return sizes
 
@@ -95,7 +100,9 @@ def flatten(self: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
     """Return `self` with dimensions `start_dim` to `end_dim` made one."""
     start, end = wrap_dim(start_dim, self.ndim), wrap_dim(end_dim, self.ndim)
     if start > end:
-        raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim. Exchange them.")
+        raise RuntimeError(
+            "flatten() has invalid args: start_dim cannot come after end_dim. Exchange them."
+        )
     if self.ndim == 0:
         return F.reshape(self, (1,))
     if start == end:
@@ -107,7 +114,9 @@ def flatten(self: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
 def unflatten(self: Any, dim: int, sizes: Sequence[int]) -> Any:
     """Return `self` with dimension `dim` split into `sizes`."""
     if not sizes:
-        raise RuntimeError("unflatten: sizes must be non-empty. Give the sizes that replace the dimension.")
+        raise RuntimeError(
+            "unflatten: sizes must be non-empty. Give the sizes that replace the dimension."
+        )
     dim = wrap_dim(dim, self.ndim)
     shape = tuple(self.shape)
     return F.view(self, (*shape[:dim], *infer_size(sizes, shape[dim]), *shape[dim + 1 :]))
@@ -116,15 +125,23 @@ def unflatten(self: Any, dim: int, sizes: Sequence[int]) -> Any:
 def narrow(self: Any, dim: int, start: int, length: int) -> Any:
     """Return `length` elements along `dim` from `start` on."""
     if self.ndim == 0:
-        raise RuntimeError("narrow() cannot be applied to a 0-dim tensor. Give it a dimension: x.reshape(1).")
+        raise RuntimeError(
+            "narrow() cannot be applied to a 0-dim tensor. Give it a dimension: x.reshape(1)."
+        )
     if length < 0:
-        raise RuntimeError("narrow(): length must be non-negative. Give a smaller start for fewer elements.")
+        raise RuntimeError(
+            "narrow(): length must be non-negative. Give a smaller start for fewer elements."
+        )
     size = self.shape[wrap_dim(dim, self.ndim)]
     if not -size <= start <= size:
-        raise IndexError(f"start out of range (expected to be in range of [{-size}, {size}], but got {start})")
+        raise IndexError(
+            f"start out of range (expected to be in range of [{-size}, {size}], but got {start})"
+        )
     start = start + size if start < 0 else start
     if start + length > size:
-        raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({size}). Take less.")
+        raise RuntimeError(
+            f"start ({start}) + length ({length}) exceeds dimension size ({size}). Take less."
+        )
     return F.slice(self, dim, start, start + length, 1)
 
 
@@ -136,9 +153,13 @@ def split_sizes(self: Any, split_size: Sequence[int], dim: int = 0) -> Any:
 def chunk(self: Any, chunks: int, dim: int = 0) -> Any:
     """Return at most `chunks` pieces along `dim`, all but the last of one size."""
     if self.ndim == 0:
-        raise RuntimeError("chunk expects at least a 1-dimensional tensor. Give it a dimension: x.reshape(1).")
+        raise RuntimeError(
+            "chunk expects at least a 1-dimensional tensor. Give it a dimension: x.reshape(1)."
+        )
     if chunks <= 0:
-        raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}. Ask for one or more.")
+        raise RuntimeError(
+            f"chunk expects `chunks` to be greater than 0, got: {chunks}. Ask for one or more."
+        )
     size = self.shape[wrap_dim(dim, self.ndim)]
     each = -(-size // chunks)
     if each == 0:
@@ -152,19 +173,24 @@ def movedim(self: Any, source: int | Sequence[int], destination: int | Sequence[
     destinations = [destination] if isinstance(destination, int) else list(destination)
     if len(sources) != len(destinations):
         raise RuntimeError(
-            f"movedim: Invalid source or destination dims: source ({sources} dims) should contain the same number of "
+            f"movedim: Invalid source or destination dims: source ({sources} dims) should contain "
+            "the same number of "
             f"dims as destination ({destinations} dims). Give as many."
         )
     sources = [wrap_dim(dim, self.ndim) for dim in sources]
     destinations = [wrap_dim(dim, self.ndim) for dim in destinations]
     for kind, dims in (("source", sources), ("destination", destinations)):
         if len(set(dims)) != len(dims):
-            raise RuntimeError(f"movedim: repeated dim in `{kind}` ({dims}). Name every dimension once.")
+            raise RuntimeError(
+                f"movedim: repeated dim in `{kind}` ({dims}). Name every dimension once."
+            )
     if self.ndim == 0:
         return F.alias(self)
     rest = iter([dim for dim in range(self.ndim) if dim not in sources])
     places = dict(zip(destinations, sources, strict=True))
-    return F.permute(self, [places[place] if place in places else next(rest) for place in range(self.ndim)])
+    return F.permute(
+        self, [places[place] if place in places else next(rest) for place in range(self.ndim)]
+    )
 
 
 moveaxis = movedim
@@ -201,12 +227,15 @@ def broadcast_to(self: Any, size: Sequence[int]) -> Any:
 
 
 def sum_to_size(self: Any, size: Sequence[int]) -> Any:
-    """Return `self` summed over the dimensions along which `size` would be broadcast to its shape."""
+    """Return `self` summed over the dimensions along which `size` would be broadcast to its
+    shape.
+    """
     shape, size = tuple(self.shape), tuple(size)
     extra = len(shape) - len(size)
     if extra < 0 or any([n not in (1, shape[extra + dim]) for dim, n in enumerate(size)]):
         raise RuntimeError(
-            f"size {{{list(size)}}} is not expandable to size {{{list(shape)}}}. Give a shape that broadcasts to it."
+            f"size {{{list(size)}}} is not expandable to size {{{list(shape)}}}. Give a shape "
+            "that broadcasts to it."
         )
     dims = [d for d in range(len(shape)) if d < extra or (size[d - extra] == 1 and shape[d] != 1)]
     if not dims:
@@ -231,7 +260,9 @@ def mH(self: Any) -> Any:
 
 
 def adjoint(self: Any, called: str = "tensor.adjoint()") -> Any:
-    """Return the adjoints of the matrices in the last two dimensions; a tensor without dimensions is its own."""
+    """Return the adjoints of the matrices in the last two dimensions; a tensor without dimensions
+    is its own.
+    """
     return F.conj(F.transpose(_matrices(self, called), -2, -1) if self.ndim else self)
 
 
@@ -239,7 +270,8 @@ def matrix_H(self: Any) -> Any:
     """Return the adjoint of a matrix."""
     if self.ndim not in (0, 2):
         raise RuntimeError(
-            f"tensor.H is only supported on matrices (2-D tensors). Got {self.ndim}-D tensor. Consider using mH."
+            f"tensor.H is only supported on matrices (2-D tensors). Got {self.ndim}-D tensor. "
+            "Consider using mH."
         )
     return F.conj(F.transpose(self, 0, 1) if self.ndim else self)
 
@@ -247,7 +279,8 @@ def matrix_H(self: Any) -> Any:
 def _matrices(tensor: Any, what: str) -> Any:
     if tensor.ndim < 2:
         raise RuntimeError(
-            f"{what} is only supported on matrices or batches of matrices. Got {tensor.ndim}-D tensor. Add a dimension."
+            f"{what} is only supported on matrices or batches of matrices. Got {tensor.ndim}-D "
+            "tensor. Add a dimension."
         )
     return tensor
 
@@ -255,5 +288,7 @@ def _matrices(tensor: Any, what: str) -> Any:
 def positive(self: Any) -> Any:
     """Return `self`."""
     if "bool" in str(self.dtype):
-        raise RuntimeError("The `+` operator, on a bool tensor is not supported. Convert it to a number type.")
+        raise RuntimeError(
+            "The `+` operator, on a bool tensor is not supported. Convert it to a number type."
+        )
     return self

@@ -1,7 +1,9 @@
-"""Transforms of functions: tensors whose arrays wrap other tensors, and the interpreters of calls on them.
+"""Transforms of functions: tensors whose arrays wrap other tensors, and the interpreters of calls
+on them.
 
-`arrays` has the wrappers and their backend, `levels` the nesting of transforms, `wrapped_calls` the one kernel that
-brings a call on wrapped tensors to the innermost transform, and every other module one interpreter or what uses it.
+`arrays` has the wrappers and their backend, `levels` the nesting of transforms, `wrapped_calls` the
+one kernel that brings a call on wrapped tensors to the innermost transform, and every other module
+one interpreter or what uses it.
 """
 
 from .gradients import grad, grad_and_value, vjp
@@ -9,4 +11,14 @@ from .jacobians import hessian, jacfwd, jacrev
 from .mapping import vmap
 from .pushforward import jvp, linearize
 
-__all__ = ["grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize", "vjp", "vmap"]
+__all__ = [
+    "grad",
+    "grad_and_value",
+    "hessian",
+    "jacfwd",
+    "jacrev",
+    "jvp",
+    "linearize",
+    "vjp",
+    "vmap",
+]

@@ -1,4 +1,6 @@
-"""The arrays of wrapped tensors: a batch of tensors, or a tensor with its tangent, in the place of a plain array."""
+"""The arrays of wrapped tensors: a batch of tensors, or a tensor with its tangent, in the place of
+a plain array.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +8,18 @@ from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from dovetail_kernel import ArrayBackend, dtype
-from dovetail_kernel.dtype import DTYPES
-from dovetail_kernel.signature import DTYPE_MASK, NORMAL, WRAPPED_BIT, ZERO_DIM
-from dovetail_kernel.state import dispatch_state
-from dovetail_kernel.tensor_base import TensorBase, new_tensor, tensor_class
+from dovetail_kernel.keys.state import dispatch_state
+from dovetail_kernel.tensor.tensor_base import TensorBase, new_tensor, tensor_class
+from dovetail_kernel.types.dtype import DTYPES
+from dovetail_kernel.types.signature import DTYPE_MASK, NORMAL, WRAPPED_BIT, ZERO_DIM
 
 if TYPE_CHECKING:
     from .levels import Level
 
 
 class WrappedArray:
-    """What a transform has in place of an array. Shape, dtype and strides are those of the tensor that users see.
+    """What a transform has in place of an array. Shape, dtype and strides are those of the tensor
+    that users see.
 
     Attributes
     ----------
@@ -93,7 +96,9 @@ class WrappedArray:
 
 
 class BatchedArray(WrappedArray):
-    """A batch of tensors that are to be seen one at a time: the physical tensor has the batch in dimension 0."""
+    """A batch of tensors that are to be seen one at a time: the physical tensor has the batch in
+    dimension 0.
+    """
 
     __slots__ = ()
     kind = "BatchedTensor"
@@ -117,7 +122,7 @@ class BatchedArray(WrappedArray):
 
     def copy(self) -> BatchedArray:
         """Return a wrapper of a copy."""
-        from ..calls import operator
+        from ..graph.engine_ops import operator
 
         return BatchedArray(operator("clone", "default")(self.physical), self.level)
 
@@ -130,16 +135,19 @@ class BatchedArray(WrappedArray):
             Always.
         """
         raise RuntimeError(
-            "Cannot access data pointer of Tensor that doesn't have storage: vmap: the elements of a batched tensor "
-            "cannot be looked at inside of vmap. Return the tensor from the function, and look at it there."
+            "Cannot access data pointer of Tensor that doesn't have storage: vmap: the elements "
+            "of a batched tensor "
+            "cannot be looked at inside of vmap. Return the tensor from the function, and look at "
+            "it there."
         )
 
 
 class SharedArray(WrappedArray):
     """A tensor that all samples share, at the level of their vmap.
 
-    A fresh leaf of a gradient inside of a vmap is one: if it were the tensor itself, the physical calls would record a
-    graph to it as well. And so is what is computed from nothing but shared tensors.
+    A fresh leaf of a gradient inside of a vmap is one: if it were the tensor itself, the physical
+    calls would record a graph to it as well. And so is what is computed from nothing but shared
+    tensors.
     """
 
     __slots__ = ()
@@ -148,7 +156,7 @@ class SharedArray(WrappedArray):
 
     def copy(self) -> SharedArray:
         """Return a wrapper of a copy."""
-        from ..calls import operator
+        from ..graph.engine_ops import operator
 
         return SharedArray(operator("clone", "default")(self.physical), self.level)
 
@@ -188,7 +196,9 @@ class WrappedArrays(ArrayBackend):
         return array.physical.data_ptr()
 
     def storage_of(self, array: WrappedArray) -> WrappedArray:
-        """Return the wrapper itself: views of wrapped tensors share the storage object of their base."""
+        """Return the wrapper itself: views of wrapped tensors share the storage object of their
+        base.
+        """
         return array
 
     def strides(self, array: WrappedArray) -> tuple[int, ...]:
@@ -198,7 +208,9 @@ class WrappedArrays(ArrayBackend):
     def may_overlap(self, a: WrappedArray, b: WrappedArray) -> bool:
         """Return whether the physical tensors share some element."""
         backend = a.physical._backend
-        return b.physical._backend is backend and backend.arrays.may_overlap(a.physical.array, b.physical.array)
+        return b.physical._backend is backend and backend.arrays.may_overlap(
+            a.physical.array, b.physical.array
+        )
 
 
 def is_wrapped(value: object) -> bool:

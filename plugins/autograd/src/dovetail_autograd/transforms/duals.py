@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from dovetail_kernel import share_storage, share_version
-from dovetail_kernel.signature import GRAD, WRAPPED_BIT
-from dovetail_kernel.tensor_base import TensorBase, wrap
+from dovetail_kernel.tensor.tensor_base import TensorBase, wrap
+from dovetail_kernel.types.signature import GRAD, WRAPPED_BIT
 
-from ..autograd_meta import gradient_edge
-from ..calls import operator, with_strides
+from ..graph.autograd_meta import gradient_edge
+from ..graph.engine_ops import operator, with_strides
 from .arrays import WrappedArray
 
 if TYPE_CHECKING:
@@ -48,7 +48,9 @@ class DualArray(WrappedArray):
 
 
 def cut(tensor: TensorBase) -> TensorBase:
-    """Return a leaf with the data and version of `tensor`; unlike `detach`, it keeps what lies inside a wrapper."""
+    """Return a leaf with the data and version of `tensor`; unlike `detach`, it keeps what lies
+    inside a wrapper.
+    """
     twin = wrap(tensor.array, tensor._backend)
     twin._storage = share_storage(tensor)
     twin._counter = share_version(tensor)
@@ -67,11 +69,15 @@ def is_tracked_inside(tensor: TensorBase) -> bool:
     if not tensor._signature & WRAPPED_BIT:
         return False
     array = tensor.array
-    return is_tracked(array.physical) or (isinstance(array, DualArray) and is_tracked(array.tangent))
+    return is_tracked(array.physical) or (
+        isinstance(array, DualArray) and is_tracked(array.tangent)
+    )
 
 
 def leads_elsewhere(tensors: Sequence[TensorBase], leaves: Sequence[TensorBase]) -> bool:
-    """Return whether the graph of `tensors` leads to anything that requires grad besides `leaves`."""
+    """Return whether the graph of `tensors` leads to anything that requires grad besides
+    `leaves`.
+    """
     own = {id(edge[0]) for each in leaves if (edge := gradient_edge(each)) is not None}
     seen: set[int] = set()
     nodes: list[Any] = [edge[0] for each in tensors if (edge := gradient_edge(each)) is not None]
@@ -87,12 +93,15 @@ def leads_elsewhere(tensors: Sequence[TensorBase], leaves: Sequence[TensorBase])
 
 
 def same_layout(tensor: TensorBase, model: TensorBase) -> TensorBase:
-    """Return `tensor`, or where its strides differ from those of `model` a copy with those, so that views correspond.
+    """Return `tensor`, or where its strides differ from those of `model` a copy with those, so that
+    views correspond.
 
     A model that overlaps itself is left alone: no view of it can be written.
     """
     strides = tuple(model.stride())
     sizes = tuple(model.array.shape)
-    if tuple(tensor.stride()) == strides or any([n > 1 and not step for n, step in zip(sizes, strides, strict=True)]):
+    if tuple(tensor.stride()) == strides or any(
+        [n > 1 and not step for n, step in zip(sizes, strides, strict=True)]
+    ):
         return tensor
     return with_strides(tensor, list(strides))

@@ -1,7 +1,8 @@
 """Plans: what is known beforehand of the calls of an operator on dual tensors.
 
-Most operators return one new tensor of tensors and numbers, and have a forward formula. For them all that depends on
-the schema and on the formula alone is found out once; a call then looks at nothing but its arguments.
+Most operators return one new tensor of tensors and numbers, and have a forward formula. For them
+all that depends on the schema and on the formula alone is found out once; a call then looks at
+nothing but its arguments.
 """
 
 from __future__ import annotations
@@ -9,25 +10,27 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from dovetail_dispatcher import registry
-from dovetail_dispatcher.formula import Formula, Forward
-from dovetail_dispatcher.operator import Operator
-from dovetail_dispatcher.templates.arguments import is_tensor_like, spelling
-from dovetail_kernel.signature import WRAPPED_BIT
-from dovetail_kernel.tensor_base import TensorBase
+from dovetail_dispatcher.calls.templates.arguments import is_tensor_like, spelling
+from dovetail_dispatcher.table import registry
+from dovetail_dispatcher.table.derivative_formula import Formula, Forward
+from dovetail_dispatcher.table.operator import Operator
+from dovetail_kernel.tensor.tensor_base import TensorBase
+from dovetail_kernel.types.signature import WRAPPED_BIT
 
-from ..calls import operator
-from ..function_node import DIFFERENTIABLE
+from ..graph.engine_ops import operator
+from ..graph.function_node import DIFFERENTIABLE
 from .arrays import wrapped
 from .duals import DualArray
 from .tangents import conformed, or_zeros
 from .wrapped_calls import numbers_as_tensors
 
 if TYPE_CHECKING:
-    from .jvp import JvpLevel
+    from .dual_interpreter import JvpLevel
 
 Reader = Callable[[Sequence[Any], Sequence[Any], dict[str, Any], Any], Any]
-"""Takes the primals, the tangents (None where there is none), the keyword arguments and the result of a call."""
+"""Takes the primals, the tangents (None where there is none), the keyword arguments and the result
+of a call.
+"""
 
 
 class Plan:
@@ -51,7 +54,9 @@ class Plan:
         names = [argument.name for argument in positional]
         self.op = op
         self.forward = forward
-        self.tensors = [index for index, argument in enumerate(positional) if is_tensor_like(argument)]
+        self.tensors = [
+            index for index, argument in enumerate(positional) if is_tensor_like(argument)
+        ]
         self.inputs = [names.index(name) for name in formula.inputs]
         self.readers = [_reader(name, names, schema) for name in forward.parameters]
         if forward.kind == "elementwise":
@@ -86,7 +91,11 @@ class Plan:
         return wrapped(DualArray(result, conformed(tangent, result), level))
 
     def tangent(
-        self, primals: Sequence[Any], tangents: Sequence[Any], kwargs: dict[str, Any], result: TensorBase
+        self,
+        primals: Sequence[Any],
+        tangents: Sequence[Any],
+        kwargs: dict[str, Any],
+        result: TensorBase,
     ) -> TensorBase:
         """Return the tangent of `result`."""
         forward = self.forward
@@ -99,7 +108,9 @@ class Plan:
             return found
         assert forward.function is not None
         arguments = [read(primals, tangents, kwargs, result) for read in self.readers]
-        if forward.kind == "elementwise" and (arguments[0].dtype.is_complex or result.dtype.is_complex):
+        if forward.kind == "elementwise" and (
+            arguments[0].dtype.is_complex or result.dtype.is_complex
+        ):
             conj = operator("conj", "default")
             found = conj(forward.function(conj(arguments[0]), *arguments[1:]))
         else:
@@ -131,7 +142,9 @@ _plans: Final[dict[Operator, tuple[int, Plan | None]]] = {}
 
 
 def plan_of(op: Any) -> Plan | None:
-    """Return the plan of an OpOverload, made when first asked for; None if each of its calls has to be looked at."""
+    """Return the plan of an OpOverload, made when first asked for; None if each of its calls has to
+    be looked at.
+    """
     known = _plans.get(op._operator)
     if known is None or known[0] != registry.epoch:
         known = _plans[op._operator] = registry.epoch, _made(op)
@@ -142,10 +155,14 @@ def _made(op: Any) -> Plan | None:
     schema, formula = op._schema, op._operator.derivative
     if not isinstance(formula, Formula) or formula.operator != op._operator.qualified_name:
         return None
-    if [spelling(item) for item in schema.returns] != ["Tensor"] or schema.returns[0].alias_info is not None:
+    if [spelling(item) for item in schema.returns] != ["Tensor"] or schema.returns[
+        0
+    ].alias_info is not None:
         return None
     for argument in schema.arguments:
-        if argument.is_write or (is_tensor_like(argument) and (argument.kwarg_only or "[" in spelling(argument))):
+        if argument.is_write or (
+            is_tensor_like(argument) and (argument.kwarg_only or "[" in spelling(argument))
+        ):
             return None
     if len(formula.forward) != 1 or formula.forward[0].output != 0:
         return None

@@ -1,4 +1,6 @@
-"""`Function` inside of a `vmap`: its `vmap` staticmethod, or a rule generated from `forward` and `backward`."""
+"""`Function` inside of a `vmap`: its `vmap` staticmethod, or a rule generated from `forward` and
+`backward`.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +8,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
-from dovetail_kernel.tensor_base import TensorBase
+from dovetail_kernel.tensor.tensor_base import TensorBase
 
-from ..calls import operator
-from ..function import Function
-from .batching import VmapLevel
+from ..graph.engine_ops import operator
+from ..recording.function import Function
+from .batch_interpreter import VmapLevel
 from .batching_errors import check_outputs
 from .mapping import spread
 from .pytree import flatten, flatten_prefix, map_leaves, unflatten
@@ -18,7 +20,9 @@ from .pytree import flatten, flatten_prefix, map_leaves, unflatten
 __all__ = ["call_batched"]
 
 
-def call_batched(level: VmapLevel, cls: type[Function], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def call_batched(
+    level: VmapLevel, cls: type[Function], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
     """Return the outputs of a Function for batched arguments, by its own rule or a generated one.
 
     The dispatch state is that of the physical calls.
@@ -26,24 +30,30 @@ def call_batched(level: VmapLevel, cls: type[Function], args: tuple[Any, ...], k
     Raises
     ------
     RuntimeError
-        If the Function has no `setup_context`, or not exactly one of a `vmap` staticmethod and `generate_vmap_rule`.
+        If the Function has no `setup_context`, or not exactly one of a `vmap` staticmethod and
+        `generate_vmap_rule`.
     """
     if not cls._has_setup_context:
         raise RuntimeError(
-            "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must "
-            f"override the setup_context staticmethod: split {cls.__name__}.forward(ctx, ...) into forward(...) and "
+            "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, "
+            "jacrev, ...), it must "
+            f"override the setup_context staticmethod: split {cls.__name__}.forward(ctx, ...) "
+            "into forward(...) and "
             "setup_context(ctx, inputs, output)."
         )
     has_rule = cls.vmap is not Function.vmap
     if has_rule and cls.generate_vmap_rule:
         raise RuntimeError(
-            f"You tried to vmap over {cls.__name__}, but it has both generate_vmap_rule=True and an overridden vmap "
-            "staticmethod. Please set generate_vmap_rule=False or delete the overridden vmap staticmethod to avoid "
+            f"You tried to vmap over {cls.__name__}, but it has both generate_vmap_rule=True and "
+            "an overridden vmap "
+            "staticmethod. Please set generate_vmap_rule=False or delete the overridden vmap "
+            "staticmethod to avoid "
             "ambiguity."
         )
     if not has_rule and not cls.generate_vmap_rule:
         raise RuntimeError(
-            f"You tried to vmap over {cls.__name__}, but it does not have vmap support. Please override and implement "
+            f"You tried to vmap over {cls.__name__}, but it does not have vmap support. Please "
+            "override and implement "
             "the vmap staticmethod or set generate_vmap_rule=True."
         )
 
@@ -56,7 +66,9 @@ def call_batched(level: VmapLevel, cls: type[Function], args: tuple[Any, ...], k
     physical = map_leaves(unwrapped, args)
     in_dims = map_leaves(dim_of, args)
     if has_rule:
-        outputs, out_dims = check_outputs(cls.vmap(level.info, in_dims, *physical, **map_leaves(unwrapped, kwargs)))
+        outputs, out_dims = check_outputs(
+            cls.vmap(level.info, in_dims, *physical, **map_leaves(unwrapped, kwargs))
+        )
     else:
         rule = _Generated(cls, level, in_dims, kwargs)
         outputs, out_dims = Vmapped.apply(rule, *physical), rule.out_dims
@@ -77,7 +89,9 @@ def _wrapped(level: VmapLevel, outputs: Any, out_dims: Any) -> Any:
 
 
 class Vmapped(Function):
-    """The Function on a batch that does what another does on samples; its first argument is the generated rule."""
+    """The Function on a batch that does what another does on samples; its first argument is the
+    generated rule.
+    """
 
     @staticmethod
     def forward(rule: _Generated, *physical: Any) -> Any:
@@ -97,12 +111,15 @@ class Vmapped(Function):
 
 
 class _Generated:
-    """One call of a Function on a batch: forward, `setup_context` and backward run under a vmap of their own each.
+    """One call of a Function on a batch: forward, `setup_context` and backward run under a vmap of
+    their own each.
 
     So the graph outside of the vmap has one node for the batch.
     """
 
-    def __init__(self, cls: type[Function], level: VmapLevel, in_dims: Sequence[Any], kwargs: dict[str, Any]) -> None:
+    def __init__(
+        self, cls: type[Function], level: VmapLevel, in_dims: Sequence[Any], kwargs: dict[str, Any]
+    ) -> None:
         self.cls = cls
         self.info = level.info
         self.in_dims = in_dims
@@ -125,7 +142,9 @@ class _Generated:
         with self.level() as level:
             wrapped_inputs = (*_batched(level, inputs, self.in_dims), *self.kwargs.values())
             with self.sample.of(ctx) as sample:
-                self.cls.setup_context(sample, wrapped_inputs, _wrapped(level, output, self.out_dims))
+                self.cls.setup_context(
+                    sample, wrapped_inputs, _wrapped(level, output, self.out_dims)
+                )
                 sample.hand_over(level)
 
     def backward(self, ctx: Any, grads: tuple[Any, ...]) -> Any:
@@ -143,7 +162,9 @@ class _Generated:
 
 
 class _SampleContext:
-    """The context that a Function sees for one sample. It keeps attributes; tensors are saved in that of the batch."""
+    """The context that a Function sees for one sample. It keeps attributes; tensors are saved in
+    that of the batch.
+    """
 
     def __init__(self) -> None:
         self._ctx: Any = None
@@ -153,7 +174,9 @@ class _SampleContext:
 
     @contextmanager
     def of(self, ctx: Any) -> Iterator[_SampleContext]:
-        """Stand for the context `ctx` of the batch, which holds this object and must not be held by it."""
+        """Stand for the context `ctx` of the batch, which holds this object and must not be held by
+        it.
+        """
         self._ctx = ctx
         try:
             yield self
@@ -195,7 +218,8 @@ class _SampleContext:
             Always.
         """
         raise RuntimeError(
-            "mark_dirty is not supported with generate_vmap_rule=True. Write a vmap staticmethod, or work out of place."
+            "mark_dirty is not supported with generate_vmap_rule=True. Write a vmap staticmethod, "
+            "or work out of place."
         )
 
     def hand_over(self, level: VmapLevel) -> None:
@@ -204,7 +228,9 @@ class _SampleContext:
         self._dims = [dim for _, dim in pairs]
         self._ctx.save_for_backward(*[tensor for tensor, _ in pairs])
         if self._non_differentiable:
-            self._ctx.mark_non_differentiable(*[_unwrapped(level, tensor)[0] for tensor in self._non_differentiable])
+            self._ctx.mark_non_differentiable(
+                *[_unwrapped(level, tensor)[0] for tensor in self._non_differentiable]
+            )
 
     def take_saved(self, level: VmapLevel) -> None:
         """Take what was saved from the context of the batch, for samples at `level`."""

@@ -1,8 +1,9 @@
 """`grad`, `grad_and_value` and `vjp` as transforms of functions, on the ordinary graph.
 
-The inputs are replaced by fresh leaves, and the graph from the results to those is differentiated. Whatever else that
-graph leads to, such as the parameters of a surrounding `grad`, gets the derivative of the gradient recorded; where it
-leads to nothing else, no more is recorded than is needed, and nothing that is returned requires grad.
+The inputs are replaced by fresh leaves, and the graph from the results to those is differentiated.
+Whatever else that graph leads to, such as the parameters of a surrounding `grad`, gets the
+derivative of the gradient recorded; where it leads to nothing else, no more is recorded than is
+needed, and nothing that is returned requires grad.
 """
 
 from __future__ import annotations
@@ -11,14 +12,14 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any, NamedTuple
 
-from dovetail_kernel.signature import GRAD, NO_GRAD
-from dovetail_kernel.state import set_state, state
-from dovetail_kernel.tensor_base import TensorBase
+from dovetail_kernel.keys.state import set_state, state
+from dovetail_kernel.tensor.tensor_base import TensorBase
+from dovetail_kernel.types.signature import GRAD, NO_GRAD
 
-from ..backward import grad as gradients
-from ..calls import filled_like, operator
-from ..function_node import DIFFERENTIABLE
-from ..views import CreationMeta, view_info
+from ..engine.backward import grad as gradients
+from ..graph.engine_ops import filled_like, operator
+from ..graph.function_node import DIFFERENTIABLE
+from ..graph.views import CreationMeta, view_info
 from .duals import cut, is_tracked, is_tracked_inside, leads_elsewhere
 from .levels import Level
 from .pytree import Structure, flatten, map_leaves, unflatten
@@ -52,16 +53,20 @@ class GradLevel(Level):
         """
         if not isinstance(tensor, TensorBase):
             raise ValueError(
-                f"Thing passed to transform API must be Tensor, got {type(tensor)}. Select the tensors with argnums."
+                f"Thing passed to transform API must be Tensor, got {type(tensor)}. Select the "
+                "tensors with argnums."
             )
         if not tensor._signature & DIFFERENTIABLE:
             raise RuntimeError(
-                "only Tensors of floating point dtype can require gradients, but an input to differentiate by is "
+                "only Tensors of floating point dtype can require gradients, but an input to "
+                "differentiate by is "
                 f"{tensor.dtype}. Convert it, or leave it out of argnums."
             )
         for level in reversed(self._before):
             enclosed = level.enclose(tensor)
-            if enclosed is not None:  # so that the calls inside of the level record nothing that leads to this leaf
+            if (
+                enclosed is not None
+            ):  # so that the calls inside of the level record nothing that leads to this leaf
                 enclosed._signature |= GRAD
                 return enclosed
         if tensor.requires_grad and not self.outer_state & NO_GRAD:
@@ -80,12 +85,14 @@ class GradLevel(Level):
     def is_tracked(self, outputs: Sequence[TensorBase], inputs: Sequence[TensorBase]) -> bool:
         """Return whether somebody outside may differentiate what was computed inside.
 
-        That is so if the graph of `outputs` leads to anything that requires grad besides the fresh leaves among
-        `inputs`.
+        That is so if the graph of `outputs` leads to anything that requires grad besides the fresh
+        leaves among `inputs`.
         """
         if self.outer_state & NO_GRAD:
             return False
-        return leads_elsewhere(outputs, [*self.leaves, *[each for each in inputs if each._grad_fn is None]])
+        return leads_elsewhere(
+            outputs, [*self.leaves, *[each for each in inputs if each._grad_fn is None]]
+        )
 
 
 def differentiate(
@@ -95,7 +102,8 @@ def differentiate(
     tracked: bool,
     retain_graph: bool,
 ) -> list[TensorBase]:
-    """Return the gradients of `outputs` with respect to `inputs`: zeros where there is no dependence.
+    """Return the gradients of `outputs` with respect to `inputs`: zeros where there is no
+    dependence.
 
     Parameters
     ----------
@@ -111,7 +119,8 @@ def differentiate(
         return [filled_like(each, 0) for each in inputs]
     chosen = [outputs[index] for index in used]
     given = None if seeds is None else [seeds[index] for index in used]
-    # The physical calls of the backward are recorded if it is: that matters if one outside differentiates them.
+    # The physical calls of the backward are recorded if it is: that matters if one outside
+    # differentiates them.
     inside = any([is_tracked_inside(each) for each in (*chosen, *inputs)])
     create_graph = tracked or inside or any([is_tracked(seed) for seed in given or ()])
     found = gradients(
@@ -124,38 +133,49 @@ def differentiate(
         materialize_grads=True,
     )
     keeps = tracked or any([seed.requires_grad for seed in given or ()])
-    return [each for each in found if each is not None] if keeps else [released(each) for each in found]
+    return (
+        [each for each in found if each is not None]
+        if keeps
+        else [released(each) for each in found]
+    )
 
 
 def released(value: Any) -> Any:
-    """Return a result without the graph of a transform that nobody outside asked for; what is no tensor, as it is."""
+    """Return a result without the graph of a transform that nobody outside asked for; what is no
+    tensor, as it is.
+    """
     if isinstance(value, TensorBase) and value._signature & GRAD:
         return cut(value)
     return value
 
 
-def grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
+def grad(
+    func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False
+) -> Callable[..., Any]:
     """Return the function that computes the gradient of `func`.
 
     Parameters
     ----------
     func
-        Returns a scalar tensor, or with `has_aux` that and anything else. Its arguments may be nested in tuples, lists
-        and dicts.
+        Returns a scalar tensor, or with `has_aux` that and anything else. Its arguments may be
+        nested in tuples, lists and dicts.
     argnums
         Which positional arguments to differentiate by: one, or a tuple. Default: the first.
     has_aux
-        Whether `func` returns ``(output, aux)``. The result is then ``(gradient, aux)``. Default: False.
+        Whether `func` returns ``(output, aux)``. The result is then ``(gradient, aux)``. Default:
+        False.
 
     Returns
     -------
     callable
-        Takes what `func` takes, and returns the gradient in the form of the argument; a tuple for a tuple of `argnums`.
+        Takes what `func` takes, and returns the gradient in the form of the argument; a tuple for a
+        tuple of `argnums`.
 
     Raises
     ------
     RuntimeError
-        From the returned function, if the output is no scalar tensor, or `argnums` names no argument.
+        From the returned function, if the output is no scalar tensor, or `argnums` names no
+        argument.
     ValueError
         If something among the selected arguments is no tensor.
     """
@@ -169,10 +189,14 @@ def grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) 
     return wrapper
 
 
-def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
-    """Return the function that computes the gradient of `func` and its value: ``(gradient, value)``.
+def grad_and_value(
+    func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False
+) -> Callable[..., Any]:
+    """Return the function that computes the gradient of `func` and its value: ``(gradient,
+    value)``.
 
-    With `has_aux` it returns ``(gradient, (value, aux))``. Parameters and errors are those of `grad`.
+    With `has_aux` it returns ``(gradient, (value, aux))``. Parameters and errors are those of
+    `grad`.
     """
     call = "grad_and_value(f)(*args)"
 
@@ -199,7 +223,8 @@ def _check_scalar(call: str, output: Any) -> None:
         raise RuntimeError(f"{call}: Expected f(*args) to return a Tensor, got {type(output)}")
     if output.array.shape:
         raise RuntimeError(
-            f"{call}: Expected f(*args) to return a scalar Tensor, got tensor with {output.array.ndim} dims. Maybe you "
+            f"{call}: Expected f(*args) to return a scalar Tensor, got tensor with "
+            f"{output.array.ndim} dims. Maybe you "
             "wanted to use the vjp or jacrev APIs instead?"
         )
 
@@ -209,7 +234,9 @@ def _identity(value: Any) -> Any:
 
 
 class Pullback(NamedTuple):
-    """What is left of a function call that is going to be differentiated: flat inputs and outputs of its graph."""
+    """What is left of a function call that is going to be differentiated: flat inputs and outputs
+    of its graph.
+    """
 
     inputs: list[TensorBase]
     input_structure: Structure
@@ -226,7 +253,9 @@ class Pullback(NamedTuple):
 def pull_back(
     func: Callable[..., Any], args: tuple[Any, ...], argnums: Argnums, has_aux: bool, call: str
 ) -> tuple[Any, Pullback, Any]:
-    """Call `func`, and return its output, how to pull gradients back to the arguments `argnums`, and its aux."""
+    """Call `func`, and return its output, how to pull gradients back to the arguments `argnums`,
+    and its aux.
+    """
     with GradLevel() as level:
         leaves, input_structure = flatten(selected(args, argnums))
         inputs = [level.fresh(each) for each in leaves]
@@ -240,7 +269,8 @@ def pull_back(
 
 
 def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
-    """Call `func`, and return its output and the function that multiplies vectors with its Jacobian from the left.
+    """Call `func`, and return its output and the function that multiplies vectors with its Jacobian
+    from the left.
 
     Parameters
     ----------
@@ -254,13 +284,14 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     Returns
     -------
     tuple
-        ``(output, vjp_fn)``, with `has_aux` ``(output, vjp_fn, aux)``. ``vjp_fn(cotangents)`` takes tensors nested as
-        the output, and returns one gradient per primal; it may be called again.
+        ``(output, vjp_fn)``, with `has_aux` ``(output, vjp_fn, aux)``. ``vjp_fn(cotangents)`` takes
+        tensors nested as the output, and returns one gradient per primal; it may be called again.
 
     Raises
     ------
     RuntimeError
-        If `func` returns anything but tensors, or the cotangents are nested otherwise than the output.
+        If `func` returns anything but tensors, or the cotangents are nested otherwise than the
+        output.
     """
     everything = tuple(range(len(primals)))
     output, pullback, aux = pull_back(func, primals, everything, has_aux, "vjp(f, *primals)")
@@ -269,7 +300,8 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
         seeds, structure = flatten(cotangents)
         if structure != pullback.output_structure:
             raise RuntimeError(
-                "Expected pytree structure of cotangents to be the same as pytree structure of outputs to the "
+                "Expected pytree structure of cotangents to be the same as pytree structure of "
+                "outputs to the "
                 f"function. cotangents: {structure}, primal output: {pullback.output_structure}"
             )
         return pullback(seeds)

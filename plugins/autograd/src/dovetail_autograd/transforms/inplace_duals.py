@@ -6,11 +6,11 @@ from gc import get_referrers
 from typing import Any
 
 from dovetail_kernel import wrapped_backend
-from dovetail_kernel.signature import DTYPE_MASK, GRAD, NORMAL, VIEW, ZERO_DIM
-from dovetail_kernel.tensor_base import TensorBase, new_tensor, tensor_class
+from dovetail_kernel.tensor.tensor_base import TensorBase, new_tensor, tensor_class
+from dovetail_kernel.types.signature import DTYPE_MASK, GRAD, NORMAL, VIEW, ZERO_DIM
 
-from ..calls import operator
-from ..views import fills_its_memory, view_info
+from ..graph.engine_ops import operator
+from ..graph.views import fills_its_memory, view_info
 from .arrays import is_wrapped
 from .duals import DualArray
 
@@ -18,8 +18,8 @@ from .duals import DualArray
 def write_dual(level: Any, tensor: TensorBase, tangent: TensorBase) -> None:
     """Give `tensor`, which was just written in place, the tangent `tangent`.
 
-    A tangent that views may share is written in place as well. A tensor without one becomes dual, and with it the base
-    that it is a view of, and all other views of that.
+    A tangent that views may share is written in place as well. A tensor without one becomes dual,
+    and with it the base that it is a view of, and all other views of that.
 
     Raises
     ------
@@ -40,8 +40,10 @@ def write_dual(level: Any, tensor: TensorBase, tangent: TensorBase) -> None:
         return
     if not fills_its_memory(base):
         raise RuntimeError(
-            "an in-place write of a value with a tangent to a view is not supported by forward AD if the base overlaps "
-            f"itself or has gaps: it has shape {list(base.array.shape)} and strides {list(base.stride())}. Write to a "
+            "an in-place write of a value with a tangent to a view is not supported by forward AD "
+            "if the base overlaps "
+            f"itself or has gaps: it has shape {list(base.array.shape)} and strides "
+            f"{list(base.stride())}. Write to a "
             "view of base.contiguous()."
         )
     start = base.storage_offset()
@@ -50,7 +52,9 @@ def write_dual(level: Any, tensor: TensorBase, tangent: TensorBase) -> None:
     # Made of the new tangent, so that it is wrapped alike.
     memory = operator("new_zeros", "default")(tangent, [base.numel()], dtype=base.dtype)
     primal = _moved_out(base)
-    _replace(level, base, primal, as_strided(memory, list(base.array.shape), list(base.stride()), 0))
+    _replace(
+        level, base, primal, as_strided(memory, list(base.array.shape), list(base.stride()), 0)
+    )
     for view, (sizes, strides, offset) in zip(views, places, strict=True):
         part = as_strided(memory, sizes, strides, offset)
         _replace(level, view, as_strided(primal, sizes, strides, offset + start), part)
@@ -62,7 +66,8 @@ def write_dual(level: Any, tensor: TensorBase, tangent: TensorBase) -> None:
 def _views_of(base: TensorBase) -> list[TensorBase]:
     """Return all differentiable views of `base` that are alive.
 
-    Nothing leads from the memory to them, so the garbage collector is asked, unless there never was one.
+    Nothing leads from the memory to them, so the garbage collector is asked, unless there never was
+    one.
     """
     storage = base._storage
     if storage is None:
@@ -77,9 +82,13 @@ def _views_of(base: TensorBase) -> list[TensorBase]:
 
 
 def _moved_out(tensor: TensorBase) -> TensorBase:
-    """Return a new tensor that is what `tensor` was: array, memory, version and place in the graph."""
+    """Return a new tensor that is what `tensor` was: array, memory, version and place in the
+    graph.
+    """
     made = new_tensor(
-        tensor.array, tensor._signature & ~(VIEW | (0 if tensor._grad_fn is not None else GRAD)), tensor_class()
+        tensor.array,
+        tensor._signature & ~(VIEW | (0 if tensor._grad_fn is not None else GRAD)),
+        tensor_class(),
     )
     made._grad_fn = tensor._grad_fn
     made.output_nr = tensor.output_nr

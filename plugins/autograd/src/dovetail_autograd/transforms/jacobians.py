@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any
 
-from dovetail_kernel.tensor_base import TensorBase
+from dovetail_kernel.tensor.tensor_base import TensorBase
 
-from ..calls import operator
+from ..graph.engine_ops import operator
 from .gradients import pull_back
 from .mapping import vmap
 from .pushforward import push_forward
@@ -17,9 +17,14 @@ from .selected import Argnums, checked_argnums, refuse_complex, replaced, select
 
 
 def jacrev(
-    func: Callable[..., Any], argnums: Argnums = 0, *, has_aux: bool = False, chunk_size: int | None = None
+    func: Callable[..., Any],
+    argnums: Argnums = 0,
+    *,
+    has_aux: bool = False,
+    chunk_size: int | None = None,
 ) -> Callable[..., Any]:
-    """Return the function that computes the Jacobian of `func` in reverse mode: fast for few outputs.
+    """Return the function that computes the Jacobian of `func` in reverse mode: fast for few
+    outputs.
 
     Parameters
     ----------
@@ -28,15 +33,17 @@ def jacrev(
     argnums
         Which positional arguments to differentiate by: one, or a tuple. Default: the first.
     has_aux
-        Whether `func` returns ``(output, aux)``. The result is then ``(jacobian, aux)``. Default: False.
+        Whether `func` returns ``(output, aux)``. The result is then ``(jacobian, aux)``. Default:
+        False.
     chunk_size
         How many rows to compute at a time, which bounds the memory. Default: all.
 
     Returns
     -------
     callable
-        Takes what `func` takes. The Jacobian is nested as the output, and in each place as the argument (for a tuple of
-        `argnums` as the tuple of arguments); a leaf has the shape of the output's followed by that of the input's.
+        Takes what `func` takes. The Jacobian is nested as the output, and in each place as the
+        argument (for a tuple of `argnums` as the tuple of arguments); a leaf has the shape of the
+        output's followed by that of the input's.
 
     Raises
     ------
@@ -68,7 +75,10 @@ def jacrev(
         leaves = [
             unflatten(
                 pullback.input_structure,
-                [_reshaped(blocks[i][o], (*output.array.shape, *each.array.shape)) for i, each in enumerate(inputs)],
+                [
+                    _reshaped(blocks[i][o], (*output.array.shape, *each.array.shape))
+                    for i, each in enumerate(inputs)
+                ],
             )
             for o, output in enumerate(outputs)
         ]
@@ -79,9 +89,14 @@ def jacrev(
 
 
 def jacfwd(
-    func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, *, randomness: str = "error"
+    func: Callable[..., Any],
+    argnums: Argnums = 0,
+    has_aux: bool = False,
+    *,
+    randomness: str = "error",
 ) -> Callable[..., Any]:
-    """Return the function that computes the Jacobian of `func` in forward mode: fast for few inputs.
+    """Return the function that computes the Jacobian of `func` in forward mode: fast for few
+    inputs.
 
     Parameters
     ----------
@@ -110,7 +125,8 @@ def jacfwd(
         for each in inputs:
             if not isinstance(each, TensorBase):
                 raise ValueError(
-                    f"Thing passed to transform API must be Tensor, got {type(each)}. Select the tensors with argnums."
+                    f"Thing passed to transform API must be Tensor, got {type(each)}. Select the "
+                    "tensors with argnums."
                 )
         refuse_complex("jacfwd", inputs, "input")
         found: list[Structure] = []
@@ -120,12 +136,20 @@ def jacfwd(
 
         def column(*tangents: TensorBase) -> Any:
             outputs, out_tangents, aux, structure = push_forward(
-                "jvp(f, primals, tangents)", call, inputs, tangents, _argument(input_structure), False, has_aux
+                "jvp(f, primals, tangents)",
+                call,
+                inputs,
+                tangents,
+                _argument(input_structure),
+                False,
+                has_aux,
             )
             found[:] = [structure]
             return tuple(out_tangents), tuple(outputs), aux
 
-        columns, outputs, aux = vmap(column, out_dims=(0, None, None), randomness=randomness)(*basis(inputs))
+        columns, outputs, aux = vmap(column, out_dims=(0, None, None), randomness=randomness)(
+            *basis(inputs)
+        )
         refuse_complex("jacfwd", outputs, "output")
         leaves = []
         for column_, output in zip(columns, outputs, strict=True):
@@ -134,7 +158,10 @@ def jacfwd(
                 unflatten(
                     input_structure,
                     [
-                        _reshaped(operator("movedim", "int")(block, 0, -1), (*output.array.shape, *each.array.shape))
+                        _reshaped(
+                            operator("movedim", "int")(block, 0, -1),
+                            (*output.array.shape, *each.array.shape),
+                        )
                         for block, each in zip(blocks, inputs, strict=True)
                     ],
                 )
@@ -146,7 +173,8 @@ def jacfwd(
 
 
 def hessian(func: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
-    """Return the function that computes the Hessian of `func`, which returns a scalar, forward over reverse.
+    """Return the function that computes the Hessian of `func`, which returns a scalar, forward over
+    reverse.
 
     Parameters
     ----------
@@ -162,7 +190,9 @@ def hessian(func: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any
 
 
 def basis(tensors: Sequence[TensorBase]) -> list[TensorBase]:
-    """Return the standard basis of the space of `tensors`: for each of them one whose first dimension runs over it."""
+    """Return the standard basis of the space of `tensors`: for each of them one whose first
+    dimension runs over it.
+    """
     sizes = [each.numel() for each in tensors]
     total = sum(sizes)
     made, start = [], 0
@@ -175,13 +205,19 @@ def basis(tensors: Sequence[TensorBase]) -> list[TensorBase]:
 
 
 def _argument(structure: Structure) -> Structure:
-    """Return the structure of the arguments of a function that takes a tree of `structure` as its only argument."""
+    """Return the structure of the arguments of a function that takes a tree of `structure` as its
+    only argument.
+    """
     return Structure(tuple, (), (structure,))
 
 
 def _split(tensor: TensorBase, parts: Sequence[TensorBase]) -> Sequence[TensorBase]:
-    """Return `tensor` cut along its first dimension into as many entries as each of `parts` has elements."""
-    result: Sequence[TensorBase] = operator("split_with_sizes", "default")(tensor, [each.numel() for each in parts], 0)
+    """Return `tensor` cut along its first dimension into as many entries as each of `parts` has
+    elements.
+    """
+    result: Sequence[TensorBase] = operator("split_with_sizes", "default")(
+        tensor, [each.numel() for each in parts], 0
+    )
     return result
 
 

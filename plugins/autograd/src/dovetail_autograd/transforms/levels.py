@@ -7,10 +7,10 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from dovetail_kernel.state import DispatchState, Transition, dispatch_state, set_state, state
+from dovetail_kernel.keys.state import DispatchState, Transition, dispatch_state, set_state, state
 
-from ..active_levels import active_levels, set_active_levels
-from .backend import install
+from ..engine.active_levels import active_levels, set_active_levels
+from .wrapped_backend import install
 
 if TYPE_CHECKING:
     from dovetail_kernel import DispatchKeySet, TensorBase
@@ -19,25 +19,27 @@ if TYPE_CHECKING:
 class Level:
     """One transform in force: a context manager while which is open tensors may be wrapped at it.
 
-    A call goes to the deepest level among its arguments, whose `interpret` unwraps them, makes physical calls of it,
-    and wraps what they return. A subclass is a kind of transform.
+    A call goes to the deepest level among its arguments, whose `interpret` unwraps them, makes
+    physical calls of it, and wraps what they return. A subclass is a kind of transform.
 
     Attributes
     ----------
     depth
-        How many levels this one is inside, plus one. Of the levels that meet in a call, the deepest is interpreted
-        first.
+        How many levels this one is inside, plus one. Of the levels that meet in a call, the deepest
+        is interpreted first.
     is_alive
         False once the transform was left.
     leaves
-        What gradients inside of this level were taken with respect to. Calls inside of it may have recorded a graph
-        that leads there, which nobody outside knows of.
+        What gradients inside of this level were taken with respect to. Calls inside of it may have
+        recorded a graph that leads there, which nobody outside knows of.
     """
 
     __slots__ = ("_before", "_outside", "depth", "is_alive", "leaves")
 
     transforms_function: ClassVar[bool] = True
-    """Whether the level belongs to a transform of a function, which has the graph of its inside to itself."""
+    """Whether the level belongs to a transform of a function, which has the graph of its inside to
+    itself.
+    """
 
     def __init__(self) -> None:
         install()
@@ -59,15 +61,18 @@ class Level:
         set_active_levels(self._before)
 
     def physical_state(self) -> int:
-        """Return the dispatch state for physical calls: keys included and excluded as when the level was entered.
+        """Return the dispatch state for physical calls: keys included and excluded as when the
+        level was entered.
 
-        So what an Autograd kernel above the call on wrapped tensors left out is in force again. Grad mode stays as it
-        is.
+        So what an Autograd kernel above the call on wrapped tensors left out is in force again.
+        Grad mode stays as it is.
         """
         return self._outside(state())
 
     def run_outside(self, function: Callable[..., Any], *args: Any) -> Any:
-        """Return ``function(*args)``, run where this level was entered: in that dispatch state, at those levels."""
+        """Return ``function(*args)``, run where this level was entered: in that dispatch state, at
+        those levels.
+        """
         state_before, levels_before = state(), active_levels()
         set_state(self.physical_state())
         set_active_levels(self._before)
@@ -78,18 +83,23 @@ class Level:
             set_state(state_before)
 
     def enclose(self, tensor: TensorBase) -> TensorBase | None:
-        """Return `tensor` wrapped at this level as what does not vary there; None if the level does without."""
+        """Return `tensor` wrapped at this level as what does not vary there; None if the level does
+        without.
+        """
         return None
 
     def interpret(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Return the results of ``op(*args, **kwargs)``, whose deepest wrapped arguments are of this level.
+        """Return the results of ``op(*args, **kwargs)``, whose deepest wrapped arguments are of
+        this level.
 
         The dispatch state is that of the physical calls.
         """
         raise NotImplementedError
 
     def call_function(self, cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Return what ``cls.apply(*args, **kwargs)`` gives for a `Function`, as `interpret` does for an operator."""
+        """Return what ``cls.apply(*args, **kwargs)`` gives for a `Function`, as `interpret` does
+        for an operator.
+        """
         raise NotImplementedError
 
 

@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any
 
-from dovetail_kernel.tensor_base import TensorBase
+from dovetail_kernel.tensor.tensor_base import TensorBase
 
-from ..calls import operator
+from ..graph.engine_ops import operator
 from . import randomness as random_operators
-from .batching import VmapLevel
+from .batch_interpreter import VmapLevel
 from .pytree import Structure, flatten, flatten_prefix, unflatten
 
 __all__ = ["spread", "vmap"]
@@ -26,21 +26,23 @@ def vmap(
     *,
     chunk_size: int | None = None,
 ) -> Callable[..., Any]:
-    """Return `func` as a function of batches: each of its calls works on one sample, all of them run as one.
+    """Return `func` as a function of batches: each of its calls works on one sample, all of them
+    run as one.
 
     Parameters
     ----------
     func
         Takes and returns tensors, in tuples, lists and dicts of any depth.
     in_dims
-        Which dimension of each argument is the batch: an int for all, or nested containers like the arguments'; None
-        for an argument that every sample shares. Tensors given by keyword have it in dimension 0. Default: 0.
+        Which dimension of each argument is the batch: an int for all, or nested containers like the
+        arguments'; None for an argument that every sample shares. Tensors given by keyword have it
+        in dimension 0. Default: 0.
     out_dims
-        Where the results have it: an int for all, or containers like the results'. None for a result that is the same
-        for all samples. Default: 0.
+        Where the results have it: an int for all, or containers like the results'. None for a
+        result that is the same for all samples. Default: 0.
     randomness
-        What random operators do: ``'error'`` (default) refuses them, ``'different'`` draws for every sample, ``'same'``
-        draws once for all.
+        What random operators do: ``'error'`` (default) refuses them, ``'different'`` draws for
+        every sample, ``'same'`` draws once for all.
     chunk_size
         Run at most that many samples at a time. Default: all at once.
 
@@ -52,10 +54,12 @@ def vmap(
     Raises
     ------
     ValueError
-        On the call: sizes of the batch differ, `in_dims` or `out_dims` do not fit, there is no tensor to map over, or
-        something else than tensors is returned. At once: for a `chunk_size` below 1.
+        On the call: sizes of the batch differ, `in_dims` or `out_dims` do not fit, there is no
+        tensor to map over, or something else than tensors is returned. At once: for a `chunk_size`
+        below 1.
     RuntimeError
-        For another `randomness`; on the call: where `func` needs the values of a single sample, as in ``if x:``.
+        For another `randomness`; on the call: where `func` needs the values of a single sample, as
+        in ``if x:``.
 
     Examples
     --------
@@ -65,7 +69,10 @@ def vmap(
     tensor([5., 5., 5.])
     """
     if randomness not in _RANDOMNESS:
-        raise RuntimeError(f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}")
+        raise RuntimeError(
+            "Only allowed values for randomness are 'error', 'different', or 'same'. Got "
+            f"{randomness}"
+        )
     if chunk_size is not None and not chunk_size > 0:
         raise ValueError(f"vmap: chunk_size should be None or greater than 0. (got {chunk_size})")
 
@@ -88,7 +95,9 @@ def vmap(
     return mapped
 
 
-def _run(func: Callable[..., Any], inputs: _Inputs, outputs: _Outputs, randomness: str) -> list[Any]:
+def _run(
+    func: Callable[..., Any], inputs: _Inputs, outputs: _Outputs, randomness: str
+) -> list[Any]:
     """Return the leaves of what `func` returns for all samples, the batch where `out_dims` says."""
     random_operators.install()
     with VmapLevel(inputs.batch_size, randomness) as level:
@@ -103,36 +112,52 @@ def _name(func: Callable[..., Any]) -> str:
 class _Inputs:
     """The arguments of a call, flat, with the batch dimension of each."""
 
-    def __init__(self, func: Callable[..., Any], in_dims: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    def __init__(
+        self, func: Callable[..., Any], in_dims: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> None:
         call = f"vmap({_name(func)}, in_dims={in_dims}, ...)(<inputs>)"
-        if (isinstance(in_dims, bool) or not isinstance(in_dims, (int, tuple))) or (not args and not kwargs):
+        if (isinstance(in_dims, bool) or not isinstance(in_dims, (int, tuple))) or (
+            not args and not kwargs
+        ):
             if not isinstance(in_dims, (int, tuple)) or isinstance(in_dims, bool):
                 raise ValueError(
-                    f"{call}: expected `in_dims` to be int or a (potentially nested) tuple matching the structure of "
+                    f"{call}: expected `in_dims` to be int or a (potentially nested) tuple "
+                    "matching the structure of "
                     f"inputs, got: {type(in_dims)}."
                 )
             raise ValueError(
-                f"vmap({_name(func)})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you are trying to "
+                f"vmap({_name(func)})(<inputs>): got no inputs. Maybe you forgot to add inputs, "
+                "or you are trying to "
                 "vmap over a function with no inputs. The latter is unsupported."
             )
         leaves, self.structure = flatten(args)
         dims = flatten_prefix(in_dims, self.structure)
         if dims is None:
             raise ValueError(
-                f"{call}: in_dims is not compatible with the structure of `inputs`. in_dims has structure "
+                f"{call}: in_dims is not compatible with the structure of `inputs`. in_dims has "
+                "structure "
                 f"{flatten(in_dims)[1]} but inputs has structure {self.structure}."
             )
         named, self.named_structure = flatten(kwargs)
         self.positional = len(leaves)
         self.leaves = [*leaves, *named]
         self.dims = [_checked_dim(call, leaf, dim) for leaf, dim in zip(leaves, dims, strict=True)]
-        self.dims += [_checked_dim(call, leaf, 0) if isinstance(leaf, TensorBase) else None for leaf in named]
-        sizes = [leaf.array.shape[dim] for leaf, dim in zip(self.leaves, self.dims, strict=True) if dim is not None]
+        self.dims += [
+            _checked_dim(call, leaf, 0) if isinstance(leaf, TensorBase) else None for leaf in named
+        ]
+        sizes = [
+            leaf.array.shape[dim]
+            for leaf, dim in zip(self.leaves, self.dims, strict=True)
+            if dim is not None
+        ]
         if not sizes:
-            raise ValueError("vmap: Expected at least one Tensor to vmap over. Give an in_dim that is not None.")
+            raise ValueError(
+                "vmap: Expected at least one Tensor to vmap over. Give an in_dim that is not None."
+            )
         if any([size != sizes[0] for size in sizes]):
             raise ValueError(
-                "vmap: Expected all tensors to have the same size in the mapped dimension, got sizes "
+                "vmap: Expected all tensors to have the same size in the mapped dimension, got "
+                "sizes "
                 f"{sizes} for the mapped dimension"
             )
         self.batch_size: int = sizes[0]
@@ -140,7 +165,8 @@ class _Inputs:
     def batched(self, level: VmapLevel) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Return the arguments with the batched tensors wrapped."""
         wrapped = [
-            leaf if dim is None else level.wrap(leaf, dim) for leaf, dim in zip(self.leaves, self.dims, strict=True)
+            leaf if dim is None else level.wrap(leaf, dim)
+            for leaf, dim in zip(self.leaves, self.dims, strict=True)
         ]
         args = unflatten(self.structure, wrapped[: self.positional])
         return args, unflatten(self.named_structure, wrapped[self.positional :])
@@ -149,7 +175,8 @@ class _Inputs:
         """Return the same call on parts of the batch."""
         split = operator("split", "Tensor")
         parts = [
-            None if dim is None else split(leaf, size, dim) for leaf, dim in zip(self.leaves, self.dims, strict=True)
+            None if dim is None else split(leaf, size, dim)
+            for leaf, dim in zip(self.leaves, self.dims, strict=True)
         ]
         count = -(-self.batch_size // size)
         made = []
@@ -158,7 +185,8 @@ class _Inputs:
             chunk.structure, chunk.named_structure = self.structure, self.named_structure
             chunk.positional, chunk.dims = self.positional, self.dims
             chunk.leaves = [
-                leaf if part is None else part[index] for leaf, part in zip(self.leaves, parts, strict=True)
+                leaf if part is None else part[index]
+                for leaf, part in zip(self.leaves, parts, strict=True)
             ]
             chunk.batch_size = min(size, self.batch_size - index * size)
             made.append(chunk)
@@ -170,29 +198,36 @@ def _checked_dim(call: str, leaf: Any, dim: Any) -> int | None:
         return None
     if not isinstance(dim, int) or isinstance(dim, bool):
         raise ValueError(
-            f"{call}: Got in_dim={dim} for an input but in_dim must be either an integer dimension or None."
+            f"{call}: Got in_dim={dim} for an input but in_dim must be either an integer "
+            "dimension or None."
         )
     if not isinstance(leaf, TensorBase):
         raise ValueError(
-            f"{call}: Got in_dim={dim} for an input but the input is of type {type(leaf)}. We cannot vmap over "
+            f"{call}: Got in_dim={dim} for an input but the input is of type {type(leaf)}. We "
+            "cannot vmap over "
             "non-Tensor arguments, please use None as the respective in_dim"
         )
     ndim = leaf.array.ndim
     if not -ndim <= dim < ndim:
         raise ValueError(
-            f"{call}: Got in_dim={dim} for some input, but that input is a Tensor of dimensionality {ndim} so expected "
+            f"{call}: Got in_dim={dim} for some input, but that input is a Tensor of "
+            f"dimensionality {ndim} so expected "
             f"in_dim to satisfy -{ndim} <= in_dim < {ndim}."
         )
     return int(dim % ndim)
 
 
 def spread(level: VmapLevel, tensor: TensorBase) -> TensorBase:
-    """Return the physical tensor of `tensor` with the batch in dimension 0; expanded if all samples share it."""
+    """Return the physical tensor of `tensor` with the batch in dimension 0; expanded if all samples
+    share it.
+    """
     physical, dim = level.unwrap(tensor)
     if dim is None:
         shape = physical.array.shape
         row = level.run_outside(operator("unsqueeze", "default"), physical, 0)
-        expanded: TensorBase = level.run_outside(operator("expand", "default"), row, (level.info.batch_size, *shape))
+        expanded: TensorBase = level.run_outside(
+            operator("expand", "default"), row, (level.info.batch_size, *shape)
+        )
         return expanded
     return physical
 
@@ -218,14 +253,23 @@ class _Outputs:
         leaves, structure = flatten(returned)
         self.structure = structure
         self.dims = self._dims(structure)
-        return [self._unwrapped(level, leaf, dim) for leaf, dim in zip(leaves, self.dims, strict=True)]
+        return [
+            self._unwrapped(level, leaf, dim) for leaf, dim in zip(leaves, self.dims, strict=True)
+        ]
 
     def _dims(self, structure: Structure) -> list[Any]:
         given, _ = flatten(self.out_dims)
-        if any([dim is not None and (isinstance(dim, bool) or not isinstance(dim, int)) for dim in given]):
+        if any(
+            [
+                dim is not None and (isinstance(dim, bool) or not isinstance(dim, int))
+                for dim in given
+            ]
+        ):
             raise ValueError(
-                f"vmap({self.name}, ..., out_dims={self.out_dims}): `out_dims` must be an int, None or a python "
-                "collection of ints representing where in the outputs the vmapped dimension should appear."
+                f"vmap({self.name}, ..., out_dims={self.out_dims}): `out_dims` must be an int, "
+                "None or a python "
+                "collection of ints representing where in the outputs the vmapped dimension "
+                "should appear."
             )
         out_dims = self.out_dims
         if structure.kind is None and isinstance(out_dims, tuple) and len(out_dims) == 1:
@@ -233,8 +277,10 @@ class _Outputs:
         dims = flatten_prefix(out_dims, structure)
         if dims is None:
             raise ValueError(
-                f"vmap({self.name}, ..., out_dims={self.out_dims})(<inputs>): out_dims is not compatible with the "
-                f"structure of `outputs`. out_dims has structure {flatten(self.out_dims)[1]} but outputs has structure "
+                f"vmap({self.name}, ..., out_dims={self.out_dims})(<inputs>): out_dims is not "
+                "compatible with the "
+                f"structure of `outputs`. out_dims has structure {flatten(self.out_dims)[1]} but "
+                "outputs has structure "
                 f"{structure}."
             )
         return dims
@@ -244,21 +290,24 @@ class _Outputs:
             if out_dim is None:
                 return leaf
             raise ValueError(
-                f"vmap({self.name}, ...): `{self.name}` must only return Tensors, got type {type(leaf)}. Did you mean "
+                f"vmap({self.name}, ...): `{self.name}` must only return Tensors, got type "
+                f"{type(leaf)}. Did you mean "
                 "to set out_dims= to None for output?"
             )
         if out_dim is None:
             physical, dim = level.unwrap(leaf)
             if dim is not None:
                 raise ValueError(
-                    f"vmap({self.name}, ...): `{self.name}` can not return a BatchedTensor when out_dim is None"
+                    f"vmap({self.name}, ...): `{self.name}` can not return a BatchedTensor when "
+                    "out_dim is None"
                 )
             return physical
         physical = spread(level, leaf)
         ndim = physical.array.ndim
         if not -ndim <= out_dim < ndim:
             raise IndexError(
-                f"Dimension out of range (expected to be in range of [-{ndim}, {ndim - 1}], but got {out_dim})"
+                f"Dimension out of range (expected to be in range of [-{ndim}, {ndim - 1}], but "
+                f"got {out_dim})"
             )
         if out_dim % ndim == 0:
             return physical

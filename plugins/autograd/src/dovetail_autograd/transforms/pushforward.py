@@ -5,17 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from dovetail_kernel.signature import GRAD
-from dovetail_kernel.tensor_base import TensorBase
+from dovetail_kernel.tensor.tensor_base import TensorBase
+from dovetail_kernel.types.signature import GRAD
 
-from ..calls import filled_like
+from ..graph.engine_ops import filled_like
+from .dual_interpreter import JvpLevel, dual
 from .gradients import GradLevel, differentiate, pull_back
-from .jvp import JvpLevel, dual
 from .pytree import Structure, flatten, map_leaves, unflatten
 from .selected import checked_outputs, split_aux
 
 
-def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False) -> Any:
+def jvp(
+    func: Callable[..., Any],
+    primals: Any,
+    tangents: Any,
+    *,
+    strict: bool = False,
+    has_aux: bool = False,
+) -> Any:
     """Return the output of `func` and the product of its Jacobian with `tangents`.
 
     Parameters
@@ -27,7 +34,8 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool =
     tangents
         The direction: tensors nested as `primals`.
     strict
-        Raise if an output does not depend on the primals, instead of returning zeros. Default: False.
+        Raise if an output does not depend on the primals, instead of returning zeros. Default:
+        False.
     has_aux
         Whether `func` returns ``(output, aux)``. Default: False.
 
@@ -39,18 +47,22 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool =
     Raises
     ------
     RuntimeError
-        If `primals` is no tuple of tensors, `tangents` is nested otherwise, or `func` returns anything but tensors.
+        If `primals` is no tuple of tensors, `tangents` is nested otherwise, or `func` returns
+        anything but tensors.
     NotImplementedError
         If an operator on the way has no derivative.
     """
     call = "jvp(f, primals, tangents)"
     if not isinstance(primals, tuple):
-        raise RuntimeError(f"{call}: Expected primals to be a tuple. E.g. it should be valid to call f(*primals).")
+        raise RuntimeError(
+            f"{call}: Expected primals to be a tuple. E.g. it should be valid to call f(*primals)."
+        )
     flat_primals, structure = flatten(primals)
     flat_tangents, tangent_structure = flatten(tangents)
     if structure != tangent_structure:
         raise RuntimeError(
-            f"{call}: Expected primals and tangents to have the same python structure. For example, if primals is a "
+            f"{call}: Expected primals and tangents to have the same python structure. For "
+            "example, if primals is a "
             "tuple of 3 tensors, tangents also must be. Got primals with structure "
             f"{structure} and tangents with structure {tangent_structure}"
         )
@@ -59,7 +71,9 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool =
             raise RuntimeError(f"{call}: Expected {name} to contain at least one Tensor.")
         for value in values:
             if not isinstance(value, TensorBase):
-                raise RuntimeError(f"{call}: Expected {name} to only contain Tensors, got {type(value)}")
+                raise RuntimeError(
+                    f"{call}: Expected {name} to only contain Tensors, got {type(value)}"
+                )
     outputs, out_tangents, aux, out_structure = push_forward(
         call, func, flat_primals, flat_tangents, structure, strict, has_aux
     )
@@ -76,9 +90,13 @@ def push_forward(
     strict: bool,
     has_aux: bool,
 ) -> tuple[list[TensorBase], list[TensorBase], Any, Structure]:
-    """Return the flat outputs of ``func(*primals)``, their tangents, the aux, and how the outputs were nested."""
+    """Return the flat outputs of ``func(*primals)``, their tangents, the aux, and how the outputs
+    were nested.
+    """
     with JvpLevel() as level:
-        duals = [dual(level, primal, tangent) for primal, tangent in zip(primals, tangents, strict=True)]
+        duals = [
+            dual(level, primal, tangent) for primal, tangent in zip(primals, tangents, strict=True)
+        ]
         returned = func(*unflatten(structure, duals))
         output, aux = split_aux(call, returned, has_aux)
         flat, out_structure = checked_outputs(call, output)
@@ -88,21 +106,24 @@ def push_forward(
             tangent = level.tangent(each)
             if tangent is None and strict:
                 raise RuntimeError(
-                    f"{call[:-1]}, strict=True): The output of f is independent of the inputs. This is not allowed "
+                    f"{call[:-1]}, strict=True): The output of f is independent of the inputs. "
+                    "This is not allowed "
                     "with strict=True."
                 )
             out_tangents.append(filled_like(primal, 0) if tangent is None else tangent)
         both = level.results([*outputs, *out_tangents])
         outputs, out_tangents = both[: len(outputs)], both[len(outputs) :]
-        aux = map_leaves(lambda leaf: level.primal(leaf) if isinstance(leaf, TensorBase) else leaf, aux)
+        aux = map_leaves(
+            lambda leaf: level.primal(leaf) if isinstance(leaf, TensorBase) else leaf, aux
+        )
     return outputs, out_tangents, aux, out_structure
 
 
 def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
     """Return the output of `func`, and the function that multiplies its Jacobian with tangents.
 
-    Unlike `jvp`, it calls `func` once for however many tangents: what it returns is the transpose of the transpose of
-    the recorded graph.
+    Unlike `jvp`, it calls `func` once for however many tangents: what it returns is the transpose
+    of the transpose of the recorded graph.
 
     Parameters
     ----------
@@ -114,7 +135,8 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     Returns
     -------
     tuple
-        ``(output, jvp_fn)``. ``jvp_fn(*tangents)`` takes tensors of the shape and dtype of the primals.
+        ``(output, jvp_fn)``. ``jvp_fn(*tangents)`` takes tensors of the shape and dtype of the
+        primals.
 
     Raises
     ------
@@ -122,7 +144,9 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
         If `func` returns anything but tensors, or the tangents do not fit the primals.
     """
     _, structure = flatten(primals)
-    output, pullback, _ = pull_back(func, primals, tuple(range(len(primals))), False, "linearize(f, *primals)")
+    output, pullback, _ = pull_back(
+        func, primals, tuple(range(len(primals))), False, "linearize(f, *primals)"
+    )
     with GradLevel():
         seeds = [filled_like(each, 0) for each in pullback.outputs]
         for seed in seeds:
@@ -133,14 +157,16 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
         flat, tangent_structure = flatten(tangents)
         if tangent_structure != structure:
             raise RuntimeError(
-                f"Expected the tangents {tangent_structure} to have the same argspec as the primals {structure}"
+                f"Expected the tangents {tangent_structure} to have the same argspec as the "
+                f"primals {structure}"
             )
         for index, (tangent, primal) in enumerate(zip(flat, pullback.inputs, strict=True)):
             for what in ("shape", "dtype"):
                 found, wanted = getattr(tangent, what, None), getattr(primal, what)
                 if found != wanted:
                     raise RuntimeError(
-                        f"tangent:{index} with {what} {found} in flattened pytree doesn't match the {what} {wanted} of "
+                        f"tangent:{index} with {what} {found} in flattened pytree doesn't match "
+                        f"the {what} {wanted} of "
                         "the corresponding primal."
                     )
         columns = differentiate(rows, seeds, flat, pullback.tracked, retain_graph=True)

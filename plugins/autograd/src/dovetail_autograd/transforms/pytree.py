@@ -1,4 +1,5 @@
-"""Nested containers as a flat list of leaves and a structure: tuples, lists, dicts and named tuples are containers.
+"""Nested containers as a flat list of leaves and a structure: tuples, lists, dicts and named tuples
+are containers.
 
 Everything else is a leaf, None included.
 """
@@ -44,7 +45,13 @@ class Structure:
             return "*"
         items = [repr(child) for child in self.children]
         if self.keys or issubclass(self.kind, dict):
-            return "{" + ", ".join([f"{key!r}: {item}" for key, item in zip(self.keys, items, strict=True)]) + "}"
+            return (
+                "{"
+                + ", ".join(
+                    [f"{key!r}: {item}" for key, item in zip(self.keys, items, strict=True)]
+                )
+                + "}"
+            )
         if self.kind is list:
             return f"[{', '.join(items)}]"
         name = "" if self.kind is tuple else self.kind.__name__
@@ -109,9 +116,11 @@ def map_leaves(function: Callable[[Any], Any], tree: Any) -> Any:
 
 
 def flatten_prefix(prefix: Any, structure: Structure) -> list[Any] | None:
-    """Return one value per leaf of `structure`: a leaf of `prefix` stands for everything below its place.
+    """Return one value per leaf of `structure`: a leaf of `prefix` stands for everything below its
+    place.
 
-    Returns None if `prefix` is not the beginning of such a tree: it has other containers, or goes deeper.
+    Returns None if `prefix` is not the beginning of such a tree: it has other containers, or goes
+    deeper.
     """
     values: list[Any] = []
     return values if _spread(prefix, structure, values) else None
@@ -132,4 +141,9 @@ def _spread(prefix: Any, structure: Structure, values: list[Any]) -> bool:
     children = list(items)
     if len(children) != len(structure.children):
         return False
-    return all([_spread(item, child, values) for item, child in zip(children, structure.children, strict=True)])
+    return all(
+        [
+            _spread(item, child, values)
+            for item, child in zip(children, structure.children, strict=True)
+        ]
+    )

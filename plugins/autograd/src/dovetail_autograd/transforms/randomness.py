@@ -1,7 +1,9 @@
-"""Random operators inside of a vmap, those without batched arguments too: kernels at FuncTorchVmapMode.
+"""Random operators inside of a vmap, those without batched arguments too: kernels at
+FuncTorchVmapMode.
 
-The key is in force inside of every `VmapLevel`. A call with batched arguments goes on to the interpreter, whose rule
-does as `randomness` says; one without them would not come there, and is given to the rule from here.
+The key is in force inside of every `VmapLevel`. A call with batched arguments goes on to the
+interpreter, whose rule does as `randomness` says; one without them would not come there, and is
+given to the rule from here.
 """
 
 from __future__ import annotations
@@ -12,16 +14,17 @@ from functools import partial
 from threading import Lock
 from typing import Any
 
-from dovetail_dispatcher import Kernel, registry
-from dovetail_dispatcher.batching import load_batching_rules, random_state_savers
-from dovetail_dispatcher.kernels import TENSOR
-from dovetail_dispatcher.operator import Operator
-from dovetail_dispatcher.transactions import transaction
+from dovetail_dispatcher import Kernel
+from dovetail_dispatcher.table import registry
+from dovetail_dispatcher.table.batching import load_batching_rules, random_state_savers
+from dovetail_dispatcher.table.kernels import TENSOR
+from dovetail_dispatcher.table.operator import Operator
+from dovetail_dispatcher.table.transactions import transaction
 from dovetail_kernel import DispatchKey
-from dovetail_kernel.signature import WRAPPED_BIT
-from dovetail_kernel.state import ExcludeDispatchKeyGuard
+from dovetail_kernel.keys.state import ExcludeDispatchKeyGuard
+from dovetail_kernel.types.signature import WRAPPED_BIT
 
-from .batching import VmapLevel
+from .batch_interpreter import VmapLevel
 from .levels import active_levels
 from .wrapped_calls import present, tensors_in
 
@@ -37,7 +40,11 @@ def install() -> None:
             return
         _installed = True
         for op in list(registry.all_operators()):
-            if op.namespace == "aten" and (op.kind == "random" or op.base_name == "dropout") and op.variant_of is None:
+            if (
+                op.namespace == "aten"
+                and (op.kind == "random" or op.base_name == "dropout")
+                and op.variant_of is None
+            ):
                 kernel = Kernel(_Call(op), DispatchKey.FuncTorchVmapMode, TENSOR, f"{__file__}:1")
                 registry.add_kernel(op.name, op.overload, kernel, [])
 
@@ -52,7 +59,9 @@ class _Call:
     def __signature__(self) -> inspect.Signature:
         # Parameters without defaults of their own: the route hands over every argument.
         kinds = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
-        return inspect.Signature([inspect.Parameter(a.name, kinds[a.kwarg_only]) for a in self._op.schema.arguments])
+        return inspect.Signature(
+            [inspect.Parameter(a.name, kinds[a.kwarg_only]) for a in self._op.schema.arguments]
+        )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         level = next(each for each in reversed(active_levels()) if isinstance(each, VmapLevel))
@@ -80,9 +89,11 @@ _without_mode = partial(ExcludeDispatchKeyGuard, DispatchKey.FuncTorchVmapMode)
 
 
 def _repeated(tensor: Any, size: int) -> Any:
-    from ..calls import operator
+    from ..graph.engine_ops import operator
 
-    return operator("expand", "default")(operator("unsqueeze", "default")(tensor, 0), (size, *tensor.array.shape))
+    return operator("expand", "default")(
+        operator("unsqueeze", "default")(tensor, 0), (size, *tensor.array.shape)
+    )
 
 
 def repeated() -> Callable[[], None]:

@@ -1,11 +1,13 @@
-"""What the transforms of functions share: which arguments to differentiate by, and checks of what comes back."""
+"""What the transforms of functions share: which arguments to differentiate by, and checks of what
+comes back.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from dovetail_kernel.tensor_base import TensorBase
+from dovetail_kernel.tensor.tensor_base import TensorBase
 
 from .pytree import flatten
 
@@ -18,14 +20,17 @@ def checked_argnums(argnums: Any, count: int) -> Argnums:
     Raises
     ------
     RuntimeError
-        If they are no int or non-empty tuple of different ints, or there are fewer than that positional arguments.
+        If they are no int or non-empty tuple of different ints, or there are fewer than that
+        positional arguments.
     """
     if not isinstance(argnums, (int, tuple)) or isinstance(argnums, bool):
         raise RuntimeError(f"argnums must be int or Tuple[int, ...], got: {type(argnums)}")
     if isinstance(argnums, int):
         return _checked_argnum(argnums, count)
     if not argnums:
-        raise RuntimeError("argnums must be non-empty: name at least one argument to differentiate by.")
+        raise RuntimeError(
+            "argnums must be non-empty: name at least one argument to differentiate by."
+        )
     if any([not isinstance(each, int) for each in argnums]):
         raise RuntimeError(f"argnums must be int or Tuple[int, ...], got: {argnums}")
     found = tuple([_checked_argnum(each, count) for each in argnums])
@@ -37,7 +42,8 @@ def checked_argnums(argnums: Any, count: int) -> Argnums:
 def _checked_argnum(argnum: int, count: int) -> int:
     if not -count <= argnum < count:
         raise RuntimeError(
-            f"Got argnum={argnum}, but only {count} positional inputs. Only positional arguments can be selected."
+            f"Got argnum={argnum}, but only {count} positional inputs. Only positional arguments "
+            "can be selected."
         )
     return argnum % count
 
@@ -59,7 +65,8 @@ def replaced(args: Sequence[Any], argnums: Argnums, values: Any) -> tuple[Any, .
 
 
 def split_aux(call: str, returned: Any, has_aux: bool) -> tuple[Any, Any]:
-    """Return the output and the auxiliary output of a function; the latter is None without `has_aux`.
+    """Return the output and the auxiliary output of a function; the latter is None without
+    `has_aux`.
 
     Raises
     ------
@@ -69,7 +76,9 @@ def split_aux(call: str, returned: Any, has_aux: bool) -> tuple[Any, Any]:
     if not has_aux:
         return returned, None
     if not isinstance(returned, tuple) or len(returned) != 2:
-        raise RuntimeError(f"{call}: output of function f should be a tuple: (output, aux) if has_aux is True")
+        raise RuntimeError(
+            f"{call}: output of function f should be a tuple: (output, aux) if has_aux is True"
+        )
     return returned
 
 
@@ -84,12 +93,14 @@ def checked_outputs(call: str, output: Any) -> tuple[list[TensorBase], Any]:
     leaves, structure = flatten(output)
     if not leaves or output is None:
         raise RuntimeError(
-            f"{call}: Expected f to be a function that has non-empty output (got output = [{output}]). Return a tensor."
+            f"{call}: Expected f to be a function that has non-empty output (got output = "
+            f"[{output}]). Return a tensor."
         )
     for each in leaves:
         if not isinstance(each, TensorBase):
             raise RuntimeError(
-                f"{call}: expected f(*primals) to return only tensors, got unsupported type {type(each)}. Return other "
+                f"{call}: expected f(*primals) to return only tensors, got unsupported type "
+                f"{type(each)}. Return other "
                 "things as aux, with has_aux=True."
             )
     return leaves, structure
@@ -106,6 +117,7 @@ def refuse_complex(name: str, tensors: Sequence[Any], which: str) -> None:
     for index, tensor in enumerate(tensors):
         if isinstance(tensor, TensorBase) and tensor.dtype.is_complex:
             raise RuntimeError(
-                f"{name}: Expected all {which}s to be real but received complex tensor at flattened {which} idx: "
+                f"{name}: Expected all {which}s to be real but received complex tensor at "
+                f"flattened {which} idx: "
                 f"{index}. Use view_as_real."
             )

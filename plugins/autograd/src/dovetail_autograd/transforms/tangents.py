@@ -1,22 +1,24 @@
-"""The tangents of the results of one call, from the forward formula of its operator or from its backward formula."""
+"""The tangents of the results of one call, from the forward formula of its operator or from its
+backward formula.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from dovetail_dispatcher import registry
-from dovetail_dispatcher.formula import Formula, Forward, PythonFormula
-from dovetail_kernel.tensor_base import TensorBase
+from dovetail_dispatcher.table import registry
+from dovetail_dispatcher.table.derivative_formula import Formula, Forward, PythonFormula
+from dovetail_kernel.tensor.tensor_base import TensorBase
 
-from ..calls import cast, filled_like, operator, real
-from ..function_node import DIFFERENTIABLE
+from ..graph.engine_ops import cast, filled_like, operator, real
+from ..graph.function_node import DIFFERENTIABLE
 from .inplace_duals import write_dual
 from .transposed import tangents_by_transposing
 from .wrapped_calls import map_tensors
 
 if TYPE_CHECKING:
-    from .jvp import JvpLevel
+    from .dual_interpreter import JvpLevel
 
 
 class TangentCall:
@@ -31,7 +33,11 @@ class TangentCall:
     """
 
     def __init__(
-        self, level: JvpLevel, op: Any, formula: Formula | PythonFormula | None, given: dict[str, Any]
+        self,
+        level: JvpLevel,
+        op: Any,
+        formula: Formula | PythonFormula | None,
+        given: dict[str, Any],
     ) -> None:
         self.level = level
         self.op = op
@@ -41,7 +47,9 @@ class TangentCall:
         self.tangents = {name: _tangents(level, value) for name, value in given.items()}
 
     def run(self, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-        """Return the results of a functional call: dual arrays, or what the physical call returned."""
+        """Return the results of a functional call: dual arrays, or what the physical call
+        returned.
+        """
         if not self.can_have_tangents():
             return self.op(*args, **kwargs)
         forward = self.forward_formulas()
@@ -83,9 +91,11 @@ class TangentCall:
         known = {forward.output for forward in formula.forward}
         return formula.forward if known >= {index for index in range(count) if flags[index]} else ()
 
-    # -- forward formulas ----------------------------------------------------------------------------------------
+    # -- forward formulas --------------------------------------------------------------------------
 
-    def evaluate(self, forward: Sequence[Forward], outputs: Any, before: dict[str, Any] | None = None) -> list[Any]:
+    def evaluate(
+        self, forward: Sequence[Forward], outputs: Any, before: dict[str, Any] | None = None
+    ) -> list[Any]:
         """Return a tangent, or None, per result.
 
         Parameters
@@ -104,15 +114,23 @@ class TangentCall:
                 tangents[each.output] = self.evaluate_one(each, results, before or {})
         return tangents
 
-    def evaluate_one(self, forward: Forward, results: tuple[Any, ...], before: dict[str, Any]) -> Any:
+    def evaluate_one(
+        self, forward: Forward, results: tuple[Any, ...], before: dict[str, Any]
+    ) -> Any:
         formula = self.formula
         assert isinstance(formula, Formula)
         if forward.kind == "linear":
-            values = {**self.primals, **before, **{name: self.tangent_of(name) for name in formula.inputs}}
+            values = {
+                **self.primals,
+                **before,
+                **{name: self.tangent_of(name) for name in formula.inputs},
+            }
             schema = self.op._schema
             linear = _operator(formula.operator)
             positional = [values[a.name] for a in schema.arguments if not a.kwarg_only]
-            return linear(*positional, **{a.name: values[a.name] for a in schema.arguments if a.kwarg_only})
+            return linear(
+                *positional, **{a.name: values[a.name] for a in schema.arguments if a.kwarg_only}
+            )
         assert forward.function is not None
         arguments = [self.value_of(name, results, before) for name in forward.parameters]
         if forward.kind == "expression":
@@ -145,7 +163,7 @@ class TangentCall:
             return [or_zeros(t, p) for p, t in zip(primal, tangents, strict=True)]
         return or_zeros(tangent, primal)
 
-    # -- results -------------------------------------------------------------------------------------------------
+    # -- results -----------------------------------------------------------------------------------
 
     def paired(self, output: Any, tangent: Any) -> Any:
         """Return a physical result with its tangent as a dual array; as it is where it has none."""
@@ -157,11 +175,15 @@ class TangentCall:
         return self.level.dual(output, conformed(self.own(tangent), output))
 
     def own(self, tangent: TensorBase) -> TensorBase:
-        """Return `tangent`, or a copy where a formula returned that of an argument: a write to one is not for both."""
+        """Return `tangent`, or a copy where a formula returned that of an argument: a write to one
+        is not for both.
+        """
         if self.op._schema._is_view_op():
             return tangent
         given = map_tensors(lambda each: each.array, list(self.tangents.values()), {})[0]
-        flat = [array for value in given for array in (value if isinstance(value, list) else [value])]
+        flat = [
+            array for value in given for array in (value if isinstance(value, list) else [value])
+        ]
         if any([array is tangent.array for array in flat]):
             copy: TensorBase = operator("clone", "default")(tangent)
             return copy
@@ -197,7 +219,9 @@ class TangentCall:
                 unsupported(op, "it writes in place, and has no forward formula")
             self.primals[name] = clone(primal)
             given = tuple([self.primals[name] if value is primal else value for value in args])
-            outputs, tangents = tangents_by_transposing(functional, formula, self.primals, self.tangents, given, kwargs)
+            outputs, tangents = tangents_by_transposing(
+                functional, formula, self.primals, self.tangents, given, kwargs
+            )
             result = operator("copy_", "default")(primal, outputs)
             tangent = tangents[0]
         if tangent is not None:
@@ -233,7 +257,9 @@ def is_differentiable(outputs: Any) -> bool:
 
 
 def conformed(tangent: TensorBase, primal: TensorBase) -> TensorBase:
-    """Return `tangent` with the shape and dtype of `primal`, as a formula may leave broadcasting to us."""
+    """Return `tangent` with the shape and dtype of `primal`, as a formula may leave broadcasting to
+    us.
+    """
     if tuple(tangent.array.shape) != tuple(primal.array.shape):
         tangent = operator("expand", "default")(tangent, list(primal.array.shape))
     if tangent.dtype is not primal.dtype:
@@ -246,7 +272,8 @@ def conformed(tangent: TensorBase, primal: TensorBase) -> TensorBase:
 def unsupported(op: Any, reason: str) -> NoReturn:
     name = op.name() if op.namespace != "aten" else op._opname
     raise NotImplementedError(
-        f"Trying to use forward AD with {name} that does not support it because {reason}. Write it with operators that "
+        f"Trying to use forward AD with {name} that does not support it because {reason}. Write "
+        "it with operators that "
         "have a derivative, or register one: dovetail.library.register_autograd."
     )
 

@@ -1,21 +1,23 @@
-"""Tangents without a forward formula: the transpose of the backward formula, by the double-backward trick."""
+"""Tangents without a forward formula: the transpose of the backward formula, by the double-backward
+trick.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from dovetail_dispatcher.formula import Formula, PythonFormula
-from dovetail_dispatcher.templates.arguments import is_tensor_like
-from dovetail_kernel.signature import GRAD, NO_GRAD
-from dovetail_kernel.state import AUTOGRAD_KEYS, dispatch_state, set_state, state
-from dovetail_kernel.tensor_base import TensorBase
+from dovetail_dispatcher.calls.templates.arguments import is_tensor_like
+from dovetail_dispatcher.table.derivative_formula import Formula, PythonFormula
+from dovetail_kernel.keys.state import AUTOGRAD_KEYS, dispatch_state, set_state, state
+from dovetail_kernel.tensor.tensor_base import TensorBase
+from dovetail_kernel.types.signature import GRAD, NO_GRAD
 
-from ..backward import grad
-from ..calls import filled_like
-from ..flatten import flatten
-from ..function_node import DIFFERENTIABLE
-from ..validation import conform_tensor
+from ..engine.backward import grad
+from ..engine.validation import conform_tensor
+from ..graph.engine_ops import filled_like
+from ..graph.flatten import flatten
+from ..graph.function_node import DIFFERENTIABLE
 from .duals import cut, is_tracked
 from .wrapped_calls import map_tensors
 
@@ -37,7 +39,8 @@ def tangents_by_transposing(
     formula
         Its backward formula.
     primals, tangents
-        The arguments by name, and their tangents: None where there is none, a list for a list of tensors.
+        The arguments by name, and their tangents: None where there is none, a list for a list of
+        tensors.
     args, kwargs
         The arguments as the call has them.
 
@@ -49,12 +52,20 @@ def tangents_by_transposing(
         Below Autograd, where nothing is recorded.
     """
     names = (
-        formula.inputs if isinstance(formula, Formula) else [a.name for a in op._schema.arguments if is_tensor_like(a)]
+        formula.inputs
+        if isinstance(formula, Formula)
+        else [a.name for a in op._schema.arguments if is_tensor_like(a)]
     )
     flat_primals = _flat([primals[name] for name in names])
-    flat_tangents = _flat([tangents[name] if tangents[name] is not None else _nones(primals[name]) for name in names])
+    flat_tangents = _flat(
+        [tangents[name] if tangents[name] is not None else _nones(primals[name]) for name in names]
+    )
     before = state()
-    given = [] if before & NO_GRAD else [each for each in (*flat_primals, *flat_tangents) if each is not None]
+    given = (
+        []
+        if before & NO_GRAD
+        else [each for each in (*flat_primals, *flat_tangents) if each is not None]
+    )
     wanted = any([is_tracked(each) for each in given])
     leaves = {
         id(primal): _leaf(primal)
@@ -67,11 +78,19 @@ def tangents_by_transposing(
         outputs = op(*leaf_args, **leaf_kwargs)
         results = list(outputs) if len(op._schema.returns) > 1 else [outputs]
         flat_results = _flat(results)
-        node = next((each._grad_fn for each in flat_results if each is not None and each._grad_fn is not None), None)
+        node = next(
+            (
+                each._grad_fn
+                for each in flat_results
+                if each is not None and each._grad_fn is not None
+            ),
+            None,
+        )
         if node is None:
             if dispatch_state().excluded | AUTOGRAD_KEYS == dispatch_state().excluded:
                 raise RuntimeError(
-                    f"forward AD of {op.name()} differentiates its backward formula, which is not recorded below "
+                    f"forward AD of {op.name()} differentiates its backward formula, which is not "
+                    "recorded below "
                     "Autograd, as in inference mode. Leave inference mode."
                 )
             return outputs, [None] * len(results)
@@ -104,14 +123,18 @@ def _transpose(
 ) -> list[TensorBase | None]:
     outputs: list[TensorBase] = []
     weights: list[TensorBase] = []
-    for index, (gradient, primal, tangent) in enumerate(zip(gradients, primals, tangents, strict=True)):
+    for index, (gradient, primal, tangent) in enumerate(
+        zip(gradients, primals, tangents, strict=True)
+    ):
         if gradient is None or tangent is None or primal is None:
             continue
         if not gradient.requires_grad:
             if isinstance(formula, PythonFormula):
                 raise NotImplementedError(
-                    f"Trying to use forward AD with {op.name()} that does not support it because its backward "
-                    f"({formula.where}) is not differentiable in the gradient that it gets. Write it with operators."
+                    f"Trying to use forward AD with {op.name()} that does not support it because "
+                    "its backward "
+                    f"({formula.where}) is not differentiable in the gradient that it gets. Write "
+                    "it with operators."
                 )
             continue
         shape = tuple(primal.array.shape)
@@ -120,7 +143,16 @@ def _transpose(
     wanted = [seed for seed in seeds if seed is not None]
     if not outputs or not wanted:
         return [None if seed is None else filled_like(seed, 0) for seed in seeds]
-    found = iter(grad(outputs, wanted, weights, create_graph=create_graph, allow_unused=True, materialize_grads=True))
+    found = iter(
+        grad(
+            outputs,
+            wanted,
+            weights,
+            create_graph=create_graph,
+            allow_unused=True,
+            materialize_grads=True,
+        )
+    )
     return [None if seed is None else next(found) for seed in seeds]
 
 
@@ -152,4 +184,7 @@ def _flat(values: Sequence[Any]) -> list[Any]:
 
 
 def _like(results: Sequence[Any], flat: Any) -> list[Any]:
-    return [[next(flat) for _ in result] if isinstance(result, (list, tuple)) else next(flat) for result in results]
+    return [
+        [next(flat) for _ in result] if isinstance(result, (list, tuple)) else next(flat)
+        for result in results
+    ]

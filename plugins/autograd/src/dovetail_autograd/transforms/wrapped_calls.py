@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from dovetail_dispatcher.numbers import tensor_of_number
+from dovetail_dispatcher.calls.number_operands import tensor_of_number
+from dovetail_dispatcher.calls.templates.arguments import spelling
 from dovetail_dispatcher.schema import FunctionSchema, default_of
-from dovetail_dispatcher.templates.arguments import spelling
 from dovetail_kernel import DispatchKey, bump_version, share_storage, share_version
-from dovetail_kernel.signature import WRAPPED_BIT
-from dovetail_kernel.state import below_ad_inplace_or_view, set_state, state
-from dovetail_kernel.tensor_base import TensorBase
+from dovetail_kernel.keys.state import below_ad_inplace_or_view, set_state, state
+from dovetail_kernel.tensor.tensor_base import TensorBase
+from dovetail_kernel.types.signature import WRAPPED_BIT
 
 from .arrays import WrappedArray, wrapped
 from .levels import Level
@@ -38,14 +38,20 @@ def run_wrapped(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return level.run_outside(level.interpret, op, args, kwargs)
 
 
-def bound_arguments(schema: FunctionSchema, args: Sequence[Any], kwargs: dict[str, Any]) -> dict[str, Any]:
+def bound_arguments(
+    schema: FunctionSchema, args: Sequence[Any], kwargs: dict[str, Any]
+) -> dict[str, Any]:
     """Return the value of every argument of a call by name, those left out included."""
-    given = dict(zip([a.name for a in schema.arguments if not a.kwarg_only], args, strict=False), **kwargs)
+    given = dict(
+        zip([a.name for a in schema.arguments if not a.kwarg_only], args, strict=False), **kwargs
+    )
     return {a.name: given[a.name] if a.name in given else default_of(a) for a in schema.arguments}
 
 
 def numbers_as_tensors(schema: FunctionSchema, args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return the arguments of a call with a 0-d tensor for a Python number where the schema has a Tensor."""
+    """Return the arguments of a call with a 0-d tensor for a Python number where the schema has a
+    Tensor.
+    """
     for argument, value in zip(schema.arguments, args, strict=False):
         if isinstance(value, (bool, int, float, complex)) and spelling(argument) == "Tensor":
             tensors = [each for each in args if isinstance(each, TensorBase)]
@@ -79,7 +85,9 @@ def map_tensors(
     def of(value: Any) -> Any:
         if isinstance(value, TensorBase):
             return function(value)
-        if isinstance(value, (list, tuple)) and any([isinstance(each, TensorBase) for each in value]):
+        if isinstance(value, (list, tuple)) and any(
+            [isinstance(each, TensorBase) for each in value]
+        ):
             return [function(each) if isinstance(each, TensorBase) else each for each in value]
         return value
 
@@ -87,15 +95,16 @@ def map_tensors(
 
 
 def present(op: Any, args: Sequence[Any], kwargs: dict[str, Any], outputs: Any) -> Any:
-    """Return what users get for the physical results of a call: wrapped tensors, and what was written as it was given.
+    """Return what users get for the physical results of a call: wrapped tensors, and what was
+    written as it was given.
 
     Parameters
     ----------
     op, args, kwargs
         The call, with its wrapped arguments.
     outputs
-        One per return of the schema: a `WrappedArray`, which becomes a tensor; anything else stays as it is. For a
-        return that is an argument, written in place, it does not matter.
+        One per return of the schema: a `WrappedArray`, which becomes a tensor; anything else stays
+        as it is. For a return that is an argument, written in place, it does not matter.
     """
     schema = op._schema
     returns = schema.returns
@@ -103,14 +112,23 @@ def present(op: Any, args: Sequence[Any], kwargs: dict[str, Any], outputs: Any) 
         note_writes(op, args, kwargs)
         return None
     several = len(returns) > 1
-    given = bound_arguments(schema, args, kwargs) if any([r.alias_info is not None for r in returns]) else {}
+    given = (
+        bound_arguments(schema, args, kwargs)
+        if any([r.alias_info is not None for r in returns])
+        else {}
+    )
     made: list[Any] = []
     for item, output in zip(returns, outputs if several else (outputs,), strict=True):
         alias = item.alias_info
         source = None
         if alias is not None:
             source = next(
-                (given[a.name] for a in schema.arguments if a.alias_info and _shares(a.alias_info, alias)), None
+                (
+                    given[a.name]
+                    for a in schema.arguments
+                    if a.alias_info and _shares(a.alias_info, alias)
+                ),
+                None,
             )
         if alias is not None and alias.is_write and isinstance(source, TensorBase):
             made.append(source)
@@ -137,7 +155,9 @@ def _presented(output: Any, source: Any) -> Any:
 
 
 def note_writes(op: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
-    """Count the writes of a call to its wrapped arguments, unless a kernel at ADInplaceOrView does."""
+    """Count the writes of a call to its wrapped arguments, unless a kernel at ADInplaceOrView
+    does.
+    """
     schema = op._schema
     if not schema.is_mutable or op._operator.newest(DispatchKey.ADInplaceOrView) is not None:
         return
@@ -150,14 +170,19 @@ def note_writes(op: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
 
 
 def decomposition(op: Any) -> Callable[..., Any] | None:
-    """Return the kernel that makes the operator of others, if it may be run on wrapped tensors; None if there is none.
+    """Return the kernel that makes the operator of others, if it may be run on wrapped tensors;
+    None if there is none.
 
-    Only the base library promises that its CompositeExplicitAutograd kernels are made of operators: elsewhere one is an
-    implementation for every device, which may well take the arrays out of its tensors.
+    Only the base library promises that its CompositeExplicitAutograd kernels are made of operators:
+    elsewhere one is an implementation for every device, which may well take the arrays out of its
+    tensors.
     """
     if op.namespace != "aten":
         return None
-    for key in (DispatchKey.CompositeExplicitAutograd, DispatchKey.CompositeExplicitAutogradNonFunctional):
+    for key in (
+        DispatchKey.CompositeExplicitAutograd,
+        DispatchKey.CompositeExplicitAutogradNonFunctional,
+    ):
         kernel = op._operator.newest(key)
         if kernel is not None:
             function: Callable[..., Any] = kernel.fn
@@ -165,8 +190,12 @@ def decomposition(op: Any) -> Callable[..., Any] | None:
     return None
 
 
-def run_decomposed(kernel: Callable[..., Any], op: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    """Run the decomposition of an operator on the wrapped arguments: below Autograd, which has been passed."""
+def run_decomposed(
+    kernel: Callable[..., Any], op: Any, args: Sequence[Any], kwargs: dict[str, Any]
+) -> Any:
+    """Run the decomposition of an operator on the wrapped arguments: below Autograd, which has been
+    passed.
+    """
     before = state()
     set_state(below_ad_inplace_or_view(before))
     try:

@@ -1,4 +1,6 @@
-"""Writes ``derivatives.py``: the bodies of each derivative, over tensors and over arrays, and the table of records."""
+"""Writes ``derivatives.py``: the bodies of each derivative, over tensors and over arrays, and the
+table of records.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,8 @@ Over: TypeAlias = Literal["tensors", "arrays", "real"]
 """What a body works on; ``real``: arrays of real numbers."""
 
 BODIES_DOC = (
-    '''"""Derivative formulas: per operator bodies over tensors and over arrays, and the record that names them."""'''
+    '"""Derivative formulas: per operator bodies over tensors and over arrays, and the record that '
+    'names them."""'
 )
 
 
@@ -37,21 +40,30 @@ def write_derivatives(
     helper_modules
         The module of each helper function.
     base_module
-        Module of the functions of the base library, which are in `k` as well; None for the base library itself.
+        Module of the functions of the base library, which are in `k` as well; None for the base
+        library itself.
     """
     own = [derivative for derivative in derivatives if derivative.inputs]
     rewritten = [formula.rewritten for d in own for formula in d.formulas]
-    rewritten += [forward.rewritten for d in own for forward in d.forward if forward.rewritten is not None]
+    rewritten += [
+        forward.rewritten for d in own for forward in d.forward if forward.rewritten is not None
+    ]
     helpers = sorted({name for each in rewritten for name in each.helpers})
     lines = Lines()
     lines.add(HEADER, BODIES_DOC, "", "from __future__ import annotations", "")
-    lines.add(*(["from types import SimpleNamespace"] if base_module is not None else []), "from typing import Any", "")
+    lines.add(
+        *(["from types import SimpleNamespace"] if base_module is not None else []),
+        "from typing import Any",
+        "",
+    )
     names = ["Formula", *(["Forward"] if any([d.forward for d in own]) else []), "Saved"]
-    lines.add(f"from dovetail_dispatcher.formula import {', '.join(names)}", "")
+    lines.add(f"from dovetail_dispatcher.table.derivative_formula import {', '.join(names)}", "")
     package, _, module = functions_module.rpartition(".")
     lines.add(f"from {package} import {module} as {'k' if base_module is None else 'own'}")
     if base_module is not None:
-        lines.add(f"from {base_module.rpartition('.')[0]} import {base_module.rpartition('.')[2]} as base")
+        lines.add(
+            f"from {base_module.rpartition('.')[0]} import {base_module.rpartition('.')[2]} as base"
+        )
     for module in sorted({helper_modules[name] for name in helpers}):
         own_helpers = [name for name in helpers if helper_modules[name] == module]
         lines.add(f"from {module} import (", *[f"{INDENT}{name}," for name in own_helpers], ")")
@@ -98,7 +110,7 @@ def _qualified(function: NativeFunction) -> str:
     return f"{function.namespace}::{function.name}"
 
 
-# -- records ---------------------------------------------------------------------------------------------------------
+# -- records ---------------------------------------------------------------------------------------
 
 
 def _record(derivative: Derivative) -> list[str]:
@@ -110,7 +122,11 @@ def _record(derivative: Derivative) -> list[str]:
         f"{INDENT}inputs={derivative.inputs!r},",
     ]
     if derivative.saved:
-        lines += [f"{INDENT}saved=(", *[f"{INDENT * 2}{_saved(saved)}," for saved in derivative.saved], f"{INDENT}),"]
+        lines += [
+            f"{INDENT}saved=(",
+            *[f"{INDENT * 2}{_saved(saved)}," for saved in derivative.saved],
+            f"{INDENT}),",
+        ]
     for over in _bodies(derivative):
         attribute = "real_arrays" if over == "real" else over
         lines.append(f"{INDENT}{attribute}={body_name(function, over)},")
@@ -138,11 +154,14 @@ def _saved(saved: SavedValue) -> str:
 def _forward(derivative: Derivative, forward: ForwardFormula) -> str:
     arguments = [str(forward.output), repr(forward.kind)]
     if forward.rewritten is not None:
-        arguments += [_forward_name(derivative, forward), repr(_forward_parameters(forward.rewritten))]
+        arguments += [
+            _forward_name(derivative, forward),
+            repr(_forward_parameters(forward.rewritten)),
+        ]
     return f"Forward({', '.join(arguments)})"
 
 
-# -- forward bodies --------------------------------------------------------------------------------------------------
+# -- forward bodies --------------------------------------------------------------------------------
 
 
 def _forward_name(derivative: Derivative, forward: ForwardFormula) -> str:
@@ -152,25 +171,40 @@ def _forward_name(derivative: Derivative, forward: ForwardFormula) -> str:
 
 
 def _forward_parameters(rewritten: Rewritten) -> tuple[str, ...]:
-    """Return the names that a forward body reads: arguments, ``_p`` and ``_t`` of them, and results."""
-    owners = [expression.split(".", maxsplit=1)[0] if expression else n for n, expression in rewritten.saved.items()]
+    """Return the names that a forward body reads: arguments, ``_p`` and ``_t`` of them, and
+    results.
+    """
+    owners = [
+        expression.split(".", maxsplit=1)[0] if expression else n
+        for n, expression in rewritten.saved.items()
+    ]
     return tuple(dict.fromkeys(owners))
 
 
-def _forward_body(derivative: Derivative, forward: ForwardFormula, rewritten: Rewritten) -> list[str]:
+def _forward_body(
+    derivative: Derivative, forward: ForwardFormula, rewritten: Rewritten
+) -> list[str]:
     grad = ["grad"] if forward.kind == "elementwise" else []
     parameters = ", ".join([f"{name}: Any" for name in [*grad, *_forward_parameters(rewritten)]])
-    metadata = [f"{INDENT}{name} = {expression}" for name, expression in rewritten.saved.items() if expression]
+    metadata = [
+        f"{INDENT}{name} = {expression}"
+        for name, expression in rewritten.saved.items()
+        if expression
+    ]
     head = f"def {_forward_name(derivative, forward)}({parameters}) -> Any:"
     return [head, *metadata, f"{INDENT}return {rewritten.text}"]
 
 
-# -- bodies ----------------------------------------------------------------------------------------------------------
+# -- bodies ----------------------------------------------------------------------------------------
 
 
 def _body(derivative: Derivative, over: Over) -> list[str]:
     parameters = ["node", *([] if over == "tensors" else ["k", "edges"]), *derivative.gradients]
-    head = f"def {body_name(derivative.function, over)}({', '.join([f'{name}: Any' for name in parameters])}) -> Any:"
+    head = (
+        "def "
+        f"{body_name(derivative.function, over)}"
+        f"({', '.join([f'{name}: Any' for name in parameters])}) -> Any:"
+    )
     saved = {value.name: value for value in derivative.saved}
     if len(derivative.inputs) == 1:
         formula = derivative.formulas[0]
@@ -182,7 +216,9 @@ def _body(derivative: Derivative, over: Over) -> list[str]:
 
 
 def _several(derivative: Derivative, saved: dict[str, SavedValue], over: Over) -> list[str]:
-    """Return the body of several inputs: each gradient is computed only if its edge leads somewhere."""
+    """Return the body of several inputs: each gradient is computed only if its edge leads
+    somewhere.
+    """
     inputs = derivative.inputs
     edges = [f"{name}_edge" for name in inputs]
     gradients = [f"grad_{name}" for name in inputs]
@@ -210,7 +246,9 @@ def _several(derivative: Derivative, saved: dict[str, SavedValue], over: Over) -
             mask_text = ", ".join([f"{name}_edge is not None" for name in formula.inputs])
             lines.append(f"{INDENT}grad_input_mask = ({mask_text})")
         lines += [INDENT + line for line in _unpack(formula, saved, over)]
-        lines.append(f"{INDENT}{', '.join(of[name] for name in formula.inputs)} = {_text(formula, over)}")
+        lines.append(
+            f"{INDENT}{', '.join(of[name] for name in formula.inputs)} = {_text(formula, over)}"
+        )
     return [*lines, f"return {', '.join(gradients)}"]
 
 
@@ -228,7 +266,11 @@ def _not_implemented(formula: InputFormula) -> str:
 
 
 def _unpack(formula: InputFormula, saved: dict[str, SavedValue], over: Over) -> list[str]:
-    used = {node.id for node in ast.walk(ast.parse(formula.rewritten.text)) if isinstance(node, ast.Name)}
+    used = {
+        node.id
+        for node in ast.walk(ast.parse(formula.rewritten.text))
+        if isinstance(node, ast.Name)
+    }
     lines: list[str] = []
     for name in formula.rewritten.saved:
         if name in used:
@@ -243,12 +285,17 @@ def _unpack_tensor(saved: SavedValue) -> list[str]:
 
 
 def _unpack_array(saved: SavedValue) -> list[str]:
-    """Return what reads a saved value as an array; on another version than was saved, the node's own reading raises."""
+    """Return what reads a saved value as an array; on another version than was saved, the node's
+    own reading raises.
+    """
     name = saved.name
     if saved.kind == "value":
         return [f"{name} = node._{name}"]
     if saved.kind == "list":
-        return [f"{name} = [None if tensor is None else tensor.array for tensor in node.unpack_{name}()]"]
+        return [
+            f"{name} = [None if tensor is None else tensor.array for tensor in "
+            f"node.unpack_{name}()]"
+        ]
     if saved.kind == "result":
         return [
             f"{name}, version, expected = node._{name}",

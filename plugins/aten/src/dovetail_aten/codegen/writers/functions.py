@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from dovetail_dispatcher.calls.templates import name_source
+from dovetail_dispatcher.calls.templates.arguments import default_text, parameter
 from dovetail_dispatcher.schema import Argument
-from dovetail_dispatcher.templates import name_source
-from dovetail_dispatcher.templates.arguments import default_text, parameter
 
 from ..native_functions import NativeFunction
 from ..overload_sets import OverloadSet, overload_sets, python_schema, variadic_argument
@@ -16,16 +16,18 @@ from .text import HEADER, INDENT, Lines
 _IMPORTS = """
 from typing import Any
 
-from dovetail_dispatcher import registry
-from dovetail_dispatcher.entry_support import MISSING, SCALAR_BITS, DType, are_ints, miss, state
+from dovetail_dispatcher.table import registry
+from dovetail_dispatcher.calls.entry_support import (
+    MISSING, SCALAR_BITS, DType, are_ints, miss, state,
+)
 from dovetail_dispatcher.schema import default_of
 from dovetail_kernel import TensorBase
 """
 
 _CHOICE_IMPORTS = """
-from dovetail_aten import return_types
-from dovetail_aten.overloads import NUMBERS, Overload, choose
-from dovetail_aten.return_types import named
+from dovetail_aten.tensor import return_types
+from dovetail_aten.tensor.overloads import NUMBERS, Overload, choose
+from dovetail_aten.tensor.return_types import named
 """
 
 _OPERATOR = '''
@@ -41,8 +43,19 @@ def write_functions(functions: Sequence[NativeFunction]) -> str:
     """Return the text of the functions of `functions`."""
     sets = overload_sets(functions)
     lines = Lines()
-    lines.add(HEADER, "# mypy: ignore-errors", '"""The functions of the operators: the text behind every call."""', "")
-    lines.add("from __future__ import annotations", _IMPORTS.rstrip("\n"), _CHOICE_IMPORTS.strip("\n"), "", _OPERATOR)
+    lines.add(
+        HEADER,
+        "# mypy: ignore-errors",
+        '"""The functions of the operators: the text behind every call."""',
+        "",
+    )
+    lines.add(
+        "from __future__ import annotations",
+        _IMPORTS.rstrip("\n"),
+        _CHOICE_IMPORTS.strip("\n"),
+        "",
+        _OPERATOR,
+    )
     for overloads in sets:
         for function in [*overloads.overloads, *overloads.outs.values()]:
             lines.add(*_bindings(function))
@@ -52,10 +65,25 @@ def write_functions(functions: Sequence[NativeFunction]) -> str:
         lines.add("", "", *_set(overloads))
     lines.add("", "", *public_names(sets))
     for title, names, meaning in (
-        ("METHODS", [s.name for s in sets if s.is_method], "Names that are methods of tensors as well."),
-        ("NN", [s.name for s in sets if s.module == "nn"], "Names that are functions of `dovetail._nn`."),
+        (
+            "METHODS",
+            [s.name for s in sets if s.is_method],
+            "Names that are methods of tensors as well.",
+        ),
+        (
+            "NN",
+            [s.name for s in sets if s.module == "nn"],
+            "Names that are functions of `dovetail._nn`.",
+        ),
     ):
-        lines.add("", "", f"{title} = (", *[f"{INDENT}{name!r}," for name in names], ")", f'"""{meaning}"""')
+        lines.add(
+            "",
+            "",
+            f"{title} = (",
+            *[f"{INDENT}{name!r}," for name in names],
+            ")",
+            f'"""{meaning}"""',
+        )
     return lines.text()
 
 
@@ -72,11 +100,15 @@ def public_names(sets: Sequence[OverloadSet]) -> list[str]:
 def _bindings(function: NativeFunction) -> list[str]:
     own = function.identifier
     schema = function.schema
-    lines = [f'{own}_op = _operator("{schema.name}", "{schema.overload_name}")', f"{own}_routes = {own}_op.routes"]
+    lines = [
+        f'{own}_op = _operator("{schema.name}", "{schema.overload_name}")',
+        f"{own}_routes = {own}_op.routes",
+    ]
     for argument in schema.arguments:
         if argument.has_default_value() and default_text(argument) == f"{argument.name}_default":
             lines.append(
-                f"{argument.name}_default = default_of({own}_op.schema.arguments[{_index(function, argument)}])"
+                f"{argument.name}_default = "
+                f"default_of({own}_op.schema.arguments[{_index(function, argument)}])"
             )
     return lines
 
@@ -106,15 +138,23 @@ def _set(overloads: OverloadSet) -> list[str]:
 
 
 def function_name(function: NativeFunction) -> str:
-    """Return the name of the function of one overload among several: ``sum_dim_IntList``, ``sum_default``."""
-    return function.identifier if function.schema.overload_name else f"{function.identifier}_default"
+    """Return the name of the function of one overload among several: ``sum_dim_IntList``,
+    ``sum_default``.
+    """
+    return (
+        function.identifier if function.schema.overload_name else f"{function.identifier}_default"
+    )
 
 
-def _function(function: NativeFunction, name: str, public: str, out: NativeFunction | None = None) -> list[str]:
+def _function(
+    function: NativeFunction, name: str, public: str, out: NativeFunction | None = None
+) -> list[str]:
     schema = python_schema(function.schema)
     single = out is not None and len(out.schema.returns) == 1
     renamed = schema is not function.schema
-    promote = ["input" if renamed and argument == "self" else argument for argument in function.promote]
+    promote = [
+        "input" if renamed and argument == "self" else argument for argument in function.promote
+    ]
     out_name = function_name(out) if out is not None and single else None
     named = f"{function.identifier}_named" if result_type(function) else ""
     text = name_source(schema, name, promote, out=out_name, public=public, named=named)
@@ -125,11 +165,15 @@ def _function(function: NativeFunction, name: str, public: str, out: NativeFunct
 
 
 def result_type(function: NativeFunction) -> str:
-    """Return the name in `dovetail_aten.return_types` of what a function returns; empty for a plain result."""
+    """Return the name in `dovetail_aten.tensor.return_types` of what a function returns; empty for
+    a plain result.
+    """
     schema = function.schema
     if [item.name for item in schema.returns] != ["values", "indices"]:
         return ""
-    return function.base_name + ("_out" if any([argument.is_out for argument in schema.arguments]) else "")
+    return function.base_name + (
+        "_out" if any([argument.is_out for argument in schema.arguments]) else ""
+    )
 
 
 def _with_varargs(text: str, name: str) -> str:
@@ -141,11 +185,13 @@ def _with_varargs(text: str, name: str) -> str:
     return f"{head}\n{INDENT}if {name} is None:\n{INDENT * 2}{name} = {spread}\n{body}"
 
 
-# -- choice among overloads ------------------------------------------------------------------------------------------
+# -- choice among overloads ------------------------------------------------------------------------
 
 
 def _choice(overloads: OverloadSet) -> list[str]:
-    """Return the function that tells overloads apart: by number and classes of arguments, else by `choose`."""
+    """Return the function that tells overloads apart: by number and classes of arguments, else by
+    `choose`.
+    """
     name = overloads.name
     table = [f"_{name}_overloads = ("]
     for function in overloads.overloads:
@@ -197,7 +243,9 @@ def _tests(overload_set: OverloadSet) -> list[str]:
     for count in range(most + 1):
         fitting = [f for f in overloads if _accepts(f, count)]
         arguments = [_positional(f) for f in fitting]
-        differing = [i for i in range(count) if len({a[i].real_type.schema_str for a in arguments}) > 1]
+        differing = [
+            i for i in range(count) if len({a[i].real_type.schema_str for a in arguments}) > 1
+        ]
         branches = []
         for function, own in zip(fitting, arguments, strict=True):
             tests = [_class_test(f"args[{i}]", own[i].real_type.schema_str) for i in differing]
@@ -205,7 +253,9 @@ def _tests(overload_set: OverloadSet) -> list[str]:
                 continue
             condition = " and ".join([test for test in tests if test])
             call = f"return {function_name(overload_set.run_by(function))}(*args)"
-            branches.append(f"{INDENT}if {condition}:\n{INDENT * 4}{call}" if condition else f"{INDENT}{call}")
+            branches.append(
+                f"{INDENT}if {condition}:\n{INDENT * 4}{call}" if condition else f"{INDENT}{call}"
+            )
             if not condition:
                 break
         if branches:
@@ -214,7 +264,9 @@ def _tests(overload_set: OverloadSet) -> list[str]:
 
 
 def _takes_one_int(function: NativeFunction) -> bool:
-    """Return whether a call with one int behind ``self`` is the overload's: ``squeeze.dim``, not ``squeeze.dims``."""
+    """Return whether a call with one int behind ``self`` is the overload's: ``squeeze.dim``, not
+    ``squeeze.dims``.
+    """
     return [a.real_type.schema_str for a in _positional(function)[1:]] in (["int"], ["SymInt"])
 
 

@@ -1,4 +1,6 @@
-"""Writes ``registrations.py``: the operators as plain tuples, which are merged in bulk and parsed later."""
+"""Writes ``registrations.py``: the operators as plain tuples, which are merged in bulk and parsed
+later.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,9 @@ from ..native_functions import NativeFunction
 from .text import HEADER, INDENT, Lines
 
 
-def write_registrations(functions: Sequence[NativeFunction], composite_modules: Mapping[str, str]) -> str:
+def write_registrations(
+    functions: Sequence[NativeFunction], composite_modules: Mapping[str, str]
+) -> str:
     """Return the text of the registration table.
 
     Parameters
@@ -19,19 +23,37 @@ def write_registrations(functions: Sequence[NativeFunction], composite_modules: 
         The module that defines each composite function, by the function's name.
     """
     lines = Lines()
-    lines.add(HEADER, '"""The operators of the library: what `dovetail_dispatcher` merges into its table."""', "")
+    lines.add(
+        HEADER,
+        '"""The operators of the library: what `dovetail_dispatcher` merges into its table."""',
+        "",
+    )
     lines.add("from __future__ import annotations", "")
     lines.add(
-        "OPERATORS: tuple[tuple[str, str, str, tuple[str, ...], tuple[str, ...], tuple[str, ...], str | None], ...] = ("
+        "OPERATORS: tuple[tuple[str, str, str, tuple[str, ...], tuple[str, ...], tuple[str, ...], "
+        "str | None], ...] = ("
     )
     for function in functions:
         text = f"{function.namespace}::{function.text}"
-        functional = None if function.derived_from is None else f"{function.namespace}::{function.derived_from}"
-        row = (text, function.kind, function.promotion, function.promote, function.refuses, function.tags, functional)
+        functional = (
+            None
+            if function.derived_from is None
+            else f"{function.namespace}::{function.derived_from}"
+        )
+        row = (
+            text,
+            function.kind,
+            function.promotion,
+            function.promote,
+            function.refuses,
+            function.tags,
+            functional,
+        )
         lines.add(f"{INDENT}{row!r},")
     lines.add(
         ")",
-        '"""Schema, kind, promotion, promoted arguments, refused dtypes, tags, functional operator of a variant."""',
+        '"""Schema, kind, promotion, promoted arguments, refused '
+        'dtypes, tags, functional operator of a variant."""',
         "",
     )
     lines.add("COMPOSITES: tuple[tuple[str, str, str, str], ...] = (")
@@ -44,7 +66,9 @@ def write_registrations(functions: Sequence[NativeFunction], composite_modules: 
 
 
 def _is_served(function: NativeFunction) -> bool:
-    """Say whether a derived variant of a composite uses the functional kernel, being an out variant."""
+    """Say whether a derived variant of a composite uses the functional kernel, being an out
+    variant.
+    """
     return function.derived_from is not None and function.schema_kind == "out"
 
 

@@ -1,4 +1,6 @@
-"""Writes ``.pyi`` stubs: every overload of every function and method with its types, for editors and type checkers."""
+"""Writes ``.pyi`` stubs: every overload of every function and method with its types, for editors
+and type checkers.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,8 @@ from .tensor_methods import OPERATORS, PROPERTIES, REFLECTED
 from .text import HEADER, INDENT, Lines
 
 _TYPES = {
-    "Tensor": "Tensor", "int": "int", "SymInt": "int", "float": "float", "bool": "bool", "str": "str",
+    "Tensor": "Tensor", "int": "int", "SymInt": "int", "float": "float", "bool": "bool",
+    "str": "str",
     "Scalar": "Number", "ScalarType": "dtype", "Device": "Device | str", "Layout": "Layout",
     "MemoryFormat": "MemoryFormat", "Generator": "Generator", "complex": "complex",
 }  # fmt: skip
@@ -23,8 +26,8 @@ _PREAMBLE = """
 from collections.abc import Sequence
 from typing import Any, TypeAlias, overload
 
-from dovetail_aten.return_types import ValuesAndIndices
-from dovetail_aten.tensor import Tensor
+from dovetail_aten.tensor.return_types import ValuesAndIndices
+from dovetail_aten.tensor.tensor_class import Tensor
 from dovetail_kernel import Device, Layout, MemoryFormat, TensorBase, dtype
 
 Number: TypeAlias = bool | int | float | complex
@@ -41,7 +44,9 @@ def write_function_stubs(functions: Sequence[NativeFunction]) -> str:
         lines.add(*_declarations(overloads, method=False))
         if len(overloads.overloads) > 1 and not overloads.takes_numbers:
             for function in overloads.overloads:
-                lines.add(f"def {function_name(function)}{_signature(function, overloads, False)}: ...")
+                lines.add(
+                    f"def {function_name(function)}{_signature(function, overloads, False)}: ..."
+                )
     return lines.text()
 
 
@@ -51,10 +56,16 @@ def write_method_stubs(functions: Sequence[NativeFunction]) -> str:
     lines = Lines()
     lines.add(HEADER, _PREAMBLE, "class TensorMethods(TensorBase):")
     for overloads in sets.values():
-        if overloads.is_method and overloads.name not in PROPERTIES and overloads.name not in OPERATORS:
+        if (
+            overloads.is_method
+            and overloads.name not in PROPERTIES
+            and overloads.name not in OPERATORS
+        ):
             lines.add(*[INDENT + line for line in _declarations(overloads, method=True)])
     for dunder in [*OPERATORS, *REFLECTED]:
-        operand = "" if dunder in ("__neg__", "__pos__", "__abs__", "__invert__") else ", other: Any"
+        operand = (
+            "" if dunder in ("__neg__", "__pos__", "__abs__", "__invert__") else ", other: Any"
+        )
         ignored = "  # type: ignore[override]" if dunder in ("__eq__", "__ne__") else ""
         lines.add(f"{INDENT}def {dunder}(self{operand}) -> Tensor: ...{ignored}")
     lines.add(f"{INDENT}def __hash__(self) -> int: ...")
@@ -96,13 +107,17 @@ def _variadic_signature(function: NativeFunction, method: bool) -> str | None:
         return None
     first = [a for a in schema.arguments if a.name == "input"]
     parameters = ["self"] if method else [_parameter(a) for a in first]
-    parameters += [f"*{_name(variadic)}: int", *[_parameter(a) for a in schema.arguments if a.kwarg_only]]
+    parameters += [
+        f"*{_name(variadic)}: int",
+        *[_parameter(a) for a in schema.arguments if a.kwarg_only],
+    ]
     return f"({', '.join(parameters)}) -> {_returned(function)}"
 
 
 def _parameter(argument: Argument) -> str:
     return (
-        f"{_name(argument)}: {_type(argument.real_type.schema_str)}{' = ...' if argument.has_default_value() else ''}"
+        f"{_name(argument)}: "
+        f"{_type(argument.real_type.schema_str)}{' = ...' if argument.has_default_value() else ''}"
     )
 
 

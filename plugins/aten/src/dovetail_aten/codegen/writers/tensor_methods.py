@@ -1,4 +1,6 @@
-"""Writes ``tensor_methods.py``: the methods of tensors, which are the functions themselves, and the operators."""
+"""Writes ``tensor_methods.py``: the methods of tensors, which are the functions themselves, and the
+operators.
+"""
 
 from __future__ import annotations
 
@@ -47,8 +49,12 @@ def write_tensor_methods(functions: Sequence[NativeFunction], *, functions_modul
     names = {overloads.name for overloads in sets}
     package, _, module = functions_module.rpartition(".")
     lines = Lines()
-    lines.add(HEADER, "# mypy: ignore-errors", '"""The methods of tensors that run operators."""', "")
-    lines.add("from __future__ import annotations", "", "from dovetail_kernel import TensorBase", "")
+    lines.add(
+        HEADER, "# mypy: ignore-errors", '"""The methods of tensors that run operators."""', ""
+    )
+    lines.add(
+        "from __future__ import annotations", "", "from dovetail_kernel import TensorBase", ""
+    )
     lines.add(f"from {package} import {module} as functions", "", "")
     lines.add(
         "class TensorMethods(TensorBase):",
@@ -57,7 +63,11 @@ def write_tensor_methods(functions: Sequence[NativeFunction], *, functions_modul
     )
     lines.add(f"{INDENT}__slots__ = ()", f"{INDENT}_is_plain = True", "")
     for overloads in sets:
-        if overloads.is_method and overloads.name not in PROPERTIES and overloads.name not in OPERATORS:
+        if (
+            overloads.is_method
+            and overloads.name not in PROPERTIES
+            and overloads.name not in OPERATORS
+        ):
             lines.add(f"{INDENT}{overloads.name} = functions.{overloads.name}")
     lines.add("")
     for dunder, name in OPERATORS.items():

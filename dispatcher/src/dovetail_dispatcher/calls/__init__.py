@@ -1,0 +1,4 @@
+"""One call: the entry that checks its arguments, the route composed for its key, and what both run.
+
+May import `testing` and what lies below.
+"""

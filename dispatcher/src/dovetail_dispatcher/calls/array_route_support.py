@@ -1,0 +1,240 @@
+"""What routes through array kernels call off the common path: writing results, checking overlap,
+moving scalars.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from sys import getrefcount
+from typing import Any, Final
+
+from dovetail_kernel import (
+    Backend,
+    TensorBase,
+    VersionCounter,
+    dtype,
+    dtype_of_signature,
+    replace_array,
+    share_storage,
+    tensor_class,
+)
+from dovetail_kernel.keys.state import dispatch_state
+from dovetail_kernel.tensor.tensor_base import new_tensor
+from dovetail_kernel.tensor.version import WritableCounter
+from dovetail_kernel.types.signature import INFERENCE, NORMAL, ZERO_DIM
+
+from ..table.user_warning import warn_user
+from .array_errors import broadcast_shape, shape_of_output_error
+from .promotion_rules import check_writable_as
+
+
+def array_wrapper(backend: Backend, base: int) -> Callable[[Any, TensorBase | None], TensorBase]:
+    """Return the function that makes a tensor of an array, sharing the memory of another tensor if
+    one is given.
+    """
+    arrays = backend.arrays
+    array_type = arrays.array_types[0]
+    cls = tensor_class()
+
+    def wrap(array: Any, shared: TensorBase | None) -> TensorBase:
+        if array.__class__ is not array_type:
+            array = arrays.asarray(array)
+        tensor = new_tensor(
+            array, base | arrays.dtype_bits[array.dtype] | (0 if array.ndim else ZERO_DIM), cls
+        )
+        if shared is not None:
+            tensor._storage = share_storage(shared)
+            if shared._counter is None:
+                shared._counter = VersionCounter()
+            tensor._counter = shared._counter
+        return tensor
+
+    return wrap
+
+
+def dtype_of(backend: Backend) -> Callable[[Any], dtype]:
+    """Return the function that tells the dtype of one of the arrays of `backend`."""
+    dtype_bits = backend.arrays.dtype_bits
+
+    def find(array: Any) -> dtype:
+        return dtype_of_signature(dtype_bits[array.dtype])
+
+    return find
+
+
+def write_into(destination: TensorBase, array: Any, computed: dtype | None = None) -> None:
+    """Write `array` into the memory of `destination`.
+
+    Parameters
+    ----------
+    computed
+        The dtype that the result was computed in; None if it is known to be castable.
+
+    Raises
+    ------
+    RuntimeError
+        If the result cannot be cast, has another shape, or the destination's elements share memory.
+    """
+    if computed is not None:
+        check_writable_as(computed, destination.dtype)
+    own = tuple(destination.array.shape)
+    shape = tuple(getattr(array, "shape", ()))
+    if shape != own and broadcast_shape([own, shape]) != own:
+        raise shape_of_output_error(own, broadcast_shape([own, shape]) or shape)
+    arrays = destination._backend.arrays
+    if not arrays.mutable_arrays:
+        _replace(destination, arrays.overwritten(destination.array, array))
+        return
+    try:
+        arrays.copy_into(destination.array, array)
+    except ValueError as error:
+        if "read-only" not in str(error):
+            raise
+        raise RuntimeError(
+            "unsupported operation: more than one element of the written-to tensor refers to a "
+            "single memory location, "
+            "or the memory is read-only. Please clone() the tensor before performing the operation."
+        ) from error
+
+
+def write_out(out: TensorBase, array: Any) -> None:
+    """Write `array` into the tensor given as ``out=``, which takes its shape if it has another one.
+
+    Raises
+    ------
+    RuntimeError
+        If the result cannot be cast to the dtype of `out`, or `out` is an inference tensor outside
+        inference mode.
+    """
+    if not out._signature & NORMAL and not dispatch_state().inference:
+        check_inference_write(out)
+    arrays = out._backend.arrays
+    if not isinstance(array, arrays.array_types):
+        array = arrays.asarray(array)
+    check_writable_as(dtype_of_signature(arrays.dtype_bits[array.dtype]), out.dtype)
+    if tuple(array.shape) != tuple(out.array.shape):
+        if out.numel():
+            warn_user(
+                "An output with one or more elements was resized since it had shape "
+                f"{list(out.shape)}, which does not "
+                f"match the required output shape {list(array.shape)}. Give out= an empty tensor, "
+                "or one of that shape."
+            )
+        replace_array(out, arrays.empty(tuple(array.shape), out.array.dtype))
+    if arrays.mutable_arrays:
+        arrays.copy_into(out.array, array)
+    else:
+        _replace(out, arrays.overwritten(out.array, array))
+
+
+def _replace(tensor: TensorBase, array: Any) -> None:
+    """Give `tensor`, whose array cannot be written, another array instead of a write.
+
+    Raises
+    ------
+    RuntimeError
+        If another tensor shows the same memory: it would not see the write.
+    """
+    storage = tensor._storage
+    if storage is not None and getrefcount(storage) > _UNSHARED:
+        raise RuntimeError(
+            "a write in place to a view, or to a tensor that has views: arrays of backend "
+            f"{tensor._backend.name} "
+            "cannot be written, so the others would not see it. Use the out-of-place operator, or "
+            "clone() the tensor "
+            "first."
+        )
+    replace_array(tensor, array)
+
+
+_UNSHARED: Final = 3
+"""References to the storage of a tensor that shares it with no other: the tensor's, a local one,
+and the question's.
+"""
+
+
+def copy_between_backends(destination: TensorBase, source: TensorBase) -> None:
+    """Write what `source` holds into `destination`, which is on another backend, by way of host
+    memory.
+
+    Raises
+    ------
+    NotImplementedError
+        If `source` has no data.
+    """
+    own, other = destination._backend.arrays, source._backend.arrays
+    if destination.is_meta:
+        write_into(destination, own.asarray(source.array))
+        return
+    array, native = source.array, other.native_dtypes[destination.dtype]
+    write_into(
+        destination,
+        own.asarray(other.to_host(array if array.dtype == native else other.cast(array, native))),
+    )
+
+
+def on_backend(backend: Backend, value: Any) -> Any:
+    """Return a tensor argument on `backend`: itself, or a copy of a 0-dim cpu tensor.
+
+    Raises
+    ------
+    RuntimeError
+        For any other tensor of another backend.
+    """
+    if isinstance(value, list | tuple):
+        return [on_backend(backend, item) for item in value]
+    if not isinstance(value, TensorBase) or value._backend is backend:
+        return value
+    if value._backend.name == "cpu" and not value.array.shape:
+        moved = value.item() if backend.name != "meta" else 0  # type: ignore[attr-defined]
+        arrays = backend.arrays
+        array = arrays.scalar(moved, arrays.native_dtypes[value.dtype])
+        return array_wrapper(backend, backend.bit | value._signature & (NORMAL | INFERENCE))(
+            array, None
+        )
+    raise RuntimeError(
+        f"Expected all tensors to be on the same device: Tensor on device {value.device} is not "
+        "on the expected device "
+        f"{backend.name}! Move it: x.to({backend.name!r})."
+    )
+
+
+def check_overlap(written: TensorBase, read: TensorBase) -> None:
+    """Refuse to write to memory that another argument partly covers.
+
+    Raises
+    ------
+    RuntimeError
+        If the two share some elements, but not all of them in the same order.
+    """
+    a, b = written.array, read.array
+    if a is b or (
+        a.shape == b.shape
+        and written.data_ptr() == read.data_ptr()
+        and written.stride() == read.stride()
+    ):
+        return
+    if written._backend.arrays.may_overlap(a, b):
+        raise RuntimeError(
+            "unsupported operation: some elements of the input tensor and the written-to tensor "
+            "refer to a single "
+            "memory location. Please clone() the tensor before performing the operation."
+        )
+
+
+def check_inference_write(tensor: TensorBase) -> None:
+    """Refuse an in-place write to an inference tensor outside inference mode, unless it was
+    detached there.
+
+    Raises
+    ------
+    RuntimeError
+        If `tensor` is not what ``detach()`` or ``.data`` gave.
+    """
+    if tensor._counter.__class__ is WritableCounter:
+        return
+    raise RuntimeError(
+        "Inplace update to inference tensor outside InferenceMode is not allowed. You can make a "
+        "clone to get a normal "
+        "tensor before doing inplace update."
+    )

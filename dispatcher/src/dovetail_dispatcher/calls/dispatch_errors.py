@@ -1,0 +1,68 @@
+"""What a call that finds no kernel is told: the keys, what is registered and where, and what to
+do.
+"""
+
+from __future__ import annotations
+
+from dovetail_kernel import DispatchKey
+
+from ..table.computed_table import backends_of_autograd_other, compute
+from ..table.kernels import Kernel
+from ..table.operator import Operator
+
+
+def missing_kernel_error(
+    op: Operator, key: DispatchKey, fallbacks: dict[DispatchKey, Kernel]
+) -> NotImplementedError:
+    """Return the error of a call of `op` whose highest key `key` has no kernel."""
+    name = op.qualified_name
+    registered = "\n".join(
+        f"{k.key.name}: registered at {k.origin} [{k.name}]"
+        for stack in op.kernels.values()
+        for k in stack[:1]
+    )
+    if key is DispatchKey.Undefined:
+        return NotImplementedError(
+            "There were no tensor arguments to this function (e.g., you passed an empty list of "
+            "Tensors), but no "
+            f"fallback function is registered for schema {name}. This usually means that this "
+            "function requires a "
+            f"non-empty list of Tensors. Registered kernels:\n{registered or '(none)'}\nPass a "
+            "Tensor, or register a "
+            "kernel for BackendSelect or CompositeExplicitAutograd."
+        )
+    available = [
+        k.name
+        for k in DispatchKey
+        if k.is_runtime and compute(op, k, fallbacks).tag not in _NOTHING
+    ]
+    return NotImplementedError(
+        f"Could not run '{name}' with arguments from the '{key.name}' backend. This could be "
+        "because the operator "
+        f"doesn't exist for this backend, or was omitted when its plugin was built. '{name}' is "
+        "only available for "
+        "these backends: "
+        f"[{', '.join(available)}].\n\n{registered or '(no kernel is registered)'}\n\n"
+        f"Register one: Library.impl({op.base_name!r}, fn, {key.name!r}), move the arguments to "
+        "another device, or "
+        "install a plugin that has it (see `dovetail plugins`)."
+    )
+
+
+_NOTHING = ("missing", "backend fallback", "ambiguous autogradother")
+
+
+def ambiguous_error(op: Operator) -> RuntimeError:
+    """Return the error of a call of `op` at AutogradOther where two kernels contend."""
+    kernels = [k for key in backends_of_autograd_other() if (k := op.newest(key))]
+    return RuntimeError(
+        f"{op.qualified_name} has kernels registered to both CompositeImplicitAutograd and a "
+        "backend mapped to "
+        "AutogradOther. This makes the backend kernel unreachable; the dispatcher will always "
+        "prefer the "
+        "CompositeImplicitAutograd lowering. Backend kernels: "
+        f"{', '.join(f'{k.key.name} registered at {k.origin}' for k in kernels)}. If you want to "
+        "override "
+        "CompositeImplicitAutograd, register a kernel for AutogradOther too, or use "
+        "CompositeExplicitAutograd."
+    )

@@ -1,0 +1,244 @@
+"""What the text of every entry refers to, and how a third-party operator gets its entry at its
+first call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Final
+
+from dovetail_kernel import DispatchKeySet, TensorBase, state
+from dovetail_kernel.types.dtype import dtype as DType
+from dovetail_kernel.types.signature import SCALAR_BITS
+
+from ..interception.overrides import call_overrides, overriding
+from ..schema import bind, default_of
+from ..table import registry
+from ..table.operator import Operator, destroyed_error
+from .number_operands import tensor_of_number
+from .promotion_rules import check_alpha
+from .routes import redispatch_route, route_of
+from .templates import compile_source, entry_source
+from .templates.arguments import are_ints, default_text, spelling
+from .templates.entry import numbers_allowed, symbol
+from .templates.tensor_route import equals_default
+
+
+class _Missing:
+    def __repr__(self) -> str:
+        return "MISSING"
+
+
+MISSING: Final = _Missing()
+"""Default of an entry's required parameters: it sends a call to `miss`, which says what is missing.
+"""
+
+NUMBERS_ALLOWED: Final = ("aten",)
+"""Namespaces in whose operators a Python number may stand for a Tensor."""
+
+
+def miss(
+    op: Operator,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    function: Callable[..., Any] | None = None,
+) -> Any:
+    """Run a call that left the fast path: bind with every check and cast, compose the route if
+    there is none.
+
+    If a mode or an argument overrides functions, it is asked instead.
+
+    Parameters
+    ----------
+    function
+        What the user called, for those that override it; default: the handle of `op`.
+
+    Raises
+    ------
+    RuntimeError
+        If the arguments do not fit the schema, in PyTorch's words.
+    NotImplementedError
+        If there is no kernel for them.
+    """
+    try:
+        modes, overloaded = overriding(args, kwargs)
+        args, kwargs = _as_given(op, args, kwargs)
+        if modes or overloaded:
+            return call_overrides(function or op.handle, overloaded, args, kwargs)
+        values = bound_call(op, args, kwargs)
+        if (
+            "bool_alpha" in op.refuses
+        ):  # entries send every call with an `alpha` that is neither int nor float here
+            check_alpha(op, values)
+        route = route_of(op, call_key(op, values))
+    except RuntimeError as error:
+        if op.is_defined:
+            raise
+        raise destroyed_error(op) from error
+    return route(*values)
+
+
+def _as_given(
+    op: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Return the arguments of a call without those that its entry filled in: they would count as
+    given in messages.
+
+    Compares by identity wherever there may be a tensor, whose ``==`` is an operator.
+    """
+    positional = [a for a in op.schema.arguments if not a.kwarg_only]
+    if len(args) <= len(positional):
+        missing = next((i for i, value in enumerate(args) if value is MISSING), len(args))
+        named = {
+            a.name: v
+            for a, v in zip(positional[missing:], args[missing:], strict=False)
+            if v is not MISSING
+        }
+        args, kwargs = args[:missing], {**named, **kwargs}
+        while args and equals_default(positional[len(args) - 1], args[-1]):
+            args = args[:-1]
+    arguments = {a.name: a for a in op.schema.arguments}
+    return args, {
+        name: value
+        for name, value in kwargs.items()
+        if value is not MISSING
+        and not (name in arguments and equals_default(arguments[name], value))
+    }
+
+
+def bound_call(op: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+    """Return the value of every argument of a call, checked and cast, in the order of the schema.
+
+    Raises
+    ------
+    RuntimeError
+        If the arguments do not fit the schema, in PyTorch's words.
+    """
+    if op.namespace not in NUMBERS_ALLOWED:
+        return bind(op.schema, args, kwargs)
+    values = bind(op.schema, args, kwargs, number_argument)
+    _replace_numbers(op, values)
+    return values
+
+
+def call_key(op: Operator, values: list[Any]) -> int:
+    """Return the key of a call with these bound arguments."""
+    key = state()
+    for argument, value in zip(op.schema.arguments, values, strict=True):
+        match spelling(argument):
+            case "Tensor" | "Tensor?":
+                if value is not None:
+                    key |= (
+                        value._signature
+                        if isinstance(value, TensorBase)
+                        else SCALAR_BITS[value.__class__]
+                    )
+            case "Tensor[]" | "Tensor?[]":
+                for item in value:
+                    if item is not None:
+                        key |= item._signature
+            case "Scalar" | "Scalar?" if argument.name in op.promote and value is not None:
+                key |= SCALAR_BITS[value.__class__]
+    return key
+
+
+def takes_numbers(op: Operator) -> bool:
+    """Return whether the entry of `op` lets a Python number stand for the second of its two
+    tensors.
+    """
+    return numbers_allowed(op.schema, op.promote)
+
+
+def entry_bindings(op: Operator) -> dict[str, Any]:
+    """Return what the names in the text of the entry of `op` are bound to."""
+    own = symbol(op.schema)
+    bindings = {**COMMON, f"{own}_op": op, f"{own}_routes": op.routes}
+    for argument in op.schema.arguments:
+        if argument.has_default_value() and default_text(argument) == f"{argument.name}_default":
+            bindings[f"{argument.name}_default"] = default_of(argument)
+    return bindings
+
+
+def make_entry(op: Operator) -> Callable[..., Any]:
+    """Return the entry of `op`, compiled from the same template as the base library's generated
+    entries.
+    """
+    text = entry_source(op.schema, op.promote)
+    return compile_source(text, symbol(op.schema), entry_bindings(op))
+
+
+def redispatch_entry(op: Operator, keys: DispatchKeySet) -> Callable[..., Any]:
+    """Return the entry for calls of `op` that begin at exactly `keys`: the same text, over routes
+    of its own.
+    """
+    entry = op.redispatch_entries.get(keys)
+    if entry is None:
+        with registry.lock:
+            bindings = entry_bindings(op)
+            own = symbol(op.schema)
+            bindings[f"{own}_routes"] = op.redispatch_routes.setdefault(keys, {})
+            bindings["miss"] = partial(_redispatch_miss, keys)
+            entry = compile_source(entry_source(op.schema, op.promote), own, bindings)
+            op.redispatch_entries[keys] = entry
+    return entry
+
+
+def _redispatch_miss(
+    keys: DispatchKeySet, op: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    values = bound_call(op, *_as_given(op, args, kwargs))
+    return redispatch_route(op, keys, call_key(op, values))(*values)
+
+
+class NumberArgument(TensorBase):
+    """Stands for a Python number while a call is bound: binding takes it for a Tensor."""
+
+    __slots__ = ("number",)
+    number: complex
+
+
+def number_argument(number: Any) -> NumberArgument:
+    """Return a stand-in for a Python or NumPy number."""
+    argument = NumberArgument()
+    plain = number if isinstance(number, bool | int | float | complex) else number.item()
+    exact: Any = next(cls for cls in (bool, int, float, complex) if isinstance(plain, cls))
+    argument.number = exact(plain)
+    return argument
+
+
+COMMON: Final[dict[str, Any]] = {
+    "DType": DType,
+    "MISSING": MISSING,
+    "SCALAR_BITS": SCALAR_BITS,
+    "are_ints": are_ints,
+    "miss": miss,
+    "state": state,
+}
+
+
+def _replace_numbers(op: Operator, values: list[Any]) -> None:
+    """Put back the number where the route takes one, and a 0-d tensor where it does not.
+
+    A number counts as a tensor of the other operands' dtype if that holds its category, else of the
+    category's default.
+    """
+    tensors = [v for v in values if isinstance(v, TensorBase) and not isinstance(v, NumberArgument)]
+    for position, value in enumerate(values):
+        if isinstance(value, NumberArgument):
+            number = value.number
+            fast = position == 1 and takes_numbers(op) and isinstance(values[0], TensorBase)
+            values[position] = number if fast else tensor_of_number(number, tensors)
+
+
+__all__ = [
+    "COMMON",
+    "MISSING",
+    "are_ints",
+    "bound_call",
+    "call_key",
+    "entry_bindings",
+    "make_entry",
+    "miss",
+    "takes_numbers",
+]

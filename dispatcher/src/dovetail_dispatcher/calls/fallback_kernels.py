@@ -1,0 +1,71 @@
+"""The backend fallbacks that come with the dispatcher, at the keys where PyTorch has one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dovetail_kernel import Backend, DispatchKey, backend_key, on_new_backend
+
+from ..interception.python_dispatch import python_fallback
+from ..table import registry
+from ..table.kernels import BOXED, FALLTHROUGH, Kernel, fallthrough_kernel
+from .dispatch_errors import missing_kernel_error
+from .routes import AUTOGRAD_FALLBACK
+
+_FALLTHROUGH_KEYS = (
+    *("BackendSelect", "ADInplaceOrView", "FuncTorchVmapMode", "VmapMode", "PythonTLSSnapshot"),
+    *("AutocastCPU", "AutocastMTIA", "AutocastMAIA", "AutocastXPU", "AutocastMPS", "AutocastCUDA"),
+)
+_REFUSED_KEYS = (
+    *(
+        "Meta",
+        "Functionalize",
+        "Conjugate",
+        "Negative",
+        "ZeroTensor",
+        "FuncTorchDynamicLayerBackMode",
+    ),
+    *("FuncTorchBatched", "FuncTorchGradWrapper", "Tracer", "FuncTorchDynamicLayerFrontMode"),
+    *("Batched", "BatchedNestedTensor", "PreDispatch", "PythonDispatcher"),
+)
+_WITHOUT_AUTOGRAD_FALLBACK = ("HIP", "VE", "IPU", "PrivateUse2", "PrivateUse3")
+
+
+def _refuse(key: DispatchKey) -> Kernel:
+    """Return the fallback of a key that only operators with a kernel of their own support."""
+
+    def refuse(op: Any, *_args: Any, **_kwargs: Any) -> Any:
+        raise missing_kernel_error(op._operator, key, registry.fallbacks)
+
+    return Kernel(refuse, key, BOXED, registry.BUILT_IN)
+
+
+def install() -> None:
+    """Register the built-in fallbacks, for the backends there are and for those to come."""
+    falling = [key for key in DispatchKey if key.name in _FALLTHROUGH_KEYS]
+    refused = [key for key in DispatchKey if key.name in _REFUSED_KEYS]
+    registry.add_built_in_fallbacks(
+        [
+            *[Kernel(fallthrough_kernel, key, FALLTHROUGH, registry.BUILT_IN) for key in falling],
+            *[_refuse(key) for key in refused],
+            Kernel(python_fallback, DispatchKey.Python, BOXED, registry.BUILT_IN),
+            _autograd_fallback(DispatchKey.AutogradOther),
+        ]
+    )
+    on_new_backend(_add_fallbacks_of)
+
+
+def _add_fallbacks_of(backend: Backend) -> None:
+    if backend.key_name not in _WITHOUT_AUTOGRAD_FALLBACK:
+        registry.add_built_in_fallbacks(
+            [_autograd_fallback(backend_key("AutogradFunctionality", backend))]
+        )
+    registry.extend_alias_fallbacks(backend)
+
+
+def _autograd_fallback(key: DispatchKey) -> Kernel:
+    return Kernel(_pass_through, key, AUTOGRAD_FALLBACK, registry.BUILT_IN)
+
+
+def _pass_through(*_args: Any, **_kwargs: Any) -> None:
+    """Stand for the Autograd fallback, which is composed and never called."""

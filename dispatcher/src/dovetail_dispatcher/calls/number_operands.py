@@ -1,0 +1,73 @@
+"""Python numbers where a schema has a Tensor: the tensors that stand for them, made once per
+value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from dovetail_kernel import Backend, TensorBase, backend, dtype, scalar_dtype, tensor_class
+from dovetail_kernel.tensor.tensor_base import new_tensor
+from dovetail_kernel.types.signature import (
+    NORMAL,
+    PYTHON_BOOL,
+    PYTHON_COMPLEX,
+    PYTHON_FLOAT,
+    PYTHON_INT,
+    SCALAR_BITS,
+    ZERO_DIM,
+)
+
+_CACHED_NUMBERS = 256
+
+
+def category_of_number(bits: int) -> int:
+    """Return the promotion category of the Python scalar bits of a call key; -1 if there are
+    none.
+    """
+    if bits & PYTHON_COMPLEX:
+        return 3
+    if bits & PYTHON_FLOAT:
+        return 2
+    if bits & PYTHON_INT:
+        return 1
+    return 0 if bits & PYTHON_BOOL else -1
+
+
+def number_tensor(number: complex, backend: Backend, wanted: dtype) -> TensorBase:
+    """Return a new 0-d tensor of dtype `wanted` that holds `number`."""
+    array = backend.arrays.scalar(number, backend.arrays.native_dtypes[wanted])
+    return new_tensor(array, backend.bit | wanted.bit | ZERO_DIM | NORMAL, tensor_class())
+
+
+def tensor_of_number(number: complex, tensors: Sequence[TensorBase]) -> TensorBase:
+    """Return the 0-d tensor that stands for `number` beside `tensors`.
+
+    It has the dtype of the first of them that holds its category, else the default of its category.
+    """
+    category = category_of_number(SCALAR_BITS[type(number)])
+    same = next((t for t in tensors if t.dtype.category >= category), None)
+    wanted = same.dtype if same is not None else scalar_dtype(category)
+    return number_tensor(number, tensors[0]._device_backend if tensors else backend("cpu"), wanted)
+
+
+def number_cache(
+    backend: Backend, wanted: dtype
+) -> tuple[dict[Any, TensorBase], Callable[[Any], TensorBase]]:
+    """Return a mapping of numbers to their 0-d tensors, and the function that fills it.
+
+    A route owns one mapping, and knows the Python type of its numbers from the call key; so equal
+    keys mean equal tensors, except for zeros (-0.0 == 0.0) and NaN, which are never kept.
+    """
+    known: dict[Any, TensorBase] = {}
+
+    def remember(number: Any) -> TensorBase:
+        tensor = number_tensor(number, backend, wanted)
+        if number == number and (number != 0 or isinstance(number, int)):
+            if len(known) >= _CACHED_NUMBERS:
+                known.clear()
+            known[number] = tensor
+        return tensor
+
+    return known, remember

@@ -1,0 +1,99 @@
+"""Which overload the call of a packet takes: the first that its arguments fit."""
+
+from __future__ import annotations
+
+from types import NoneType
+from typing import Any, Final
+
+from dovetail_kernel import TensorBase
+
+from ..schema import bind
+from ..table.operator import Operator
+from .entry_support import number_argument
+
+
+def resolve_overload(
+    name: str, operators: list[Operator], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Operator:
+    """Return the first of `operators` whose schema the arguments fit.
+
+    A Python number stands for a Tensor only in the arithmetic operators, so that ``pow(x, 2)``
+    finds the overload for numbers; in the others of the base library it does where no overload fits
+    otherwise.
+
+    Raises
+    ------
+    RuntimeError
+        If none fits, with the reason of each.
+    """
+    if not operators:
+        raise RuntimeError(
+            f"operator {name} has no overloads any more: its library was destroyed. Look it up "
+            "again."
+        )
+    reasons: list[str] = []
+    chosen = _first_fitting(operators, args, kwargs, _takes_numbers(operators[0]), reasons)
+    if chosen is None and operators[0].namespace == "aten":
+        chosen = _first_fitting(operators, args, kwargs, True, [])
+    if chosen is None:
+        failures = "\n\n".join(reasons)
+        raise RuntimeError(
+            f"Overloaded torch operator invoked from Python failed to match any schema:\n{failures}"
+        )
+    return chosen
+
+
+def _first_fitting(
+    operators: list[Operator],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    numbers: bool,
+    reasons: list[str],
+) -> Operator | None:
+    for op in operators:
+        try:
+            bind(op.schema, args, kwargs, number_argument if numbers else None)
+        except RecursionError:
+            raise
+        except RuntimeError as reason:
+            reasons.append(str(reason))
+        else:
+            return op
+    return None
+
+
+_NUMBERS_AS_TENSORS: Final = frozenset(
+    (
+        "add",
+        "sub",
+        "mul",
+        "div",
+        "floor_divide",
+        "subtract",
+        "multiply",
+        "divide",
+        "true_divide",
+        "copy",
+        "to",
+    )
+)
+"""Base operators in whose packets a Python number may stand for a Tensor; others have overloads for
+numbers.
+"""
+
+
+def _takes_numbers(op: Operator) -> bool:
+    return op.namespace == "aten" and op.base_name.removesuffix("_") in _NUMBERS_AS_TENSORS
+
+
+def decided_by_class(op: Operator, args: tuple[Any, ...]) -> bool:
+    """Return whether every call with arguments of these classes fits `op`: nothing is cast, so no
+    value can matter.
+    """
+    for argument, value in zip(op.schema.arguments, args, strict=False):
+        if isinstance(value, TensorBase):
+            if argument.real_type.schema_str not in ("Tensor", "Tensor?"):
+                return False
+        elif type(value) not in (int, float, bool, NoneType):
+            return False
+    return True

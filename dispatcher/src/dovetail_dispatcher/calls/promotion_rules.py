@@ -1,0 +1,192 @@
+"""Which dtype a pointwise call computes in: read off the call key where it can be, found per call
+where it cannot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from dovetail_kernel import (
+    Backend,
+    TensorBase,
+    dtype,
+    dtype_of_signature,
+    get_default_dtype,
+    result_dtype,
+)
+from dovetail_kernel import bool as bool_
+from dovetail_kernel.types.signature import DTYPE_MASK, PYTHON_SCALAR, ZERO_DIM
+
+from ..table.operator import Operator
+from .array_errors import any_bool_error, unsupported_error
+from .number_operands import category_of_number
+
+KINDS = ("bool", "int", "float", "complex")
+"""Promotion categories in words."""
+
+INT_TO_FLOAT = ("int_to_float",)
+"""Promotion rules by which integers and bools compute in the default floating-point dtype."""
+
+
+def computing_dtype(common: dtype, rule: str) -> dtype:
+    """Return the dtype that operands of the common dtype `common` are cast to under promotion rule
+    `rule`.
+    """
+    return get_default_dtype() if rule in INT_TO_FLOAT and common.category < 2 else common
+
+
+def static_dtype(key: int) -> dtype | None:
+    """Return the common dtype of a call's operands if its key decides it: tensors of one dtype,
+    perhaps a number.
+    """
+    bits = key & DTYPE_MASK
+    if not bits or bits & (bits - 1):
+        return None
+    own = dtype_of_signature(bits)
+    category = category_of_number(key & PYTHON_SCALAR)
+    if category <= own.category:
+        return own
+    return result_dtype([own], [], [category])
+
+
+def common_dtype(tensors: tuple[TensorBase, ...], category: int = -1) -> dtype:
+    """Return the common dtype of tensors, and of a Python number of promotion category `category`.
+
+    Tensors with dimensions outrank those without, and these a number, unless they are of a lower
+    category.
+    """
+    bits = 0
+    for tensor in tensors:
+        bits |= tensor._signature
+    bits &= DTYPE_MASK
+    if not bits & (bits - 1) and category <= dtype_of_signature(bits).category:
+        return dtype_of_signature(bits)
+    return result_dtype(
+        [t.dtype for t in tensors if not t._signature & ZERO_DIM],
+        [t.dtype for t in tensors if t._signature & ZERO_DIM],
+        [] if category < 0 else [category],
+    )
+
+
+def check_computes(op: Operator, computed: dtype) -> None:
+    """Refuse a dtype that no kernel of `op` computes in.
+
+    Raises
+    ------
+    NotImplementedError
+        Or the RuntimeError of PyTorch, where what is asked for has no meaning.
+    """
+    if op.refuses and KINDS[computed.category] in op.refuses:
+        raise unsupported_error(op.base_name.rstrip("_"), [computed.scalar_name])
+
+
+def check_operands(op: Operator, key: int) -> None:
+    """Refuse a call with `key` whose operands are of dtypes that `op` is not defined for.
+
+    Raises
+    ------
+    NotImplementedError, RuntimeError
+        As `check_computes`.
+    """
+    common = static_dtype(key)
+    if "any_bool" in op.refuses and (
+        key & bool_.bit or category_of_number(key & PYTHON_SCALAR) == 0
+    ):
+        raise (
+            unsupported_error(op.base_name.rstrip("_"), ["Bool"])
+            if common is bool_
+            else any_bool_error()
+        )
+    if common is not None:
+        check_computes(op, computing_dtype(common, op.promotion))
+
+
+def check_alpha(op: Operator, values: Sequence[Any]) -> None:
+    """Refuse a bool `alpha` beside operands that are not all bools; `values` are those of all
+    arguments.
+
+    Raises
+    ------
+    RuntimeError
+        In PyTorch's words.
+    """
+    given = {
+        argument.name: value for argument, value in zip(op.schema.arguments, values, strict=True)
+    }
+    operands = [given[name] for name in op.promote]
+    if given["alpha"].__class__ is bool and not all(
+        each.dtype is bool_ if isinstance(each, TensorBase) else each.__class__ is bool
+        for each in operands
+    ):
+        raise RuntimeError("Boolean alpha only supported for Boolean results. Give an int.")
+
+
+def promoter(
+    backend: Backend, op: Operator, category: int
+) -> Callable[..., tuple[list[Any], dtype]]:
+    """Return the function that casts the operands of a call of `op` to the dtype they compute in.
+
+    `category` is that of a Python number among the operands, -1 if there is none.
+
+    It takes tensors and returns their arrays, in order, and that dtype.
+    """
+    arrays, rule = backend.arrays, op.promotion
+
+    def promote(*tensors: TensorBase) -> tuple[list[Any], dtype]:
+        if rule == "exact":
+            check_exact(op, tensors)
+        wanted = computing_dtype(common_dtype(tensors, category), rule)
+        check_computes(op, wanted)
+        native = arrays.native_dtypes[wanted]
+        bit = wanted.bit
+        return [
+            t.array if t._signature & bit else arrays.cast(t.array, native) for t in tensors
+        ], wanted
+
+    return promote
+
+
+def check_exact(op: Operator, tensors: tuple[TensorBase, ...]) -> None:
+    """Refuse operands of different dtypes.
+
+    Raises
+    ------
+    RuntimeError
+        Naming the first two that differ.
+    """
+    first = tensors[0].dtype
+    for name, tensor in zip(op.promote[1:], tensors[1:], strict=False):
+        if tensor.dtype is not first:
+            raise RuntimeError(
+                f"{op.base_name.rstrip('_')}: expected dtype {first.name} for `{name}` but got "
+                "dtype "
+                f"{tensor.dtype.name}. Convert it first: {name}.to(dovetail.{first.name})."
+            )
+
+
+def check_writable_as(result: dtype, destination: dtype) -> None:
+    """Refuse to write a result of a higher category into a tensor of a lower one.
+
+    Raises
+    ------
+    RuntimeError
+        For instance for a float result and an int destination.
+    """
+    if result.category > destination.category:
+        raise RuntimeError(
+            f"result type {result.scalar_name} can't be cast to the desired output type "
+            f"{destination.scalar_name}. "
+            f"Convert the destination first (x.to({result})), or use the out-of-place operator."
+        )
+
+
+__all__ = [
+    "check_alpha",
+    "check_operands",
+    "check_writable_as",
+    "common_dtype",
+    "computing_dtype",
+    "promoter",
+    "static_dtype",
+]

@@ -1,0 +1,239 @@
+"""Text of entries: the functions that check a call's arguments, make its key and run its route.
+
+Every entry has the same shape::
+
+    def add_Tensor(self=MISSING, other=MISSING, *extra, alpha=1, **unknown):
+        if extra or unknown or alpha.__class__ is not int and alpha.__class__ is not float:
+            return miss(add_Tensor_op, (self, other, *extra), {"alpha": alpha, **unknown})
+        try:
+            cls = other.__class__
+            if cls in SCALAR_BITS:
+                route = add_Tensor_routes[self._signature | SCALAR_BITS[cls] | state()]
+            else:
+                route = add_Tensor_routes[self._signature | other._signature | state()]
+        except (KeyError, AttributeError, TypeError):
+            pass
+        else:
+            return route(self, other, alpha)
+        return miss(add_Tensor_op, (self, other), {"alpha": alpha})
+
+`miss` binds with every check and cast, composes the route if there is none, and explains what is
+wrong with the call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from ...schema import Argument, FunctionSchema
+from .arguments import (
+    INT_LISTS,
+    OPTIONAL_TENSOR_LIST,
+    TENSOR,
+    TENSOR_LIST,
+    class_test,
+    default_text,
+    is_tensor_like,
+    parameter,
+    spelling,
+)
+
+INDENT = "    "
+
+
+def symbol(schema: FunctionSchema) -> str:
+    """Return the name of an overload in generated text: ``add_Tensor``, ``add`` for the default
+    overload.
+    """
+    base = schema.name.rpartition("::")[2]
+    return f"{base}_{schema.overload_name}" if schema.overload_name else base
+
+
+def entry_source(schema: FunctionSchema, promote: Collection[str] = ()) -> str:
+    """Return the text of the entry behind an `OpOverload`.
+
+    It takes whatever it is given, so that a call that does not fit raises PyTorch's RuntimeError,
+    not a TypeError.
+
+    Parameters
+    ----------
+    promote
+        Names of the arguments that take part in promotion (pointwise operators). Where these are
+        two tensors, a Python number may stand for the second.
+
+    Notes
+    -----
+    The text names ``MISSING``, ``SCALAR_BITS``, ``DType``, ``are_ints``, ``miss``, ``state`` and,
+    of the operator, ``<symbol>_op`` and ``<symbol>_routes``.
+    """
+    positional = [a for a in schema.arguments if not a.kwarg_only]
+    keyword = [a for a in schema.arguments if a.kwarg_only]
+    parameters = [
+        f"{parameter(a)}={default_text(a) if a.has_default_value() else 'MISSING'}"
+        for a in positional
+    ]
+    parameters.append("*extra")
+    parameters += [
+        f"{parameter(a)}={default_text(a) if a.has_default_value() else 'MISSING'}" for a in keyword
+    ]
+    parameters.append("**unknown")
+    return _source(schema, symbol(schema), parameters, ["extra", "unknown"], promote)
+
+
+def name_source(
+    schema: FunctionSchema,
+    name: str,
+    promote: Collection[str] = (),
+    *,
+    out: str | None = None,
+    public: str = "",
+    named: str = "",
+) -> str:
+    """Return the text of the function that users call by `name`: the same entry with a Python
+    signature of its own.
+
+    Parameters
+    ----------
+    out
+        Symbol of the entry to go to when ``out=`` is given; None where the operator has no such
+        variant.
+    public
+        Name of the function that users see, which overriding classes and modes get; default: the
+        `OpOverload`.
+    named
+        Name of the function that gives the results names; default: they are a plain tuple.
+    """
+    positional = [a for a in schema.arguments if not a.kwarg_only]
+    keyword = [a for a in schema.arguments if a.kwarg_only]
+
+    def declared(argument: Argument) -> str:
+        return (
+            f"{parameter(argument)}={default_text(argument)}"
+            if argument.has_default_value()
+            else parameter(argument)
+        )
+
+    parameters = [declared(a) for a in positional]
+    if keyword or out:
+        parameters.append("*")
+        parameters += [declared(a) for a in keyword]
+        if out:
+            parameters.append("out=None")
+    lines: list[str] = []
+    if out:
+        given = [parameter(a) for a in positional] + [
+            f"{parameter(a)}={parameter(a)}" for a in keyword
+        ]
+        lines = ["if out is not None:", f"{INDENT}return {out}({', '.join([*given, 'out=out'])})"]
+    return _source(schema, name, parameters, [], promote, first=lines, public=public, named=named)
+
+
+def _source(
+    schema: FunctionSchema,
+    name: str,
+    parameters: list[str],
+    refused: list[str],
+    promote: Collection[str],
+    *,
+    first: list[str] | None = None,
+    public: str = "",
+    named: str = "",
+) -> str:
+    own = symbol(schema)
+    arguments = schema.arguments
+    positional = [parameter(a) for a in arguments if not a.kwarg_only]
+    keywords = [f'"{a.name}": {parameter(a)}' for a in arguments if a.kwarg_only]
+    surplus = bool(refused)
+    given = [*positional, "*extra"] if surplus else positional
+    args = f"({', '.join(given)}{',' if given else ''})"
+    kwargs = f"{{{', '.join([*keywords, '**unknown'] if surplus else keywords)}}}"
+    if any(public == parameter(a) for a in arguments):
+        public = f'globals()["{public}"]'
+    missed = f"miss({own}_op, {args}, {kwargs}{f', {public}' if public else ''})"
+    found = f"route({', '.join(map(parameter, arguments))})"
+    if named:
+        missed, found = f"{named}({missed})", f"{named}({found})"
+    refusal = f"return {missed}"
+
+    lines = list(first or [])
+    for argument in arguments:
+        kind = spelling(argument).removesuffix("?")
+        if kind in INT_LISTS:
+            local = parameter(argument)
+            if argument.N is not None:
+                repeated = f"({local},)" if argument.N == 1 else f"({local},) * {argument.N}"
+                lines += [f"if {local}.__class__ is int:", f"{INDENT}{local} = {repeated}"]
+                lines += [f"elif {local}.__class__ is list:", f"{INDENT}{local} = tuple({local})"]
+            else:
+                lines += [f"if {local}.__class__ is list:", f"{INDENT}{local} = tuple({local})"]
+    tests = [*refused, *(test for a in arguments for test in class_test(a))]
+    lists = [a for a in arguments if spelling(a) in (TENSOR_LIST, OPTIONAL_TENSOR_LIST)]
+    tests += [
+        f"{parameter(a)}.__class__ is not list and {parameter(a)}.__class__ is not tuple"
+        for a in lists
+    ]
+    if tests:
+        lines += [f"if {' or '.join(tests)}:", INDENT + refusal]
+    lines += ["try:", *(INDENT + line for line in _route_lines(schema, own, promote))]
+    lines += ["except (KeyError, AttributeError, TypeError):", f"{INDENT}pass"]
+    lines += ["else:", f"{INDENT}return {found}", refusal]
+    body = "\n".join(INDENT + line for line in lines)
+    return f"def {name}({', '.join(parameters)}):\n{body}\n"
+
+
+def numbers_allowed(schema: FunctionSchema, promote: Collection[str]) -> bool:
+    """Return whether a Python number may stand for the second of two tensors: both, and they alone,
+    are promoted.
+    """
+    inputs = [a for a in schema.arguments if not a.is_out]
+    tensors = [a for a in inputs if is_tensor_like(a)]
+    return (
+        len(promote) == 2
+        and len(tensors) == 2
+        and list(promote) == [a.name for a in tensors if spelling(a) == TENSOR]
+    )
+
+
+def _route_lines(schema: FunctionSchema, own: str, promote: Collection[str]) -> list[str]:
+    """Return the lines that look up the route of a call whose arguments passed the class tests."""
+    tensors = [a for a in schema.arguments if is_tensor_like(a)]
+    plain = [f"{parameter(a)}._signature" for a in tensors if spelling(a) == TENSOR]
+    others = [a for a in tensors if spelling(a) != TENSOR]
+    if numbers_allowed(schema, promote):
+        second = plain[1]
+        rest = [text for text in plain if text != second]
+        return [
+            f"cls = {second.removesuffix('._signature')}.__class__",
+            "if cls in SCALAR_BITS:",
+            f"{INDENT}route = {own}_routes[{' | '.join([*rest, 'SCALAR_BITS[cls]', 'state()'])}]",
+            "else:",
+            f"{INDENT}route = {own}_routes[{' | '.join([*plain, 'state()'])}]",
+        ]
+    scalars = [
+        a for a in schema.arguments if a.name in promote and spelling(a) in ("Scalar", "Scalar?")
+    ]
+    plain += [f"SCALAR_BITS[{parameter(a)}.__class__]" for a in scalars if spelling(a) == "Scalar"]
+    others += [a for a in scalars if spelling(a) == "Scalar?"]
+    if not others:
+        return [f"route = {own}_routes[{' | '.join([*plain, 'state()'])}]"]
+    lines = [f"key = {' | '.join([*plain, 'state()'])}"]
+    for argument in others:
+        local = parameter(argument)
+        match spelling(argument):
+            case "Scalar?":
+                lines += [
+                    f"if {local} is not None:",
+                    f"{INDENT}key |= SCALAR_BITS[{local}.__class__]",
+                ]
+            case "Tensor?":
+                lines += [f"if {local} is not None:", f"{INDENT}key |= {local}._signature"]
+            case "Tensor[]":
+                lines += [f"for each in {local}:", f"{INDENT}key |= each._signature"]
+            case _:
+                lines += [f"for each in {local}:", f"{INDENT}if each is not None:"]
+                lines += [f"{INDENT * 2}key |= each._signature"]
+    lines.append(f"route = {own}_routes[key]")
+    return lines
+
+
+__all__ = ["entry_source", "name_source", "numbers_allowed", "symbol"]

@@ -1,0 +1,323 @@
+"""Trace: every operator call of this task while it is on, as a tree of spans.
+
+The routes of traced calls are composed like any others, under a bit of the dispatch state, with
+recording around them. So a trace sees what goes through the dispatcher, wherever it is called from,
+and costs nothing while it is off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextvars import ContextVar
+from time import perf_counter_ns
+from typing import Any, Final, Self
+
+from dovetail_kernel import (
+    DispatchKeySet,
+    DispatchState,
+    TensorBase,
+    dispatch_state,
+    set_state,
+    state,
+)
+from dovetail_kernel.errors import INTERNAL_PACKAGES, where
+from dovetail_kernel.keys.state import tracing_off, tracing_on
+
+from ..calls.templates.arguments import is_tensor_like
+from ..calls.templates.tensor_route import equals_default
+from ..table.operator import Operator
+from .explanation import decide, describe_arguments, describe_value
+from .spans import CALL, NODE, REDISPATCH, CallSpan, Span
+
+_LONGEST_VALUE: Final = 40
+_SKIPPED: Final = (
+    *INTERNAL_PACKAGES,
+    "dovetail_aten",
+    "dovetail_autograd",
+    "dovetail_cpu",
+    "dovetail_cuda",
+)
+
+_open: ContextVar[Span | None] = ContextVar("dovetail_open_span", default=None)
+
+
+class Trace:
+    """Context manager that records every operator call of this thread and task; a tree of spans
+    afterwards.
+
+    Attributes
+    ----------
+    spans
+        The outermost spans, in order. Backward shows as nodes, with the calls of their formulas
+        inside.
+
+    Notes
+    -----
+    Threads and tasks that are started inside with a copy of the context are recorded as well. While
+    a trace is on, backward runs the bodies of formulas that are written with operators, never those
+    over arrays.
+
+    Raises
+    ------
+    RuntimeError
+        On entering one that is recording already.
+    """
+
+    def __init__(self) -> None:
+        self._root = Span("trace", "trace")
+        self._outer: list[tuple[Span | None, bool]] = []
+
+    @property
+    def spans(self) -> list[Span]:
+        """The outermost spans."""
+        return self._root.children
+
+    @property
+    def time_ns(self) -> int:
+        """Time between entering and leaving, without what the trace itself cost."""
+        return self._root.time_ns
+
+    def __enter__(self) -> Self:
+        if self._outer:
+            raise RuntimeError(
+                "this trace is recording already. Make another: 'with trace() as inner:'."
+            )
+        self._outer.append((_open.get(), dispatch_state().traced))
+        self._root = Span("trace", "trace")
+        _open.set(self._root)
+        set_state(tracing_on(state()))
+        self._root.start_ns = perf_counter_ns()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._root.end_ns = perf_counter_ns()
+        outer, was_traced = self._outer.pop()
+        _open.set(outer)
+        if not was_traced:
+            set_state(tracing_off(state()))
+        if outer is not None:
+            outer.children += self._root.children
+            outer.overhead_ns += self._root.overhead_ns
+
+    def walk(self) -> Iterator[tuple[int, Span]]:
+        """Yield every span with its depth, each before those inside it."""
+        pending = [(0, span) for span in reversed(self.spans)]
+        while pending:
+            depth, span = pending.pop()
+            yield depth, span
+            pending += [(depth + 1, child) for child in reversed(span.children)]
+
+    def calls(self, name: str | None = None) -> list[CallSpan]:
+        """Return all operator calls, redispatches included, outer before inner.
+
+        Parameters
+        ----------
+        name
+            Only those of this operator: ``"aten::add"`` for all overloads, ``"aten::add.Tensor"``
+            for one.
+        """
+        found = [span for _, span in self.walk() if isinstance(span, CallSpan)]
+        return [
+            span
+            for span in found
+            if name is None or name in (span.name, span.name.partition(".")[0])
+        ]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the whole trace as plain dicts, lists and strings."""
+        return {"time_ns": self.time_ns, "spans": [span.as_dict() for span in self.spans]}
+
+    def as_json(self, indent: int | None = None) -> str:
+        """Return the whole trace as JSON text."""
+        import json
+
+        return json.dumps(self.as_dict(), indent=indent)
+
+    def as_chrome_trace(self) -> dict[str, Any]:
+        """Return the trace in the Trace Event Format, for chrome://tracing, Perfetto or speedscope.
+
+        Times are those of the clock, so that inner spans lie in outer ones; ``args`` has the time
+        without overhead.
+        """
+        from os import getpid
+
+        process = getpid()
+        events: list[dict[str, Any]] = [
+            {
+                "ph": "M",
+                "name": "process_name",
+                "pid": process,
+                "tid": 0,
+                "args": {"name": "dovetail"},
+            }
+        ]
+        for _, span in self.walk():
+            arguments: dict[str, Any] = {"given": list(span.given), "results": list(span.results)}
+            arguments["time_us"] = span.time_ns / 1e3
+            if span.called_at is not None:
+                arguments["called_at"] = span.called_at
+            if span.error is not None:
+                arguments["error"] = span.error
+            if isinstance(span, CallSpan):
+                arguments["keys"] = list(span.decision.keys)
+                arguments["kernels"] = [
+                    f"{s.key}: {s.kernel} at {s.source}" for s in span.decision.chain
+                ]
+            events.append(
+                {
+                    "ph": "X",
+                    "name": span.name,
+                    "cat": span.kind,
+                    "ts": (span.start_ns - self._root.start_ns) / 1e3,
+                    "dur": (span.end_ns - span.start_ns) / 1e3,
+                    "pid": process,
+                    "tid": span.thread,
+                    "args": arguments,
+                }
+            )
+        return {"traceEvents": events, "displayTimeUnit": "ns"}
+
+    def as_text(self, *, keys: bool = False) -> str:
+        """Return the tree as plain text.
+
+        Parameters
+        ----------
+        keys
+            With the keys of each argument, and what the state adds and takes. Default: False.
+        """
+        return _text_of(self, keys)
+
+    def __str__(self) -> str:
+        return self.as_text()
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self.walk())
+
+    def __repr__(self) -> str:
+        return f"<trace of {len(self)} spans, {self.time_ns / 1e3:.1f} µs>"
+
+
+def record(span: Span, parent: Span, began: int, function: Callable[..., Any], *args: Any) -> Any:
+    """Call ``function(*args)`` as `span` inside `parent`.
+
+    Parameters
+    ----------
+    began
+        When the work of the trace on this span began.
+    """
+    if parent.kind == "trace":
+        span.called_at = where(_SKIPPED)
+    parent.children.append(span)
+    _open.set(span)
+    try:
+        span.start_ns = perf_counter_ns()
+        result = function(*args)
+        span.end_ns = perf_counter_ns()
+        span.results = _described(result)
+        return result
+    except BaseException as error:
+        span.end_ns = perf_counter_ns()
+        span.error = f"{type(error).__name__}: {error}"
+        raise
+    finally:
+        _open.set(parent)
+        parent.overhead_ns += perf_counter_ns() - began - span.time_ns
+
+
+def record_node(name: str, grads: Sequence[Any], function: Callable[..., Any], *args: Any) -> Any:
+    """Call ``function(*args)``, which runs the node `name` of the graph on `grads`, as a span of
+    the open trace.
+    """
+    began = perf_counter_ns()
+    parent = _open.get()
+    if parent is None:
+        return function(*args)
+    return record(Span(name, NODE, _described(grads)), parent, began, function, *args)
+
+
+def traced_route(
+    compose: Callable[[], Callable[..., Any]],
+    op: Operator,
+    key: int,
+    now: DispatchState,
+    keys: DispatchKeySet | None,
+) -> Callable[..., Any]:
+    """Return a route that records the call and runs what `compose` returns.
+
+    A call that has no kernel is recorded, too, before it raises.
+
+    Parameters
+    ----------
+    op, key, now, keys
+        The call, as for `decide`.
+    """
+    began = perf_counter_ns()
+    decision = decide(op, key, now, keys)
+    try:
+        inner = compose()
+    except (NotImplementedError, RuntimeError):
+
+        def inner(*args: Any) -> Any:
+            return compose()(*args)  # raises, with a traceback of this call
+
+    kind = CALL if keys is None else REDISPATCH
+
+    def route(*args: Any) -> Any:
+        began = perf_counter_ns()
+        parent = _open.get()
+        if parent is None:  # the state was carried to another thread, the trace was not
+            return inner(*args)
+        span = CallSpan(decision, kind, describe_arguments(op, args), _options(op, args))
+        return record(span, parent, began, inner, *args)
+
+    waiting = _open.get()
+    if waiting is not None:
+        waiting.overhead_ns += perf_counter_ns() - began
+    return route
+
+
+def _text_of(trace: Trace, keys: bool) -> str:
+    lines = [f"trace: {len(trace)} spans"]
+    last_at: list[bool] = []  # per depth whether the span there is the last of its parent
+    siblings = {
+        id(span): position for position, span in enumerate(trace.spans, 1 - len(trace.spans))
+    }
+    for depth, span in trace.walk():
+        siblings.update(
+            (id(child), position)
+            for position, child in enumerate(span.children, 1 - len(span.children))
+        )
+        del last_at[depth:]
+        indent = "".join("   " if last else "│  " for last in last_at)
+        last_at.append(siblings[id(span)] == 0)
+        below = indent + ("   " if last_at[-1] else "│  ") + ("│ " if span.children else "  ")
+        lines.append(
+            f"{indent}{'└─' if last_at[-1] else '├─'} {span.headline()}  {span.duration()}"
+        )
+        lines += [f"{below}{line}" for line in span.details(keys=keys)]
+    return "\n".join(lines)
+
+
+def _options(op: Operator, values: Sequence[Any]) -> dict[str, str]:
+    """Return the arguments of a call that are no tensors and not their defaults, as text."""
+    return {
+        argument.name: _shortened(repr(value))
+        for argument, value in zip(op.schema.arguments, values, strict=True)
+        if not is_tensor_like(argument) and not equals_default(argument, value)
+    }
+
+
+def _described(result: Any) -> tuple[str, ...]:
+    if result is None:
+        return ()
+    several = result if isinstance(result, list | tuple) else (result,)
+    return tuple(
+        [describe_value(v) if isinstance(v, TensorBase) else _shortened(repr(v)) for v in several]
+    )
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _LONGEST_VALUE else f"{text[: _LONGEST_VALUE - 1]}…"
+
+
+__all__ = ["Trace", "record_node", "traced_route"]

@@ -1,0 +1,217 @@
+"""Attributes of tensors that are no operators (`shape`, `item`, `backward`), made overridable where
+somebody wants to.
+
+Operators find overriding classes and modes by their signature and state bits. Other methods and
+properties have no route to miss. So a class with a ``__torch_function__`` of its own gets
+descriptors over those that it inherits, and so does the class of plain tensors, but only while a
+`TorchFunctionMode` is entered somewhere in the process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from threading import Lock
+from types import FunctionType, MethodType
+from typing import Any, Final
+
+from dovetail_kernel import TensorBase, dispatch_state, tensor_class
+from dovetail_kernel.keys.interception import on_overriding_class
+from dovetail_kernel.types.signature import OVERRIDES
+
+from .mode_stacks import function_modes
+from .overrides import call_overrides, overriding
+
+operator_modules: Final[set[str]] = set()
+"""Names of the modules whose functions look for overrides themselves."""
+
+_PRIVATE: Final = frozenset({"_base", "_is_view", "_version"})
+_NOT_INTERCEPTED: Final = frozenset(
+    {
+        *(
+            "__class__",
+            "__new__",
+            "__init__",
+            "__init_subclass__",
+            "__hash__",
+            "__getattribute__",
+            "__setattr__",
+        ),
+        *(
+            "__torch_function__",
+            "__torch_dispatch__",
+            "__reduce__",
+            "__reduce_ex__",
+            "__copy__",
+            "__del__",
+        ),
+        *("as_subclass",),
+    }
+)
+
+
+def _is_heeded(tensor: TensorBase) -> bool:
+    now = dispatch_state()
+    return now.function_modes or (now.torch_function and bool(tensor._signature & OVERRIDES))
+
+
+class InterceptedProperty:
+    """Stands over a property. On the class it is not seen: ``Tensor.shape`` is the property itself,
+    as ever.
+    """
+
+    __slots__ = ("original",)
+
+    def __init__(self, original: Any) -> None:
+        self.original = original
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        if instance is None:
+            return self.original
+        return _call(self.original.__get__, instance)
+
+    def __set__(self, instance: Any, value: Any) -> None:
+        _call(self.original.__set__, instance, value)
+
+    def __delete__(self, instance: Any) -> None:
+        _call(self.original.__delete__, instance)
+
+
+class InterceptedMethod:
+    """Stands over a method. On the class it is not seen."""
+
+    __slots__ = ("original",)
+
+    def __init__(self, original: Callable[..., Any]) -> None:
+        self.original = original
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        if instance is None:
+            return self.original
+        if _is_heeded(instance):
+            return partial(_call, self.original, instance)
+        return MethodType(self.original, instance)
+
+
+def _call(function: Callable[..., Any], instance: TensorBase, *args: Any, **kwargs: Any) -> Any:
+    if not _is_heeded(instance):
+        return function(instance, *args, **kwargs)
+    modes, overloaded = overriding((instance, *args), kwargs)
+    askable = len(function_modes.modes) * modes + bool(overloaded)
+    func = function if askable == 1 else _Reentrant(function)
+    return call_overrides(func, overloaded, (instance, *args), kwargs)
+
+
+class _Reentrant:
+    """Stands for a method or getter in the hands of a handler behind which others are to be asked
+    when it is called.
+
+    It equals what it stands for, and hashes and is named alike.
+    """
+
+    __slots__ = ("_original",)
+
+    def __init__(self, original: Callable[..., Any]) -> None:
+        self._original = original
+
+    def __call__(self, instance: Any, *args: Any, **kwargs: Any) -> Any:
+        return _call(self._original, instance, *args, **kwargs)
+
+    def __eq__(self, other: object) -> bool:
+        return self._original == (other._original if isinstance(other, _Reentrant) else other)
+
+    def __hash__(self) -> int:
+        return hash(self._original)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._original, name)
+
+    def __repr__(self) -> str:
+        return repr(self._original)
+
+
+_interceptable: Final[dict[type, tuple[tuple[str, Any], ...]]] = {}
+
+
+def interceptable(cls: type) -> tuple[tuple[str, Any], ...]:
+    """Return the methods and properties of the plain tensor class `cls` that do not look for
+    overrides themselves.
+    """
+    known = _interceptable.get(cls)
+    if known is None:
+        known = _interceptable[cls] = tuple(_find_interceptable(cls))
+    return known
+
+
+def _find_interceptable(cls: type) -> Iterator[tuple[str, Any]]:
+    seen = set()
+    for base in cls.__mro__:
+        if base is object:
+            continue
+        for name, value in base.__dict__.items():
+            if name in seen:
+                continue
+            seen.add(name)
+            if name in _NOT_INTERCEPTED or (
+                name[0] == "_" and not name.endswith("__") and name not in _PRIVATE
+            ):
+                continue
+            is_method = isinstance(value, FunctionType) and value.__module__ not in operator_modules
+            if is_method or isinstance(value, property):
+                yield name, value
+
+
+def _over(value: Any) -> InterceptedProperty | InterceptedMethod:
+    return InterceptedProperty(value) if isinstance(value, property) else InterceptedMethod(value)
+
+
+def intercept_on(cls: type) -> None:
+    """Put descriptors on the overriding class `cls` over what it has from the plain tensor class,
+    and only that.
+    """
+    plain = next(
+        base for base in cls.__mro__ if base is TensorBase or base.__dict__.get("_is_plain", False)
+    )
+    own: set[str] = set()
+    for base in cls.__mro__[: cls.__mro__.index(plain)]:
+        own.update(base.__dict__)
+    for name, value in interceptable(plain):
+        if name not in own:
+            setattr(cls, name, _over(value))
+
+
+on_overriding_class.append(intercept_on)
+
+_lock = Lock()
+_holders = 0
+_covered: dict[str, Any] = {}
+_ABSENT: Final = object()
+
+
+def hold_plain_class() -> None:
+    """Have the attributes of plain tensors intercepted until `release_plain_class` was called as
+    often as this.
+    """
+    global _holders
+    with _lock:
+        _holders += 1
+        if _holders == 1:
+            cls = tensor_class()
+            for name, value in interceptable(cls):
+                _covered[name] = cls.__dict__.get(name, _ABSENT)
+                setattr(cls, name, _over(value))
+
+
+def release_plain_class() -> None:
+    """Undo one `hold_plain_class`."""
+    global _holders
+    with _lock:
+        _holders -= 1
+        if not _holders:
+            cls = tensor_class()
+            while _covered:
+                name, value = _covered.popitem()
+                if value is _ABSENT:
+                    delattr(cls, name)
+                else:
+                    setattr(cls, name, value)

@@ -1,0 +1,134 @@
+"""Python functions made of operators (`nn.functional.mse_loss`), made overridable where somebody
+wants to.
+
+They have no route to miss, and to ask on every call would cost as much as a small operator. So they
+are as they are written until a class overrides functions, or while a `TorchFunctionMode` is entered
+somewhere in the process: then their code is another, which asks first. The functions themselves
+stay, since everybody may hold them.
+"""
+
+from __future__ import annotations
+
+import linecache
+from collections.abc import Callable
+from threading import Lock
+from types import CodeType, FunctionType
+from typing import Any, Final, TypeVar, cast
+
+from dovetail_kernel.keys.interception import on_overriding_class
+
+from .overrides import call_overrides, overriding
+
+__all__ = ["hold_functions", "is_overridable", "overridable", "release_functions"]
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+_ASKING: Final = "_asking"
+"""What modules that have such functions call the dict of what asks, by name of the function."""
+
+_lock = Lock()
+_holders = 0
+_codes: Final[dict[FunctionType, tuple[CodeType, CodeType | None]]] = {}
+"""Per overridable function its own code, and the one that asks once it was made."""
+
+
+def overridable(function: Function) -> Function:
+    """Make a Python function one that modes and overriding arguments have a say in; it costs plain
+    calls nothing.
+
+    Handlers get the parameters without default by position, the others by keyword.
+
+    Parameters
+    ----------
+    function
+        Of a module, without closure.
+    """
+    made = cast(FunctionType, function)
+    with _lock:
+        _codes[made] = made.__code__, None
+        if _holders:
+            _have_asked(made)
+    return function
+
+
+def is_overridable(function: Any) -> bool:
+    """Return whether a function was made `overridable`."""
+    return isinstance(function, FunctionType) and function in _codes
+
+
+def _have_asked(function: FunctionType) -> None:
+    own, asking = _codes[function]
+    if asking is None:
+        asking = _asking_code(function)
+        _codes[function] = own, asking
+    function.__code__ = asking
+
+
+def _asking_code(function: FunctionType) -> CodeType:
+    """Return code for `function` that asks before it runs what the function is now."""
+    import inspect  # takes long to import
+
+    own = FunctionType(
+        function.__code__, function.__globals__, function.__name__, function.__defaults__
+    )
+    own.__kwdefaults__ = function.__kwdefaults__
+
+    def ask(*args: Any, **kwargs: Any) -> Any:
+        modes, overloaded = overriding(args, kwargs)
+        if modes or overloaded:
+            return call_overrides(function, overloaded, args, kwargs)
+        return own(*args, **kwargs)
+
+    parameters = list(inspect.signature(function).parameters.values())
+    # Annotations and defaults belong to the function, which keeps them, and not to its code.
+    taken = inspect.Signature([p.replace(annotation=p.empty, default=p.empty) for p in parameters])
+    given = [
+        f"*{p.name}"
+        if p.kind is p.VAR_POSITIONAL
+        else p.name
+        if p.default is p.empty
+        else f"{p.name}={p.name}"
+        for p in parameters
+    ]
+    name = function.__name__
+    text = f"def {name}{taken}:\n    return {_ASKING}[{name!r}]({', '.join(given)})\n"
+    filename = f"<{function.__module__}.{name}, asking>"
+    linecache.cache[filename] = (len(text), None, text.splitlines(True), filename)
+    namespace: dict[str, Any] = {}
+    exec(compile(text, filename, "exec"), namespace)
+    function.__globals__.setdefault(_ASKING, {})[name] = ask
+    code: CodeType = namespace[name].__code__
+    return code
+
+
+def hold_functions() -> None:
+    """Have the functions ask until `release_functions` was called as often as this."""
+    global _holders
+    with _lock:
+        _holders += 1
+        if _holders == 1:
+            for function in _codes:
+                _have_asked(function)
+
+
+def release_functions() -> None:
+    """Undo one `hold_functions`."""
+    global _holders
+    with _lock:
+        _holders -= 1
+        if not _holders:
+            for function, (own, _) in _codes.items():
+                function.__code__ = own
+
+
+_for_good = False
+
+
+def _hold_for_good(_cls: type) -> None:
+    global _for_good
+    if not _for_good:
+        _for_good = True
+        hold_functions()
+
+
+on_overriding_class.append(_hold_for_good)

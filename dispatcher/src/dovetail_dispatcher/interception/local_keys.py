@@ -1,0 +1,64 @@
+"""The included and excluded keys of the running task, under PyTorch's names
+(``_dispatch_tls_...``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from dovetail_kernel import (
+    DispatchKey,
+    DispatchKeySet,
+    dispatch_state,
+    parse_dispatch_key,
+    set_state,
+    state,
+)
+from dovetail_kernel.keys.state import DispatchState, intern_state
+from dovetail_kernel.types.signature import NO_GRAD
+
+Keys = DispatchKey | DispatchKeySet | str
+
+
+def _dispatch_tls_local_include_set() -> DispatchKeySet:
+    """Return the keys that are added to those of every call."""
+    return dispatch_state().included
+
+
+def _dispatch_tls_local_exclude_set() -> DispatchKeySet:
+    """Return the keys that are taken from those of every call."""
+    return dispatch_state().excluded
+
+
+def _dispatch_tls_is_dispatch_key_included(dispatch_key: Keys) -> bool:
+    """Return whether all of these keys are included."""
+    wanted = _keyset(dispatch_key)
+    return wanted & dispatch_state().included == wanted
+
+
+def _dispatch_tls_is_dispatch_key_excluded(dispatch_key: Keys) -> bool:
+    """Return whether all of these keys are excluded."""
+    wanted = _keyset(dispatch_key)
+    return wanted & dispatch_state().excluded == wanted
+
+
+def _dispatch_tls_set_dispatch_key_included(dispatch_key: Keys, included: bool) -> None:
+    """Include a key in every call of this task, or stop doing so; lasts until it is undone."""
+    now, keys = dispatch_state(), _keyset(dispatch_key)
+    _put_in_force(replace(now, included=now.included | keys if included else now.included - keys))
+
+
+def _dispatch_tls_set_dispatch_key_excluded(dispatch_key: Keys, excluded: bool) -> None:
+    """Exclude a key from every call of this task, or stop doing so; lasts until it is undone."""
+    now, keys = dispatch_state(), _keyset(dispatch_key)
+    _put_in_force(replace(now, excluded=now.excluded | keys if excluded else now.excluded - keys))
+
+
+def _put_in_force(wanted: DispatchState) -> None:
+    set_state(intern_state(wanted) | state() & NO_GRAD)
+
+
+def _keyset(keys: Keys) -> DispatchKeySet:
+    if isinstance(keys, str):
+        keys = parse_dispatch_key(keys)
+    return DispatchKeySet(keys) if isinstance(keys, DispatchKey) else keys

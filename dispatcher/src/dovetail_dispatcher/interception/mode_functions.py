@@ -1,0 +1,87 @@
+"""The stacks of modes under PyTorch's names (``torch._C``), and whether functions may be overridden
+just now.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dovetail_kernel import TensorBase, dispatch_state
+from dovetail_kernel.keys.interception import NOT_PLAIN
+from dovetail_kernel.keys.state import StateGuard
+
+from .mode_stacks import dispatch_modes, function_modes, without_python
+
+
+def _is_torch_function_enabled() -> bool:
+    """Return whether the ``__torch_function__`` of Tensor subclasses is heeded."""
+    return dispatch_state().torch_function
+
+
+def _is_torch_function_all_disabled() -> bool:
+    """Return whether neither subclasses are heeded nor a function mode is active."""
+    now = dispatch_state()
+    return not now.torch_function and not now.function_modes
+
+
+def _is_torch_function_mode_enabled() -> bool:
+    """Return whether calls of functions go through a `TorchFunctionMode`."""
+    return dispatch_state().function_modes
+
+
+def _len_torch_function_stack() -> int:
+    """Return how many function modes are active."""
+    return len(function_modes.modes)
+
+
+def _get_function_stack_at(level: int) -> Any:
+    """Return an active function mode; 0 is the outermost."""
+    return function_modes.modes[level]
+
+
+def _push_on_torch_function_stack(mode: Any) -> None:
+    """Make a function mode the innermost, until it is popped; ``with mode:`` takes care of that by
+    itself.
+    """
+    function_modes.push(mode)
+
+
+def _pop_torch_function_stack() -> Any:
+    """Take away the innermost function mode; raises RuntimeError if there is none."""
+    return function_modes.pop()
+
+
+def _len_torch_dispatch_stack() -> int:
+    """Return how many dispatch modes are active."""
+    return len(dispatch_modes.modes)
+
+
+def _get_dispatch_stack_at(level: int) -> Any:
+    """Return an active dispatch mode; 0 is the outermost."""
+    return dispatch_modes.modes[level]
+
+
+def _push_on_torch_dispatch_stack(mode: Any) -> None:
+    """Make a dispatch mode the innermost, until it is popped; ``with mode:`` takes care of that by
+    itself.
+    """
+    dispatch_modes.push(mode)
+
+
+def _pop_torch_dispatch_stack() -> Any:
+    """Take away the innermost dispatch mode; raises RuntimeError if there is none."""
+    return dispatch_modes.pop()
+
+
+def _dispatch_isTensorSubclassLike(tensor: TensorBase) -> bool:
+    """Return whether the class of a tensor has a say in operators, or a dispatch mode is active."""
+    return bool(tensor._signature & NOT_PLAIN) or bool(dispatch_modes.modes)
+
+
+class _DisableTorchDispatch(StateGuard):
+    """Guard: neither dispatch modes nor the ``__torch_dispatch__`` of arguments is heeded."""
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        super().__init__(without_python)

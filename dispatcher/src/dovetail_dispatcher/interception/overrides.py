@@ -1,0 +1,222 @@
+"""`__torch_function__`: arguments and modes that have a say in what a function does.
+
+A function finds out only when its route is not there: a tensor of an overriding class has a
+signature bit, and an active mode a state bit, for which no route is ever stored. So calls with
+plain tensors and no mode cost nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import wraps
+from typing import Any
+
+from dovetail_kernel import TensorBase, disabled_torch_function_impl, dispatch_state, tensor_class
+from dovetail_kernel.types.signature import OVERRIDES
+
+from .mode_stacks import function_modes
+
+__all__ = [
+    "call_overrides",
+    "handle_torch_function",
+    "has_torch_function",
+    "has_torch_function_unary",
+    "has_torch_function_variadic",
+    "overloaded_args",
+    "overridden_name",
+    "overriding",
+    "wrap_torch_function",
+]
+
+_PLAIN = frozenset({int, float, bool, complex, str, type(None)})
+
+
+def has_override(value: Any) -> bool:
+    """Return whether the class of `value` has a ``__torch_function__`` that is not disabled."""
+    if isinstance(value, TensorBase):
+        return bool(value._signature & OVERRIDES)
+    function = getattr(type(value), "__torch_function__", None)
+    return function is not None and function is not disabled_torch_function_impl
+
+
+def overloaded_args(candidates: Iterable[Any]) -> list[Any]:
+    """Return one of `candidates`, all of overriding classes, per class, in the order in which they
+    are asked.
+
+    From left to right, but an instance of a subclass before one of its base.
+    """
+    found: list[Any] = []
+    classes: list[type] = []
+    for value in candidates:
+        cls = type(value)
+        if cls in classes:
+            continue
+        place = next((i for i, other in enumerate(classes) if issubclass(cls, other)), len(classes))
+        found.insert(place, value)
+        classes.insert(place, cls)
+    return found
+
+
+def overriding(args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[bool, list[Any]]:
+    """Return whether a mode is asked about a call, and which of its arguments are; lists are looked
+    into.
+    """
+    now = dispatch_state()
+    candidates: list[Any] = []
+    if now.torch_function:
+        for value in (*args, *kwargs.values()) if kwargs else args:
+            cls = type(value)
+            if cls is list or cls is tuple:
+                candidates += [
+                    item for item in value if type(item) not in _PLAIN and has_override(item)
+                ]
+            elif cls not in _PLAIN and has_override(value):
+                candidates.append(value)
+    return now.function_modes, overloaded_args(candidates) if candidates else candidates
+
+
+def call_overrides(
+    function: Callable[..., Any],
+    overloaded: Sequence[Any],
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
+) -> Any:
+    """Ask the innermost function mode, then the arguments in `overloaded`, what a call of
+    `function` gives.
+
+    Raises
+    ------
+    TypeError
+        If all of them return NotImplemented.
+    """
+    types = tuple([type(value) for value in overloaded])
+    asked = []
+    if dispatch_state().function_modes:
+        mode, taken = function_modes.take()
+        try:
+            result = mode.__torch_function__(function, types, tuple(args), dict(kwargs))
+        finally:
+            function_modes.give_back(taken)
+        if result is not NotImplemented:
+            return result
+        asked.append(f"  - mode object {mode!r}")
+    for value in overloaded:
+        result = (
+            type(value).__torch_function__
+            if isinstance(value, TensorBase)
+            else value.__torch_function__
+        )
+        result = result(function, types, tuple(args), dict(kwargs))
+        if result is not NotImplemented:
+            return result
+        kind = "tensor subclass" if isinstance(value, TensorBase) else "object of class"
+        asked.append(f"  - {kind} {type(value)!r}")
+    raise multiple_dispatch_failed(overridden_name(function), "__torch_function__", asked)
+
+
+def multiple_dispatch_failed(name: str, handler: str, asked: Sequence[str]) -> TypeError:
+    """Return the error of a call that everybody who has a say in it declined."""
+    listed = "\n".join(asked)
+    return TypeError(
+        f"Multiple dispatch failed for '{name}'; all {handler} handlers returned "
+        f"NotImplemented:\n\n{listed}\n\n"
+        f"Treat it in one of them: return func(*args, **kwargs) from {handler} for what needs no "
+        "special care."
+    )
+
+
+def overridden_name(function: Any) -> str:
+    """Return the name of a function for messages: ``dovetail.add``,
+    ``dovetail.Tensor.shape.__get__``.
+    """
+    if hasattr(function, "_qualified_op_name") or hasattr(function, "_operator"):
+        return f"dovetail.ops.{function}"
+    from .intercepted_attributes import interceptable, operator_modules
+
+    accessed = getattr(function, "__self__", None)
+    is_access = isinstance(accessed, property)
+    for attribute, value in interceptable(tensor_class()):
+        if value == (accessed if is_access else function):
+            full = f"dovetail.Tensor.{attribute}"
+            return f"{full}.{function.__name__}" if is_access else full
+    module: str = getattr(function, "__module__", "")
+    name: str = getattr(function, "__qualname__", "")
+    if not name:
+        return repr(function)
+    if module in operator_modules:
+        return f"dovetail.{name}"
+    return f"{module}.{name}"
+
+
+def has_torch_function(relevant_args: Iterable[Any]) -> bool:
+    """Return whether a call with these arguments is for `handle_torch_function`: one overrides, or
+    a mode is active.
+    """
+    modes, overloaded = overriding(tuple(relevant_args), {})
+    return modes or bool(overloaded)
+
+
+def has_torch_function_unary(value: Any) -> bool:
+    """Return `has_torch_function` of one argument."""
+    return has_torch_function((value,))
+
+
+def has_torch_function_variadic(*values: Any) -> bool:
+    """Return `has_torch_function` of the arguments given."""
+    return has_torch_function(values)
+
+
+def handle_torch_function(
+    public_api: Callable[..., Any], relevant_args: Iterable[Any], *args: Any, **kwargs: Any
+) -> Any:
+    """Let modes and overriding arguments decide a call of a function written in Python.
+
+    Parameters
+    ----------
+    public_api
+        The function as users call it; handlers get it as ``func``.
+    relevant_args
+        The arguments whose classes are asked.
+    *args, **kwargs
+        The arguments of the call.
+
+    Raises
+    ------
+    TypeError
+        If all handlers return NotImplemented.
+
+    Examples
+    --------
+    ::
+
+        def twice(x):
+            if has_torch_function_unary(x):
+                return handle_torch_function(twice, (x,), x)
+            return x + x
+    """
+    _, overloaded = overriding(tuple(relevant_args), {})
+    return call_overrides(public_api, overloaded, args, kwargs)
+
+
+def wrap_torch_function(
+    dispatcher: Callable[..., Iterable[Any]],
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return a decorator that makes a Python function overridable.
+
+    Parameters
+    ----------
+    dispatcher
+        Takes the arguments of the function, and returns those whose classes are asked.
+    """
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(function)
+        def overridable(*args: Any, **kwargs: Any) -> Any:
+            relevant = dispatcher(*args, **kwargs)
+            if has_torch_function(relevant):
+                return handle_torch_function(overridable, relevant, *args, **kwargs)
+            return function(*args, **kwargs)
+
+        return overridable
+
+    return decorate

@@ -1,0 +1,227 @@
+"""`__torch_dispatch__`: modes, and classes of arguments, that run operators at the key Python,
+below autograd.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from dovetail_kernel import TensorBase, bump_version, set_state, share_version, state
+from dovetail_kernel.keys.interception import PYTHON_DISPATCH
+from dovetail_kernel.types.signature import NORMAL, SCALAR_BITS
+
+from ..table import registry
+from ..table.operator import Operator
+from .mode_stacks import Mode, below_python, dispatch_modes
+from .overrides import multiple_dispatch_failed
+
+__all__ = ["TorchDispatchMode", "dispatching_args", "python_fallback"]
+
+
+class TorchDispatchMode(Mode):
+    """Subclass it, override ``__torch_dispatch__``, and enter an instance: ``with MyMode():``.
+
+    The handler sees every operator that reaches a backend, below autograd: composite operators are
+    decomposed, and backward is seen as well. The innermost mode is asked first; while its handler
+    runs it is not active, so calling ``func`` there goes to the next mode out, then to arguments
+    with ``__torch_dispatch__``, then to the kernel. Modes belong to the task that entered them.
+    """
+
+    _stack = dispatch_modes
+
+    def __torch_dispatch__(
+        self,
+        func: Any,
+        types: Sequence[type],
+        args: Sequence[Any] = (),
+        kwargs: Mapping[str, Any] | None = None,
+    ) -> Any:
+        """Return the result of the operator call ``func(*args, **kwargs)``, or NotImplemented.
+
+        Parameters
+        ----------
+        func
+            The `OpOverload`.
+        types
+            The classes of the arguments that have ``__torch_dispatch__``.
+        args, kwargs
+            The arguments, without those that equal their default.
+        """
+        raise NotImplementedError(
+            f"{type(self).__qualname__} must override __torch_dispatch__(func, types, args, kwargs)"
+        )
+
+
+def python_fallback(func: Any, *args: Any, **kwargs: Any) -> Any:
+    """Run an operator at the key Python: ask the innermost mode, then the arguments.
+
+    Raises
+    ------
+    TypeError
+        If all handlers return NotImplemented.
+    """
+    func = _as_called(func, args)
+    op: Operator = func._operator
+    given = [list(value) if type(value) is tuple else value for value in args]
+    overloaded = dispatching_args([*given, *kwargs.values()])
+    types = tuple([type(value) for value in overloaded])
+    asked = []
+    before = state()
+    set_state(below_python(before))
+    try:
+        if dispatch_modes.modes:
+            mode, taken = dispatch_modes.take()
+            try:
+                rule = op.torch_dispatch_rules.get(type(mode))
+                handler = mode.__torch_dispatch__ if rule is None else _bound(rule, mode)
+                result = handler(func, types, tuple(given), kwargs)
+            finally:
+                dispatch_modes.give_back(taken)
+            if result is not NotImplemented:
+                return _finished(op, result, given, kwargs)
+            asked.append(f"  - mode object {mode!r}")
+        for value in overloaded:
+            cls = type(value)
+            rule = op.torch_dispatch_rules.get(cls)
+            handler = cls.__torch_dispatch__ if rule is None else _bound(rule, cls)
+            versions = _versions(op, given, kwargs)
+            result = handler(func, types, tuple(given), kwargs)
+            if result is not NotImplemented:
+                _count_writes(versions)
+                return _finished(op, result, given, kwargs)
+            asked.append(f"  - tensor subclass {cls!r}")
+    finally:
+        set_state(before)
+    raise multiple_dispatch_failed(f"dovetail.ops.{func}", "__torch_dispatch__", asked)
+
+
+_NUMBERS_BY_TENSOR = frozenset(
+    {
+        *(
+            "add",
+            "sub",
+            "mul",
+            "div",
+            "floor_divide",
+            "subtract",
+            "multiply",
+            "divide",
+            "true_divide",
+        ),
+        *("maximum", "minimum", "atan2"),
+    }
+)
+"""Names whose overload for tensors takes Python numbers in PyTorch as well."""
+
+
+def _as_called(func: Any, args: Sequence[Any]) -> Any:
+    """Return the overload that PyTorch chooses: ``gt.Scalar`` for a number beside a tensor, though
+    ``gt.Tensor`` runs.
+
+    Functions here let the overload for two tensors serve numbers too, which saves choosing.
+    """
+    op: Operator = func._operator
+    if len(args) < 2 or isinstance(args[1], TensorBase) or args[1].__class__ not in SCALAR_BITS:
+        return func
+    if op.overload != "Tensor" or op.base_name.rstrip("_") in _NUMBERS_BY_TENSOR:
+        return func
+    for_numbers = registry.find(op.name, "Scalar") or registry.find(op.name, "Scalar_Other")
+    return func if for_numbers is None else for_numbers.handle
+
+
+def _bound(rule: Callable[..., Any], first: Any) -> Callable[..., Any]:
+    return lambda func, types, args, kwargs: rule(first, func, types, args, kwargs)
+
+
+def dispatching_args(values: Sequence[Any]) -> list[TensorBase]:
+    """Return one argument per class with ``__torch_dispatch__``, an instance of a subclass before
+    one of its base.
+    """
+    found: list[TensorBase] = []
+    for value in values:
+        for item in value if isinstance(value, list | tuple) else (value,):
+            if isinstance(item, TensorBase) and item._signature & PYTHON_DISPATCH:
+                cls = type(item)
+                classes = [type(other) for other in found]
+                if cls not in classes:
+                    place = next(
+                        (i for i, other in enumerate(classes) if issubclass(cls, other)),
+                        len(classes),
+                    )
+                    found.insert(place, item)
+    return found
+
+
+def _argument(op: Operator, name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    if name in kwargs:
+        return kwargs[name]
+    position = next(i for i, a in enumerate(op.schema.arguments) if a.name == name)
+    return args[position] if position < len(args) else None
+
+
+def _finished(op: Operator, result: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    """Return `result` with the aliases that the schema promises: what is written is returned
+    itself.
+
+    A view of a tensor with ``__torch_dispatch__`` counts the writes to its base.
+    """
+    returns = op.schema.returns
+    if not any(r.alias_info is not None for r in returns):
+        return result
+    several = len(returns) > 1
+    results = list(result) if several else [result]
+    for position, declared in enumerate(returns):
+        info = declared.alias_info
+        if info is None:
+            continue
+        source = next(
+            (
+                a
+                for a in op.schema.arguments
+                if a.alias_info and a.alias_info.before_set & info.after_set
+            ),
+            None,
+        )
+        if source is None:
+            continue
+        value = _argument(op, source.name, args, kwargs)
+        if info.is_write:
+            results[position] = value
+        elif (
+            isinstance(value, TensorBase)
+            and value._signature & PYTHON_DISPATCH
+            and value._signature & NORMAL
+        ):
+            for view in (
+                results[position]
+                if isinstance(results[position], list | tuple)
+                else (results[position],)
+            ):
+                if isinstance(view, TensorBase) and view is not value and view._counter is None:
+                    view._counter = share_version(value)
+    return tuple(results) if several else results[0]
+
+
+def _versions(
+    op: Operator, args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> list[tuple[TensorBase, int]]:
+    """Return the tensors with ``__torch_dispatch__`` that the operator writes, and their
+    versions.
+    """
+    written = [_argument(op, a.name, args, kwargs) for a in op.schema.arguments if a.is_write]
+    tensors = [t for each in written for t in (each if isinstance(each, list | tuple) else (each,))]
+    return [
+        (t, 0 if t._counter is None else t._counter.value)
+        for t in tensors
+        if isinstance(t, TensorBase) and t._signature & PYTHON_DISPATCH
+    ]
+
+
+def _count_writes(versions: Sequence[tuple[TensorBase, int]]) -> None:
+    """Count a write to each tensor, unless the handler has written to that very tensor and it is
+    counted already.
+    """
+    for tensor, before in versions:
+        if (0 if tensor._counter is None else tensor._counter.value) == before:
+            bump_version(tensor)

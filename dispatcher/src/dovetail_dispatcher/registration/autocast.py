@@ -1,0 +1,255 @@
+"""Autocast: calls whose tensors are cast to another dtype first, by kernels at the Autocast keys.
+
+The keys are excluded by default; ``with autocast("cpu")`` lets them in, so that a call outside
+costs nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import ContextDecorator
+from contextvars import ContextVar
+from dataclasses import replace
+from functools import cache, partial
+from types import TracebackType
+from typing import Any, Final
+
+from dovetail_kernel import (
+    Device,
+    DispatchKey,
+    DispatchKeySet,
+    TensorBase,
+    bfloat16,
+    dispatch_state,
+    dtype,
+    float16,
+    float64,
+    set_state,
+    state,
+)
+from dovetail_kernel.keys.state import Transition
+
+from ..table import registry
+from ..table.operator import Operator
+from ..table.user_warning import warn_user
+
+_DEFAULT_DTYPES: Final[dict[str, dtype]] = {"cpu": bfloat16, "cuda": float16}
+_LOWER: Final = (bfloat16, float16)
+_dtypes: ContextVar[dict[str, dtype]] = ContextVar(
+    "dovetail_autocast_dtypes", default=_DEFAULT_DTYPES
+)
+
+
+def is_autocast_available(device_type: str) -> bool:
+    """Return whether a device type has an Autocast key.
+
+    Raises
+    ------
+    RuntimeError
+        For an unknown device type.
+    """
+    return _key_of(device_type) is not None
+
+
+def is_autocast_enabled(device_type: str = "cuda") -> bool:
+    """Return whether autocast is on for a device type in this task."""
+    key = _key_of(device_type)
+    return key is not None and key not in dispatch_state().excluded
+
+
+def get_autocast_dtype(device_type: str) -> dtype:
+    """Return the dtype that base operators compute in under autocast; by default bfloat16 on cpu,
+    float16 on cuda.
+
+    Raises
+    ------
+    RuntimeError
+        For a device type without autocast.
+    """
+    autocast_key(device_type)
+    return _dtypes.get().get(device_type, float16)
+
+
+def set_autocast_enabled(device_type: str, enabled: bool) -> None:
+    """Turn autocast on or off for a device type in this task, until it is turned back; see
+    `autocast` for a block.
+    """
+    set_state(_switch(autocast_key(device_type), enabled)(state()))
+
+
+def set_autocast_dtype(device_type: str, dtype: dtype) -> None:
+    """Choose the dtype of autocast for a device type in this task."""
+    autocast_key(device_type)
+    _dtypes.set({**_dtypes.get(), device_type: dtype})
+
+
+class autocast(ContextDecorator):
+    """Run a block, or a function, in mixed precision: operators cast their arguments as
+    `register_autocast` says.
+
+    Parameters
+    ----------
+    device_type
+        "cpu" or "cuda".
+    dtype
+        What products are computed in; default bfloat16 on cpu, float16 on cuda.
+    enabled
+        False turns autocast off inside.
+    cache_enabled
+        Accepted, and without effect: casts are not cached.
+
+    Raises
+    ------
+    RuntimeError
+        For a device type without autocast.
+
+    Notes
+    -----
+    In the base library, matrix products compute in `dtype`, and some losses and reductions in
+    float32; the lists are PyTorch's for the operators there are. Gradients have the dtypes of the
+    original tensors. Tensors of float64 and of integers are never cast.
+    """
+
+    def __init__(
+        self,
+        device_type: str,
+        dtype: dtype | None = None,
+        enabled: bool = True,
+        cache_enabled: bool | None = None,
+    ) -> None:
+        if not isinstance(device_type, str):
+            raise ValueError(
+                f"Expected `device_type` of type `str`, got: `{type(device_type)}`. Give 'cpu' or "
+                "'cuda'."
+            )
+        self._key = autocast_key(device_type)
+        self.device = device_type
+        self.fast_dtype = get_autocast_dtype(device_type) if dtype is None else dtype
+        self._enabled = enabled
+        if enabled and self.fast_dtype not in _LOWER:
+            warn_user(
+                f"In {device_type.upper()} autocast, but the target dtype is not supported. "
+                "Disabling autocast.\n"
+                f"{device_type.upper()} Autocast only supports dtypes of torch.bfloat16, "
+                "torch.float16 currently, not "
+                f"{self.fast_dtype}. Give one of these."
+            )
+            self._enabled = False
+        self._previous: list[tuple[int, dict[str, Any]]] = []
+
+    def _recreate_cm(self) -> autocast:
+        return autocast(self.device, self.fast_dtype, self._enabled)
+
+    def __enter__(self) -> autocast:
+        before = _dtypes.get()
+        self._previous.append((state(), before))
+        _dtypes.set({**before, self.device: self.fast_dtype})
+        set_state(_switch(self._key, self._enabled)(state()))
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        before, dtypes = self._previous.pop()
+        set_state(before)
+        _dtypes.set(dtypes)
+
+
+def autocast_key(device_type: str) -> DispatchKey:
+    """Return the Autocast key of a device type.
+
+    Raises
+    ------
+    RuntimeError
+        For an unknown device type, or one without autocast.
+    """
+    key = _key_of(device_type)
+    if key is None:
+        raise RuntimeError(
+            f"User specified an unsupported autocast device_type '{device_type}': it has no "
+            "Autocast key. Autocast "
+            f"works on: {', '.join(_device_types())}."
+        )
+    return key
+
+
+def _key_of(device_type: str) -> DispatchKey | None:
+    backend = Device(device_type).type
+    return DispatchKey.__members__.get(f"Autocast{backend.upper()}")
+
+
+def _device_types() -> list[str]:
+    return sorted(
+        name.removeprefix("Autocast").lower()
+        for name in DispatchKey.__members__
+        if name[:8] == "Autocast"
+    )
+
+
+@cache
+def _switch(key: DispatchKey, enabled: bool) -> Transition:
+    only = DispatchKeySet(key)
+    return Transition(
+        lambda s: replace(s, excluded=s.excluded - only if enabled else s.excluded | only)
+    )
+
+
+# -- kernels ---------------------------------------------------------------------------------------
+
+
+def casting_kernel(op: Operator, device_type: str, wanted: dtype | None) -> Callable[..., Any]:
+    """Return a kernel for the Autocast key: it casts what is eligible, then calls `op` with that
+    key excluded.
+
+    Eligible are the floating-point tensors of the device type, those of float64 apart, also in
+    lists.
+
+    Parameters
+    ----------
+    wanted
+        The dtype to cast to; None: the one that the innermost `autocast` chose.
+    """
+
+    def kernel(*args: Any, **kwargs: Any) -> Any:
+        dtype = get_autocast_dtype(device_type) if wanted is None else wanted
+        cast = partial(cast_value, device_type=device_type, wanted=dtype)
+        return without_autocast(
+            op, device_type, *map(cast, args), **{k: cast(v) for k, v in kwargs.items()}
+        )
+
+    kernel.__qualname__ = f"autocast of {op.qualified_name}"
+    return kernel
+
+
+def without_autocast(op: Operator, device_type: str, /, *args: Any, **kwargs: Any) -> Any:
+    """Call `op` with the Autocast key of a device type excluded."""
+    before = state()
+    set_state(_switch(autocast_key(device_type), False)(before))
+    try:
+        return op.handle(*args, **kwargs)
+    finally:
+        set_state(before)
+
+
+def is_eligible(value: Any, device_type: str) -> bool:
+    """Return whether `value` is a tensor that autocast may cast."""
+    return (
+        isinstance(value, TensorBase)
+        and value._backend.name == device_type
+        and value.dtype.is_floating_point
+        and value.dtype is not float64
+    )
+
+
+def cast_value(value: Any, device_type: str, wanted: dtype) -> Any:
+    """Return an argument with every eligible tensor in it cast to `wanted`; the cast is
+    differentiable.
+    """
+    if is_eligible(value, device_type) and value.dtype is not wanted:
+        return registry.find_or_throw("aten::to", "dtype").handle(value, wanted)
+    if isinstance(value, list | tuple):
+        return type(value)([cast_value(item, device_type, wanted) for item in value])
+    return value

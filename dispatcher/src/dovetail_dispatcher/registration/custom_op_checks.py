@@ -1,0 +1,86 @@
+"""What is refused when a custom operator, or a derivative, is registered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from ..calls.templates.arguments import is_tensor_like
+from ..schema import FunctionSchema
+from ..table.kernel_signatures import check_backward, check_setup_context
+from ..table.tags import Tag
+
+MutatesArgs = str | Iterable[str]
+
+
+def check_differentiable(schema: FunctionSchema, printed: str, *, views: bool) -> None:
+    """Refuse a derivative for an operator that cannot have one of its own.
+
+    Raises
+    ------
+    RuntimeError
+        If the operator writes to its arguments, returns nothing, or (without `views`) returns
+        views.
+    NotImplementedError
+        If it has keyword-only tensors.
+    """
+    aliased = any(r.alias_info is not None for r in schema.returns)
+    if schema.is_mutable or not schema.returns or (aliased and not views):
+        raise RuntimeError(
+            f"Cannot register autograd formula for non-functional operator {printed} with schema "
+            f"{schema}. Please "
+            "create a functional operator and register an autograd formula for that."
+        )
+    if any(a.kwarg_only and is_tensor_like(a) for a in schema.arguments):
+        raise NotImplementedError(
+            "register_autograd with kwarg-only Tensor args. In the original definition of the op, "
+            "please make your "
+            f"tensors not kwarg-only. Got: {schema}"
+        )
+
+
+def check_formula(
+    schema: FunctionSchema,
+    printed: str,
+    backward: Callable[..., Any],
+    setup_context: Callable[..., None] | None,
+) -> None:
+    """Refuse a derivative whose functions cannot be called as they will be.
+
+    Raises
+    ------
+    TypeError
+        Naming the function and its parameters.
+    """
+    check_callable(backward)
+    check_backward(backward, schema, printed)
+    if setup_context is not None:
+        check_callable(setup_context)
+        check_setup_context(setup_context, schema, printed)
+
+
+def check_callable(fn: object) -> None:
+    if not callable(fn):
+        raise TypeError(
+            f"Input function is required to be a callable but found type {type(fn).__name__}."
+        )
+
+
+def check_mutated(parsed: FunctionSchema, schema: str, mutates_args: MutatesArgs) -> None:
+    written = {a.name for a in parsed.arguments if a.is_write}
+    if mutates_args != "unknown" and written != set(mutates_args):
+        raise ValueError(
+            f"Attempted to create a custom op with `mutates_args={mutates_args}` and "
+            f"`schema={schema}`. The schema "
+            f"suggests that the op mutates {written or '{}'} which is different from what was "
+            "provided to us in "
+            "`mutates_args`. Please make these consistent."
+        )
+
+
+def check_keyword_tensors(parsed: FunctionSchema, tags: Sequence[Tag]) -> None:
+    if Tag.out not in tags and any(a.kwarg_only and is_tensor_like(a) for a in parsed.arguments):
+        raise NotImplementedError(
+            "custom_op with kwarg-only Tensor args. Please make your tensors not kwarg-only. "
+            f"Got: {parsed}"
+        )

@@ -1,0 +1,477 @@
+"""`custom_op`: an operator made of one Python function, with its schema read off the
+annotations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import Any, Final, NoReturn, Self, overload
+
+from dovetail_kernel import (
+    DispatchKey,
+    DispatchKeySet,
+    dispatch_key_for_device,
+    dtype,
+    get_default_device,
+)
+from dovetail_kernel.devices.device import Device
+from dovetail_kernel.errors import where
+
+from ..calls.ops import OpOverload
+from ..calls.templates.arguments import is_tensor_like
+from ..schema import FunctionSchema, bind, infer_schema, parse_schema
+from ..table import registry
+from ..table.batching import checked_rule
+from ..table.derivative_formula import PythonFormula
+from ..table.kernel_signatures import check_kernel
+from ..table.kernels import COUNT_WRITES, CUSTOM, FAKE, TENSOR, Kernel
+from ..table.providers import provider_name
+from ..table.tags import Tag, checked_tags
+from ..table.user_warning import warn_user
+from .custom_op_checks import (
+    MutatesArgs,
+    check_callable,
+    check_differentiable,
+    check_formula,
+    check_keyword_tensors,
+    check_mutated,
+)
+from .library import Library
+
+DeviceTypes = str | Sequence[str] | None
+
+_definitions: Final[dict[str, list[CustomOpDef]]] = {}
+"""The custom ops by qualified name, those last that cover others."""
+
+
+class CustomOpDef:
+    """What `custom_op` makes: a callable operator, on which further kernels and its derivative are
+    registered.
+
+    The class of each is its own, with the operator's entry as ``__call__``: nothing stands between
+    call and route.
+    """
+
+    _opoverload: OpOverload
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        return super().__new__(type("CustomOpDef", (cls,), {"__module__": cls.__module__}))
+
+    def __init__(
+        self,
+        schema: FunctionSchema,
+        fn: Callable[..., Any],
+        tags: Sequence[Tag],
+        device_types: DeviceTypes,
+        override: bool = False,
+    ) -> None:
+        self._namespace, _, self._name = schema.name.partition("::")
+        self._schema = str(schema)
+        self._tags = tuple(tags)
+        self._init_fn = fn
+        self._backend_fns: dict[str | None, Callable[..., Any]] = {}
+        self._disabled_kernel: set[str] = set()
+        self._abstract_fn: Callable[..., Any] | None = None
+        self._undos: dict[str, list[registry.Undo]] = {}
+        self._lib = Library(self._namespace, "FRAGMENT")
+        try:
+            self._lib.define(str(schema), tags=self._tags, override=override)
+            operator = registry.find_or_throw(schema.name, schema.overload_name)
+            self._operator = operator
+            self._definition = operator.definition
+            self._opoverload = operator.handle
+            setattr(type(self), "__call__", staticmethod(type(self._opoverload).__call__))  # noqa: B010
+            self.register_kernel(device_types)(fn)
+            self._register("Meta", _trivial_fake(schema) or self._missing_fake, TENSOR)
+            if Tag.out not in self._tags:  # the Autograd fallback refuses what has out= arguments
+                self._set_formula(partial(_missing_formula, self._opoverload), None)
+            if schema.is_mutable:
+                self._register("ADInplaceOrView", _count_writes, COUNT_WRITES)
+        except BaseException:
+            self._lib._destroy()
+            raise
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._opoverload(*args, **kwargs)
+
+    @property
+    def _qualname(self) -> str:
+        return f"{self._namespace}::{self._name}"
+
+    def __repr__(self) -> str:
+        return f"<CustomOpDef({self._qualname})>"
+
+    # -- kernels -----------------------------------------------------------------------------------
+
+    def register_kernel(
+        self, device_types: DeviceTypes, fn: Callable[..., Any] | None = None, /
+    ) -> Any:
+        """Register the implementation for some device types; usable as a decorator.
+
+        Parameters
+        ----------
+        device_types
+            One or several of "cpu", "cuda", ...; None for every device.
+        fn
+            The implementation. One that was registered for the same device type before is replaced.
+
+        Raises
+        ------
+        RuntimeError
+            For an unknown device type.
+        ValueError
+            If no argument tells the device: the operator takes neither a tensor nor ``device``.
+        """
+        types = (
+            [device_types]
+            if device_types is None or isinstance(device_types, str)
+            else list(device_types)
+        )
+
+        def register(fn: Callable[..., Any]) -> Callable[..., Any]:
+            check_callable(fn)
+            for device_type in types:
+                if device_type is None:
+                    self._register("CompositeExplicitAutograd", fn, CUSTOM)
+                else:
+                    key = dispatch_key_for_device(device_type).name
+                    self._select_by_device()
+                    self._register(
+                        key, self._init_fn if device_type in self._disabled_kernel else fn, CUSTOM
+                    )
+                self._backend_fns[device_type] = fn
+            return fn
+
+        return register if fn is None else register(fn)
+
+    @contextmanager
+    def set_kernel_enabled(self, device_type: str, enabled: bool = True) -> Iterator[None]:
+        """Use, or do not use, the kernel of `device_type` inside the block; without it the
+        decorated function runs.
+        """
+        before = device_type in self._disabled_kernel
+        if device_type not in self._backend_fns:
+            warn_user(
+                f"Attempted to {'enable' if enabled else 'disable'} kernel for {device_type} but "
+                "no kernel was "
+                f"registered for this device type of {self._qualname}. Register one with "
+                "register_kernel."
+            )
+            yield
+            return
+        self._enable(device_type, enabled)
+        try:
+            yield
+        finally:
+            self._enable(device_type, not before)
+
+    def _enable(self, device_type: str, enabled: bool) -> None:
+        (self._disabled_kernel.discard if enabled else self._disabled_kernel.add)(device_type)
+        fn = self._backend_fns[device_type] if enabled else self._init_fn
+        self._register(dispatch_key_for_device(device_type).name, fn, CUSTOM)
+
+    def register_fake(self, fn: Callable[..., Any], /) -> Callable[..., Any]:
+        """Register what gives results of the right shape and dtype without data: it runs for meta
+        tensors.
+        """
+        check_callable(fn)
+        self._register("Meta", fn, FAKE)
+        self._abstract_fn = fn
+        return fn
+
+    def _missing_fake(self, *_args: Any, **_kwargs: Any) -> NoReturn:
+        raise RuntimeError(
+            f"There was no fake impl registered for {self!r}. This is necessary for calls with "
+            "meta tensors. Please "
+            f"use `{self._name}.register_fake` to add an fake impl."
+        )
+
+    def _select_by_device(self) -> None:
+        """Give an operator without tensors a kernel that goes by its ``device``; None is the
+        default device.
+        """
+        schema = self._operator.schema
+        if any(is_tensor_like(a) for a in schema.arguments) or "BackendSelect" in self._undos:
+            return
+        position = next((i for i, a in enumerate(schema.arguments) if a.name == "device"), None)
+        if position is None:
+            raise ValueError(
+                "Functions without tensor inputs are required to have a `device: torch.device` "
+                f"argument: {schema}. "
+                "Add one, or register the function for every device with device_types=None."
+            )
+
+        def select(_keys: DispatchKeySet, *args: Any, **kwargs: Any) -> Any:
+            device = bind(schema, args, kwargs)[position]
+            device_type = (get_default_device() if device is None else Device(device)).type
+            if device_type not in self._backend_fns:
+                raise RuntimeError(
+                    f"{self._name} does not have a kernel registered for {device_type}. Please "
+                    "use register_kernel to "
+                    "do so. It has kernels for: "
+                    f"{', '.join(filter(None, self._backend_fns)) or 'no device'}."
+                )
+            keys = DispatchKeySet(dispatch_key_for_device(device_type))
+            return self._opoverload.redispatch(keys, *args, **kwargs)
+
+        self._register("BackendSelect", select, TENSOR, with_keyset=True)
+
+    # -- derivative --------------------------------------------------------------------------------
+
+    def register_autograd(
+        self, backward: Callable[..., Any], /, *, setup_context: Callable[..., None] | None = None
+    ) -> None:
+        """Register how to differentiate the operator; a second time replaces the first.
+
+        Parameters
+        ----------
+        backward
+            ``backward(ctx, *grads)``, returning one gradient (or None) per argument.
+        setup_context
+            ``setup_context(ctx, inputs, output)``, which saves what backward needs.
+
+        Raises
+        ------
+        RuntimeError
+            For an operator that writes to its arguments or returns nothing.
+        NotImplementedError
+            If the schema has keyword-only tensors.
+        """
+        check_differentiable(self._operator.schema, repr(self), views=True)
+        check_formula(self._operator.schema, repr(self), backward, setup_context)
+        self._set_formula(backward, setup_context)
+
+    def _set_formula(
+        self, backward: Callable[..., Any], setup_context: Callable[..., None] | None
+    ) -> None:
+        op = self._operator
+        formula = PythonFormula(
+            f"{op.name}.{op.overload or 'default'}", backward, setup_context, where()
+        )
+        with registry.lock:
+            undos = self._undos_of("formula")
+            registry.take_back(undos)
+            registry.set_formula(op.name, op.overload, formula, undos)
+
+    def register_autocast(self, device_type: str, cast_inputs: dtype, /) -> None:
+        """Register what autocast does with the operator; see
+        `dovetail.library.register_autocast`.
+        """
+        from .register import register_autocast
+
+        register_autocast(self, device_type, cast_inputs)
+
+    def register_torch_dispatch(
+        self, torch_dispatch_class: type, fn: Callable[..., Any] | None = None, /
+    ) -> Callable[..., Any]:
+        """Register what a mode or Tensor subclass does with it; see
+        `dovetail.library.register_torch_dispatch`.
+        """
+        from .register import register_torch_dispatch
+
+        register = register_torch_dispatch(self, torch_dispatch_class)
+        registered: Callable[..., Any] = register if fn is None else register(fn)
+        return registered
+
+    # -- batches -----------------------------------------------------------------------------------
+
+    def register_vmap(self, func: Callable[..., Any] | None = None, /) -> Any:
+        """Register how `vmap` calls the operator on a whole batch; usable as a decorator.
+
+        Parameters
+        ----------
+        func
+            ``func(info, in_dims, *args)`` returns ``(outputs, out_dims)``, as for `register_vmap`
+            of the library. A second time replaces the first.
+        """
+
+        def register(fn: Callable[..., Any]) -> Callable[..., Any]:
+            op = self._operator
+            rule = checked_rule(op, fn, where())
+            with registry.lock:
+                undos = self._undos_of("vmap")
+                registry.take_back(undos)
+                registry.set_batching_rule(op.name, op.overload, rule, undos)
+            return fn
+
+        if func is None:
+            return register
+        register(func)
+        return None
+
+    # -- registering -------------------------------------------------------------------------------
+
+    def _register(
+        self, key: str, fn: Callable[..., Any], convention: str, *, with_keyset: bool = False
+    ) -> None:
+        """Put a kernel in the place of the one that this operator had at `key`."""
+        self._lib._check_alive()
+        op = self._operator
+        kernel = Kernel(
+            fn,
+            DispatchKey[key],
+            convention,
+            where(),
+            with_keyset=with_keyset,
+            plugin=self._lib._plugin,
+            registrar=self._lib._registrar,
+        )
+        if convention != COUNT_WRITES:
+            check_kernel(kernel, op.schema, op.qualified_name)
+        with registry.lock:
+            undos = self._undos_of(key)
+            registry.take_back(undos)
+            registry.add_kernel(op.name, op.overload, kernel, undos)
+
+    def _undos_of(self, what: str) -> list[registry.Undo]:
+        undos = self._undos.get(what)
+        if undos is None:
+            undos = self._undos[what] = []
+            self._lib._undo.append(partial(registry.take_back, undos))
+        return undos
+
+
+@overload
+def custom_op(
+    name: str,
+    fn: None = None,
+    /,
+    *,
+    mutates_args: MutatesArgs,
+    device_types: DeviceTypes = None,
+    schema: str | None = None,
+    tags: Tag | Sequence[Tag] | None = None,
+    override: bool = False,
+) -> Callable[[Callable[..., Any]], CustomOpDef]: ...
+
+
+@overload
+def custom_op(
+    name: str,
+    fn: Callable[..., Any],
+    /,
+    *,
+    mutates_args: MutatesArgs,
+    device_types: DeviceTypes = None,
+    schema: str | None = None,
+    tags: Tag | Sequence[Tag] | None = None,
+    override: bool = False,
+) -> CustomOpDef: ...
+
+
+def custom_op(
+    name: str,
+    fn: Callable[..., Any] | None = None,
+    /,
+    *,
+    mutates_args: MutatesArgs,
+    device_types: DeviceTypes = None,
+    schema: str | None = None,
+    tags: Tag | Sequence[Tag] | None = None,
+    override: bool = False,
+) -> Any:
+    """Make an operator of a function; usable as a decorator.
+
+    Parameters
+    ----------
+    name
+        ``"namespace::name"``.
+    fn
+        The implementation. Its results must not share memory with its arguments; that is checked at
+        every call.
+    mutates_args
+        Names of the arguments that `fn` writes to, or "unknown" for all tensors.
+    device_types
+        The device types that `fn` is for; default: every device.
+    schema
+        ``"(Tensor x) -> Tensor"``; default: read off the annotations of `fn`.
+    tags
+        Facts about the operator.
+    override
+        Cover an operator of the same name that other code has defined, until this one is destroyed.
+
+    Returns
+    -------
+    CustomOpDef
+        The operator. An earlier one that was made of the same function (``module:qualname``) is
+        destroyed: so a module can be reloaded, and a notebook cell run again.
+
+    Raises
+    ------
+    ValueError
+        For a name without namespace, annotations that no schema can express, or a schema that
+        contradicts `mutates_args`.
+    NotImplementedError
+        For keyword-only tensors (without ``Tag.out``).
+    RuntimeError
+        If other code has defined the operator.
+    """
+    namespace, separator, op_name = name.partition("::")
+    if not separator or not namespace or not op_name:
+        raise ValueError(
+            f"not enough values to unpack: custom_op({name!r}) needs a namespace. Call it "
+            f"{'mylib::' + op_name!r}, say."
+        )
+
+    def make(fn: Callable[..., Any]) -> CustomOpDef:
+        check_callable(fn)
+        given = checked_tags(() if tags is None else tags)
+        text = infer_schema(fn, mutates_args=mutates_args, tags=given) if schema is None else schema
+        parsed = parse_schema(f"{name}{text}")
+        if schema is not None:
+            check_mutated(parsed, schema, mutates_args)
+        check_keyword_tensors(parsed, given)
+        with registry.lock:
+            old = find_custom_op(name)
+            if old is not None and provider_name(old._init_fn) == provider_name(fn):
+                old._lib._destroy()
+            made = CustomOpDef(parsed, fn, (Tag.pt2_compliant_tag, *given), device_types, override)
+            _definitions[name] = [
+                *(each for each in _definitions.get(name, ()) if not each._lib._destroyed),
+                made,
+            ]
+        return made
+
+    return make if fn is None else make(fn)
+
+
+def find_custom_op(qualified: str) -> CustomOpDef | None:
+    """Return the live custom op called `qualified` (``ns::name``), or None."""
+    live = [
+        each
+        for each in _definitions.get(qualified.removesuffix(".default"), ())
+        if not each._lib._destroyed
+    ]
+    return live[-1] if live and live[-1]._operator.definition is live[-1]._definition else None
+
+
+def _trivial_fake(schema: FunctionSchema) -> Callable[..., Any] | None:
+    """Return the fake that an operator needs no help for: nothing is returned, or the written
+    arguments are.
+    """
+    if schema.is_mutable and not schema.returns:
+        return lambda *_args, **_kwargs: None
+    written = [i for i, a in enumerate(schema.arguments) if a.is_write]
+    if len(written) != len(schema.returns) or any(r.alias_info is None for r in schema.returns):
+        return None
+
+    def fake(*args: Any, **kwargs: Any) -> Any:
+        values = bind(schema, args, kwargs)
+        returned = tuple(values[i] for i in written)
+        return returned[0] if len(returned) == 1 else returned
+
+    return fake
+
+
+def _count_writes(*_args: Any) -> None:
+    """Stand for the kernel that counts writes, which is composed and never called."""
+
+
+def _missing_formula(op: OpOverload, *_args: Any) -> NoReturn:
+    raise RuntimeError(
+        f"Trying to backward through {op} but no autograd formula was registered. Please use "
+        "register_autograd to add "
+        "one."
+    )

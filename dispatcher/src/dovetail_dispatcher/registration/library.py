@@ -1,0 +1,465 @@
+"""`Library`: what an op library registers with, and takes back."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Final
+
+from dovetail_kernel import DispatchKey, parse_dispatch_key, plugin_manager
+from dovetail_kernel.errors import calling_frame, did_you_mean
+from dovetail_kernel.plugins.entries import LIBRARIES
+
+from ..calls.ops import OpOverload
+from ..schema import parse_schema
+from ..table import registry
+from ..table.kernels import ARRAY, BOXED, FALLTHROUGH, TENSOR, Kernel, fallthrough_kernel, origin
+from ..table.providers import Registrar
+from ..table.tags import Tag, checked_tags
+from .registration_checks import check_registration
+
+RESERVED_NAMESPACES: Final = ("prim",)
+KINDS: Final = ("DEF", "IMPL", "FRAGMENT")
+
+_owners: dict[str, tuple[Registrar, str]] = {}
+"""The DEF library of each namespace, as the code that made it and where that is."""
+
+_used_namespaces: set[str] = set()
+"""Namespaces that plugins with kernels for them have been told of."""
+
+
+class Library:
+    """A handle on registrations in one namespace.
+
+    What is registered stays when nobody holds the library any more; `_destroy` and
+    `_scoped_library` take it back. Code that is run again (a reloaded module, a notebook cell)
+    replaces what it registered before.
+
+    Parameters
+    ----------
+    ns
+        The namespace; ``"_"`` (with "IMPL") stands for all, for fallbacks.
+    kind
+        "DEF" owns the namespace, "FRAGMENT" adds definitions to it, "IMPL" adds kernels only.
+    dispatch_key
+        Key of the kernels that are registered without one; only with "IMPL".
+
+    Raises
+    ------
+    ValueError
+        For an unknown kind, or a reserved namespace.
+    RuntimeError
+        For a second DEF of a namespace by other code, an unknown key, a key with DEF or FRAGMENT,
+        or ``"_"`` without IMPL.
+    """
+
+    def __init__(self, ns: str, kind: str, dispatch_key: str = "") -> None:
+        plugin = plugin_manager.loading()
+        frame = calling_frame()
+        location = f"{frame.f_code.co_filename}:{frame.f_lineno}"
+        made_at = origin(location, plugin)
+        if kind not in KINDS:
+            raise ValueError(
+                f"Unsupported kind: {kind}.{did_you_mean(str(kind), KINDS)} Choose from "
+                f"{', '.join(KINDS)}."
+            )
+        if ns in RESERVED_NAMESPACES and kind != "IMPL":
+            raise ValueError(
+                f"{ns} is a reserved namespace. Please try creating a library with another name."
+            )
+        if ns == "_" and kind != "IMPL":
+            raise RuntimeError(
+                f"cannot define TORCH_LIBRARY_{kind} with the wildcard namespace _ at {made_at}. "
+                "Only IMPL may have it."
+            )
+        if dispatch_key and kind != "IMPL":
+            raise RuntimeError(
+                f"!dispatch_key_.has_value(): a {kind} library cannot have a dispatch key "
+                f"({dispatch_key}), at "
+                f'{made_at}. Give the key to impl, or make the library with kind "IMPL".'
+            )
+        self.ns = ns
+        self.kind = kind
+        self.dispatch_key = dispatch_key
+        self.location = location
+        self._made_at = made_at
+        self._plugin = plugin
+        self._key = parse_dispatch_key(dispatch_key) if dispatch_key else None
+        self._weak = weakref.ref(self)
+        self._registrar = self._definer = Registrar(frame, self._weak)
+        self._undo: list[registry.Undo] = []
+        if kind == "DEF":
+            _own(ns, made_at, self._registrar, self._undo)
+        self._destroyed = False
+
+    def __repr__(self) -> str:
+        return f"Library(kind={self.kind}, ns={self.ns}, dispatch_key={self.dispatch_key})>"
+
+    # -- definitions -------------------------------------------------------------------------------
+
+    def define(
+        self,
+        schema: str,
+        alias_analysis: str = "",
+        *,
+        tags: Tag | Sequence[Tag] = (),
+        override: bool = False,
+    ) -> str:
+        """Define an operator and return its name as written, without overload.
+
+        Parameters
+        ----------
+        schema
+            ``"name.overload(Tensor x, int n=1) -> Tensor"``; the namespace may be left out.
+        alias_analysis
+            "", "FROM_SCHEMA" or "CONSERVATIVE"; accepted, and without effect here.
+        tags
+            Facts about the operator.
+        override
+            Cover a definition by other code, and what is registered for it, until this library is
+            destroyed.
+
+        Raises
+        ------
+        RuntimeError
+            For a malformed schema, a duplicate, another namespace, an IMPL library, or an unknown
+            `alias_analysis`.
+        TypeError
+            For a tag that is no Tag, or if a kernel registered before cannot have this schema.
+        """
+        self._check_alive()
+        if alias_analysis not in ("", "FROM_SCHEMA", "CONSERVATIVE"):
+            raise RuntimeError(
+                f"Invalid alias_analysis type {alias_analysis}. Choose from '', FROM_SCHEMA, "
+                "CONSERVATIVE."
+            )
+        checked = checked_tags(tags)
+        if self.kind == "IMPL":
+            raise RuntimeError(
+                f'def("{schema.partition("(")[0]}"): Cannot define an '
+                "operator inside of a TORCH_LIBRARY_IMPL block, "
+                f'made at {self._made_at}. Use a library of kind "DEF" or "FRAGMENT".'
+            )
+        head, paren, rest = schema.partition("(")
+        if paren and "::" not in head:
+            parsed = parse_schema(f"{self.ns}::{head.strip()}({rest}")
+        else:
+            parsed = parse_schema(schema)
+            namespace = parsed.name.partition("::")[0]
+            if namespace != self.ns:
+                raise RuntimeError(
+                    f"Explicitly provided namespace ({namespace}) in schema string does not match "
+                    "namespace of "
+                    f"enclosing library ({self.ns}), made at {self._made_at}. Leave the namespace "
+                    "out."
+                )
+        frame = calling_frame()
+        registrar = self._definer
+        if registrar.code is not frame.f_code:
+            registrar = self._definer = Registrar(frame, self._weak)
+        registry.define(
+            parsed, self._made_at, self._undo, tags=checked, registrar=registrar, override=override
+        )
+        if self.ns not in _used_namespaces and self._plugin is None:
+            _used_namespaces.add(self.ns)
+            plugin_manager.mark_in_use(LIBRARIES, self.ns)
+        return head.strip().partition(".")[0]
+
+    # -- kernels -----------------------------------------------------------------------------------
+
+    def impl(
+        self,
+        op_name: str | OpOverload,
+        fn: Callable[..., Any],
+        dispatch_key: str = "",
+        *,
+        with_keyset: bool = False,
+        allow_override: bool = True,
+        backend: str | None = None,
+    ) -> None:
+        """Register a kernel that takes and returns tensors.
+
+        Parameters
+        ----------
+        op_name
+            ``"f"``, ``"f.overload"``, ``"ns::f"``, or an `OpOverload`.
+        fn
+            The kernel; `fallthrough_kernel` makes calls pass over the key.
+        dispatch_key
+            Default: the library's, then "CompositeImplicitAutograd".
+        with_keyset
+            `fn` gets the call's DispatchKeySet first.
+        allow_override
+            False: refuse if a library has registered a kernel at the same operator and key.
+        backend
+            Instead of a key: a device type, which may come to be only later. Until then the kernel
+            waits, and is listed by `check_pending`.
+
+        Raises
+        ------
+        TypeError
+            If `fn` is not callable, or its parameters cannot fit the schema.
+        RuntimeError
+            For a wrong name, key or namespace, a Meta kernel beside a CompositeImplicitAutograd
+            one, or an override that is not allowed.
+
+        Notes
+        -----
+        The same function run again (reloaded, or in a notebook cell) replaces the one before.
+        Another one covers it, with a warning once per process, until its library is destroyed.
+        """
+        convention = FALLTHROUGH if fn is fallthrough_kernel else TENSOR
+        self._impl(
+            op_name,
+            fn,
+            dispatch_key,
+            convention,
+            with_keyset=with_keyset,
+            allow_override=allow_override,
+            backend=backend,
+        )
+
+    def array_impl(
+        self,
+        op_name: str | OpOverload,
+        fn: Callable[..., Any],
+        dispatch_key: str = "",
+        *,
+        plain: Callable[..., Any] | None = None,
+        into: Callable[..., Any] | None = None,
+        into_any: Callable[..., Any] | None = None,
+        allow_override: bool = True,
+        backend: str | None = None,
+    ) -> None:
+        """Register a kernel that takes and returns the backend's own arrays.
+
+        The route unwraps and wraps, and handles ``out=``, in-place, aliases and versions as the
+        schema says.
+
+        Parameters
+        ----------
+        op_name, fn, dispatch_key, allow_override, backend
+            As for `impl`; `fn` has the schema's parameters, keyword-only ones by keyword, with
+            arrays for tensors. It must not write to its arguments.
+        plain
+            A faster callable that takes the tensor arguments alone; used when all others have their
+            defaults.
+        into
+            A callable ``(*arrays, out=array)`` that writes its result into `out`, such as a NumPy
+            ufunc; used by in-place variants when all other arguments have their defaults.
+        into_any
+            The same with all parameters of `fn`, for other values of these.
+
+        Raises
+        ------
+        TypeError, RuntimeError
+            As `impl`.
+        """
+        self._impl(
+            op_name,
+            fn,
+            dispatch_key,
+            ARRAY,
+            plain=plain,
+            into=into,
+            into_any=into_any,
+            allow_override=allow_override,
+            backend=backend,
+        )
+
+    def _impl(
+        self,
+        op_name: str | OpOverload,
+        fn: Callable[..., Any],
+        dispatch_key: str,
+        convention: str,
+        *,
+        with_keyset: bool = False,
+        allow_override: bool = True,
+        plain: Callable[..., Any] | None = None,
+        into: Callable[..., Any] | None = None,
+        into_any: Callable[..., Any] | None = None,
+        backend: str | None = None,
+    ) -> None:
+        self._check_alive()
+        for what in (fn, plain, into, into_any):
+            if what is not None and not callable(what):
+                raise TypeError(
+                    "Input function is required to be a callable but found type "
+                    f"{type(what).__name__}. Give a "
+                    "function."
+                )
+        name, overload = self._operator_name(op_name)
+        qualified = f"{name}.{overload}" if overload else name
+
+        def register(key: DispatchKey, undos: list[registry.Undo]) -> None:
+            kernel = Kernel(
+                fn,
+                key,
+                convention,
+                self.location,
+                with_keyset=with_keyset,
+                plain=plain,
+                into=into,
+                into_any=into_any,
+                plugin=self._plugin,
+                registrar=self._registrar,
+            )
+            check_registration(
+                kernel, registry.find(name, overload), qualified, allow_override=allow_override
+            )
+            registry.add_kernel(name, overload, kernel, undos)
+
+        if backend is None:
+            register(self._kernel_key(dispatch_key, name), self._undo)
+            return
+        if dispatch_key or self._key is not None:
+            raise RuntimeError(
+                f'impl("{name}", ...): give either a dispatch key '
+                f"({dispatch_key or self.dispatch_key}) or "
+                f"backend={backend!r}, not both."
+            )
+        from ..table.pending import register_when_there
+
+        register_when_there(backend, qualified, self._made_at, register, self._undo)
+
+    def fallback(
+        self, fn: Callable[..., Any], dispatch_key: str = "", *, with_keyset: bool = False
+    ) -> None:
+        """Register `fn` for every operator without a kernel at a key: ``fn(op, *args, **kwargs)``.
+
+        Parameters
+        ----------
+        fn
+            The fallback; with `with_keyset` it gets the DispatchKeySet before the operator.
+            `fallthrough_kernel` makes calls pass over the key.
+        dispatch_key
+            Default: the library's. An alias key stands for all its runtime keys.
+
+        Raises
+        ------
+        RuntimeError
+            On a library that is not ``Library("_", "IMPL")``, or for a key that has a fallback.
+        AssertionError
+            Without a key.
+        """
+        self._check_alive()
+        if self.ns != "_":
+            raise RuntimeError(
+                "Fallback can only be registered using library "
+                'fragment on the global namespace "_" but it is '
+                f'{self.ns}. Make one: Library("_", "IMPL").'
+            )
+        if not callable(fn):
+            raise TypeError(
+                f"Input function is required to be a callable but found type {type(fn).__name__}."
+            )
+        name = dispatch_key or self.dispatch_key
+        assert name, "dispatch_key must not be empty: give one, or make the library with one."
+        key = parse_dispatch_key(name)
+        convention = FALLTHROUGH if fn is fallthrough_kernel else BOXED
+        registry.add_fallback(
+            key,
+            lambda k: Kernel(
+                fn, k, convention, self.location, with_keyset=with_keyset, plugin=self._plugin
+            ),
+            self._undo,
+        )
+
+    # -- life --------------------------------------------------------------------------------------
+
+    def _destroy(self) -> None:
+        """Take back everything that was registered with this library; a second time does
+        nothing.
+        """
+        self._destroyed = True
+        registry.take_back(self._undo)
+
+    def _check_alive(self) -> None:
+        assert not self._destroyed, (
+            f"Library object has been destroyed: {self!r} made at {self._made_at}. Make a new one."
+        )
+
+    def _operator_name(self, op_name: str | OpOverload) -> tuple[str, str]:
+        if isinstance(op_name, OpOverload):
+            text = op_name.name()
+        elif isinstance(op_name, str):
+            text = op_name
+        else:
+            raise RuntimeError(
+                "impl should be passed either a name or an OpOverload object as the first "
+                "argument, but got "
+                f"{type(op_name).__name__}."
+            )
+        if self.ns == "_":
+            raise RuntimeError(
+                f'impl("{text}", ...): a library of the wildcard '
+                "namespace _ has no operators, made at "
+                f"{self._made_at}. Use fallback, or a library of the operator's namespace."
+            )
+        namespace, separator, rest = text.rpartition("::")
+        if separator and namespace != self.ns:
+            raise RuntimeError(
+                f'impl("{text}", ...): Explicitly provided namespace '
+                f"({namespace}) in operator name does not match "
+                f"namespace of enclosing library ({self.ns}), made at {self._made_at}. Leave the "
+                "namespace out."
+            )
+        base, _, overload = rest.partition(".")
+        return f"{self.ns}::{base}", "" if overload == "default" else overload
+
+    def _kernel_key(self, dispatch_key: str, name: str) -> DispatchKey:
+        if dispatch_key in ("Undefined", "CatchAll"):
+            return DispatchKey.CompositeImplicitAutograd
+        if not dispatch_key:
+            return self._key or DispatchKey.CompositeImplicitAutograd
+        key = parse_dispatch_key(dispatch_key)
+        if self._key is not None and key is not self._key:
+            raise RuntimeError(
+                f'impl("{name}", ...): Explicitly provided dispatch key '
+                f"({dispatch_key}) is inconsistent with the "
+                f"dispatch key of the enclosing TORCH_LIBRARY_IMPL block ({self._key.name}), made "
+                f"at {self._made_at}. "
+                "Leave the key out."
+            )
+        return key
+
+
+def _own(ns: str, made_at: str, registrar: Registrar, undos: list[registry.Undo]) -> None:
+    """Give the namespace `ns` to a DEF library.
+
+    Raises
+    ------
+    RuntimeError
+        If one of other code has it.
+    """
+
+    def undo() -> None:
+        if ns in _owners and _owners[ns][0] is registrar:
+            del _owners[ns]
+
+    with registry.lock:
+        if ns in _owners and not registrar.replaces(_owners[ns][0]):
+            raise RuntimeError(
+                f"Only a single TORCH_LIBRARY can be used to register the namespace {ns}; please "
+                "put all of your "
+                "definitions in a single TORCH_LIBRARY block. If you were trying to specify "
+                "implementations, "
+                'consider using kind "IMPL", or "FRAGMENT" for more '
+                "definitions. Previous registration of "
+                f"TORCH_LIBRARY was registered at {_owners[ns][1]}; latest registration was "
+                f"registered at {made_at}"
+            )
+        registry.keep(undo, undos)
+        _owners[ns] = (registrar, made_at)
+
+
+@contextmanager
+def _scoped_library(*args: Any, **kwargs: Any) -> Iterator[Library]:
+    """Make a `Library` for the duration of a ``with`` block."""
+    library = Library(*args, **kwargs)
+    try:
+        yield library
+    finally:
+        library._destroy()

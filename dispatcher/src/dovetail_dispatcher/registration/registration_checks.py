@@ -1,0 +1,84 @@
+"""What is refused when a library registers a kernel."""
+
+from __future__ import annotations
+
+from dovetail_kernel import DispatchKey
+from dovetail_kernel.errors import did_you_mean
+from dovetail_kernel.plugins.entries import KNOWN, PluginEntry
+
+from ..table import registry
+from ..table.kernel_signatures import check_kernel
+from ..table.kernels import Kernel
+from ..table.operator import Operator
+
+
+def check_registration(
+    kernel: Kernel, op: Operator | None, qualified: str, *, allow_override: bool
+) -> None:
+    """Refuse a kernel that may not stand where it is to stand, or that does not fit the schema.
+
+    Parameters
+    ----------
+    kernel
+        The kernel, with its key.
+    op
+        The operator in the table, if there is one.
+    qualified
+        Its name.
+    allow_override
+        Whether a kernel of another library may be covered.
+
+    Raises
+    ------
+    RuntimeError
+        For a Meta kernel of an undefined operator or of a composite, or an override that is not
+        allowed.
+    TypeError
+        For a function whose parameters cannot fit.
+    """
+    if kernel.key is DispatchKey.Meta:
+        _check_meta(op, qualified)
+    if op is None:
+        return
+    with registry.lock:  # another thread may be taking the definition back
+        schema = op.schema if op.is_defined else None
+    if schema is not None and not _is_our_own(kernel.plugin):
+        check_kernel(kernel, schema, qualified)
+    if not allow_override:
+        _check_first(op, kernel)
+
+
+def _check_meta(op: Operator | None, qualified: str) -> None:
+    if op is None or not op.is_defined:
+        raise RuntimeError(
+            f"operator {qualified} does not exist.{did_you_mean(qualified, registry.operators)} "
+            "Define it before its "
+            "Meta kernel."
+        )
+    if op.newest(DispatchKey.CompositeImplicitAutograd):
+        raise RuntimeError(
+            f"We should not register a meta kernel directly to the operator '{qualified}', "
+            "because it has a "
+            "CompositeImplicitAutograd kernel in core. Instead we should let the operator "
+            "decompose, and ensure that "
+            "we have meta kernels for the base ops that it decomposes into."
+        )
+
+
+def _check_first(op: Operator, kernel: Kernel) -> None:
+    """Refuse to override a library's kernel; those of Dovetail's own plugins may be overridden."""
+    for old in op.kernels.get(kernel.key, []):
+        if not old.is_run_again_as(kernel) and not _is_our_own(old.plugin):
+            raise RuntimeError(
+                "This is not allowed since there's already a kernel registered from python "
+                "overriding "
+                f"{op.base_name}'s behavior for {kernel.key.name} dispatch key and {op.namespace} "
+                "namespace: "
+                f"registered at {old.origin}. Destroy that library first, or give "
+                "allow_override=True."
+            )
+
+
+def _is_our_own(plugin: PluginEntry | None) -> bool:
+    """Return whether this is one of Dovetail's own plugins, whose tests check its kernels."""
+    return plugin is not None and plugin in KNOWN.values()

@@ -1,0 +1,168 @@
+"""Which kernel an operator has at a runtime key: a pure function of what is registered now.
+
+PyTorch keeps a computed table and refreshes it incrementally, so that its live table depends on the
+order of registration. Here nothing is kept: `compute` reads the live registrations, and only
+composed routes are cached.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dovetail_kernel import Backend, DispatchKey, DispatchKeySet, is_included_in_alias, runtime_keys
+
+from .derivative_formula import PythonFormula
+from .kernels import FORMULA, Kernel
+from .operator import Operator
+
+Autograd = DispatchKey.Autograd
+CompositeImplicit = DispatchKey.CompositeImplicitAutograd
+CompositeExplicit = DispatchKey.CompositeExplicitAutograd
+CompositeExplicitNonFunctional = DispatchKey.CompositeExplicitAutogradNonFunctional
+CompositeImplicitNested = DispatchKey.CompositeImplicitAutogradNestedTensor
+BatchedDecomposition = DispatchKey.FuncTorchBatchedDecomposition
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A cell of the computed table: the kernel in force, and the rule that chose it."""
+
+    kernel: Kernel | None
+    tag: str
+
+
+MISSING = Entry(None, "missing")
+AMBIGUOUS = Entry(None, "ambiguous autogradother")
+
+
+def compute(op: Operator, key: DispatchKey, fallbacks: dict[DispatchKey, Kernel]) -> Entry:
+    """Return what `op` runs at runtime key `key`, by PyTorch's precedence.
+
+    1. a kernel at `key` itself, 2. CompositeExplicitAutogradNonFunctional, 3.
+       CompositeExplicitAutograd,
+    4. CompositeImplicitAutogradNestedTensor, 5. CompositeImplicitAutograd (unless the backend of an
+       Autograd key has a
+    kernel of its own; at AutogradOther it may be ambiguous), 6. Autograd, 7.
+    FuncTorchBatchedDecomposition,
+    8. the backend fallback of `key`.
+    """
+    if kernel := op.newest(key):
+        return Entry(kernel, "kernel")
+    undefined = key is DispatchKey.Undefined
+    if key.backend is not None and not key.backend.is_device:
+        return _compute_wrapped(op, key, fallbacks)
+    if (undefined or is_included_in_alias(key, CompositeExplicitNonFunctional)) and (
+        kernel := op.newest(CompositeExplicitNonFunctional)
+    ):
+        return Entry(kernel, "default backend kernel")
+    explicit = op.newest(CompositeExplicit)
+    if explicit and (undefined or is_included_in_alias(key, CompositeExplicit)):
+        return Entry(explicit, "default backend kernel")
+    if (
+        not undefined
+        and (kernel := op.newest(CompositeImplicitNested))
+        and is_included_in_alias(key, CompositeImplicitNested)
+    ):
+        return Entry(kernel, "nested kernel")
+    if (kernel := op.newest(CompositeImplicit)) and (
+        undefined or is_included_in_alias(key, CompositeImplicit)
+    ):
+        if key is DispatchKey.AutogradOther and any(map(op.newest, backends_of_autograd_other())):
+            return AMBIGUOUS
+        if not (explicit or any(map(op.newest, backends_of_autograd(key)))):
+            return Entry(kernel, "math kernel")
+    if is_included_in_alias(key, Autograd) and (
+        kernel := op.newest(Autograd) or formula_kernel(op)
+    ):
+        return Entry(kernel, "autograd kernel")
+    if is_included_in_alias(key, BatchedDecomposition) and (
+        kernel := op.newest(BatchedDecomposition)
+    ):
+        return Entry(kernel, "batched kernel")
+    if kernel := fallbacks.get(key):
+        return Entry(kernel, "backend fallback")
+    return MISSING
+
+
+def _compute_wrapped(op: Operator, key: DispatchKey, fallbacks: dict[DispatchKey, Kernel]) -> Entry:
+    """Return what `op` runs on tensors of a function transform.
+
+    A CompositeExplicitAutograd kernel stands for a kernel on every device, whose results it may
+    make of the arrays themselves; so on wrapped ones the transform is asked first.
+    """
+    is_composite = not op.newest(CompositeExplicit) and not op.newest(
+        CompositeExplicitNonFunctional
+    )
+    if (
+        is_composite
+        and (kernel := op.newest(CompositeImplicit))
+        and is_included_in_alias(key, CompositeImplicit)
+    ):
+        return Entry(kernel, "math kernel")
+    if is_included_in_alias(key, Autograd) and (
+        kernel := op.newest(Autograd) or formula_kernel(op)
+    ):
+        return Entry(kernel, "autograd kernel")
+    if kernel := fallbacks.get(key):
+        return Entry(kernel, "backend fallback")
+    return MISSING
+
+
+def highest(
+    op: Operator, keys: DispatchKeySet, fallbacks: dict[DispatchKey, Kernel]
+) -> tuple[DispatchKey, Entry]:
+    """Return the highest key of `keys` that is not fallen through, and its entry.
+
+    A functionality that falls through for the highest backend is left out; the set does not slide
+    to another backend.
+    """
+    while True:
+        key = keys.highestPriorityTypeId()
+        entry = compute(op, key, fallbacks)
+        if key is DispatchKey.Undefined or entry.kernel is None or not entry.kernel.is_fallthrough:
+            return key, entry
+        keys = keys.remove(key)
+
+
+def without_fallthrough(
+    op: Operator, keys: DispatchKeySet, fallbacks: dict[DispatchKey, Kernel]
+) -> DispatchKeySet:
+    """Return `keys` less every functionality that falls through for the highest backend."""
+    kept = rest = keys
+    while (key := rest.highestPriorityTypeId()) is not DispatchKey.Undefined:
+        kernel = compute(op, key, fallbacks).kernel
+        if kernel is not None and kernel.is_fallthrough:
+            kept = kept.remove(key)
+        rest = rest.remove(key)
+    return kept
+
+
+def formula_kernel(op: Operator) -> Kernel | None:
+    """Return the Autograd kernel that the formula record of `op` stands for."""
+    formula = op.derivative
+    if formula is None:
+        return None
+    function = formula.backward if isinstance(formula, PythonFormula) else formula.tensors
+    return Kernel(function or formula_kernel, Autograd, FORMULA, formula.where)
+
+
+def backends_of_autograd_other() -> tuple[DispatchKey, ...]:
+    """Return the backend keys whose Autograd key is AutogradOther."""
+    named = ("FPGA", "Vulkan", "Metal", "CustomRNGKeyId", "MkldnnCPU")
+    per_backend = ("Sparse", "SparseCsr", "Quantized")
+    return tuple(
+        key
+        for key in runtime_keys(CompositeImplicit)
+        if key.name in named or (key.functionality in per_backend and key.backend is not None)
+    )
+
+
+def backends_of_autograd(key: DispatchKey) -> tuple[DispatchKey, ...]:
+    """Return the backend keys that an Autograd key differentiates; empty for other keys."""
+    if key is DispatchKey.AutogradNestedTensor:
+        return tuple(
+            k for k in runtime_keys(CompositeImplicitNested) if k.functionality == "NestedTensor"
+        )
+    if key.functionality == "AutogradFunctionality" and isinstance(key.backend, Backend):
+        return (DispatchKey[key.backend.key_name],)
+    return ()

@@ -1,0 +1,145 @@
+"""Derivative formulas as plain records in the operator table: registered without autograd, and
+carried out by it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+SavedKind: TypeAlias = Literal["input", "result", "list", "value"]
+
+
+@dataclass(slots=True)
+class Saved:
+    """One value that a formula keeps from forward for backward, in the slot ``_<name>`` of the
+    node.
+
+    Attributes
+    ----------
+    name
+        The operator's argument or result, or for metadata an identifier made of both
+        (``self_shape``).
+    kind
+        ``'input'``: a Tensor (or ``Tensor?``) argument; the node holds the tensor, and in
+        ``_<name>_version`` the version it had. ``'result'``: a result; the node holds ``(array,
+        version counter, version)`` and makes an equal tensor on demand, because holding the tensor
+        would be a reference cycle. ``'list'``: a ``Tensor[]`` argument; the node holds a tuple of
+        tensors and in ``_<name>_version`` a tuple of versions. ``'value'``: anything else.
+    needed_by
+        The inputs whose gradients read the value: it is saved only if one of them requires grad.
+        Empty: always.
+    expression
+        For ``'value'``: Python over the operator's arguments and ``result`` that gives the value,
+        such as ``self.array.shape``. Default: the argument `name`.
+    output
+        For ``'result'``: which of the operator's results.
+    """
+
+    name: str
+    kind: SavedKind
+    needed_by: tuple[str, ...] = ()
+    expression: str = ""
+    output: int = 0
+
+
+@dataclass(slots=True)
+class Forward:
+    """How the tangent of one result follows from those of the inputs.
+
+    Attributes
+    ----------
+    output
+        Which result.
+    kind
+        ``'linear'``: the operator itself, applied to the tangents. ``'elementwise'``: the conjugate
+        of `function` of the conjugate of the tangent of the only differentiable input.
+        ``'expression'``: what `function` returns.
+    function
+        Takes what `parameters` names; for ``'elementwise'`` before that the tangent.
+    parameters
+        Names of arguments (``self``, or ``self_p``), of their tangents (``self_t``), and of
+        results.
+    """
+
+    output: int
+    kind: Literal["linear", "elementwise", "expression"]
+    function: Callable[..., Any] | None = None
+    parameters: tuple[str, ...] = ()
+
+
+@dataclass(slots=True, eq=False)
+class Formula:
+    """The derivative of one operator overload.
+
+    Attributes
+    ----------
+    operator
+        Qualified name with overload, ``aten::mul.Tensor``.
+    name
+        Name of the node class, ``MulBackward0``.
+    inputs
+        The differentiable arguments, in schema order. Node edges are in this order; a ``Tensor[]``
+        argument takes as many edges as it has tensors.
+    saved
+        What the bodies read from the node.
+    tensors
+        ``tensors(node, *grads)``: gradients over tensors, one entry per name in `inputs` (a list
+        for a ``Tensor[]``), None where the input needs none. Undefined incoming gradients are None.
+    arrays
+        ``arrays(node, k, edges, *grads)``: the same over the backend's arrays with the array
+        kernels `k`, for the edges of the node that are not None; or None.
+    real_arrays
+        `arrays` for real numbers, without the conjugates; None if that makes no difference.
+    output_differentiability
+        Which results are differentiable; None: all that are floating point or complex.
+    where
+        Where the formula was written, for messages.
+    forward
+        Forward formulas, at most one per result; results without one get their tangents from
+        `tensors`.
+    refused
+        Tensor arguments that must not require grad, since nobody knows how the results change with
+        them.
+    """
+
+    operator: str
+    name: str
+    inputs: tuple[str, ...]
+    saved: tuple[Saved, ...] = ()
+    tensors: Callable[..., Any] | None = None
+    arrays: Callable[..., Any] | None = None
+    real_arrays: Callable[..., Any] | None = None
+    output_differentiability: tuple[bool, ...] | None = None
+    where: str = ""
+    forward: tuple[Forward, ...] = ()
+    refused: tuple[str, ...] = ()
+
+
+@dataclass(slots=True, eq=False)
+class PythonFormula:
+    """A derivative written by a user, as `register_autograd` takes it.
+
+    Attributes
+    ----------
+    operator
+        Qualified name with overload, ``mylib::sin.default``.
+    backward
+        ``backward(ctx, *grads)``: one gradient (or None) per argument of the operator.
+    setup_context
+        ``setup_context(ctx, inputs, output)``, called with keywords after forward, with
+        ``keyword_only_inputs`` as well if the schema has any; None if backward needs nothing.
+    where
+        Where the formula was registered, for messages.
+    """
+
+    operator: str
+    backward: Callable[..., Any]
+    setup_context: Callable[..., None] | None = None
+    where: str = field(default="")
+
+    @property
+    def name(self) -> str:
+        """Name of the node class without its ending ``Backward``."""
+        return "GeneratedBackwardFor_" + self.operator.replace("::", "_").replace(".", "_")

@@ -1,0 +1,93 @@
+"""The array kernels of a backend by name, for derivative bodies that run on arrays: ``k.mul(grad,
+other)``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from dovetail_kernel import Backend, DispatchKey, backend_key
+
+from . import registry
+from .kernels import ARRAY
+from .operator import Operator
+
+NAMESPACE: Final = "aten"
+
+
+class NoArrayKernelError(LookupError):
+    """An operator has no array kernel on a backend, or another kernel stands before it: the tensors
+    body must run.
+    """
+
+
+class ArrayKernels:
+    """The array kernels of one backend as attributes, found when first used.
+
+    ``k.mul`` is the array kernel of the first overload of ``aten::mul`` that has one; its faster
+    plain form where the operator takes nothing but tensors. `helpers` are functions of the backend
+    that no operator stands for.
+
+    Raises
+    ------
+    NoArrayKernelError
+        On reading the attribute of an operator whose call would run anything else than its array
+        kernel.
+    """
+
+    def __init__(self, backend: Backend, helpers: dict[str, Callable[..., Any]]) -> None:
+        self._backend = backend
+        self._epoch = registry.epoch
+        self.__dict__.update(helpers)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        key = backend_key("Dense", self._backend)
+        for op in registry.operators.get(f"{NAMESPACE}::{name}", {}).values():
+            kernel = op.newest(key)
+            if (
+                kernel is not None
+                and kernel.convention == ARRAY
+                and not _is_intercepted(op, self._backend)
+            ):
+                function = (
+                    kernel.plain if kernel.plain is not None and _only_tensors(op) else kernel.fn
+                )
+                self.__dict__[name] = function
+                return function
+        raise NoArrayKernelError(f"{NAMESPACE}::{name} has no array kernel on {self._backend.name}")
+
+
+_helpers: dict[str, dict[str, Callable[..., Any]]] = {}
+_known: dict[str, ArrayKernels] = {}
+
+
+def add_helpers(backend: Backend, helpers: dict[str, Callable[..., Any]]) -> None:
+    """Add functions of `backend` that derivative bodies may call though no operator stands for
+    them.
+    """
+    _helpers.setdefault(backend.name, {}).update(helpers)
+    _known.pop(backend.name, None)
+
+
+def array_kernels(backend: Backend) -> ArrayKernels:
+    """Return the array kernels of `backend` as they are registered now."""
+    known = _known.get(backend.name)
+    if known is None or known._epoch != registry.epoch:
+        known = _known[backend.name] = ArrayKernels(backend, _helpers.get(backend.name, {}))
+    return known
+
+
+def _is_intercepted(op: Operator, backend: Backend) -> bool:
+    """Return whether a call of `op` would run a registered kernel before it comes to that of the
+    backend.
+    """
+    return any(
+        op.newest(k) for k in (DispatchKey.Autograd, backend_key("AutogradFunctionality", backend))
+    )
+
+
+def _only_tensors(op: Operator) -> bool:
+    return all(a.real_type.schema_str == "Tensor" for a in op.schema.arguments)

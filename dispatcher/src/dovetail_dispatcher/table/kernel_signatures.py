@@ -1,0 +1,180 @@
+"""Whether a Python function can be what it is registered as: checked at registration, not at the
+first call.
+
+Only what can never work is refused. Parameters with defaults, ``*args`` and ``**kwargs`` give a
+function freedom, and functions that do not tell their signature (ufuncs, many written in C) are
+believed.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Collection
+from types import FunctionType
+from typing import Any, NamedTuple
+
+from ..schema import FunctionSchema
+from .kernels import ARRAY, BOXED, Kernel
+
+_VARARGS, _VARKEYWORDS = inspect.CO_VARARGS, inspect.CO_VARKEYWORDS
+
+
+class Parameters(NamedTuple):
+    """What a function can be called with.
+
+    Attributes
+    ----------
+    required, allowed
+        The least and the greatest number of positional arguments; None: any number.
+    names
+        What can be given by keyword; None: anything.
+    required_names
+        Keyword-only parameters without default.
+    """
+
+    required: int
+    allowed: int | None
+    names: Collection[str] | None
+    required_names: Collection[str]
+
+
+def check_kernel(kernel: Kernel, schema: FunctionSchema, qualified_name: str) -> None:
+    """Refuse a kernel that no call of an operator with this schema can run.
+
+    Raises
+    ------
+    TypeError
+        Naming the function, its place, the schema and what does not fit.
+    """
+    if kernel.convention == BOXED or kernel.is_fallthrough:
+        return
+    parameters = parameters_of(kernel.fn)
+    if parameters is None:
+        return
+    arguments = [a for a in schema.arguments if not (kernel.convention == ARRAY and a.is_out)]
+    positional = [a for a in arguments if not a.kwarg_only]
+    keyword = [a for a in arguments if a.kwarg_only]
+    least = max((i for i, a in enumerate(positional, 1) if not a.has_default_value()), default=0)
+    extra = 1 if kernel.with_keyset else 0
+    problem = ""
+    if parameters.allowed is not None and parameters.allowed < least + extra:
+        problem = (
+            f"it takes {parameters.allowed} positional argument(s), "
+            f"but a call gives at least {least + extra}"
+        )
+    elif parameters.required > len(positional) + extra + sum(
+        takes(parameters, a.name) for a in keyword
+    ):
+        problem = (
+            f"it needs {parameters.required} positional arguments, "
+            f"but a call gives {len(positional) + extra}"
+        )
+    else:
+        unknown = sorted(set(parameters.required_names) - {a.name for a in keyword})
+        refused = [
+            a.name for a in keyword if not (a.has_default_value() or takes(parameters, a.name))
+        ]
+        if unknown:
+            problem = f"it needs the keyword-only argument {unknown[0]!r}, which the schema has not"
+        elif refused:
+            problem = f"it does not take {refused[0]!r} by keyword, which the schema gives so"
+    if problem:
+        first = " after the DispatchKeySet" if extra else ""
+        raise TypeError(
+            f"The function {kernel.name} ({kernel.source}) cannot be a kernel of {qualified_name} "
+            "at "
+            f"{kernel.key.name}: {problem}. Give it the parameters of the schema{first}: {schema}"
+        )
+
+
+def check_backward(backward: Callable[..., Any], schema: FunctionSchema, operator: str) -> None:
+    """Refuse a ``backward(ctx, *grads)`` that does not take one gradient per return.
+
+    Raises
+    ------
+    TypeError
+        Naming the function and the returns.
+    """
+    parameters = parameters_of(backward)
+    given = 1 + len(schema.returns)
+    if parameters is None:
+        return
+    if not parameters.required <= given <= (
+        given if parameters.allowed is None else parameters.allowed
+    ) or (parameters.required_names):
+        raise TypeError(
+            f"{_described(backward)} cannot be the backward of {operator}: it must take ctx and "
+            "one gradient per "
+            f"return, {given} positional arguments. Schema: {schema}"
+        )
+
+
+def check_setup_context(
+    setup_context: Callable[..., Any], schema: FunctionSchema, operator: str
+) -> None:
+    """Refuse a ``setup_context`` that does not take ``ctx``, ``inputs`` and ``output`` by keyword.
+
+    Raises
+    ------
+    TypeError
+        Naming the function and the parameter.
+    """
+    parameters = parameters_of(setup_context)
+    if parameters is None:
+        return
+    given = ["ctx", "inputs", "output"]
+    if any(a.kwarg_only for a in schema.arguments):
+        given.insert(2, "keyword_only_inputs")
+    missing = [name for name in given if not takes(parameters, name)]
+    unknown = sorted(set(parameters.required_names) - set(given))
+    if missing or unknown or parameters.required > len(given):
+        raise TypeError(
+            f"{_described(setup_context)} cannot be the setup_context of {operator}: it is called "
+            "with the keywords "
+            f"{', '.join(given)}. Define it as setup_context({', '.join(given)})."
+        )
+
+
+def takes(parameters: Parameters, name: str) -> bool:
+    """Return whether an argument can be given by this name."""
+    return parameters.names is None or name in parameters.names
+
+
+def parameters_of(function: Callable[..., Any]) -> Parameters | None:
+    """Return what a callable takes; None if it does not tell."""
+    if not isinstance(function, FunctionType):
+        return _inspected(function)
+    code = function.__code__
+    count = code.co_argcount
+    names = code.co_varnames[code.co_posonlyargcount : count + code.co_kwonlyargcount]
+    only = code.co_varnames[count : count + code.co_kwonlyargcount]
+    defaults = function.__kwdefaults__ or ()
+    return Parameters(
+        count - len(function.__defaults__ or ()),
+        None if code.co_flags & _VARARGS else count,
+        None if code.co_flags & _VARKEYWORDS else names,
+        [name for name in only if name not in defaults],
+    )
+
+
+def _inspected(function: Callable[..., Any]) -> Parameters | None:
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        return None
+    kinds = {p.kind for p in parameters}
+    positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    return Parameters(
+        len([p for p in positional if p.default is p.empty]),
+        None if inspect.Parameter.VAR_POSITIONAL in kinds else len(positional),
+        None
+        if inspect.Parameter.VAR_KEYWORD in kinds
+        else [p.name for p in parameters if p.kind in (p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD)],
+        [p.name for p in parameters if p.kind is p.KEYWORD_ONLY and p.default is p.empty],
+    )
+
+
+def _described(function: Callable[..., Any]) -> str:
+    name = getattr(function, "__qualname__", None) or repr(function)
+    code = getattr(function, "__code__", None)
+    return f"{name} ({code.co_filename}:{code.co_firstlineno})" if code is not None else str(name)

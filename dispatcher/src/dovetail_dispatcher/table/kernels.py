@@ -1,0 +1,188 @@
+"""Kernel: one implementation of an operator at one dispatch key, with what is known about where it
+came from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, ClassVar, Final
+
+from dovetail_kernel import DispatchKey
+from dovetail_kernel.errors import distribution_of
+from dovetail_kernel.plugins.entries import PluginEntry
+
+from .providers import Registrar, is_written_anew, provider_name
+
+TENSOR: Final = "tensor"
+"""The kernel takes and returns tensors."""
+ARRAY: Final = "array"
+"""The kernel takes and returns the backend's arrays."""
+BOXED: Final = "boxed"
+"""A backend fallback: it takes the operator first, then tensors."""
+WRAPPED: Final = "wrapped"
+"""The fallback of wrapped tensors: it takes the operator, all positional arguments in a tuple, the
+others in a dict.
+"""
+FALLTHROUGH: Final = "fallthrough"
+"""The key is passed over."""
+FORMULA: Final = "formula"
+"""The derived Autograd kernel: the operator's formula record stands for it."""
+CUSTOM: Final = "custom"
+"""A tensor kernel of a `custom_op`: its results may not share memory with its arguments."""
+FAKE: Final = "fake"
+"""A tensor kernel for meta tensors that `register_fake` was given: it may call `get_ctx`."""
+COUNT_WRITES: Final = "count writes"
+"""Stands at ADInplaceOrView for a mutable `custom_op`: versions of the written arguments are bumped
+before the call.
+"""
+
+
+class Kernel:
+    """One registered implementation.
+
+    Parameters
+    ----------
+    fn
+        What is called.
+    key
+        Where it is registered; may be an alias key.
+    convention
+        One of the constants of this module.
+    location
+        ``"file:line"`` of the registration.
+    with_keyset
+        The kernel wants the call's DispatchKeySet as its first argument.
+    plain
+        Array kernels only: a faster callable that takes the tensor arguments alone, used when every
+        other argument has its default.
+    into
+        Array kernels only: a callable ``(*arrays, out=array)`` that writes its result into `out`,
+        used when every other argument has its default.
+    into_any
+        Array kernels only: the same with all parameters of the kernel, used when one has another
+        value.
+    plugin
+        The plugin that was being loaded when the kernel's library was made, if one was.
+    registrar
+        The code that made the kernel's library; None for kernels that come with Dovetail.
+
+    Attributes
+    ----------
+    returns_by_schema
+        Tensor kernels only: what it returns need not be checked, so that a route may be the
+        function itself.
+    """
+
+    __slots__ = (
+        *(
+            "convention",
+            "fn",
+            "into",
+            "into_any",
+            "key",
+            "location",
+            "plain",
+            "plugin",
+            "registrar",
+            "with_keyset",
+        ),
+    )
+
+    returns_by_schema: ClassVar[bool] = False
+
+    def __init__(
+        self,
+        fn: Callable[..., Any],
+        key: DispatchKey,
+        convention: str,
+        location: str,
+        *,
+        with_keyset: bool = False,
+        plain: Callable[..., Any] | None = None,
+        into: Callable[..., Any] | None = None,
+        into_any: Callable[..., Any] | None = None,
+        plugin: PluginEntry | None = None,
+        registrar: Registrar | None = None,
+    ) -> None:
+        self.fn = fn
+        self.key = key
+        self.convention = convention
+        self.location = location
+        self.with_keyset = with_keyset
+        self.plain = plain
+        self.into = into
+        self.into_any = into_any
+        self.plugin = plugin
+        self.registrar = registrar
+
+    @property
+    def is_fallthrough(self) -> bool:
+        """Whether the kernel says: pass over this key."""
+        return self.convention is FALLTHROUGH
+
+    @property
+    def name(self) -> str:
+        """A name for people: module and qualified name of the function."""
+        function = self.fn.func if isinstance(self.fn, partial) else self.fn
+        module = getattr(function, "__module__", None)
+        name = (
+            getattr(function, "__qualname__", None)
+            or getattr(function, "__name__", None)
+            or repr(function)
+        )
+        return f"{module}.{name}" if module else name
+
+    @property
+    def source(self) -> str:
+        """``file:line`` of the function itself where it is Python, else of its registration."""
+        code = getattr(self.fn.func if isinstance(self.fn, partial) else self.fn, "__code__", None)
+        return f"{code.co_filename}:{code.co_firstlineno}" if code is not None else self.location
+
+    @property
+    def distribution(self) -> str | None:
+        """The installed distribution that registered the kernel; None for a script."""
+        if self.plugin is not None:
+            return self.plugin.distribution
+        return distribution_of(self.location.rpartition(":")[0]) or distribution_of(
+            self.source.rpartition(":")[0]
+        )
+
+    @property
+    def origin(self) -> str:
+        """Where the kernel was registered, for messages: ``file:line``, and the distribution of a
+        plugin.
+        """
+        return origin(self.location, self.plugin)
+
+    def is_run_again_as(self, new: Kernel) -> bool:
+        """Return whether `new` is this implementation, registered by the same code run again."""
+        if new.registrar is None or self.registrar is None:
+            return False
+        if is_written_anew(new.fn, self.fn):
+            return True
+        return new.registrar.replaces(self.registrar) and provider_name(new.fn) == provider_name(
+            self.fn
+        )
+
+    def __repr__(self) -> str:
+        return (
+            f"<{self.convention} kernel {self.name} at "
+            f"{self.key.name}, registered at {self.origin}>"
+        )
+
+
+def origin(location: str, plugin: PluginEntry | None) -> str:
+    """Return `location` (``file:line``) with the distribution of the plugin that it belongs to."""
+    if plugin is None:
+        return location
+    version = f" {plugin.version}" if plugin.version else ""
+    return f"{location} ({plugin.distribution}{version})"
+
+
+def fallthrough_kernel(*_args: Any, **_kwargs: Any) -> None:
+    """Stand for "pass over this key" in `Library.impl` and `Library.fallback`; never called."""
+    raise NotImplementedError(
+        "fallthrough_kernel() should never be called: it marks a key to pass over. Give it to "
+        "Library.impl or fallback."
+    )

@@ -1,0 +1,305 @@
+"""Operator: one overload in the operator table, with everything that is registered for it now."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from dovetail_kernel import DispatchKey
+
+from ..schema import FunctionSchema, parse_schema
+from .batching import BatchingRule
+from .derivative_formula import Formula
+from .fusion import Fusion
+from .kernels import ARRAY, Kernel
+
+if TYPE_CHECKING:
+    from .derivative_formula import PythonFormula
+
+
+class Operator:
+    """One overload of one operator. It exists from its first definition or kernel on, whichever
+    comes first.
+
+    Attributes
+    ----------
+    name
+        Qualified name without overload, ``"aten::add"``.
+    overload
+        ``"Tensor"``; ``""`` for the default overload.
+    kernels
+        Live kernels by key, newest first.
+    routes, redispatch_routes
+        Composed callables by call key, and for redispatch by key set and call key. Cleared in place
+        whenever anything that they were composed from changes.
+    redispatch_entries
+        The functions behind `OpOverload.redispatch`, by key set.
+    formula
+        How to differentiate, or None.
+    batching_rule
+        How to call the operator on batched tensors, or None.
+    kind, promotion, promote
+        Shape and dtype rules: what kind of operator it is, the dtype that a pointwise one computes
+        in, and the names of the arguments that take part in finding it.
+    refuses
+        Kinds of dtypes that no kernel of it computes in: ``"bool"``, ``"int"``, ``"float"``,
+        ``"complex"``; or ``"any_bool"``, if not even one of its operands may be bool.
+    tags
+        Tags of the definition.
+    variant_of, variants
+        An in-place or ``out=`` variant uses the array kernels and the formula of the functional
+        operator.
+    torch_dispatch_rules
+        By a mode or Tensor subclass, what runs this operator in place of its
+        ``__torch_dispatch__``: ``rule(mode_or_class, func, types, args, kwargs)``.
+    defined_at
+        Where it was defined, for messages; None before it.
+    definition
+        Identity of the definition in force: a library takes back only its own. It is the library's
+        `Registrar`, or made for a generated table.
+    covered
+        What an overriding definition has put aside, the latest last: all that was registered until
+        then.
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "_handle",
+        "_schema",
+        "_schema_text",
+        "batching_rule",
+        "covered",
+        "defined_at",
+        "definition",
+        "formula",
+        "fused_in",
+        "fusion",
+        "kernels",
+        "kind",
+        "name",
+        "overload",
+        "promote",
+        "promotion",
+        "redispatch_entries",
+        "redispatch_routes",
+        "refuses",
+        "routes",
+        "tags",
+        "torch_dispatch_rules",
+        "variant_of",
+        "variants",
+    )
+
+    def __init__(self, name: str, overload: str) -> None:
+        self.name = name
+        self.overload = overload
+        self.kernels: dict[DispatchKey, list[Kernel]] = {}
+        self.routes: dict[int, Callable[..., Any]] = {}
+        self.redispatch_routes: dict[Any, dict[int, Callable[..., Any]]] = {}
+        self.redispatch_entries: dict[Any, Callable[..., Any]] = {}
+        self.formula: Formula | PythonFormula | None = None
+        self.fusion: Fusion | None = None
+        self.fused_in: tuple[Operator, ...] = ()
+        self.batching_rule: BatchingRule | None = None
+        self.kind = "other"
+        self.promotion = "none"
+        self.promote: tuple[str, ...] = ()
+        self.refuses: tuple[str, ...] = ()
+        self.tags: Sequence[Any] = ()
+        self.torch_dispatch_rules: dict[type, Callable[..., Any]] = {}
+        self.defined_at: str | None = None
+        self.definition: object = None
+        self.variant_of: Operator | None = None
+        self.variants: tuple[Operator, ...] = ()
+        self.covered: tuple[CoveredDefinition, ...] = ()
+        self._handle: Any = None
+        self._schema: FunctionSchema | None = None
+        self._schema_text: str | None = None
+
+    def define(self, schema: FunctionSchema | str, defined_at: str, token: object = None) -> None:
+        """Give the operator its schema; a text is parsed when first looked at. `token` stands for
+        this definition.
+        """
+        self.definition = token
+        if isinstance(schema, str):
+            self._schema_text = schema
+            self._schema = None
+        else:
+            self._schema = schema
+        self.defined_at = defined_at
+
+    def undefine(self) -> None:
+        """Take back the definition, and what was said of it."""
+        self.forget_routes()
+        # Entries of this definition keep the old dict, which stays empty, so that their calls are
+        # bound anew.
+        self.routes = {}
+        self.redispatch_routes = {}
+        self.redispatch_entries = {}
+        self._schema = self._schema_text = self.defined_at = self._handle = None
+        self.definition = self.formula = self.batching_rule = None
+        self.kind, self.promotion, self.promote, self.refuses, self.tags = (
+            "other",
+            "none",
+            (),
+            (),
+            (),
+        )
+
+    def cover(self) -> None:
+        """Put aside the definition and all that is registered, so that another definition can take
+        its place.
+        """
+        self.forget_routes()
+        self.covered = (*self.covered, CoveredDefinition(self))
+        fresh = Operator(self.name, self.overload)
+        for name in CoveredDefinition.SLOTS:
+            setattr(self, name, getattr(fresh, name))
+
+    def uncover(self) -> None:
+        """Bring back what was put aside last, beneath the kernels that others have registered
+        since.
+        """
+        self.forget_routes()
+        *others, beneath = self.covered
+        self.covered = tuple(others)
+        kernels = self.kernels
+        for name, value in beneath.values.items():
+            setattr(self, name, value)
+        for key, stack in kernels.items():
+            self.kernels[key] = [*stack, *self.kernels.get(key, ())]
+
+    def stacks(self) -> list[dict[DispatchKey, list[Kernel]]]:
+        """Return the live kernels, and those of covered definitions."""
+        return [self.kernels, *[each.kernels for each in self.covered]]
+
+    @property
+    def is_defined(self) -> bool:
+        """Whether the operator has a schema."""
+        return self.defined_at is not None
+
+    @property
+    def schema(self) -> FunctionSchema:
+        """The parsed schema.
+
+        Raises
+        ------
+        RuntimeError
+            If kernels were registered but no definition, or it was taken back.
+        """
+        schema = self._schema
+        if schema is None:
+            if self._schema_text is None:
+                if not self.kernels:
+                    raise destroyed_error(self)
+                raise RuntimeError(
+                    f"Could not find schema for {self.qualified_name}. but we found an "
+                    "implementation; did you forget "
+                    "to def() the operator? Define it: Library.define(...)."
+                )
+            schema = self._schema = parse_schema(self._schema_text)
+        return schema
+
+    @property
+    def namespace(self) -> str:
+        """The part of the name before ``::``."""
+        return self.name.partition("::")[0]
+
+    @property
+    def base_name(self) -> str:
+        """The part of the name after ``::``."""
+        return self.name.partition("::")[2]
+
+    @property
+    def qualified_name(self) -> str:
+        """``"aten::add.Tensor"``; no suffix for the default overload."""
+        return f"{self.name}.{self.overload}" if self.overload else self.name
+
+    @property
+    def handle(self) -> Any:
+        """The `OpOverload` that users hold; one per operator."""
+        if self._handle is None:
+            assert handle_factory is not None
+            self._handle = handle_factory(self)
+        return self._handle
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing keeps the operator in the table."""
+        return self.defined_at is None and not self.kernels and not self.covered
+
+    @property
+    def derivative(self) -> Formula | PythonFormula | None:
+        """How to differentiate: its own formula, or for an in-place variant that of its functional
+        operator.
+        """
+        functional = self.variant_of
+        if (
+            self.formula is not None
+            or functional is None
+            or not isinstance(functional.formula, Formula)
+        ):
+            return self.formula
+        is_inplace = any(a.is_write and not a.kwarg_only for a in self.schema.arguments)
+        return functional.formula if is_inplace else None
+
+    def newest(self, key: DispatchKey) -> Kernel | None:
+        """Return the kernel in force at exactly `key`; a variant has the array kernels of its
+        functional operator.
+        """
+        stack = self.kernels.get(key)
+        if stack:
+            return stack[0]
+        if self.variant_of is not None:
+            return next(
+                (k for k in self.variant_of.kernels.get(key, ()) if k.convention == ARRAY), None
+            )
+        return None
+
+    def forget_routes(self) -> None:
+        """Drop every composed callable, in place: entries and methods hold the dict for ever."""
+        self.routes.clear()
+        for routes in list(self.redispatch_routes.values()):
+            routes.clear()
+        for other in (*self.variants, *self.fused_in):
+            other.forget_routes()
+
+    def __repr__(self) -> str:
+        return f"<operator {self.qualified_name}>"
+
+
+class CoveredDefinition:
+    """A definition that another one stands over, with its kernels, its derivative and its
+    routes.
+    """
+
+    SLOTS: ClassVar = tuple(
+        set(Operator.__slots__)
+        - {"__weakref__", "covered", "name", "overload", "variant_of", "variants"}
+    )
+
+    def __init__(self, op: Operator) -> None:
+        self.values: dict[str, Any] = {name: getattr(op, name) for name in self.SLOTS}
+
+    @property
+    def kernels(self) -> dict[DispatchKey, list[Kernel]]:
+        """The kernels that were live when the definition was covered, less those taken back
+        since.
+        """
+        kernels: dict[DispatchKey, list[Kernel]] = self.values["kernels"]
+        return kernels
+
+
+def destroyed_error(op: Operator) -> RuntimeError:
+    """Return the error of using an operator whose definition was taken back."""
+    return RuntimeError(
+        f"operator {op.qualified_name} is not defined any more: its library was destroyed. Look "
+        "it up again, or define "
+        "it."
+    )
+
+
+handle_factory: Callable[[Operator], Any] | None = None
+"""Makes the `OpOverload` of an operator; set by `dovetail_dispatcher.ops`, which stands above this
+module.
+"""

@@ -1,0 +1,53 @@
+"""What a definition by the same code run again takes with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ..schema import FunctionSchema
+from .kernel_signatures import check_kernel
+from .kernels import Kernel
+from .operator import Operator
+from .providers import Registrar
+
+
+def registrar_of(op: Operator) -> Registrar | None:
+    """Return the code that defined an operator; None for a generated table."""
+    return op.definition if isinstance(op.definition, Registrar) else None
+
+
+def stale_kernels(op: Operator, schema: FunctionSchema, again: Registrar | None) -> list[Kernel]:
+    """Return the kernels that go with the definition that the code `again`, run again, replaces.
+
+    These are what the same file registered the last time, and what the same module registered for
+    another schema.
+
+    Raises
+    ------
+    TypeError
+        If another kernel cannot have this schema.
+    """
+    stale = []
+    for kernel in [kernel for stack in op.kernels.values() for kernel in stack]:
+        own = kernel.registrar
+        if again is not None and again.repeats(own):
+            stale.append(kernel)
+            continue
+        try:
+            check_kernel(kernel, schema, op.qualified_name)
+        except TypeError:
+            if again is None or own is None or own.name != again.name:
+                raise
+            stale.append(kernel)
+    return stale
+
+
+def take_out(op: Operator, kernels: Iterable[Kernel]) -> None:
+    """Take kernels out of an operator, also out of its covered definitions."""
+    for kernel in kernels:
+        for stacks in op.stacks():
+            stack = stacks.get(kernel.key, [])
+            if kernel in stack:
+                stack.remove(kernel)
+                if not stack:
+                    del stacks[kernel.key]

@@ -1,0 +1,46 @@
+"""Loading plugins as transactions: one that fails half-way leaves no registration behind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from dovetail_kernel import plugin_manager
+from dovetail_kernel.plugins.entries import PluginEntry
+
+from . import registry
+
+
+@contextmanager
+def transaction() -> Iterator[None]:
+    """Take back, on an exception, every registration made inside by this task.
+
+    A transaction inside another is on its own: a plugin loaded whole, on behalf of one that then
+    failed, stays.
+    """
+    undos: list[registry.Undo] = []
+    outer = registry.transaction_undos.get()
+    registry.transaction_undos.set(undos)
+    try:
+        yield
+    except BaseException:
+        registry.take_back(undos)
+        raise
+    finally:
+        registry.transaction_undos.set(outer)
+
+
+def count_kernels(entry: PluginEntry) -> int:
+    """Return how many live kernels and fallbacks the plugin of `entry` has registered."""
+    kernels = [
+        k for op in registry.all_operators() for stack in list(op.kernels.values()) for k in stack
+    ]
+    plugins = [k.plugin for k in [*kernels, *registry.fallbacks.values()] if k.plugin is not None]
+    # Dovetail's own entries are known by name before they are scanned, and have no version then.
+    return sum((plugin.group, plugin.name) == (entry.group, entry.name) for plugin in plugins)
+
+
+def install() -> None:
+    """Have the plugin manager load plugins in transactions, and ask here for numbers of kernels."""
+    plugin_manager.transaction = transaction
+    plugin_manager.count_kernels = count_kernels

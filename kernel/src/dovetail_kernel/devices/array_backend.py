@@ -1,0 +1,187 @@
+"""What a backend tells the core about its arrays: dtypes, memory, and how to make one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+from ..types.dtype import dtype
+
+
+class ArrayBackend:
+    """The array side of a backend; a backend plugin subclasses it and hands an instance to
+    `Backend.attach`.
+
+    Attributes
+    ----------
+    array_types
+        Classes whose instances are this backend's arrays.
+    mutable_arrays
+        False for arrays that cannot be written: an in-place operator then gives its tensor a new
+        array (`overwritten`), and raises where another tensor shows the same memory.
+    error_state
+        ``(set, reset, quiet)`` of a context variable under whose value `quiet` the array library
+        does not warn of overflow, division by zero or NaN, which are results here; ``reset`` takes
+        what ``set`` returned. None where it never warns. Routes and the engine set it around
+        whatever is not a single array function.
+    dtype_bits
+        Native dtype of an array (``array.dtype``) to the dtype bit of a signature. Total over what
+        kernels may return.
+    native_dtypes
+        The way back: `dtype` to the native dtype.
+    dlpack_types
+        The `DLDeviceType` that arrays are exported with, then others that `from_dlpack` takes.
+        Empty where the array library does not take part in DLPack.
+    """
+
+    array_types: tuple[type, ...] = ()
+    mutable_arrays: bool = True
+    error_state: tuple[Callable[[Any], Any], Callable[[Any], Any], Any] | None = None
+    dtype_bits: Mapping[Any, int]
+    native_dtypes: Mapping[dtype, Any]
+    dlpack_types: tuple[int, ...] = ()
+
+    def may_warn(self, function: Callable[..., Any]) -> bool:
+        """Return whether a call of `function` needs the quiet error state; what warns in its
+        caller's name does not.
+        """
+        return self.error_state is not None
+
+    def asarray(self, value: Any, native_dtype: Any = None) -> Any:
+        """Return `value` (a Python number, nested sequence, host array or array of this backend) as
+        an array.
+        """
+        raise NotImplementedError
+
+    def lift(self, result: Any) -> Any:
+        """Return as an array what a kernel returned instead of one: a 0-d scalar of the array
+        library.
+        """
+        return self.asarray(result)
+
+    def scalar(self, value: Any, native_dtype: Any) -> Any:
+        """Return the Python number `value` as a new 0-d array of `native_dtype`, wrapping
+        out-of-range integers.
+        """
+        raise NotImplementedError
+
+    def to_host(self, array: Any) -> Any:
+        """Return `array` as a NumPy array, sharing memory where the backend lives in host
+        memory.
+        """
+        raise NotImplementedError
+
+    def empty(
+        self, shape: tuple[int, ...], native_dtype: Any, device_index: int | None = None
+    ) -> Any:
+        """Return an uninitialised C-contiguous array."""
+        raise NotImplementedError
+
+    def full(self, shape: tuple[int, ...], value: Any, native_dtype: Any) -> Any:
+        """Return an array full of the number `value`."""
+        array = self.empty(shape, native_dtype)
+        self.copy_into(array, self.scalar(value, native_dtype))
+        return array
+
+    def device_count(self) -> int:
+        """Return how many devices there are."""
+        return 1
+
+    def on_device(self, index: int) -> AbstractContextManager[object]:
+        """Return a context in which new arrays are made on the device `index`."""
+        return nullcontext()
+
+    def to_device(self, array: Any, index: int) -> Any:
+        """Return `array` on the device `index`."""
+        return array
+
+    def device_index(self, array: Any) -> int | None:
+        """Return the index of the device that holds `array`; None where a backend has only one,
+        unnumbered (cpu).
+        """
+        return None
+
+    def data_ptr(self, array: Any) -> int:
+        """Return the address of the first element."""
+        raise NotImplementedError
+
+    def storage_of(self, array: Any) -> Any:
+        """Return the array that owns the memory of `array` (itself, or the root of its bases)."""
+        while (base := getattr(array, "base", None)) is not None and isinstance(
+            base, self.array_types
+        ):
+            array = base
+        return array
+
+    def strides(self, array: Any) -> tuple[int, ...]:
+        """Return the strides of `array` in elements."""
+        itemsize = array.dtype.itemsize
+        return tuple(stride // itemsize for stride in array.strides)
+
+    def is_contiguous(self, array: Any) -> bool:
+        """Return whether the elements of `array` lie in C order without gaps."""
+        expected = 1
+        for size, stride in zip(reversed(array.shape), reversed(self.strides(array)), strict=True):
+            if size != 1 and stride != expected:
+                return 0 in array.shape
+            expected *= size
+        return True
+
+    def is_column_major(self, array: Any) -> bool:
+        """Return whether the matrix `array` lies in memory column by column, without gaps."""
+        return self.strides(array) == (1, array.shape[0])
+
+    def copy_into(self, destination: Any, source: Any) -> None:
+        """Write `source`, broadcast and cast, into `destination`."""
+        destination[...] = source
+
+    def overwritten(self, array: Any, source: Any) -> Any:
+        """Return a new array of the shape and dtype of `array` with the elements of `source`; for
+        immutable arrays.
+        """
+        raise NotImplementedError
+
+    def cast(self, array: Any, native_dtype: Any) -> Any:
+        """Return `array` with another dtype (a copy)."""
+        return array.astype(native_dtype)
+
+    synchronize: Callable[[], None] | None = None
+
+    def to_dlpack(self, array: Any, stream: int | None, max_version: tuple[int, int] | None) -> Any:
+        """Return a DLPack capsule of `array`, which shares its memory; see ``array.__dlpack__``."""
+        return array.__dlpack__(stream=stream, max_version=max_version)
+
+    def from_dlpack(self, source: Any) -> Any:
+        """Return an array that shares memory with `source`, an object of the DLPack protocol in
+        this backend's memory.
+
+        Raises
+        ------
+        BufferError, TypeError
+            If its dtype is none that the array library has.
+        """
+        raise NotImplementedError
+
+    def may_overlap(self, a: Any, b: Any) -> bool:
+        """Return whether two arrays share some element."""
+        raise NotImplementedError
+
+    # -- random numbers ----------------------------------------------------------------------------
+
+    def new_generator(self, seed: int) -> Any:
+        """Return a source of random numbers that depends on `seed` alone."""
+        raise NotImplementedError
+
+    def generator_state(self, native: Any) -> bytes:
+        """Return where the source of random numbers `native` stands; always as many bytes."""
+        raise NotImplementedError(
+            f"the generators of {type(self).__module__}.{type(self).__qualname__} cannot tell "
+            "their state. "
+            "Use manual_seed() to get the same numbers again; a checkpoint takes "
+            "preserve_rng_state=False."
+        )
+
+    def restored_generator(self, state: bytes) -> Any:
+        """Return a new source of random numbers that stands where `generator_state` says."""
+        raise NotImplementedError

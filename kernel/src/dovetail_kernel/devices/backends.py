@@ -1,0 +1,363 @@
+"""The open-ended table of backends: one `Backend` per device type, with its priority and its
+bits.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from threading import RLock
+from typing import TYPE_CHECKING, Any, Final
+
+from ..errors import did_you_mean
+from ..types.bits import allocate_bit
+from ..types.signature import CPU_BIT, CUDA_BIT, META_BIT, WRAPPED_BIT
+
+if TYPE_CHECKING:
+    from .array_backend import ArrayBackend
+
+_KEY_NAMES: Final = {
+    "cpu": "CPU",
+    "cuda": "CUDA",
+    "hip": "HIP",
+    "xla": "XLA",
+    "mps": "MPS",
+    "ipu": "IPU",
+    "xpu": "XPU",
+    "hpu": "HPU",
+    "ve": "VE",
+    "lazy": "Lazy",
+    "mtia": "MTIA",
+    "maia": "MAIA",
+    "privateuseone": "PrivateUse1",
+    "privateusetwo": "PrivateUse2",
+    "privateusethree": "PrivateUse3",
+    "meta": "Meta",
+}
+_SIGNATURE_BITS: Final = {"cpu": CPU_BIT, "cuda": CUDA_BIT, "meta": META_BIT}
+
+KEYED_DEVICE_TYPES: Final = {"fpga": "FPGA", "vulkan": "Vulkan"}
+"""Device types whose dispatch key is a functionality of its own, not one per backend."""
+
+TORCH_DEVICE_TYPES: Final[tuple[str, ...]] = (
+    *(
+        "cpu",
+        "cuda",
+        "ipu",
+        "xpu",
+        "mkldnn",
+        "opengl",
+        "opencl",
+        "ideep",
+        "hip",
+        "ve",
+        "fpga",
+        "maia",
+        "xla",
+        "lazy",
+    ),
+    *("vulkan", "mps", "meta", "hpu", "mtia", "privateuseone"),
+)
+"""Device types that are valid whether or not anything is installed for them, in the order that
+messages list them.
+"""
+
+FIRST_OPEN_COMPONENT: Final = 64
+"""Key sets have the predefined backends at bits 0-15 and their functionalities below this bit; new
+backends follow.
+"""
+
+
+class Backend:
+    """A kind of device: what its arrays are, where it stands in the priority order, and its bits.
+
+    Attributes
+    ----------
+    name
+        The device type, ``'cpu'``.
+    key_name
+        The name of its dense dispatch key, ``'CPU'``.
+    priority
+        Where tensors of several backends meet, the highest priority wins. Meta is highest of all; a
+        backend unknown to PyTorch comes just below it.
+    component
+        One-hot bit in a `DispatchKeySet`.
+    array_kernels
+        Namespace of the array kernels, by base name of the operator; None until the plugin is
+        loaded.
+    is_device
+        Whether arrays of this backend have data, or a shape at least, of their own. False for the
+        one whose arrays wrap tensors of the others (see `wrapped_backend`).
+    """
+
+    __slots__ = (
+        "_arrays",
+        "_bit",
+        "array_kernels",
+        "component",
+        "is_device",
+        "key_name",
+        "name",
+        "priority",
+    )
+
+    def __init__(
+        self, name: str, key_name: str, priority: int, component: int, bit: int | None = None
+    ) -> None:
+        self.is_device = True
+        self.name = name
+        self.key_name = key_name
+        self.priority = priority
+        self.component = component
+        self._arrays: ArrayBackend | None = None
+        self.array_kernels: Any = None
+        self._bit = bit
+
+    @property
+    def bit(self) -> int:
+        """One-hot bit in the signatures of this backend's tensors, handed out when first asked
+        for.
+        """
+        if self._bit is None:
+            with _lock:
+                if self._bit is None:
+                    bit = allocate_bit()
+                    _by_bit[bit] = self
+                    self._bit = bit
+        return self._bit
+
+    @property
+    def arrays(self) -> ArrayBackend:
+        """The array side, attached by the backend's plugin.
+
+        Raises
+        ------
+        RuntimeError
+            Before the plugin is loaded.
+        """
+        if self._arrays is None:
+            raise RuntimeError(
+                f"backend {self.name!r} has no arrays yet: the plugin that provides it is not "
+                "loaded. "
+                f"Use the device once, as in empty(0, device={self.name!r}), or install the plugin"
+            )
+        return self._arrays
+
+    @property
+    def is_attached(self) -> bool:
+        """Whether the backend has arrays."""
+        return self._arrays is not None
+
+    def attach(self, arrays: ArrayBackend) -> None:
+        """Supply the array side.
+
+        Raises
+        ------
+        RuntimeError
+            If another one is attached already: live tensors belong to it.
+        """
+        with _lock:
+            if self._arrays is not None and self._arrays is not arrays:
+                raise RuntimeError(
+                    f"backend {self.name!r} already has arrays of {type(self._arrays).__module__}."
+                    f"{type(self._arrays).__qualname__}; attach those of {type(arrays).__module__}."
+                    f"{type(arrays).__qualname__} under another device type"
+                )
+            self._arrays = arrays
+
+    def __repr__(self) -> str:
+        return f"<Backend {self.name!r}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _unpickle, (self.name,)
+
+
+_lock = RLock()
+_META_PRIORITY: Final = 1 << 30
+_WRAPPED: Final = "_wrapped"
+_by_name: dict[str, Backend] = {}
+_by_bit: dict[int, Backend] = {}
+_BUILT_IN: Final = CPU_BIT | CUDA_BIT | META_BIT | WRAPPED_BIT
+_in_order: tuple[Backend, ...] = ()
+_observers: list[Callable[[Backend], object]] = []
+_sources: list[Callable[[], Iterable[str]]] = []
+
+
+def backend(name: str, create: bool = False) -> Backend:
+    """Return the backend of device type `name`.
+
+    Parameters
+    ----------
+    name
+        A device type: lower-case letters, digits and underscores.
+    create
+        Add the backend to the table if it is not there. It gets its own key bits, just below Meta
+        in priority.
+
+    Raises
+    ------
+    RuntimeError
+        If there is none and `create` is False, or the name cannot be a device type.
+    """
+    found = _by_name.get(name)
+    if found is not None:
+        return found
+    if not create:
+        raise RuntimeError(
+            f"no backend for device type {name!r} is registered; known: {', '.join(_by_name)}."
+            f"{did_you_mean(name, _by_name)} Install the plugin that provides it, or pass "
+            "create=True"
+        )
+    with _lock:
+        if name not in _by_name:
+            _check_new_name(name)
+            added = len(_by_name) - len(_KEY_NAMES)
+            priority = len(_KEY_NAMES) + added
+            _add(Backend(name, name.upper(), priority, 1 << (FIRST_OPEN_COMPONENT + added)))
+        return _by_name[name]
+
+
+def wrapped_backend() -> Backend:
+    """Return the backend whose arrays wrap tensors of other backends, for the transforms of
+    functions.
+
+    It is above all others, so that a call that has such a tensor among its arguments comes to it
+    first; no device type leads to it. It is made when first asked for.
+    """
+    found = _by_name.get(_WRAPPED)
+    if found is None:
+        with _lock:
+            found = _by_name.get(_WRAPPED)
+            if found is None:
+                component = 1 << (FIRST_OPEN_COMPONENT + len(_by_name) - len(_KEY_NAMES))
+                found = Backend(_WRAPPED, "Wrapped", 2 * _META_PRIORITY, component, WRAPPED_BIT)
+                found.is_device = False
+                _by_bit[WRAPPED_BIT] = found
+                _add(found)
+    return found
+
+
+def has_backend(name: str) -> bool:
+    """Tell whether `name` is in the table, without loading or creating anything."""
+    return name in _by_name
+
+
+def all_backends() -> tuple[Backend, ...]:
+    """Return every backend, lowest priority first."""
+    return _in_order
+
+
+def backend_of_signature(signature: int) -> Backend:
+    """Return the backend in the signature of a tensor; of several in a call key, the one of highest
+    priority.
+
+    Raises
+    ------
+    RuntimeError
+        If the signature has none.
+    """
+    found = _by_bit.get(signature & _BUILT_IN)
+    if found is not None and signature < 1 << 30:
+        return found
+    several = backends_of_signature(signature)
+    if not several:
+        raise RuntimeError(
+            f"signature {signature:#x} has no backend; the tensor was not made by "
+            "dovetail_kernel.wrap"
+        )
+    return several[-1]
+
+
+def backends_of_signature(signature: int) -> tuple[Backend, ...]:
+    """Return all backends in a signature or call key, lowest priority first."""
+    present = [each for bit, each in _by_bit.items() if bit & signature]
+    return tuple(sorted(present, key=lambda each: each.priority))
+
+
+def backend_of_array(array: object) -> Backend | None:
+    """Return the backend, of those attached, that `array` is an array of; None for a foreign
+    object.
+    """
+    for each in _in_order:
+        if each.is_attached and isinstance(array, each.arrays.array_types):
+            return each
+    return None
+
+
+def accelerator() -> Backend | None:
+    """Return the attached backend of highest priority besides cpu and meta, or None."""
+    for each in reversed(_in_order):
+        if each.is_attached and each.is_device and each.name not in ("cpu", "meta"):
+            return each
+    return None
+
+
+def on_new_backend(observer: Callable[[Backend], object]) -> None:
+    """Call `observer` with every backend there is, and with each new one as it is added."""
+    with _lock:
+        for each in _in_order:
+            observer(each)
+        _observers.append(observer)
+
+
+def add_device_type_source(source: Callable[[], Iterable[str]]) -> None:
+    """Ask `source` for further device types, installed but not loaded, whenever an unknown one
+    turns up.
+    """
+    _sources.append(source)
+
+
+def installed_device_types() -> tuple[str, ...]:
+    """Return the device types that the sources name; the first call may read the metadata of what
+    is installed.
+    """
+    return tuple(dict.fromkeys(name for source in _sources for name in source()))
+
+
+def known_device_types() -> tuple[str, ...]:
+    """Return every valid device type: known to PyTorch, registered here, or installed."""
+    registered = (
+        each.name for each in _by_name.values() if each.is_device and each.name not in _KEY_NAMES
+    )
+    return tuple(dict.fromkeys((*TORCH_DEVICE_TYPES, *registered, *installed_device_types())))
+
+
+def is_device_type(name: str) -> bool:
+    """Tell whether `name` is a valid device type; what is installed is only asked about names not
+    known otherwise.
+    """
+    known = _by_name.get(name)
+    return name in TORCH_DEVICE_TYPES or (
+        known.is_device if known else name in installed_device_types()
+    )
+
+
+def _check_new_name(name: str) -> None:
+    if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
+        raise RuntimeError(
+            f"{name!r} cannot be a device type: use lower-case letters, digits and underscores, "
+            "beginning with a letter"
+        )
+    if name in TORCH_DEVICE_TYPES or name == "metal":
+        raise RuntimeError(
+            f"device type {name!r} has a meaning of its own in PyTorch; give the backend another "
+            "name"
+        )
+
+
+def _add(new: Backend) -> None:
+    global _in_order
+    _by_name[new.name] = new
+    _in_order = tuple(sorted((*_in_order, new), key=lambda each: each.priority))
+    for observer in tuple(_observers):
+        observer(new)
+
+
+def _unpickle(name: str) -> Backend:
+    return backend(name, create=True)
+
+
+for _index, (_name, _key_name) in enumerate(_KEY_NAMES.items()):
+    _priority = _META_PRIORITY if _name == "meta" else _index
+    _add(Backend(_name, _key_name, _priority, 1 << _index, _SIGNATURE_BITS.get(_name)))
+_by_bit.update({_bit: _by_name[_name] for _name, _bit in _SIGNATURE_BITS.items()})

@@ -1,0 +1,158 @@
+"""`Device`: a device type and an optional index, one object for each; and the default device."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+from ..errors import did_you_mean
+from ..types.immutable import Immutable
+from . import default_device
+from .backends import accelerator, is_device_type, known_device_types
+
+_interned: dict[tuple[str, int | None], Device] = {}
+_parsed: dict[str, Device] = {}
+
+
+class Device(Immutable):
+    """Where a tensor is: ``Device('cuda:1')``, ``Device('cuda', 1)``, ``Device(another)``.
+
+    Devices are compared exactly: ``Device('cpu') != Device('cpu:0')``. Inside ``with
+    Device('meta'):`` the device is the default for new tensors of this task.
+
+    Parameters
+    ----------
+    type
+        A device type, with or without ``:index``; a Device; or an int, an index on the accelerator
+        in use.
+    index
+        Index of the device, if `type` does not have it.
+
+    Raises
+    ------
+    RuntimeError
+        If the string is no device string, or its type is neither known nor installed.
+    TypeError
+        For arguments of other types.
+    """
+
+    __slots__ = ("index", "type")
+
+    type: str
+    index: int | None
+
+    def __new__(cls, type: str | Device | int, index: int | None = None) -> Device:
+        if type.__class__ is str and index is None:
+            found = _parsed.get(type)
+            if found is not None:
+                return found
+        return _make(type, index)
+
+    def __enter__(self) -> Device:
+        default_device.push(self)
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        default_device.pop()
+
+    def __str__(self) -> str:
+        return self.type if self.index is None else f"{self.type}:{self.index}"
+
+    def __repr__(self) -> str:
+        index = "" if self.index is None else f", index={self.index}"
+        return f"device(type='{self.type}'{index})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Device, (str(self),)
+
+
+CPU: Final = _interned.setdefault(("cpu", None), Device.make(type="cpu", index=None))
+
+
+def get_default_device() -> Device:
+    """Return the device of new tensors that are not told otherwise: cpu unless this task chose
+    another.
+    """
+    return default_device.innermost() or CPU
+
+
+def set_default_device(device: Device | str | None) -> None:
+    """Choose the default device of this task; None goes back to cpu. A ``with Device(...)`` block
+    takes precedence.
+    """
+    default_device.replace_outermost(None if device is None else Device(device))
+
+
+def _make(type: object, index: object) -> Device:
+    if index is not None and (not isinstance(index, int) or isinstance(index, bool)):
+        given = index.__class__.__name__
+        raise TypeError(
+            f"device(): argument 'index' (position 2) must be int, not {given}; give an int"
+        )
+    if isinstance(type, Device):
+        if index is None:
+            return type
+        raise TypeError(
+            "device(): argument 'type' (position 1) must be str, not Device; give device.type and "
+            "index"
+        )
+    if isinstance(type, str):
+        return _with_index(type, index) if index is not None else _parse(type)
+    if isinstance(type, int) and not isinstance(type, bool) and index is None:
+        return _on_accelerator(type)
+    raise TypeError(
+        "device() received an invalid combination of arguments - got "
+        f"({type.__class__.__name__}), but expected one "
+        "of: (Device device), (str type, int index), (int index); give a string such as 'cpu' or "
+        "'cuda:1'"
+    )
+
+
+def _parse(string: str) -> Device:
+    if not string:
+        raise RuntimeError("Device string must not be empty; give one such as 'cpu' or 'cuda:1'")
+    type, colon, number = string.partition(":")
+    if colon and not re.fullmatch("0|[1-9][0-9]*", number):
+        raise RuntimeError(
+            f"Invalid device string: '{string}'; give a type and an index, such as 'cuda:1'"
+        )
+    _check_type(type, string)
+    return _parsed.setdefault(string, _intern(type, int(number) if colon else None))
+
+
+def _with_index(type: str, index: int) -> Device:
+    if ":" in type:
+        raise RuntimeError(
+            "type (string) must not include an index because index was passed explicitly: "
+            f"{type}; leave one out"
+        )
+    if index < 0:
+        raise RuntimeError(
+            f"Device index must not be negative, got {index}; leave it out for the current device"
+        )
+    _check_type(type, type)
+    return _intern(type, index)
+
+
+def _on_accelerator(index: int) -> Device:
+    backend = accelerator()
+    if backend is None:
+        raise RuntimeError(
+            "Cannot access accelerator device when none is available. Name the device type: "
+            f"Device('cuda', {index})"
+        )
+    return _with_index(backend.name, index)
+
+
+def _check_type(type: str, string: str) -> None:
+    if not is_device_type(type):
+        known = known_device_types()
+        raise RuntimeError(
+            f"Expected one of {', '.join(known)} device type at start of device string: {string}."
+            f"{did_you_mean(type, known)} A new device type becomes valid by installing a plugin "
+            "that provides it"
+        )
+
+
+def _intern(type: str, index: int | None) -> Device:
+    return _interned.setdefault((type, index), Device.make(type=type, index=index))

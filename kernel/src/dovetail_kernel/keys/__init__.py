@@ -1,0 +1,4 @@
+"""Dispatch keys, sets of them, and the dispatch state of the running task.
+
+May import `devices` and what lies below.
+"""

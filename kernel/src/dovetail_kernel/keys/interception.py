@@ -1,0 +1,79 @@
+"""What makes a subclass of Tensor one that has a say: its `__torch_function__` or
+`__torch_dispatch__`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, NoReturn
+
+from ..types.bits import allocate_bit
+from ..types.signature import OVERRIDES
+from .state import DisableTorchFunctionSubclass
+
+PYTHON_DISPATCH: Final = allocate_bit()
+"""Signature bit of a tensor whose class has `__torch_dispatch__`: it carries the key Python, and
+may have no data.
+"""
+
+NOT_PLAIN: Final = OVERRIDES | PYTHON_DISPATCH
+"""Bits that a tensor has only if operating on its array is not all there is to an operator on it.
+"""
+
+
+def disabled_torch_function_impl(
+    func: Callable[..., Any],
+    types: Sequence[type],
+    args: Sequence[Any] = (),
+    kwargs: Mapping[str, Any] | None = None,
+) -> Any:
+    """Call `func` as if no argument had a say; as the ``__torch_function__`` of a class: it has
+    none.
+
+    Results are plain tensors then, as they are for `Parameter`.
+    """
+    with DisableTorchFunctionSubclass():
+        return func(*args, **(kwargs or {}))
+
+
+def disabled_torch_dispatch_impl(
+    func: Callable[..., Any],
+    types: Sequence[type],
+    args: Sequence[Any] = (),
+    kwargs: Mapping[str, Any] | None = None,
+) -> NoReturn:
+    """Stand for "this class has no ``__torch_dispatch__``"; never called."""
+    raise RuntimeError(
+        f"__torch_dispatch__ of a class that has none was called for {func}. Define it in your "
+        "subclass of Tensor."
+    )
+
+
+def class_bits(cls: type) -> int:
+    """Return the signature bits that every instance of the Tensor subclass `cls` has."""
+    global _used
+    bits = 0
+    if (
+        getattr(cls, "__torch_function__", disabled_torch_function_impl)
+        is not disabled_torch_function_impl
+    ):
+        bits |= OVERRIDES
+    if (
+        getattr(cls, "__torch_dispatch__", disabled_torch_dispatch_impl)
+        is not disabled_torch_dispatch_impl
+    ):
+        bits |= PYTHON_DISPATCH
+    _used = _used or bool(bits & OVERRIDES)
+    return bits
+
+
+_used = False
+
+
+def is_used() -> bool:
+    """Return whether the process has any class that overrides functions."""
+    return _used
+
+
+on_overriding_class: list[Callable[[type], None]] = []
+"""Called with every class that overrides functions, unless one of its bases does so already."""

@@ -1,0 +1,297 @@
+"""The task-local dispatch state: one int in a ContextVar, read by every call.
+
+The int is 0 by default. `NO_GRAD` is a bit of its own; every other combination of included and
+excluded keys, inference mode and active Python modes (a `DispatchState`) is interned to a one-hot
+bit, so that or-ing the int into a call's key can never collide. Guards restore with
+``set(previous)``, not ``reset(token)``, which fails when a guard is entered in one context and left
+in another (generators, async functions). New threads start from the default state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from threading import Lock
+from types import TracebackType
+from typing import Any, Final
+
+from ..types.bits import allocate_bit
+from ..types.signature import NO_GRAD
+from .dispatch_key import DispatchKey
+from .dispatch_keyset import DispatchKeySet
+
+_state: ContextVar[int] = ContextVar("dovetail_dispatch_state", default=0)
+
+state: Final[Callable[[], int]] = _state.get
+"""Return the state's int."""
+
+set_state: Final[Callable[[int], Any]] = _state.set
+
+
+def _keys(*prefixes: str) -> DispatchKeySet:
+    """Return the set of all runtime keys whose functionality begins with one of `prefixes`."""
+    return DispatchKeySet.of(
+        *(key for key in DispatchKey if key.is_runtime and key.functionality.startswith(prefixes))
+    )
+
+
+DEFAULT_INCLUDED: Final = DispatchKeySet.of(DispatchKey.BackendSelect, DispatchKey.ADInplaceOrView)
+DEFAULT_EXCLUDED: Final = _keys("Autocast")
+AUTOGRAD_KEYS: Final = _keys("AutogradFunctionality", "AutogradOther", "AutogradNestedTensor")
+
+
+@dataclass(frozen=True, slots=True)
+class DispatchState:
+    """What the state's int stands for, grad mode apart.
+
+    Attributes
+    ----------
+    included, excluded
+        Keys added to, then taken from, those of a call's arguments.
+    inference
+        Inside inference mode: new tensors are inference tensors.
+    function_modes
+        Some `TorchFunctionMode` is active, through which calls of functions and methods must go.
+        (That a `TorchDispatchMode` is active shows in `included`: it has the key Python.)
+    torch_function
+        The `__torch_function__` of Tensor subclasses is heeded.
+    traced
+        Every call is recorded by the trace of this task.
+    """
+
+    included: DispatchKeySet = DEFAULT_INCLUDED
+    excluded: DispatchKeySet = DEFAULT_EXCLUDED
+    inference: bool = False
+    function_modes: bool = False
+    torch_function: bool = True
+    traced: bool = False
+
+
+_DEFAULT: Final = DispatchState()
+_by_bit: dict[int, DispatchState] = {0: _DEFAULT}
+_bits: dict[DispatchState, int] = {_DEFAULT: 0}
+_lock = Lock()
+
+
+def intern_state(value: DispatchState) -> int:
+    """Return the int of `value`, with grad mode on."""
+    bit = _bits.get(value)
+    if bit is None:
+        with _lock:
+            bit = _bits.get(value)
+            if bit is None:
+                bit = allocate_bit()
+                _by_bit[bit] = value
+                _bits[value] = bit
+    return bit
+
+
+def dispatch_state(value: int | None = None) -> DispatchState:
+    """Return what `value` (default: the current state's int) stands for."""
+    return _by_bit[(_state.get() if value is None else value) & ~NO_GRAD]
+
+
+def is_grad_enabled() -> bool:
+    """Return whether grad mode is on in this task."""
+    return not _state.get() & NO_GRAD
+
+
+def set_grad_enabled(mode: bool) -> None:
+    """Turn grad mode on or off in this task."""
+    _state.set(_state.get() & ~NO_GRAD if mode else _state.get() | NO_GRAD)
+
+
+class Transition:
+    """A change of state as a function from int to int, computed once for every state it is applied
+    to.
+
+    Parameters
+    ----------
+    change
+        Maps the `DispatchState` in force to the one wanted.
+    no_grad
+        True and False set grad mode as well, None leaves it.
+    """
+
+    __slots__ = ("_change", "_known", "_no_grad")
+
+    def __init__(
+        self, change: Callable[[DispatchState], DispatchState], no_grad: bool | None = None
+    ) -> None:
+        self._change = change
+        self._no_grad = no_grad
+        self._known: dict[int, int] = {}
+
+    def __call__(self, before: int) -> int:
+        after = self._known.get(before)
+        if after is None:
+            after = intern_state(self._change(dispatch_state(before)))
+            no_grad = before & NO_GRAD if self._no_grad is None else NO_GRAD if self._no_grad else 0
+            after = self._known[before] = after | no_grad
+        return after
+
+
+class StateGuard:
+    """Context manager that applies a `Transition` to this task's state and restores what it found,
+    whatever happens.
+    """
+
+    __slots__ = ("_previous", "_transition")
+
+    def __init__(self, transition: Transition) -> None:
+        self._transition = transition
+        self._previous: list[int] = []
+
+    def __enter__(self) -> None:
+        before = _state.get()
+        self._previous.append(before)
+        _state.set(self._transition(before))
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        _state.set(self._previous.pop())
+
+
+below_autograd: Final = Transition(lambda s: replace(s, excluded=s.excluded | AUTOGRAD_KEYS))
+"""Leave out all Autograd keys; grad mode is untouched."""
+
+below_ad_inplace_or_view: Final = Transition(
+    lambda s: replace(
+        s, excluded=s.excluded | AUTOGRAD_KEYS | DispatchKeySet.of(DispatchKey.ADInplaceOrView)
+    )
+)
+"""Leave out all Autograd keys and ADInplaceOrView."""
+
+inference_mode_on: Final = Transition(
+    lambda s: replace(
+        s,
+        included=s.included - DispatchKeySet.of(DispatchKey.ADInplaceOrView),
+        excluded=s.excluded | AUTOGRAD_KEYS,
+        inference=True,
+    ),
+    no_grad=True,
+)
+
+inference_mode_off: Final = Transition(
+    lambda s: replace(
+        s,
+        included=s.included | DispatchKeySet.of(DispatchKey.ADInplaceOrView),
+        excluded=s.excluded - AUTOGRAD_KEYS,
+        inference=False,
+    ),
+    no_grad=False,
+)
+
+tracing_on: Final = Transition(lambda s: replace(s, traced=True))
+"""Record every call; what else is in force stays so."""
+
+tracing_off: Final = Transition(lambda s: replace(s, traced=False))
+"""Record no calls."""
+
+
+torch_function_off: Final = Transition(lambda s: replace(s, torch_function=False))
+"""Pay no heed to the `__torch_function__` of Tensor subclasses; function modes stay in force."""
+
+functions_as_they_are: Final = Transition(
+    lambda s: replace(s, torch_function=False, function_modes=False)
+)
+"""Neither subclasses nor modes have a say in calls of functions."""
+
+
+class DisableTorchFunctionSubclass(StateGuard):
+    """Guard: the `__torch_function__` of Tensor subclasses is not heeded; modes are."""
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        super().__init__(torch_function_off)
+
+
+class DisableTorchFunction(StateGuard):
+    """Guard: neither the `__torch_function__` of Tensor subclasses nor any `TorchFunctionMode` is
+    heeded.
+    """
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        super().__init__(functions_as_they_are)
+
+
+class AutoDispatchBelowAutograd(StateGuard):
+    """Guard: calls go below every Autograd key (grad mode untouched)."""
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        super().__init__(below_autograd)
+
+
+class AutoDispatchBelowADInplaceOrView(StateGuard):
+    """Guard: calls go below Autograd and ADInplaceOrView."""
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        super().__init__(below_ad_inplace_or_view)
+
+
+class ExcludeDispatchKeyGuard(StateGuard):
+    """Guard: `keys` (a DispatchKeySet or one DispatchKey) are taken out of every call."""
+
+    __slots__ = ()
+
+    def __init__(self, keys: DispatchKeySet | DispatchKey) -> None:
+        wanted = _as_keyset(keys)
+        super().__init__(Transition(lambda s: replace(s, excluded=s.excluded | wanted)))
+
+
+class IncludeDispatchKeyGuard(StateGuard):
+    """Guard: `keys` (a DispatchKeySet or one DispatchKey) are added to every call."""
+
+    __slots__ = ()
+
+    def __init__(self, keys: DispatchKeySet | DispatchKey) -> None:
+        wanted = _as_keyset(keys)
+        super().__init__(Transition(lambda s: replace(s, included=s.included | wanted)))
+
+
+class ForceDispatchKeyGuard(StateGuard):
+    """Guard: the included and excluded sets are exactly these."""
+
+    __slots__ = ()
+
+    def __init__(self, included: DispatchKeySet, excluded: DispatchKeySet) -> None:
+        super().__init__(Transition(lambda s: replace(s, included=included, excluded=excluded)))
+
+
+class PreserveDispatchKeyGuard(StateGuard):
+    """Guard: whatever is done to the state inside is undone at the end."""
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        super().__init__(Transition(lambda s: s))
+
+
+class SetExcludeDispatchKeyGuard(StateGuard):
+    """Guard: one key is excluded, or is not, inside."""
+
+    __slots__ = ()
+
+    def __init__(self, key: DispatchKey, excluded: bool) -> None:
+        only = DispatchKeySet(key)
+        super().__init__(
+            Transition(
+                lambda s: replace(s, excluded=s.excluded | only if excluded else s.excluded - only)
+            )
+        )
+
+
+def _as_keyset(keys: DispatchKeySet | DispatchKey) -> DispatchKeySet:
+    return DispatchKeySet(keys) if isinstance(keys, DispatchKey) else keys

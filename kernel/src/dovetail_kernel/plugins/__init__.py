@@ -1,0 +1,5 @@
+"""The plugin manager: finds what is installed by entry points, and loads a plugin when it is first
+asked for.
+
+May import `tensor` and what lies below.
+"""

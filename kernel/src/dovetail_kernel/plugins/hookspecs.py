@@ -1,0 +1,63 @@
+"""The specifications that plugins implement, as pluggy hooks of the project "dovetail"."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pluggy
+
+PROJECT = "dovetail"
+
+hookspec = pluggy.HookspecMarker(PROJECT)
+hookimpl = pluggy.HookimplMarker(PROJECT)
+
+
+def _always() -> str | None:
+    return None
+
+
+def _one() -> int:
+    return 1
+
+
+@dataclass(frozen=True, slots=True)
+class BackendSpec:
+    """What a backend plugin offers; nothing heavy has to be imported to describe it.
+
+    Attributes
+    ----------
+    name
+        The device type, the same as the name of the entry point.
+    load
+        Registers the backend's arrays and kernels (`dovetail.backends.register_backend`, or
+        `Backend.attach` and a `Library`); called once, if it is available.
+    is_available
+        Returns None if the backend works on this machine, else the reason and what to do about it.
+    device_count
+        Returns how many devices there are.
+    """
+
+    name: str
+    load: Callable[[], None]
+    is_available: Callable[[], str | None] = _always
+    device_count: Callable[[], int] = _one
+
+
+@hookspec(firstresult=True)
+def dovetail_backend() -> BackendSpec:
+    """Return the description of a backend (group ``dovetail.backends``)."""
+    raise NotImplementedError
+
+
+@hookspec
+def dovetail_load(group: str, name: str) -> None:
+    """Register what the entry point stands for: operators, kernels, a functionality, an overlay.
+
+    Parameters
+    ----------
+    group, name
+        The entry point, for plugins that serve several; an implementation may leave out either
+        parameter.
+    """
+    raise NotImplementedError

@@ -1,0 +1,531 @@
+"""The plugin manager: loads a plugin when the device, namespace or overlay that it stands for is
+first asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextvars import ContextVar
+from importlib import import_module
+from importlib.util import find_spec
+from threading import RLock
+from types import ModuleType
+from typing import Any, Final, NamedTuple
+from warnings import warn
+
+import pluggy
+
+from ..devices.backends import add_device_type_source
+from ..errors import PluginError, PluginNotFoundError, did_you_mean, forget_distributions
+from . import hookspecs
+from .entries import (
+    BACKENDS,
+    GROUPS,
+    KERNELS,
+    KNOWN,
+    LIBRARIES,
+    OVERLAYS,
+    TRANSFORMS,
+    PluginEntry,
+    blocked,
+    normalized,
+    requested_overlays,
+    scan_entry_points,
+)
+from .hookspecs import BackendSpec
+
+_loading: ContextVar[PluginEntry | None] = ContextVar("dovetail_loading_plugin", default=None)
+
+
+class PluginRecord(NamedTuple):
+    """One line of `PluginManager.list_plugins`.
+
+    Attributes
+    ----------
+    distribution, version, group, name
+        Where the plugin comes from and what it provides.
+    state
+        ``'available'``, ``'not loaded'``, ``'blocked'``, ``'failed: reason'`` or ``'unavailable:
+        reason'``.
+    kernels
+        How many kernels it has registered.
+    traceback
+        Of the failure, if it failed.
+    """
+
+    distribution: str
+    version: str | None
+    group: str
+    name: str
+    state: str
+    kernels: int = 0
+    traceback: str | None = None
+
+
+class _Plugin:
+    """What became of an entry that was asked for."""
+
+    __slots__ = ("entry", "error", "result", "spec", "state")
+
+    def __init__(self, entry: PluginEntry) -> None:
+        self.entry = entry
+        self.state = "not loaded"
+        self.error: BaseException | None = None
+        self.result: Any = None
+        self.spec: BackendSpec | None = None
+
+
+_MARK: Final = f"{hookspecs.PROJECT}_impl"
+"""The attribute that `hookimpl` gives to functions."""
+
+
+class _Pluggy(pluggy.PluginManager):
+    """Pluggy, made quick at modules with a thousand functions, of which few are hooks."""
+
+    def parse_hookimpl_opts(self, plugin: object, name: str) -> pluggy.HookimplOpts | None:
+        """Return the options of a hook, None for anything else."""
+        if isinstance(plugin, ModuleType) and _MARK not in getattr(
+            vars(plugin).get(name), "__dict__", ()
+        ):
+            return None
+        return super().parse_hookimpl_opts(plugin, name)
+
+
+class PluginManager:
+    """Knows the installed plugins and loads them on demand, each at most once.
+
+    Asking for a plugin that cannot be had raises `PluginError`, with the plugin's own exception as
+    its cause; it breaks nothing else, and asking again raises again. All methods may be called from
+    any thread, and by a plugin that is being loaded.
+    """
+
+    def __init__(self) -> None:
+        self._lock = RLock()
+        self._scanned: list[PluginEntry] | None = None
+        self._plugins: dict[tuple[str, str], _Plugin] = {}
+        self._in_use: set[tuple[str, str]] = set()
+        self._pluggy = _Pluggy(hookspecs.PROJECT)
+        self._pluggy.add_hookspecs(hookspecs)
+        self.count_kernels: Callable[[PluginEntry], int] = lambda entry: 0
+        """Says how many kernels an entry has registered; supplied by whoever keeps the kernels."""
+        self.transaction: Callable[[], AbstractContextManager[object]] = nullcontext
+        """Makes the context that a plugin is loaded in; supplied by whoever can undo half a
+        registration.
+        """
+
+    # -- asking for plugins ------------------------------------------------------------------------
+
+    def load_backend(self, name: str) -> BackendSpec:
+        """Load the backend of device type `name`, and return its description.
+
+        Raises
+        ------
+        PluginNotFoundError
+            If nothing installed provides it.
+        PluginError
+            If it is blocked, unavailable on this machine, claimed twice, or fails to load.
+        """
+        spec: BackendSpec = self._load(BACKENDS, name)
+        return spec
+
+    def describe_backend(self, name: str) -> BackendSpec:
+        """Return the description of the backend of device type `name`: its plugin is imported, but
+        not loaded.
+
+        Raises
+        ------
+        PluginNotFoundError, PluginError
+            As `load_backend`, but for being unavailable, which the description tells.
+        """
+        with self._lock:
+            plugin = self._plugins.get((BACKENDS, name))
+            entry = self._find(BACKENDS, name) if plugin is None else plugin.entry
+            if plugin is not None and plugin.spec is not None:
+                return plugin.spec
+            return self._describe(entry)
+
+    def load_library(self, namespace: str) -> Any:
+        """Load the operators of `namespace`, and return the plugin. Raises as `load_backend`
+        does.
+        """
+        return self._load(LIBRARIES, namespace)
+
+    def load_transform(self, name: str) -> Any:
+        """Load the functionality `name`, such as autograd, and return the plugin. Raises as
+        `load_backend` does.
+        """
+        return self._load(TRANSFORMS, name)
+
+    def use_overlay(self, name: str) -> Any:
+        """Put the kernels of the overlay `name` in force, and return the plugin. Raises as
+        `load_backend` does.
+        """
+        return self._load(OVERLAYS, name)
+
+    def use_requested_overlays(self) -> None:
+        """Use the overlays named in ``DOVETAIL_OVERLAYS``; one that cannot be had is a warning:
+        calls work without.
+        """
+        for name in requested_overlays():
+            try:
+                self.use_overlay(name)
+            except PluginError as error:
+                warn(f"DOVETAIL_OVERLAYS: {error}", RuntimeWarning, stacklevel=2)
+
+    def load_kernels(self, namespace: str, device_type: str) -> bool:
+        """Load what somebody provides as kernels of `namespace` on `device_type`.
+
+        Returns
+        -------
+        bool
+            True if that brought new kernels, False if there are none or they were loaded before.
+
+        Raises
+        ------
+        PluginError
+            If there is such a plugin and it cannot be loaded.
+        """
+        name = f"{namespace}.{device_type}"
+        with self._lock:
+            if not any(entry.name == name for entry in self._entries() if entry.group == KERNELS):
+                return False
+            was_loaded = self._state(KERNELS, name) == "available"
+            self._load(KERNELS, name)
+            return not was_loaded
+
+    def provides(self, group: str, name: str) -> bool:
+        """Tell whether something installed and not blocked has `name` in `group`; imports
+        nothing.
+        """
+        with self._lock:
+            return any(not blocked(entry) for entry in self._candidates(group, name))
+
+    def mark_in_use(self, group: str, name: str) -> None:
+        """Note that a namespace or device type is in use without a plugin: kernels for it may be
+        loaded now.
+        """
+        with self._lock:
+            self._in_use.add((group, name))
+            self._load_ready_kernels()
+
+    def refresh(self) -> None:
+        """Forget what is installed and what failed, so that packages installed meanwhile are
+        found.
+        """
+        from importlib import invalidate_caches
+
+        with self._lock:
+            invalidate_caches()
+            forget_distributions()
+            self._scanned = None
+            self._plugins = {
+                key: plugin for key, plugin in self._plugins.items() if plugin.state == "available"
+            }
+
+    # -- looking at plugins ------------------------------------------------------------------------
+
+    def device_types(self) -> tuple[str, ...]:
+        """Return the device types that installed backends provide, blocked ones included; imports
+        nothing.
+        """
+        with self._lock:
+            return tuple(
+                dict.fromkeys(entry.name for entry in self._entries() if entry.group == BACKENDS)
+            )
+
+    def namespaces(self) -> tuple[str, ...]:
+        """Return the namespaces that installed libraries provide, blocked ones included; imports
+        nothing.
+        """
+        with self._lock:
+            return tuple(
+                dict.fromkeys(entry.name for entry in self._entries() if entry.group == LIBRARIES)
+            )
+
+    def loading(self) -> PluginEntry | None:
+        """Return the entry whose plugin is being loaded in this task: the one to thank for what is
+        registered now.
+        """
+        return _loading.get()
+
+    def list_plugins(self) -> list[PluginRecord]:
+        """Return a record of every installed plugin, ordered by group and name; imports nothing."""
+        with self._lock:
+            entries = sorted(
+                self._entries(), key=lambda entry: (list(GROUPS).index(entry.group), entry.name)
+            )
+            return [self._record(entry) for entry in entries]
+
+    def _record(self, entry: PluginEntry) -> PluginRecord:
+        plugin = self._plugins.get((entry.group, entry.name))
+        state, trace = "not loaded", None
+        if plugin is not None and _same_distribution(plugin.entry, entry):
+            state = plugin.state
+            trace = None if plugin.error is None else _traceback_of(plugin.error)
+        elif blocked(entry):
+            state = "blocked"
+        elif (objection := _objection(entry)) is not None:
+            state = f"failed: {objection}"
+        else:
+            rivals = [
+                each for each in self._candidates(entry.group, entry.name) if not blocked(each)
+            ]
+            if len(rivals) != 1 or not _same_distribution(rivals[0], entry):
+                state = f"failed: {_claimed_twice(self._claims(entry.group, entry.name))}"
+        kernels = self.count_kernels(entry) if state == "available" else 0
+        return PluginRecord(
+            entry.distribution, entry.version, entry.group, entry.name, state, kernels, trace
+        )
+
+    # -- finding -----------------------------------------------------------------------------------
+
+    def _entries(self) -> list[PluginEntry]:
+        if self._scanned is None:
+            self._scanned = scan_entry_points()
+            self._load_ready_kernels()
+        return self._scanned
+
+    def _claims(self, group: str, name: str) -> list[PluginEntry]:
+        return [entry for entry in self._entries() if (entry.group, entry.name) == (group, name)]
+
+    def _candidates(self, group: str, name: str) -> list[PluginEntry]:
+        """Return the entries that may be meant: Dovetail's own for its names, if installed, else
+        whoever claims it.
+        """
+        known = KNOWN.get((group, name))
+        if known is not None and not blocked(known) and _is_importable(known):
+            return [known]
+        return self._claims(group, name)
+
+    def _find(self, group: str, name: str) -> PluginEntry:
+        candidates = self._candidates(group, name)
+        admitted = [entry for entry in candidates if not blocked(entry)]
+        if len(admitted) > 1:
+            raise PluginError(_claimed_twice(admitted))
+        if admitted:
+            if (objection := _objection(admitted[0])) is not None:
+                raise PluginError(objection)
+            return admitted[0]
+        known = KNOWN.get((group, name))
+        refused = next(
+            (each for each in (*candidates, known) if each is not None and blocked(each)), None
+        )
+        if refused is not None:
+            raise PluginError(
+                f"{refused} is blocked by DOVETAIL_BLOCK={blocked(refused)}; take that word out "
+                "to use the plugin"
+            )
+        if known is not None:
+            raise PluginNotFoundError(
+                f"{GROUPS[group]} {name!r} is not installed. Install it with: pip install "
+                f"{known.distribution}"
+            )
+        installed = sorted({entry.name for entry in self._entries() if entry.group == group})
+        raise PluginNotFoundError(
+            f"no installed distribution provides a {GROUPS[group]} {name!r}; "
+            f"installed: {', '.join(installed) or 'none'}.{did_you_mean(name, installed)} "
+            f"Install the distribution that has it under the entry points {group!r}"
+        )
+
+    # -- loading -----------------------------------------------------------------------------------
+
+    def _load(self, group: str, name: str) -> Any:
+        key = (group, name)
+        plugin = self._plugins.get(key)
+        if plugin is not None and plugin.state == "available":
+            return plugin.result
+        with self._lock:
+            plugin = self._plugins.get(key)
+            if plugin is None:
+                plugin = self._plugins.setdefault(key, _Plugin(self._find(group, name)))
+            if plugin.state in ("loading", "available"):
+                return plugin.result
+            if plugin.error is None:
+                self._run(plugin)
+            if plugin.error is not None:
+                raise PluginError(
+                    f"{plugin.entry} failed to load from {plugin.entry.target!r}: "
+                    f"{_reason(plugin.error)}. "
+                    f"The cause is above; once it is repaired, call refresh() or start again"
+                ) from plugin.error
+            self._load_ready_kernels()
+            return plugin.result
+
+    def _run(self, plugin: _Plugin) -> None:
+        """Load `plugin`, leaving the failure, if it fails, in its record; being unavailable is
+        raised, and not kept.
+        """
+        plugin.state = "loading"
+        unavailable: str | None = None
+        try:
+            with _as_loading(plugin.entry), self.transaction():
+                if plugin.entry.group == BACKENDS:
+                    unavailable = self._run_backend(plugin)
+                else:
+                    plugin.result = self._import(plugin.entry, "dovetail_load")
+                    self._call(
+                        plugin.result,
+                        "dovetail_load",
+                        group=plugin.entry.group,
+                        name=plugin.entry.name,
+                    )
+        except (Exception, SystemExit) as error:
+            plugin.state, plugin.error, plugin.result = f"failed: {_reason(error)}", error, None
+            return
+        except BaseException:
+            plugin.state, plugin.result = "not loaded", None
+            raise
+        if unavailable is not None:
+            plugin.state, plugin.result = f"unavailable: {unavailable}", None
+            raise PluginError(f"{plugin.entry} is unavailable: {unavailable}")
+        plugin.state = "available"
+
+    def _run_backend(self, plugin: _Plugin) -> str | None:
+        entry = plugin.entry
+        spec = plugin.spec
+        if spec is None:
+            spec = plugin.spec = self._describe(entry)
+        reason = spec.is_available()
+        if reason is None:
+            plugin.result = spec
+            spec.load()
+        return reason
+
+    def _describe(self, entry: PluginEntry) -> BackendSpec:
+        spec = self._call(self._import(entry, "dovetail_backend"), "dovetail_backend")
+        if not isinstance(spec, BackendSpec):
+            raise PluginError(f"dovetail_backend() returned {spec!r}; return a BackendSpec")
+        if spec.name != entry.name:
+            raise PluginError(
+                f"dovetail_backend() describes {spec.name!r}; give it the name of the entry "
+                f"point, {entry.name!r}"
+            )
+        return spec
+
+    def _import(self, entry: PluginEntry, hook: str) -> Any:
+        """Return the plugin object of `entry`, registered with pluggy, which checks its hooks."""
+        module, _, attribute = entry.target.partition(":")
+        target: Any = import_module(module)
+        for name in filter(None, attribute.split(".")):
+            target = getattr(target, name)
+        plugin = target() if isinstance(target, type) else target
+        implemented = self._hooks_of(plugin)
+        if hook not in implemented:
+            raise PluginError(
+                f"{entry.target!r} has no hook {hook!r}; add a function of that name, marked "
+                "@hookimpl"
+            )
+        if not self._pluggy.is_registered(plugin):
+            self._pluggy.register(plugin)
+        return plugin
+
+    def _hooks_of(self, plugin: Any) -> set[str]:
+        specified = [name for name in vars(hookspecs) if name.startswith("dovetail_")]
+        options = {name: self._pluggy.parse_hookimpl_opts(plugin, name) for name in dir(plugin)}
+        implemented = {
+            each.get("specname") or name for name, each in options.items() if each is not None
+        }
+        for name in sorted(implemented.difference(specified)):
+            raise PluginError(
+                f"{name!r} is not a hook of Dovetail.{did_you_mean(name, specified)} "
+                f"The hooks are {', '.join(specified)}; rename the function"
+            )
+        return implemented
+
+    def _call(self, plugin: Any, hook: str, **arguments: Any) -> Any:
+        others = [each for each in self._pluggy.get_plugins() if each is not plugin]
+        return self._pluggy.subset_hook_caller(hook, others)(**arguments)
+
+    # -- kernels for somebody else's namespace -----------------------------------------------------
+
+    def _load_ready_kernels(self) -> None:
+        """Load kernels whose library and backend are both in use. Failures wait in their records
+        for `load_kernels`.
+        """
+        for name in list(self._ready_kernels()):
+            with suppress(PluginError):
+                self._load(KERNELS, name)
+
+    def _ready_kernels(self) -> Iterator[str]:
+        for entry in self._scanned or ():
+            namespace, _, device_type = entry.name.partition(".")
+            if (
+                entry.group == KERNELS
+                and self._state(KERNELS, entry.name) == "not loaded"
+                and self._is_in_use(LIBRARIES, namespace)
+                and self._is_in_use(BACKENDS, device_type)
+                and not blocked(entry)
+            ):
+                yield entry.name
+
+    def _is_in_use(self, group: str, name: str) -> bool:
+        return (group, name) in self._in_use or self._state(group, name) == "available"
+
+    def _state(self, group: str, name: str) -> str:
+        plugin = self._plugins.get((group, name))
+        return "not loaded" if plugin is None else plugin.state
+
+
+@contextmanager
+def _as_loading(entry: PluginEntry) -> Iterator[None]:
+    previous = _loading.get()
+    _loading.set(entry)
+    try:
+        yield
+    finally:
+        _loading.set(previous)
+
+
+def _is_importable(entry: PluginEntry) -> bool:
+    # Only the top-level package is looked for: finding a module inside a package would import the
+    # package.
+    return find_spec(entry.target.partition(".")[0]) is not None
+
+
+def _objection(entry: PluginEntry) -> str | None:
+    """Return what is wrong with the name of `entry`, or None."""
+    if entry.group != KERNELS:
+        return None
+    namespace, dot, device_type = entry.name.partition(".")
+    if not (namespace and dot and device_type) or "." in device_type:
+        return (
+            f"{entry} has a name that says neither for what nor where; "
+            "name the entry point 'namespace.device_type'"
+        )
+    if (LIBRARIES, namespace) in KNOWN and (BACKENDS, device_type) in KNOWN:
+        return (
+            f"{entry} would replace Dovetail's own kernels by merely being installed; "
+            f"offer them under {OVERLAYS!r}, to be used on request"
+        )
+    return None
+
+
+def _same_distribution(first: PluginEntry, second: PluginEntry) -> bool:
+    return normalized(first.distribution) == normalized(second.distribution)
+
+
+def _claimed_twice(entries: Iterable[PluginEntry]) -> str:
+    entries = sorted(entries, key=lambda entry: entry.distribution)
+    claimants = [f"{entry.distribution} {entry.version or ''}".rstrip() for entry in entries]
+    return (
+        f"{GROUPS[entries[0].group]} {entries[0].name!r} is claimed by {' and '.join(claimants)}; "
+        "uninstall one, "
+        f"or keep one out with DOVETAIL_BLOCK={entries[-1].distribution}"
+    )
+
+
+def _traceback_of(error: BaseException) -> str:
+    from traceback import format_exception  # only listings of failures need it
+
+    return "".join(format_exception(error))
+
+
+def _reason(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}"
+
+
+plugin_manager: Final = PluginManager()
+"""The plugins of this process."""
+
+add_device_type_source(plugin_manager.device_types)

@@ -1,0 +1,5 @@
+"""`TensorBase` and what it is made of: storage, version counter, size, and the exchange of arrays
+by DLPack.
+
+May import `keys` and what lies below.
+"""

@@ -1,0 +1,110 @@
+"""`DatalessArray`: what a wrapper subclass holds instead of an array, with geometry and no
+elements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from types import SimpleNamespace
+from typing import Any, NoReturn
+
+
+class DatalessArray:
+    """Geometry of a tensor whose elements only its class knows where to find.
+
+    It belongs to any backend, and has of an array just what describes it. No kernel can run on it:
+    calls on such a tensor go to its class's ``__torch_dispatch__``.
+
+    Parameters
+    ----------
+    shape
+        Sizes.
+    dtype
+        The backend's native dtype.
+    element_strides
+        Strides in elements; default: C-contiguous.
+    offset
+        Distance of the first element from the start of the memory, in elements.
+    device_index
+        Index of the device; None where devices have none.
+    """
+
+    __slots__ = ("base", "device", "dtype", "element_strides", "ndim", "offset", "shape")
+
+    def __init__(
+        self,
+        shape: Sequence[int],
+        dtype: Any,
+        element_strides: Sequence[int] | None = None,
+        offset: int = 0,
+        device_index: int | None = None,
+    ) -> None:
+        self.shape = tuple(shape)
+        self.dtype = dtype
+        self.element_strides = (
+            _contiguous(self.shape) if element_strides is None else tuple(element_strides)
+        )
+        self.ndim = len(self.shape)
+        self.offset = offset
+        self.device = SimpleNamespace(id=device_index or 0)
+        self.base = None
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes per element."""
+        return int(self.dtype.itemsize)
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """The strides in bytes."""
+        return tuple([stride * self.itemsize for stride in self.element_strides])
+
+    @property
+    def size(self) -> int:
+        """The number of elements there would be."""
+        return prod(self.shape)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the elements that there are: none."""
+        return 0
+
+    @property
+    def flags(self) -> SimpleNamespace:
+        """Whether the elements would lie in C order without gaps, as arrays tell it."""
+        dense = zip(self.shape, self.element_strides, _contiguous(self.shape), strict=True)
+        return SimpleNamespace(
+            c_contiguous=0 in self.shape or all(n == 1 or own == c for n, own, c in dense)
+        )
+
+    def __array__(self, *_args: Any, **_kwargs: Any) -> NoReturn:
+        self.refuse()
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        self.refuse()
+
+    def refuse(self) -> NoReturn:
+        """Refuse to be taken for an array.
+
+        Raises
+        ------
+        RuntimeError
+            Always.
+        """
+        raise RuntimeError(
+            f"A wrapper subclass of shape {list(self.shape)} has no data: its class finds the "
+            "elements, and something "
+            "looked for them without asking it. Handle the operator in its __torch_dispatch__, or "
+            "run it on the tensor "
+            "that is wrapped."
+        )
+
+
+def _contiguous(shape: tuple[int, ...]) -> tuple[int, ...]:
+    strides = [1] * len(shape)
+    for dim in range(len(shape) - 1, 0, -1):
+        strides[dim - 1] = strides[dim] * max(shape[dim], 1)
+    return tuple(strides)

@@ -1,0 +1,71 @@
+"""`Size`: the shape of a tensor, a tuple of ints that knows its product."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import prod
+from operator import index
+from typing import Any, SupportsIndex, overload
+
+
+class Size(tuple[int, ...]):
+    """A tuple of ints; slices, sums and multiples of it are Sizes too.
+
+    A caller that already holds a tuple of ints skips the checks with ``tuple.__new__(Size,
+    shape)``.
+
+    Raises
+    ------
+    TypeError
+        If an item is not an integer.
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, iterable: Iterable[SupportsIndex] = ()) -> Size:
+        items = tuple(iterable)
+        try:
+            return tuple.__new__(cls, [int(index(item)) for item in items])
+        except TypeError:
+            position, bad = next(
+                (i, item) for i, item in enumerate(items) if not hasattr(item, "__index__")
+            )
+            raise TypeError(
+                f"dovetail.Size() takes an iterable of 'int' (item {position} is "
+                f"'{type(bad).__name__}'); "
+                f"convert it with int()"
+            ) from None
+
+    def numel(self) -> int:
+        """Return the number of elements: the product of the sizes, 1 for no dimensions."""
+        return prod(self)
+
+    @overload
+    def __getitem__(self, key: SupportsIndex) -> int: ...
+    @overload
+    def __getitem__(self, key: slice) -> Size: ...
+    def __getitem__(self, key: SupportsIndex | slice) -> int | Size:
+        if isinstance(key, slice):
+            return tuple.__new__(Size, tuple.__getitem__(self, key))
+        return tuple.__getitem__(self, key)
+
+    def __add__(self, other: Any) -> Size:
+        if not isinstance(other, tuple):
+            return NotImplemented
+        return Size((*self, *other))
+
+    def __radd__(self, other: Any) -> Size:
+        if not isinstance(other, tuple):
+            return NotImplemented
+        return Size((*other, *self))
+
+    def __mul__(self, count: SupportsIndex) -> Size:
+        return tuple.__new__(Size, tuple.__mul__(self, count))
+
+    __rmul__ = __mul__
+
+    def __repr__(self) -> str:
+        return f"dovetail.Size({list(self)})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Size, (tuple(self),)

@@ -1,0 +1,19 @@
+"""One-hot bits for what joins a signature or a dispatch state at run time: other backends, interned
+states.
+"""
+
+from __future__ import annotations
+
+from itertools import count
+from threading import Lock
+
+from .signature import FIRST_FREE_BIT
+
+_positions = count(FIRST_FREE_BIT)
+_lock = Lock()
+
+
+def allocate_bit() -> int:
+    """Return an int with one bit set that nobody else has or will get."""
+    with _lock:
+        return 1 << next(_positions)

@@ -1,0 +1,181 @@
+"""Type promotion: which dtype a result has, given the dtypes and Python numbers that went in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import cache
+
+from .dtype import (
+    BOOL,
+    COMPLEX,
+    FLOAT,
+    INT,
+    bool_,
+    dtype,
+    float32,
+    int16,
+    int64,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+)
+
+_STORAGE_ONLY = frozenset({uint16, uint32, uint64})
+"""Unsigned types that exist to hold data: they mix with floating point and with nothing else."""
+
+_default: dtype = float32
+_listeners: list[Callable[[dtype], object]] = []
+
+
+@cache
+def promote_types(first: dtype, second: dtype) -> dtype:
+    """Return the smallest dtype that both arguments may be converted to.
+
+    Raises
+    ------
+    RuntimeError
+        For uint16, uint32 and uint64 with anything but themselves and floating point.
+    """
+    if first is second:
+        return first
+    low, high = sorted((first, second), key=lambda each: (each.category, each.itemsize))
+    if not _STORAGE_ONLY.isdisjoint((low, high)):
+        if high.category == FLOAT:
+            return high
+        raise RuntimeError(
+            "Promotion for uint16, uint32, uint64 types is not supported, attempted to promote "
+            f"{first.scalar_name} "
+            f"and {second.scalar_name}; convert one of the operands first, for example with "
+            ".to(dovetail.int64)"
+        )
+    if low.category == FLOAT and high.category == COMPLEX:
+        return promote_types(low.to_complex(), high)
+    if low.category != high.category or low.itemsize != high.itemsize:
+        return high
+    # Equal size, different kinds, neither holds the other: the next size up holds both.
+    return int16 if uint8 in (low, high) else float32
+
+
+def can_cast(source: dtype, destination: dtype) -> bool:
+    """Tell whether a result of dtype `source` may be written into `destination`: categories may
+    rise, never fall.
+    """
+    return source.category <= destination.category
+
+
+def result_dtype(
+    dimensioned: Iterable[dtype],
+    zero_dim: Iterable[dtype] = (),
+    scalar_categories: Iterable[int] = (),
+) -> dtype:
+    """Return the dtype of an operation on tensors with dimensions, 0-d tensors and Python numbers.
+
+    These are three classes, strongest first. A weaker class only counts where its category (bool <
+    int < float < complex) is higher than that of the stronger one.
+
+    Parameters
+    ----------
+    dimensioned
+        Dtypes of the operands with at least one dimension.
+    zero_dim
+        Dtypes of the 0-d operands.
+    scalar_categories
+        Categories of the Python numbers among the operands (`dtype.category`): a float counts as
+        the default dtype.
+
+    Raises
+    ------
+    RuntimeError
+        If two dtypes of one class do not promote.
+    ValueError
+        If there is no operand at all.
+    """
+    scalars = _promote_all(scalar_dtype(category) for category in scalar_categories)
+    result = _combine(_promote_all(dimensioned), _combine(_promote_all(zero_dim), scalars))
+    if result is None:
+        raise ValueError(
+            "result_dtype() needs at least one operand; pass a dtype or the category of a number"
+        )
+    return result
+
+
+def scalar_dtype(category: int) -> dtype:
+    """Return the dtype that a Python number of this category becomes: bool, int64, the default, its
+    complex.
+    """
+    match category:
+        case 0:
+            return bool_
+        case 1:
+            return int64
+        case 2:
+            return _default
+        case _:
+            return _default.to_complex()
+
+
+def scalar_category(value: bool | int | float | complex) -> int:
+    """Return the promotion category of a Python number."""
+    if isinstance(value, bool):
+        return BOOL
+    if isinstance(value, int):
+        return INT
+    return FLOAT if isinstance(value, float) else COMPLEX
+
+
+def get_default_dtype() -> dtype:
+    """Return the dtype that Python floats become."""
+    return _default
+
+
+def set_default_dtype(d: dtype) -> None:
+    """Make `d` the dtype that Python floats become, for the whole process.
+
+    Raises
+    ------
+    TypeError
+        If `d` is not a floating-point dtype.
+    """
+    global _default
+    if not isinstance(d, dtype):
+        raise TypeError(
+            "invalid dtype object: only floating-point types are supported as the default type, "
+            f"got {d!r}; "
+            f"pass a dtype such as dovetail.float64"
+        )
+    if not d.is_floating_point:
+        raise TypeError(
+            f"only floating-point types are supported as the default type, got {d!r}; "
+            f"pass dovetail.float16, bfloat16, float32 or float64"
+        )
+    if d is not _default:
+        _default = d
+        for listener in tuple(_listeners):
+            listener(d)
+
+
+def on_default_dtype_change(callback: Callable[[dtype], object]) -> None:
+    """Call `callback` with the new dtype after every change of the default, so that caches can
+    forget.
+    """
+    _listeners.append(callback)
+
+
+def _promote_all(dtypes: Iterable[dtype]) -> dtype | None:
+    result = None
+    for each in dtypes:
+        result = each if result is None else promote_types(result, each)
+    return result
+
+
+def _combine(stronger: dtype | None, weaker: dtype | None) -> dtype | None:
+    if stronger is None or weaker is None:
+        return stronger or weaker
+    if stronger.category >= weaker.category:
+        return stronger
+    if stronger.category == FLOAT:
+        return stronger.to_complex()
+    if stronger is bool_:
+        return promote_types(stronger, weaker)
+    return weaker

@@ -1,0 +1,89 @@
+"""Where the elements of an elementwise result lie: the common shape of its operands, and their
+order in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dovetail_dispatcher.calls.array_errors import broadcast_error, broadcast_shape
+
+from .memory_layout import contiguous_strides
+
+__all__ = ["broadcast_shapes", "elementwise_layout"]
+
+Geometry = tuple[Sequence[int], Sequence[int]]
+"""Sizes, and strides in elements."""
+
+
+def broadcast_shapes(shapes: Sequence[Sequence[int]]) -> tuple[int, ...]:
+    """Return the common shape of operands.
+
+    Raises
+    ------
+    RuntimeError
+        If there is none, naming the first two that do not fit.
+    """
+    shape = broadcast_shape(shapes) if shapes else ()
+    if shape is None:
+        raise broadcast_error(shapes) or RuntimeError(f"shapes {list(shapes)} do not broadcast")
+    return shape
+
+
+def elementwise_layout(operands: Sequence[Geometry]) -> Geometry:
+    """Return the layout of the result of an elementwise operator: broadcast, in the memory order of
+    its operands.
+
+    Raises
+    ------
+    RuntimeError
+        If the shapes do not broadcast.
+    """
+    shape = broadcast_shapes([sizes for sizes, _ in operands])
+    row_major = contiguous_strides(shape)
+    if all(sizes == shape and strides == row_major for sizes, strides in operands):
+        return shape, row_major
+    order = _memory_order(shape, [_broadcast_strides(*operand, len(shape)) for operand in operands])
+    strides = [1] * len(shape)
+    step = 1
+    for dim in order:
+        strides[dim] = step
+        step *= max(shape[dim], 1)
+    return shape, strides
+
+
+def _broadcast_strides(shape: Sequence[int], strides: Sequence[int], ndim: int) -> list[int]:
+    own = [0 if size == 1 else stride for size, stride in zip(shape, strides, strict=True)]
+    return [0] * (ndim - len(own)) + own
+
+
+def _memory_order(shape: Sequence[int], strides: Sequence[Sequence[int]]) -> list[int]:
+    """Return the dimensions by their strides in the operands, the smallest first; ties keep C
+    order.
+    """
+    order = list(reversed(range(len(shape))))
+    for i in range(1, len(order)):
+        moving = i
+        for j in reversed(range(i)):
+            comparison = _compare(order[j], order[moving], shape, strides)
+            if comparison > 0:
+                order[j], order[moving] = order[moving], order[j]
+                moving = j
+            elif comparison < 0:
+                break
+    return order
+
+
+def _compare(inner: int, outer: int, shape: Sequence[int], strides: Sequence[Sequence[int]]) -> int:
+    """Return 1 if dimension `outer` has the smaller stride, -1 if `inner` has, 0 if no operand can
+    tell.
+    """
+    for own in strides:
+        a, b = own[inner], own[outer]
+        if not a or not b:
+            continue
+        if a != b:
+            return 1 if a > b else -1
+        if shape[inner] > shape[outer]:
+            return 1
+    return 0

@@ -1,0 +1,146 @@
+"""What a backend supplies to the array kernels beyond an array namespace: what no namespace offers
+functionally.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+from dovetail_kernel import dtype
+
+
+class Capabilities(Protocol):
+    """The short list of things that a new backend has to write, besides naming its array namespace.
+
+    Arrays, native dtypes and generators are the backend's own; shapes are tuples. No function may
+    write to its arguments, and none may return an argument where "new" is said.
+
+    Attributes
+    ----------
+    dtypes
+        Native dtype of an array to `dovetail_kernel.dtype`.
+    native_dtypes
+        The way back.
+    checks_bounds
+        Whether ``array[index]`` raises IndexError for an index out of range; if not, the kernels
+        check.
+    """
+
+    @property
+    def dtypes(self) -> Mapping[Any, dtype]: ...
+
+    @property
+    def native_dtypes(self) -> Mapping[dtype, Any]: ...
+
+    @property
+    def checks_bounds(self) -> bool: ...
+
+    # -- making arrays -----------------------------------------------------------------------------
+
+    def number(self, value: complex, native_dtype: Any) -> Any:
+        """Return `value` as an operand of that dtype: what the namespace combines fastest with an
+        array.
+
+        Integers out of range wrap. The kernels cache what is returned, so it must not be written
+        to.
+        """
+
+    def empty(self, shape: Sequence[int], native_dtype: Any) -> Any:
+        """Return a new uninitialised array."""
+
+    def clone(self, array: Any) -> Any:
+        """Return a new array with the same elements; dense arrays keep the order of their
+        strides.
+        """
+
+    def is_contiguous(self, array: Any) -> bool:
+        """Return whether the elements of `array` lie one after another in C order."""
+
+    def contiguous(self, array: Any) -> Any:
+        """Return `array` if its elements lie one after another in C order, else a new array where
+        they do.
+        """
+
+    def embed(self, value: Any, shape: Sequence[int], key: tuple[slice, ...], fill: Any) -> Any:
+        """Return a new array of `shape` and the dtype of `value`, full of `fill`, with `value` at
+        ``[key]``.
+        """
+
+    # -- views -------------------------------------------------------------------------------------
+
+    def view(self, array: Any, shape: Sequence[int]) -> Any | None:
+        """Return a view of `array` with another shape of as many elements; None if its strides do
+        not allow it.
+        """
+
+    def expand(self, array: Any, shape: Sequence[int]) -> Any:
+        """Return a view of `array` broadcast to `shape`. Elements that share memory should refuse
+        to be written.
+        """
+
+    def diagonal(self, array: Any, offset: int, dim1: int, dim2: int) -> Any:
+        """Return a writable view of a diagonal, which becomes the last dimension."""
+
+    def as_strided(
+        self, array: Any, size: Sequence[int], stride: Sequence[int], storage_offset: int | None
+    ) -> Any | None:
+        """Return a view of the memory that `array` lies in; None if it would reach beyond.
+
+        Strides and offset count elements; the offset is from the start of the memory, and defaults
+        to the array's own.
+        """
+
+    def reinterpret(self, array: Any, native_dtype: Any) -> Any:
+        """Return a view with another dtype, whose last dimension shrinks or grows with the
+        itemsize.
+
+        Raises
+        ------
+        ValueError
+            If the last dimension is not contiguous or not divisible.
+        """
+
+    # -- indexing ----------------------------------------------------------------------------------
+
+    def index_put(self, array: Any, key: tuple[Any, ...], values: Any, accumulate: bool) -> Any:
+        """Return a copy of `array` with `values` at ``[key]``; with `accumulate`, added, also at
+        repeated places.
+        """
+
+    def index_add(self, array: Any, dim: int, index: Any, source: Any) -> Any:
+        """Return a copy of `array` with the slices of `source` added at `index` along `dim`;
+        indices are in range.
+        """
+
+    def scatter(self, array: Any, dim: int, index: Any, source: Any, accumulate: bool) -> Any:
+        """Return a copy of `array` with the elements of `source` at `index` along `dim`, or added
+        there.
+
+        `source` has the shape of `index` or is a number; indices are in range.
+        """
+
+    # -- functions that namespaces lack ------------------------------------------------------------
+
+    def erf(self, array: Any) -> Any:
+        """Return the error function of a floating-point array, in its dtype."""
+
+    def erfc(self, array: Any) -> Any:
+        """Return the complementary error function, accurate where it is small."""
+
+    def finfo(self, native_dtype: Any) -> tuple[float, float]:
+        """Return the least and greatest finite number of a floating-point dtype."""
+
+    # -- random numbers; a generator of None means the backend's default ---------------------------
+
+    def uniform(self, shape: Sequence[int], native_dtype: Any, generator: Any) -> Any:
+        """Return numbers in [0, 1), in float32 for a half-precision dtype."""
+
+    def normal(self, shape: Sequence[int], native_dtype: Any, generator: Any) -> Any:
+        """Return standard normal numbers, in float32 for a half-precision dtype."""
+
+    def integers(self, low: int, high: int, shape: Sequence[int], generator: Any) -> Any:
+        """Return int64 numbers in [low, high)."""
+
+    def permutation(self, n: int, generator: Any) -> Any:
+        """Return the int64 numbers below `n` in random order."""

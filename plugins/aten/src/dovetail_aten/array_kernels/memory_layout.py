@@ -1,0 +1,114 @@
+"""Strides: which order of dimensions in memory they mean, and which ones a new tensor gets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dovetail_kernel import (
+    MemoryFormat,
+    TensorBase,
+    channels_last,
+    channels_last_3d,
+    contiguous_format,
+    preserve_format,
+)
+
+__all__ = [
+    "contiguous_strides",
+    "dense_strides_like",
+    "has_order",
+    "is_contiguous",
+    "strides_in_order",
+]
+
+
+def contiguous_strides(shape: Sequence[int]) -> tuple[int, ...]:
+    """Return the strides, in elements, of a C-contiguous tensor; a dimension of size 0 counts
+    as 1.
+    """
+    return strides_in_order(shape, range(len(shape)))
+
+
+def strides_in_order(shape: Sequence[int], order: Sequence[int]) -> tuple[int, ...]:
+    """Return the dense strides of a tensor whose dimensions lie in memory in `order`, outermost
+    first.
+    """
+    strides = [1] * len(shape)
+    step = 1
+    for dim in reversed(order):
+        strides[dim] = step
+        step *= max(shape[dim], 1)
+    return tuple(strides)
+
+
+def has_order(shape: Sequence[int], strides: Sequence[int], order: Sequence[int]) -> bool:
+    """Return whether the elements lie densely in memory, dimensions in `order`; sizes of 1 are of
+    no account.
+    """
+    if 0 in shape:
+        return True
+    expected = 1
+    for dim in reversed(order):
+        if shape[dim] != 1:
+            if strides[dim] != expected:
+                return False
+            expected *= shape[dim]
+    return True
+
+
+def order_of(memory_format: MemoryFormat | None, ndim: int) -> Sequence[int] | None:
+    """Return the order of dimensions that a memory format means for `ndim` dimensions, None if it
+    means none.
+    """
+    if memory_format is channels_last:
+        return (0, 2, 3, 1) if ndim == 4 else None
+    if memory_format is channels_last_3d:
+        return (0, 2, 3, 4, 1) if ndim == 5 else None
+    return range(ndim)
+
+
+def is_contiguous(
+    tensor: TensorBase, memory_format: MemoryFormat | None = contiguous_format
+) -> bool:
+    """Return whether the elements of `tensor` lie in memory in the order that `memory_format`
+    means.
+
+    Raises
+    ------
+    RuntimeError
+        For `preserve_format`, which is no order.
+    """
+    if memory_format is preserve_format:
+        raise RuntimeError(
+            "preserve memory format is unsupported by the contiguous operator. Ask for "
+            "contiguous_format."
+        )
+    shape = tensor.array.shape
+    order = order_of(memory_format, len(shape))
+    return order is not None and has_order(shape, tensor.stride(), order)
+
+
+def dense_strides_like(shape: Sequence[int], strides: Sequence[int]) -> tuple[int, ...]:
+    """Return the strides of a dense copy that keeps the order of dimensions: what
+    ``preserve_format`` gives.
+
+    Strides that overlap or leave holes give the dense strides in the same order of dimensions.
+    """
+    if 0 in strides:
+        # A broadcast dimension has no place in memory to keep.
+        return (
+            contiguous_strides(shape)
+            if has_zero_stride(shape, strides)
+            else _by_stride(shape, strides)
+        )
+    return _by_stride(shape, strides)
+
+
+def has_zero_stride(shape: Sequence[int], strides: Sequence[int]) -> bool:
+    """Return whether a dimension with several elements shows one and the same of them."""
+    return any(size > 1 and not stride for size, stride in zip(shape, strides, strict=True))
+
+
+def _by_stride(shape: Sequence[int], strides: Sequence[int]) -> tuple[int, ...]:
+    order = sorted(range(len(shape)), key=lambda dim: -strides[dim])
+    return strides_in_order(shape, order)

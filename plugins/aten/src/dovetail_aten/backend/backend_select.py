@@ -1,0 +1,250 @@
+"""Kernels at BackendSelect: operators whose backend is chosen by their ``device`` argument and not
+by a tensor.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from dovetail_dispatcher import Kernel, Operator
+from dovetail_dispatcher.calls.routes import redispatch_route
+from dovetail_dispatcher.table import registry
+from dovetail_dispatcher.table.kernels import TENSOR
+from dovetail_kernel import (
+    Backend,
+    DispatchKey,
+    DispatchKeySet,
+    TensorBase,
+    backend_key,
+    dtype,
+    get_default_dtype,
+    replace_array,
+    scalar_category,
+    scalar_dtype,
+    state,
+    wrap,
+)
+
+from .._generated.registrations import OPERATORS
+from .devices import as_device, backend_for
+
+LIKE = {
+    "empty_like": "empty.memory_format", "zeros_like": "zeros", "ones_like": "ones",
+    "full_like": "full",
+    "rand_like": "rand", "randn_like": "randn",
+    "new_empty": "empty.memory_format", "new_zeros": "zeros", "new_ones": "ones",
+    "new_full": "full",
+}  # fmt: skip
+"""Factories that stay on the device of their tensor unless told otherwise, and what they are on
+another one.
+"""
+
+_dense: dict[str, DispatchKeySet] = {}
+_routes: dict[tuple[Operator, Backend], dict[int, Callable[..., Any]]] = {}
+
+
+def register() -> None:
+    """Register a BackendSelect kernel for every factory and for the copy between devices."""
+    for text, kind, *_rest in OPERATORS:
+        if (kind in ("factory", "random") and " device=" in text) or text.startswith(
+            "aten::_to_copy("
+        ):
+            name, _, overload = text[: text.index("(")].partition(".")
+            op = registry.find_or_throw(name, overload)
+            selection = Selection(op)
+            registry.add_kernel(
+                name,
+                overload,
+                Kernel(selection, DispatchKey.BackendSelect, TENSOR, f"{__file__}:1"),
+                [],
+            )
+
+
+def dense_keys(backend: Backend) -> DispatchKeySet:
+    """Return the key set with nothing but the dense key of `backend`."""
+    keys = _dense.get(backend.name)
+    if keys is None:
+        keys = _dense[backend.name] = DispatchKeySet(backend_key("Dense", backend))
+    return keys
+
+
+class Selection:
+    """The BackendSelect kernel of one operator, made when it is first called: it takes all
+    arguments of the schema.
+    """
+
+    def __init__(self, op: Operator) -> None:
+        self._op = op
+        self._select: Callable[..., Any] | None = None
+
+    def __call__(self, *args: Any, **options: Any) -> Any:
+        select = self._select
+        if select is None:
+            name = self._op.base_name
+            make = _copying if name == "_to_copy" else _like if name in LIKE else _selecting
+            select = self._select = make(self._op)
+        return select(*args, **options)
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        # Parameters without defaults of their own: the route hands over every argument.
+        return inspect.Signature(
+            [
+                inspect.Parameter(
+                    argument.name,
+                    inspect.Parameter.KEYWORD_ONLY
+                    if argument.kwarg_only
+                    else inspect.Parameter.POSITIONAL_OR_KEYWORD,
+                )
+                for argument in self._op.schema.arguments
+            ]
+        )
+
+
+def route_below(op: Operator, backend: Backend, key: int) -> Callable[..., Any]:
+    """Return the route of `op` straight to the kernel of `backend`; it takes all arguments of the
+    schema.
+
+    Parameters
+    ----------
+    key
+        The signatures of the tensor arguments, or-ed with the state.
+    """
+    key |= backend.bit
+    # The operator's own dict of routes, which every change clears in place; kept here by a key that
+    # is cheap to hash.
+    routes = _routes.get((op, backend))
+    route = None if routes is None else routes.get(key)
+    if route is None:
+        keys = dense_keys(backend)
+        route = redispatch_route(op, keys, key)
+        _routes[op, backend] = op.redispatch_routes[keys]
+    return route
+
+
+def is_selected_here(op: Operator) -> bool:
+    """Return whether the backend of `op` is chosen by the kernel of this module, and not by one
+    registered over it.
+    """
+    kernel = op.newest(DispatchKey.BackendSelect)
+    return kernel is not None and kernel.fn.__class__ is Selection
+
+
+def _selecting(op: Operator) -> Callable[..., Any]:
+    names = [argument.name for argument in op.schema.arguments]
+    size = names.index("size") if "size" in names else None
+    default = _DEFAULT_DTYPES.get(op.base_name, _default_float)
+
+    def select(*args: Any, **options: Any) -> Any:
+        if size is not None:
+            check_size(op.base_name, args[size])
+        options["device"] = device = as_device(options["device"])
+        if options["dtype"] is None:
+            options["dtype"] = default(args)
+        backend = backend_for(device)
+        if device.index is None:
+            return route_below(op, backend, state())(*args, *options.values())
+        with backend.arrays.on_device(device.index):
+            return route_below(op, backend, state())(*args, *options.values())
+
+    return select
+
+
+def _like(op: Operator) -> Callable[..., Any]:
+    base, _, overload = LIKE[op.base_name].partition(".")
+    factory = registry.find_or_throw(f"aten::{base}", overload).handle
+    names = [argument.name for argument in op.schema.arguments if not argument.kwarg_only]
+    wanted = [argument.name for argument in factory._schema.arguments if not argument.kwarg_only]
+
+    def select(*args: Any, **options: Any) -> Any:
+        tensor, device = args[0], options["device"]
+        if device is None or not tensor._backend.is_device or device.type == tensor._backend.name:
+            return route_below(op, tensor._backend, tensor._signature | state())(
+                *args, *options.values()
+            )
+        given = {"size": tuple(tensor.shape), **dict(zip(names, args, strict=True))}
+        options["dtype"] = options["dtype"] or tensor.dtype
+        if "memory_format" in options and base != "empty":
+            del options["memory_format"]
+        return factory(*[given[name] for name in wanted], **options)
+
+    return select
+
+
+def _copying(op: Operator) -> Callable[..., Any]:
+    def select(self: TensorBase, **options: Any) -> Any:
+        device = options["device"]
+        backend = self._backend
+        if device is None or not backend.is_device or device.type == backend.name:
+            copied = route_below(op, backend, self._signature | state())(self, *options.values())
+            if device is not None and device.index is not None and backend.is_device:
+                backend_for(device)
+                replace_array(copied, backend.arrays.to_device(copied.array, device.index))
+            return copied
+        backend = backend_for(device)
+        if device.index is None:
+            return copy_to_backend(self, backend, options["dtype"] or self.dtype)
+        with backend.arrays.on_device(device.index):
+            return copy_to_backend(self, backend, options["dtype"] or self.dtype)
+
+    return select
+
+
+def copy_to_backend(tensor: TensorBase, backend: Backend, wanted: dtype) -> TensorBase:
+    """Return a copy of `tensor` on another backend, by way of host memory.
+
+    Raises
+    ------
+    NotImplementedError
+        From a tensor without data.
+    """
+    arrays = backend.arrays
+    native = arrays.native_dtypes[wanted]
+    source = (
+        tensor.array if backend.name == "meta" else tensor._backend.arrays.to_host(tensor.array)
+    )
+    array = arrays.asarray(source)
+    if array.dtype != native or backend.name == "cpu":
+        array = arrays.cast(array, native)
+    return wrap(array, backend)
+
+
+def check_size(name: str, size: tuple[int, ...]) -> None:
+    """Refuse a negative size.
+
+    Raises
+    ------
+    RuntimeError
+        With the size.
+    """
+    for n in size:
+        if n < 0:
+            raise RuntimeError(
+                f"{name}: Dimension size must be non-negative. Trying to create tensor with "
+                f"negative dimension {n}: "
+                f"{list(size)}"
+            )
+
+
+def _default_float(_args: tuple[Any, ...]) -> dtype:
+    return get_default_dtype()
+
+
+def _dtype_of_range(args: tuple[Any, ...]) -> dtype:
+    """Return the dtype of an arange over these numbers: the default if one is a float, else
+    int64.
+    """
+    return scalar_dtype(max(1, *map(scalar_category, args)))
+
+
+_DEFAULT_DTYPES: dict[str, Callable[[tuple[Any, ...]], dtype]] = {
+    "arange": _dtype_of_range,
+    "full": lambda args: scalar_dtype(scalar_category(args[1])),
+    "linspace": lambda args: scalar_dtype(
+        max(2, scalar_category(args[0]), scalar_category(args[1]))
+    ),
+    "randint": lambda _args: scalar_dtype(1),
+    "randperm": lambda _args: scalar_dtype(1),
+}

@@ -1,0 +1,39 @@
+"""Overflow, division by zero and NaN are results, not warnings: how to keep an array library from
+warning of them.
+
+NumPy reads its error state from a context variable, and `numpy.errstate` costs more than a small
+operator. So whoever runs array functions (a route, the autograd engine) sets that variable itself,
+and resets it. What the user's own code with that library sees is the same as ever.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextvars import copy_context
+from typing import Any
+
+__all__ = ["find_error_state"]
+
+ErrorState = tuple[Callable[[Any], Any], Callable[[Any], Any], Any]
+
+
+def find_error_state(namespace: Any) -> ErrorState | None:
+    """Return ``(set, reset, quiet)`` of the context variable that ``namespace.errstate`` sets, for
+    `ArrayBackend`.
+
+    None if the library has no ``errstate``, or keeps its state elsewhere: then nothing can silence
+    it from outside.
+    """
+    errstate = getattr(namespace, "errstate", None)
+    if errstate is None:
+        return None
+    before = dict(copy_context())
+    try:
+        with errstate(all="ignore"):
+            for variable, value in copy_context().items():
+                if before.get(variable) is not value:
+                    return variable.set, variable.reset, value
+    except TypeError:
+        # CuPy's has other categories, and warns of none of these.
+        return None
+    return None

@@ -1,0 +1,117 @@
+"""`register_backend`: a backend out of an array namespace."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from dovetail_dispatcher import Library
+from dovetail_dispatcher.table.kernel_namespace import add_helpers
+from dovetail_dispatcher.table.transactions import transaction
+from dovetail_kernel import Backend, backend, has_backend, plugin_manager
+from dovetail_kernel.errors import did_you_mean
+from dovetail_kernel.plugins.entries import BACKENDS
+
+from ..array_kernels import Define, KernelTable, array_kernel_table, register_array_kernels
+from ..array_kernels.complete_namespace import complete
+from .cpu_fallback import use_cpu_fallback
+from .namespace_arrays import NamespaceArrays
+
+__all__ = ["register_backend"]
+
+_libraries: list[Library] = []
+"""Keeps the registrations alive."""
+
+
+def register_backend(
+    name: str,
+    namespace: Any,
+    arrays: type[NamespaceArrays] = NamespaceArrays,
+    *,
+    kernels: Sequence[Define] = (),
+    without: Collection[str] = (),
+    cpu_fallback: bool = False,
+) -> Backend:
+    """Make the arrays of `namespace` a device: the base library runs on them from now on.
+
+    A plugin calls this when it is loaded (``BackendSpec(name, load)``), a script whenever it likes.
+    The backend gets its own dispatch keys (``NAME``, ``AutogradNAME``), its tensors have the device
+    ``name:0``, and every operator of the base library gets an array kernel at the key ``NAME``.
+
+    Parameters
+    ----------
+    name
+        The device type: lower-case letters, digits and underscores.
+    namespace
+        A module, or any object, with NumPy's names. Operators whose kernel is a function that it
+        has not are left out.
+    arrays
+        What the arrays do otherwise than NumPy's: a subclass of `NamespaceArrays`, made here with
+        `name` and `namespace`.
+    kernels
+        Functions ``define(xp, kernel, capabilities)`` that run after the generic ones; what they
+        define takes the place of the generic kernel.
+    without
+        Names of operators, such as ``"sort"`` or ``"add.Tensor"``, to leave without kernel.
+    cpu_fallback
+        Whether operators without kernel run on the cpu, on copies, with a warning; see
+        `use_cpu_fallback`.
+
+    Returns
+    -------
+    Backend
+        What is known of the device type; ``Library("aten", "IMPL", backend.key_name)`` takes
+        further kernels.
+
+    Raises
+    ------
+    RuntimeError
+        For a name that cannot be a device type, or is taken.
+    NotImplementedError
+        If `arrays` misses a method and `namespace` the function it could be made of.
+    ValueError
+        For an operator in `without` that there is not.
+    """
+    if has_backend(name) and backend(name).is_attached:
+        raise RuntimeError(
+            f"device type {name!r} is registered already, with arrays of "
+            f"{', '.join(each.__qualname__ for each in backend(name).arrays.array_types)}. Choose "
+            "another name."
+        )
+    loading = plugin_manager.loading()
+    if (loading is None or loading.name != name) and plugin_manager.provides(BACKENDS, name):
+        raise RuntimeError(
+            f"device type {name!r} is provided by an installed plugin, which is loaded when the "
+            "device is first used. "
+            "Choose another name."
+        )
+    side = arrays(name, namespace)
+    table = array_kernel_table(complete(namespace, name), side, kernels)
+    for operator in without:
+        _leave_out(operator, table)
+    made = backend(name, create=True)
+    # In a transaction of its own: like the arrays, the kernels stay, also if whoever registers them
+    # fails afterwards.
+    with transaction():
+        library = Library("aten", "IMPL", made.key_name)
+        register_array_kernels(library, table)
+        if cpu_fallback:
+            use_cpu_fallback(name)
+    add_helpers(made, table.helpers)
+    made.attach(side)
+    _libraries.append(library)
+    plugin_manager.mark_in_use(BACKENDS, name)
+    return made
+
+
+def _leave_out(operator: str, table: KernelTable) -> None:
+    """Take an operator, or all overloads of a base name, out of a table."""
+    named = [each for each in table.kernels if operator in (each, each.partition(".")[0])]
+    if not named:
+        raise ValueError(
+            "without: the base library has no array kernel "
+            f"{operator!r}.{did_you_mean(operator, table.kernels)} "
+            "Give names as in native_functions.yaml."
+        )
+    for each in named:
+        del table.kernels[each]

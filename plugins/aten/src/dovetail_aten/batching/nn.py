@@ -1,0 +1,267 @@
+"""Softmax, losses and layer normalization."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .._generated import functions as F
+from ..array_kernels.normalization import check_layer_norm
+from ..composites.losses import MEAN, NONE, SUM
+from ..meta.rules import Rules
+from .table import batched, call_one, front, logical_ndim, logical_shape, lower, padded
+
+rule = Rules()
+
+
+def _backward_along(name: str, call: Callable[..., Any]) -> None:
+    @rule(name)
+    def apply(
+        info: Any, in_dims: Any, grad_output: Any, output: Any, dim: int, input_dtype: Any
+    ) -> tuple[Any, Any]:
+        ndim = logical_ndim(output, in_dims[1])
+        grad, made = (
+            batched(grad_output, in_dims[0], info.batch_size),
+            batched(output, in_dims[1], info.batch_size),
+        )
+        if not ndim:
+            grad, made = F.unsqueeze(grad, 1), F.unsqueeze(made, 1)
+        result = call(grad, made, front(dim, ndim), input_dtype)
+        return result if ndim else F.squeeze_dim(result, 1), 0
+
+
+_backward_along("_softmax_backward_data", F._softmax_backward_data)
+_backward_along("_log_softmax_backward_data", F._log_softmax_backward_data)
+
+
+# -- losses between tensors of one shape -----------------------------------------------------------
+
+
+def _reduced(loss: Any, reduction: int) -> Any:
+    """Return the loss of each sample: summed or averaged over all but the batch dimension."""
+    if reduction == NONE:
+        return loss
+    rows = F.reshape(loss, (loss.array.shape[0], math.prod(loss.array.shape[1:])))
+    return F.mean_dim(rows, (1,)) if reduction == MEAN else F.sum_dim_IntList(rows, (1,))
+
+
+def _lined_up(in_dims: Any, *tensors: Any) -> list[Any]:
+    ndim = max([logical_ndim(tensor, dim) for tensor, dim in zip(tensors, in_dims, strict=True)])
+    return [padded(tensor, dim, ndim) for tensor, dim in zip(tensors, in_dims, strict=True)]
+
+
+@rule("mse_loss")
+def _mse_loss(
+    info: Any, in_dims: Any, self: Any, target: Any, reduction: int = MEAN
+) -> tuple[Any, Any]:
+    left, right = _lined_up(in_dims[:2], self, target)
+    return _reduced(F.mse_loss(left, right, NONE), reduction), 0
+
+
+@rule("smooth_l1_loss")
+def _smooth_l1_loss(
+    info: Any, in_dims: Any, self: Any, target: Any, reduction: int = MEAN, beta: float = 1.0
+) -> tuple[Any, Any]:
+    left, right = _lined_up(in_dims[:2], self, target)
+    return _reduced(F.smooth_l1_loss(left, right, NONE, beta), reduction), 0
+
+
+@rule("mse_loss_backward")
+def _mse_loss_backward(
+    info: Any, in_dims: Any, grad_output: Any, self: Any, target: Any, reduction: int
+) -> tuple[Any, Any]:
+    grad, left, right = _lined_up(in_dims[:3], grad_output, self, target)
+    difference = F.sub(left, right)
+    unbatched = in_dims[1] is None and in_dims[2] is None
+    count = (
+        math.prod(difference.array.shape if unbatched else difference.array.shape[1:])
+        if reduction == MEAN
+        else 1
+    )
+    return F.mul(F.mul(difference, 2.0 / count if count else math.nan), grad), 0
+
+
+# -- negative log likelihood -----------------------------------------------------------------------
+
+
+def _class_weights(
+    info: Any, self: Any, target: Any, weight: Any, in_dim: Any, ignore_index: int
+) -> tuple[Any, Any]:
+    """Return, for batched (B, N, C) scores and (B, N) targets, the classes to read, and what each
+    element counts.
+    """
+    kept = F.ne(target, ignore_index)
+    classes = F.where_self(kept, target, F.zeros_like(target))
+    if weight is None:
+        weights = F.ones_like(target, dtype=self.dtype)
+    elif in_dim is None:
+        weights = F.view(
+            F.index_select(weight, 0, F.reshape(classes, (math.prod(target.array.shape),))),
+            target.shape,
+        )
+    else:
+        weights = F.gather(weight, 1, classes)
+    return classes, F.where_self(kept, weights, F.zeros_like(weights))
+
+
+def _rows(info: Any, self: Any, target: Any, in_dims: Any) -> tuple[Any, Any]:
+    """Return scores as (B, N, C) and targets as (B, N): one sample of a batch has N elements, or is
+    one.
+    """
+    scores, classes = (
+        batched(self, in_dims[0], info.batch_size),
+        batched(target, in_dims[1], info.batch_size),
+    )
+    if scores.array.ndim == 2:
+        scores, classes = F.unsqueeze(scores, 1), F.reshape(classes, (info.batch_size, 1))
+    return scores, classes
+
+
+@rule("nll_loss_forward")
+def _nll_loss_forward(
+    info: Any, in_dims: Any, self: Any, target: Any, weight: Any, reduction: int, ignore_index: int
+) -> tuple[Any, Any]:
+    if math.prod(logical_shape(self, in_dims[0])) == 0 or logical_ndim(self, in_dims[0]) not in (
+        1,
+        2,
+    ):
+        call_one(F.nll_loss_forward, in_dims, self, target, weight, reduction, ignore_index)
+    _check_nll(in_dims, self, target, weight, ignore_index)
+    single = logical_ndim(self, in_dims[0]) == 1
+    scores, target = _rows(info, self, target, in_dims)
+    classes, weights = _class_weights(info, self, target, weight, in_dims[2], ignore_index)
+    picked = F.squeeze_dim(F.gather(scores, 2, F.unsqueeze(classes, 2)), 2)
+    # Where nothing counts, infinite scores must not make NaN.
+    losses = F.where_self(
+        F.ne(target, ignore_index), F.neg(F.mul(picked, weights)), F.zeros_like(picked)
+    )
+    if reduction == NONE and not single:
+        return (losses, F.new_zeros(losses, (info.batch_size,))), (0, 0)
+    total, total_weight = F.sum_dim_IntList(losses, (1,)), F.sum_dim_IntList(weights, (1,))
+    return (F.div(total, total_weight) if reduction == MEAN else total, total_weight), (0, 0)
+
+
+def _check_nll(in_dims: Any, self: Any, target: Any, weight: Any, ignore_index: int) -> None:
+    """Refuse shapes that do not fit, and classes that do not exist, as the operator does."""
+    shape, classes = logical_shape(self, in_dims[0]), logical_shape(target, in_dims[1])
+    fits = classes in ((), (1,)) if len(shape) == 1 else classes == shape[:1]
+    fits = fits and (weight is None or logical_shape(weight, in_dims[2]) == shape[-1:])
+    if not fits:
+        F.nll_loss_forward(
+            lower(self, in_dims[0]),
+            lower(target, in_dims[1]),
+            lower(weight, in_dims[2]),
+            SUM,
+            ignore_index,
+        )
+        raise AssertionError("nll_loss does not take these shapes")
+
+
+@rule("nll_loss_backward")
+def _nll_loss_backward(
+    info: Any,
+    in_dims: Any,
+    grad_output: Any,
+    self: Any,
+    target: Any,
+    weight: Any,
+    reduction: int,
+    ignore_index: int,
+    total_weight: Any,
+) -> tuple[Any, Any]:
+    shape = logical_shape(self, in_dims[1])
+    scores, target = _rows(info, self, target, in_dims[1:3])
+    classes, weights = _class_weights(info, self, target, weight, in_dims[3], ignore_index)
+    slope = batched(grad_output, in_dims[0], info.batch_size)
+    if slope.array.ndim == 1:
+        slope = F.unsqueeze(slope, 1)
+    slope = F.neg(F.mul(slope, weights))
+    if reduction == MEAN:
+        # As the formula of the operator has it, the total weight is a constant.
+        slope = F.div(
+            slope,
+            F.reshape(
+                F.detach(total_weight), (1, 1) if in_dims[6] is None else (info.batch_size, 1)
+            ),
+        )
+    slope = F.where_self(F.ne(target, ignore_index), slope, F.zeros_like(slope))
+    made = F.scatter_src(F.zeros_like(scores), 2, F.unsqueeze(classes, 2), F.unsqueeze(slope, 2))
+    return F.view(made, (info.batch_size, *shape)), 0
+
+
+# -- layer normalization ---------------------------------------------------------------------------
+
+
+@rule("native_layer_norm")
+def _native_layer_norm(
+    info: Any,
+    in_dims: Any,
+    input: Any,
+    normalized_shape: Sequence[int],
+    weight: Any,
+    bias: Any,
+    eps: float,
+) -> tuple[Any, Any]:
+    own, _, weight_dim, bias_dim = in_dims[:4]
+    check_layer_norm(
+        *[lower(input, own), normalized_shape],
+        *[
+            None if each is None else lower(each, dim)
+            for each, dim in ((weight, weight_dim), (bias, bias_dim))
+        ],
+    )
+    if weight_dim is None and bias_dim is None:
+        return F.native_layer_norm(input, normalized_shape, weight, bias, eps), (0, 0, 0)
+    made, mean, rstd = F.native_layer_norm(input, normalized_shape, None, None, eps)
+    ndim = logical_ndim(input, own)
+    if weight is not None:
+        made = F.mul(made, padded(weight, weight_dim, ndim))
+    if bias is not None:
+        made = F.add(made, padded(bias, bias_dim, ndim))
+    return (F.to(made, input.dtype), mean, rstd), (0, own, own)
+
+
+def _statistics(x: Any, mean: Any, rstd: Any, inner: tuple[int, ...]) -> tuple[Any, Any]:
+    """Return the mean and 1 / deviation of `x` again, now as what they are for a derivative:
+    functions of `x`.
+    """
+    mean, rstd = F.detach(mean), F.detach(rstd)
+    variance = F.var_correction(x, inner, correction=0, keepdim=True)
+    epsilon = F.sub(F.pow(rstd, -2), F.detach(variance))
+    return F.mean_dim(x, inner, True), F.rsqrt(F.add(variance, epsilon))
+
+
+@rule("native_layer_norm_backward")
+def _native_layer_norm_backward(
+    info: Any,
+    in_dims: Any,
+    grad_out: Any,
+    input: Any,
+    normalized_shape: Sequence[int],
+    mean: Any,
+    rstd: Any,
+    weight: Any,
+    bias: Any,
+    output_mask: Sequence[bool],
+) -> tuple[Any, Any]:
+    ndim = logical_ndim(input, in_dims[1])
+    given = [(grad_out, 0), (input, 1), (mean, 3), (rstd, 4)]
+    grad, x, mean, rstd = [batched(tensor, in_dims[at], info.batch_size) for tensor, at in given]
+    inner = tuple(range(ndim + 1 - len(normalized_shape), ndim + 1))
+    outer = tuple(range(1, ndim + 1 - len(normalized_shape)))
+    needs_input, needs_weight, needs_bias = output_mask
+    if x.requires_grad:
+        mean, rstd = _statistics(x, mean, rstd, inner)
+    normalized = F.mul(F.sub(x, mean), rstd)
+    results: list[Any] = [None, None, None]
+    if needs_input:
+        scaled = grad if weight is None else F.mul(grad, padded(weight, in_dims[5], ndim))
+        along = F.mul(normalized, F.mean_dim(F.mul(scaled, normalized), inner, True))
+        results[0] = F.mul(F.sub(F.sub(scaled, F.mean_dim(scaled, inner, True)), along), rstd)
+    if needs_weight and weight is not None:
+        product = F.mul(grad, normalized)
+        results[1] = F.sum_dim_IntList(product, outer) if outer else product
+    if needs_bias:
+        results[2] = F.sum_dim_IntList(grad, outer) if outer else grad
+    return tuple(results), tuple([None if each is None else 0 for each in results])

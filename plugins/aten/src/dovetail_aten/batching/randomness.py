@@ -1,0 +1,152 @@
+"""Random operators: refused, drawn for every sample, or drawn once, as ``vmap(...,
+randomness=...)`` says.
+
+These rules are called for unbatched arguments too, and for none at all.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from dovetail_dispatcher import Operator
+
+from .._generated import functions as F
+from ..meta.rules import Rules
+from .table import Rule, batched, logical_ndim, logical_shape
+
+rule = Rules()
+
+REFUSED = (
+    "vmap: called random operation while in randomness error mode. Please either use the 'same' "
+    "or 'different' "
+    "randomness flags on vmap or perform the randomness operation out of vmap"
+)
+SAME_OF_BATCH = (
+    "Vmap does not currently support same randomness with a "
+    "batched tensor input. Use randomness='different'."
+)
+DIFFERENT_IN_PLACE = (
+    "vmap: Cannot ask for different inplace randomness on an unbatched tensor. This will appear "
+    "like same randomness. "
+    "Make the tensor from a batched one, with empty_like or new_empty."
+)
+
+
+def _drawing(name: str) -> Callable[[Rule], Rule]:
+    """Return a decorator for the rule of a random operator, which has to see only what is not
+    refused.
+    """
+
+    def add(fn: Rule) -> Rule:
+        def apply(info: Any, in_dims: Any, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
+            if info.randomness == "error":
+                raise RuntimeError(REFUSED)
+            return fn(info, in_dims, *args, **kwargs)
+
+        return rule(name)(apply)
+
+    return add
+
+
+def factory(op: Operator) -> Rule:
+    """Return the rule of a random factory: with different randomness it makes a batch."""
+    call = op.handle
+    sized = [a.name for a in op.schema.arguments].index("size")
+
+    def apply(info: Any, in_dims: Any, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
+        if info.randomness == "error":
+            raise RuntimeError(REFUSED)
+        if info.randomness == "same":
+            return call(*args, **kwargs), None
+        values = list(args)
+        values[sized] = (info.batch_size, *values[sized])
+        return call(*values, **kwargs), 0
+
+    return apply
+
+
+@_drawing("randperm")
+def _randperm(info: Any, in_dims: Any, n: int, **options: Any) -> tuple[Any, Any]:
+    if info.randomness == "same":
+        return F.randperm(n, **options), None
+    return F.stack([F.randperm(n, **options) for _ in range(info.batch_size)]), 0
+
+
+def in_place(op: Operator) -> Rule:
+    """Return the rule of an operator that fills a tensor with random numbers."""
+    call = op.handle
+
+    def apply(info: Any, in_dims: Any, self: Any, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
+        if info.randomness == "error":
+            raise RuntimeError(REFUSED)
+        if in_dims[0] is None:
+            if info.randomness == "different":
+                raise RuntimeError(DIFFERENT_IN_PLACE)
+            return call(self, *args, **kwargs), None
+        if info.randomness == "different":
+            return call(self, *args, **kwargs), 0
+        drawn = call(F.new_empty(self, logical_shape(self, 0)), *args, **kwargs)
+        return F.copy_(self, drawn), 0
+
+    return apply
+
+
+def _like(name: str, call: Callable[..., Any]) -> None:
+    @_drawing(name)
+    def apply(
+        info: Any, in_dims: Any, self: Any, *, memory_format: Any = None, **options: Any
+    ) -> tuple[Any, Any]:
+        if info.randomness == "different":
+            return call(batched(self, in_dims[0], info.batch_size), **options), 0
+        return call(F.new_empty(self, logical_shape(self, in_dims[0])), **options), None
+
+
+_like("rand_like", F.rand_like)
+_like("randn_like", F.randn_like)
+
+
+@_drawing("bernoulli")
+def _bernoulli(info: Any, in_dims: Any, self: Any, *, generator: Any = None) -> tuple[Any, Any]:
+    if info.randomness == "different":
+        return F.bernoulli(batched(self, in_dims[0], info.batch_size), generator=generator), 0
+    if in_dims[0] is not None:
+        raise RuntimeError(SAME_OF_BATCH)
+    return F.bernoulli(self, generator=generator), None
+
+
+@_drawing("multinomial")
+def _multinomial(
+    info: Any,
+    in_dims: Any,
+    self: Any,
+    num_samples: int,
+    replacement: bool = False,
+    *,
+    generator: Any = None,
+) -> tuple[Any, Any]:
+    if info.randomness == "same":
+        if in_dims[0] is not None:
+            raise RuntimeError(SAME_OF_BATCH)
+        return F.multinomial(self, num_samples, replacement, generator=generator), None
+    ndim = logical_ndim(self, in_dims[0])
+    if not 1 <= ndim <= 2:
+        raise RuntimeError("prob_dist must be 1 or 2 dim. Give one distribution per row.")
+    weights = batched(self, in_dims[0], info.batch_size)
+    shape = weights.array.shape
+    rows = F.reshape(weights, (math.prod(shape[:-1]), shape[-1]))
+    drawn = F.multinomial(rows, num_samples, replacement, generator=generator)
+    return F.view(drawn, (*shape[:-1], num_samples)), 0
+
+
+@_drawing("native_dropout")
+def _native_dropout(
+    info: Any, in_dims: Any, input: Any, p: float, train: bool | None
+) -> tuple[Any, Any]:
+    if info.randomness == "different":
+        return F.native_dropout(batched(input, in_dims[0], info.batch_size), p, train), (0, 0)
+    if in_dims[0] is None:
+        return F.native_dropout(input, p, train), (None, None)
+    noise, mask = F.native_dropout(F.new_ones(input, logical_shape(input, 0)), p, train)
+    return (F.mul(input, noise), mask), (0, None)

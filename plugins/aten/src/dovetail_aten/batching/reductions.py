@@ -1,0 +1,123 @@
+"""Reductions, scans and sorts: dimensions count from the first of a sample."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from dovetail_dispatcher import Operator
+
+from .._generated import functions as F
+from ..array_kernels.dims import wrap_dim
+from ..meta.rules import Rules
+from .table import Rule, flat, front, logical_ndim
+
+rule = Rules()
+
+
+def reduction(op: Operator) -> Rule:
+    """Return the rule of a reduction over dimensions that it names: ``dim`` is a number, or a list
+    (None, empty: all).
+
+    Works from the schema: wherever ``dim`` and ``keepdim`` stand, and however many results there
+    are.
+    """
+    call = op.handle
+    positional = [a.name for a in op.schema.arguments if not a.kwarg_only]
+    at = positional.index("dim")
+    several = op.schema.arguments[at].real_type.schema_str not in ("int", "int?")
+    results = len(op.schema.returns)
+    keepdim_at = positional.index("keepdim") if "keepdim" in positional else None
+    keeps = any(a.name == "keepdim" for a in op.schema.arguments)
+    out_dims: Any = 0 if results == 1 else (0,) * results
+
+    def apply(info: Any, in_dims: Any, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
+        values = list(args)
+        self, dim = values[0], values[at]
+        ndim = logical_ndim(self, 0)
+        physical: Any
+        if not several:
+            physical = front(dim, ndim)
+        elif dim is None or not len(dim):
+            physical = tuple(range(1, max(ndim, 1) + 1))
+        else:
+            physical = tuple([front(each, ndim) for each in dim])
+        if ndim == 0:  # one element: as a vector
+            values[0] = F.unsqueeze(self, 1)
+            if keepdim_at is not None:
+                values[keepdim_at] = False
+            elif keeps:
+                kwargs["keepdim"] = False
+        values[at] = physical
+        return call(*values, **kwargs), out_dims
+
+    return apply
+
+
+def along(op: Operator) -> Rule:
+    """Return the rule of an operator that goes along the dimension ``dim`` and keeps it."""
+    call = op.handle
+    at = [a.name for a in op.schema.arguments].index("dim")
+    several = len(op.schema.returns) > 1
+
+    def apply(info: Any, in_dims: Any, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
+        values = list(args)
+        ndim = logical_ndim(values[0], 0)
+        values[at] = front(values[at], ndim)
+        if ndim == 0:
+            values[0] = F.unsqueeze(values[0], 1)
+        made = call(*values, **kwargs)
+        if ndim == 0:
+            made = tuple([F.squeeze(each, 1) for each in made]) if several else F.squeeze(made, 1)
+        return made, (0,) * len(made) if several else 0
+
+    return apply
+
+
+def _all(name: str, reduce: Callable[..., Any]) -> None:
+    """Make the rule of a reduction over everything of one over dimension 1, each sample having been
+    made a vector.
+    """
+
+    @rule(name)
+    def apply(info: Any, in_dims: Any, self: Any, **kwargs: Any) -> tuple[Any, Any]:
+        return reduce(flat(self), **kwargs), 0
+
+
+_all("sum", lambda self, **kwargs: F.sum_dim_IntList(self, (1,), **kwargs))
+_all("mean", lambda self, **kwargs: F.mean_dim(self, (1,), **kwargs))
+_all("prod", lambda self, **kwargs: F.prod_dim_int(self, 1, **kwargs))
+_all("any", lambda self: F.any_dim(self, 1))
+_all("all", lambda self: F.all_dim(self, 1))
+_all("max", lambda self: F.amax(self, (1,)))
+_all("min", lambda self: F.amin(self, (1,)))
+
+
+def _place(name: str, find: Callable[..., Any]) -> None:
+    """Make the rule of argmax or argmin, which without ``dim`` count through the whole sample."""
+
+    @rule(name)
+    def apply(
+        info: Any, in_dims: Any, self: Any, dim: int | None = None, keepdim: bool = False
+    ) -> tuple[Any, Any]:
+        ndim = logical_ndim(self, 0)
+        if dim is not None and ndim:
+            return find(self, front(dim, ndim), keepdim), 0
+        if dim is not None:
+            wrap_dim(dim, ndim)
+        found = find(flat(self), 1)
+        return F.view(
+            found, (info.batch_size, *([1] * ndim))
+        ) if keepdim and dim is None else found, 0
+
+
+_place("argmax", F.argmax)
+_place("argmin", F.argmin)
+
+
+@rule("count_nonzero")
+def _count_nonzero(info: Any, in_dims: Any, self: Any, dim: int | None = None) -> tuple[Any, Any]:
+    ndim = logical_ndim(self, 0)
+    if dim is None or not ndim:
+        return F.count_nonzero_default(flat(self), 1), 0
+    return F.count_nonzero_default(self, front(dim, ndim)), 0

@@ -1,0 +1,292 @@
+"""Views: those of a batch are views too, so that a write to one is seen by the other."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from .._generated import functions as F
+from ..array_kernels.dims import wrap_dim
+from ..composites.views import infer_size
+from ..meta.rules import Rules
+from .table import front, logical_ndim, logical_shape, padded
+
+rule = Rules()
+
+
+@rule("view")
+def _view(info: Any, in_dims: Any, self: Any, size: Sequence[int]) -> tuple[Any, Any]:
+    return F.view(self, (info.batch_size, *infer_size(size, math.prod(logical_shape(self, 0))))), 0
+
+
+@rule("_unsafe_view")
+def _unsafe_view(info: Any, in_dims: Any, self: Any, size: Sequence[int]) -> tuple[Any, Any]:
+    return F._unsafe_view(
+        self, (info.batch_size, *infer_size(size, math.prod(logical_shape(self, 0))))
+    ), 0
+
+
+@rule("permute")
+def _permute(info: Any, in_dims: Any, self: Any, dims: Sequence[int]) -> tuple[Any, Any]:
+    ndim = logical_ndim(self, 0)
+    if len(dims) != ndim:
+        raise RuntimeError(
+            "permute(sparse_coo): number of dimensions in the tensor input does not match the "
+            "length of the desired "
+            f"ordering of dimensions i.e. input.dim() = {ndim} is not equal to len(dims) = "
+            f"{len(dims)}"
+        )
+    return F.permute(self, [0, *[front(dim, ndim) for dim in dims]]), 0
+
+
+@rule("transpose.int")
+def _transpose(info: Any, in_dims: Any, self: Any, dim0: int, dim1: int) -> tuple[Any, Any]:
+    ndim = logical_ndim(self, 0)
+    first, second = front(dim0, ndim), front(dim1, ndim)
+    return F.transpose(self, first, second) if ndim else F.alias(self), 0
+
+
+@rule("t")
+def _t(info: Any, in_dims: Any, self: Any) -> tuple[Any, Any]:
+    ndim = logical_ndim(self, 0)
+    if ndim > 2:
+        raise RuntimeError(
+            f"t() expects a tensor with <= 2 dimensions, but self is {ndim}D. Use transpose or mT."
+        )
+    return F.transpose(self, 1, 2) if ndim == 2 else F.alias(self), 0
+
+
+@rule("select.int")
+def _select(info: Any, in_dims: Any, self: Any, dim: int, index: int) -> tuple[Any, Any]:
+    ndim = logical_ndim(self, 0)
+    if not ndim:
+        raise IndexError(
+            "select() cannot be applied to a 0-dim tensor. Use item() or index with nothing."
+        )
+    return F.select(self, front(dim, ndim), index), 0
+
+
+@rule("slice.Tensor")
+def _slice(
+    info: Any,
+    in_dims: Any,
+    self: Any,
+    dim: int = 0,
+    start: Any = None,
+    end: Any = None,
+    step: int = 1,
+) -> tuple[Any, Any]:
+    ndim = logical_ndim(self, 0)
+    if not ndim:
+        raise RuntimeError(
+            "slice() cannot be applied to a 0-dim tensor. Give it a dimension: x.reshape(1)."
+        )
+    return F.slice(self, front(dim, ndim), start, end, step), 0
+
+
+@rule("expand")
+def _expand(
+    info: Any, in_dims: Any, self: Any, size: Sequence[int], *, implicit: bool = False
+) -> tuple[Any, Any]:
+    ndim = logical_ndim(self, 0)
+    added = len(size) - ndim
+    if added < 0:
+        raise RuntimeError(
+            f"expand: the number of sizes provided ({len(size)}) must be greater or equal to the "
+            "number of dimensions "
+            f"in the tensor ({ndim})"
+        )
+    for dim, wanted in enumerate(size[:added]):
+        if wanted == -1:
+            raise RuntimeError(
+                "The expanded size of the tensor (-1) isn't allowed in a leading, non-existing "
+                f"dimension {dim}"
+            )
+    return F.expand(padded(self, 0, len(size)), (info.batch_size, *size), implicit=implicit), 0
+
+
+@rule("unsqueeze")
+def _unsqueeze(info: Any, in_dims: Any, self: Any, dim: int) -> tuple[Any, Any]:
+    return F.unsqueeze(self, front(dim, logical_ndim(self, 0) + 1)), 0
+
+
+@rule("squeeze")
+def _squeeze(info: Any, in_dims: Any, self: Any) -> tuple[Any, Any]:
+    return F.squeeze_dims(
+        self, tuple([dim for dim, n in enumerate(self.array.shape) if dim and n == 1])
+    ), 0
+
+
+@rule("squeeze.dim")
+def _squeeze_dim(info: Any, in_dims: Any, self: Any, dim: int) -> tuple[Any, Any]:
+    place = front(dim, logical_ndim(self, 0))
+    return F.squeeze_dim(self, place) if logical_ndim(self, 0) else F.alias(self), 0
+
+
+@rule("squeeze.dims")
+def _squeeze_dims(info: Any, in_dims: Any, self: Any, dim: Sequence[int]) -> tuple[Any, Any]:
+    ndim = logical_ndim(self, 0)
+    places = tuple([front(each, ndim) for each in dim])
+    return F.squeeze_dims(self, places) if ndim else F.alias(self), 0
+
+
+@rule("unbind.int")
+def _unbind(info: Any, in_dims: Any, self: Any, dim: int = 0) -> tuple[Any, Any]:
+    ndim = logical_ndim(self, 0)
+    if not ndim:
+        raise RuntimeError(
+            "Dimension specified as 0 but tensor has no dimensions. Give it one: x.reshape(1)."
+        )
+    return F.unbind(self, front(dim, ndim)), 0
+
+
+@rule("split.Tensor")
+def _split(info: Any, in_dims: Any, self: Any, split_size: int, dim: int = 0) -> tuple[Any, Any]:
+    ndim = logical_ndim(self, 0)
+    if not ndim:
+        raise RuntimeError(
+            "split expects at least a 1-dimensional tensor. Give it a dimension: x.reshape(1)."
+        )
+    return F.split_Tensor(self, split_size, front(dim, ndim)), 0
+
+
+@rule("split_with_sizes")
+def _split_with_sizes(
+    info: Any, in_dims: Any, self: Any, split_sizes: Sequence[int], dim: int = 0
+) -> tuple[Any, Any]:
+    ndim = logical_ndim(self, 0)
+    if not ndim:
+        raise RuntimeError(
+            "split expects at least a 1-dimensional tensor. Give it a dimension: x.reshape(1)."
+        )
+    return F.split_with_sizes(self, split_sizes, front(dim, ndim)), 0
+
+
+@rule("diagonal")
+def _diagonal(
+    info: Any, in_dims: Any, self: Any, offset: int = 0, dim1: int = 0, dim2: int = 1
+) -> tuple[Any, Any]:
+    ndim = logical_ndim(self, 0)
+    return F.diagonal(self, offset, front(dim1, ndim), front(dim2, ndim)), 0
+
+
+@rule("as_strided")
+def _as_strided(
+    info: Any,
+    in_dims: Any,
+    self: Any,
+    size: Sequence[int],
+    stride: Sequence[int],
+    storage_offset: int | None = None,
+) -> tuple[Any, Any]:
+    """Strides are those of each sample; an offset is that of the first sample, as in PyTorch."""
+    return F.as_strided(
+        self, (info.batch_size, *size), (self.stride(0), *stride), storage_offset
+    ), 0
+
+
+@rule("alias")
+def _alias(info: Any, in_dims: Any, self: Any) -> tuple[Any, Any]:
+    return F.alias(self), 0
+
+
+@rule("detach")
+def _detach(info: Any, in_dims: Any, self: Any) -> tuple[Any, Any]:
+    return F.detach(self), 0
+
+
+@rule("view.dtype")
+def _view_dtype(info: Any, in_dims: Any, self: Any, dtype: Any) -> tuple[Any, Any]:
+    if not logical_ndim(self, 0) and dtype.itemsize != self.dtype.itemsize:
+        raise RuntimeError(
+            f"self.dim() cannot be 0 to view {self.dtype.scalar_name} as {dtype.scalar_name} "
+            "(different element sizes)"
+        )
+    return F.view_dtype(self, dtype), 0
+
+
+@rule("view_as_real")
+def _view_as_real(info: Any, in_dims: Any, self: Any) -> tuple[Any, Any]:
+    return F.view_as_real(self), 0
+
+
+@rule("view_as_complex")
+def _view_as_complex(info: Any, in_dims: Any, self: Any) -> tuple[Any, Any]:
+    if not logical_ndim(self, 0):
+        raise RuntimeError(
+            "Input tensor must have one or more dimensions: real and imaginary parts are the last."
+        )
+    return F.view_as_complex(self), 0
+
+
+@rule("flip")
+def _flip(info: Any, in_dims: Any, self: Any, dims: Sequence[int]) -> tuple[Any, Any]:
+    ndim = logical_ndim(self, 0)
+    places = tuple([front(dim, ndim) for dim in dims])
+    return F.flip(self, places) if ndim else F.clone(self), 0
+
+
+@rule("roll")
+def _roll(
+    info: Any, in_dims: Any, self: Any, shifts: Sequence[int], dims: Sequence[int] = ()
+) -> tuple[Any, Any]:
+    ndim = logical_ndim(self, 0)
+    if dims:
+        return F.roll(self, shifts, [front(dim, ndim) for dim in dims]), 0
+    shape = self.array.shape
+    rolled = F.roll(F.reshape(self, (shape[0], math.prod(shape[1:]))), shifts, [1] * len(shifts))
+    return F.reshape(rolled, tuple(shape)), 0
+
+
+@rule("repeat")
+def _repeat(info: Any, in_dims: Any, self: Any, repeats: Sequence[int]) -> tuple[Any, Any]:
+    if len(repeats) < logical_ndim(self, 0):
+        raise RuntimeError(
+            "Number of dimensions of repeat dims can not be smaller than number of dimensions of "
+            "tensor. Give one "
+            "number per dimension."
+        )
+    return F.repeat(padded(self, 0, len(repeats)), (1, *repeats)), 0
+
+
+def _triangle(name: str) -> None:
+    call = getattr(F, name)
+
+    @rule(name)
+    def apply(info: Any, in_dims: Any, self: Any, diagonal: int = 0) -> tuple[Any, Any]:
+        if logical_ndim(self, 0) < 2:
+            raise RuntimeError(
+                f"{name}: input tensor must have at least 2 dimensions. Add one with unsqueeze."
+            )
+        return call(self, diagonal), 0
+
+
+_triangle("tril")
+_triangle("triu")
+
+
+@rule("diag_embed")
+def _diag_embed(
+    info: Any, in_dims: Any, self: Any, offset: int = 0, dim1: int = -2, dim2: int = -1
+) -> tuple[Any, Any]:
+    ndim = logical_ndim(self, 0) + 1
+    if not ndim - 1:
+        wrap_dim(
+            dim1, 1
+        )  # a sample without dimensions has none to embed: refused as the operator does
+    return F.diag_embed(self, offset, front(dim1, ndim), front(dim2, ndim)), 0
+
+
+@rule("constant_pad_nd")
+def _constant_pad_nd(
+    info: Any, in_dims: Any, self: Any, pad: Sequence[int], value: Any = 0
+) -> tuple[Any, Any]:
+    ndim = logical_ndim(self, 0)
+    if len(pad) > 2 * ndim:
+        raise RuntimeError(
+            "Length of pad should be no more than twice the number of dimensions of the input. "
+            "Pad length is "
+            f"{len(pad)} while the input has {ndim} dimensions."
+        )
+    return F.constant_pad_nd(self, pad, value), 0

@@ -1,0 +1,94 @@
+"""Derivatives of the gradients of activations."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+_INV_SQRT_TWO_PI = 1 / math.sqrt(2 * math.pi)
+_TANH_SCALE = math.sqrt(2 / math.pi)
+_TANH_CUBIC = 0.044715
+
+
+def gelu_double_backward(k: Any, grad: Any, grad_output: Any, self: Any, approximate: str) -> Any:
+    """Gradient of gelu_backward with respect to `self`."""
+    square = k.mul(self, self)
+    if approximate == "none":
+        density = k.mul(k.exp(k.mul(square, -0.5)), _INV_SQRT_TWO_PI)
+        curvature = k.mul(density, k.rsub(square, 2))
+    else:
+        inner = k.mul(k.mul(self, k.add(k.mul(square, _TANH_CUBIC), 1)), _TANH_SCALE)
+        slope = k.mul(k.add(k.mul(square, 3 * _TANH_CUBIC), 1), _TANH_SCALE)
+        bend = k.mul(self, 6 * _TANH_CUBIC * _TANH_SCALE)
+        tanh = k.tanh(inner)
+        sech = k.rsub(k.mul(tanh, tanh), 1)
+        first = k.mul(sech, slope)
+        second = k.mul(sech, k.sub(bend, k.mul(k.mul(tanh, 2), k.mul(slope, slope))))
+        curvature = k.add(first, k.mul(k.mul(self, second), 0.5))
+    return k.mul(k.mul(grad, grad_output), curvature)
+
+
+def silu_double_backward(k: Any, grad: Any, self: Any) -> Any:
+    """Gradient of silu_backward with respect to `self`, times `grad`."""
+    sigmoid = k.sigmoid(self)
+    slope = k.mul(sigmoid, k.rsub(sigmoid, 1))
+    return k.mul(grad, k.conj(k.mul(slope, k.add(k.mul(self, k.rsub(k.mul(sigmoid, 2), 1)), 2))))
+
+
+def elu_double_backward(
+    k: Any,
+    grad: Any,
+    grad_output: Any,
+    alpha: Any,
+    scale: Any,
+    input_scale: Any,
+    is_result: bool,
+    x: Any,
+) -> Any:
+    """Gradient of elu_backward with respect to its last argument."""
+    if is_result:
+        bend = k.mul(grad_output, input_scale)
+    else:
+        bend = k.mul(
+            k.mul(k.exp(k.mul(x, input_scale)), input_scale * input_scale * alpha * scale),
+            grad_output,
+        )
+    return k.where(k.lt(x, 0), k.mul(grad, bend), 0)
+
+
+def softplus_double_backward(k: Any, grad: Any, self: Any, beta: Any, threshold: Any) -> Any:
+    """Gradient of softplus_backward with respect to `self`, times `grad`."""
+    scaled = k.mul(self, beta)
+    sigmoid = k.sigmoid(scaled)
+    slope = k.mul(k.mul(sigmoid, k.rsub(sigmoid, 1)), beta)
+    return k.where(k.gt(scaled, threshold), 0, k.mul(grad, slope))
+
+
+def log_sigmoid_double_backward(k: Any, grad: Any, self: Any) -> Any:
+    """Gradient of log_sigmoid_backward with respect to `self`, times `grad`."""
+    sigmoid = k.sigmoid(self)
+    return k.mul(grad, k.mul(k.sub(sigmoid, 1), sigmoid))
+
+
+def prelu_kernel_double_backward(
+    k: Any, grad_self: Any, grad_weight: Any, grad_output: Any, self: Any, weight: Any
+) -> tuple[Any, Any, Any]:
+    """Gradients of ``_prelu_kernel_backward``."""
+    negative = k.lt(self, 0)
+    to_output = to_self = to_weight = None
+    if grad_self is not None:
+        to_output = k.where(negative, k.mul(grad_self, weight), grad_self)
+        to_weight = k.where(negative, k.mul(grad_self, grad_output), 0)
+    if grad_weight is not None:
+        through = k.where(negative, k.mul(grad_weight, self), 0)
+        to_output = through if to_output is None else k.add(to_output, through)
+        to_self = k.where(negative, k.mul(grad_weight, grad_output), 0)
+    return to_output, to_self, to_weight
+
+
+def softmax_double_backward(k: Any, grad: Any, grad_output: Any, dim: int, output: Any) -> Any:
+    """Gradient of ``_softmax_backward_data`` with respect to `output`."""
+    dims = (dim,)
+    inner = k.sub(grad_output, k.sum(k.mul(grad_output, output), dims, True))
+    outer = k.mul(grad_output, k.sum(k.mul(output, grad), dims, True))
+    return k.sub(k.mul(inner, grad), outer)

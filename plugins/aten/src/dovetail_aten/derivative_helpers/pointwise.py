@@ -1,0 +1,126 @@
+"""Derivatives of arithmetic and of elementary functions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+
+def pow_backward(k: Any, grad: Any, self: Any, exponent: Any) -> Any:
+    """Gradient of ``self ** exponent`` for a number `exponent`."""
+    if exponent == 0:
+        return k.zeros_like(grad)
+    if exponent == 1:
+        return grad
+    if exponent == 2:
+        return k.mul(grad, k.mul(k.conj(self), 2))
+    return k.mul(grad, k.conj(k.mul(k.pow(self, exponent - 1), exponent)))
+
+
+def pow_backward_self(k: Any, grad: Any, self: Any, exponent: Any) -> Any:
+    """Gradient of ``self ** exponent`` with respect to `self`, for a tensor `exponent`; zero where
+    it is zero.
+    """
+    slope = k.mul(exponent, k.pow(self, k.sub(exponent, 1)))
+    return k.where(k.eq(exponent, 0), 0, k.mul(grad, k.conj(slope)))
+
+
+def pow_backward_exponent(k: Any, grad: Any, self: Any, exponent: Any, result: Any) -> Any:
+    """Gradient of ``self ** exponent`` with respect to `exponent`; zero where ``0 ** exponent`` is
+    constant.
+    """
+    if isinstance(self, (bool, int, float, complex)):
+        if self == 0:
+            changing = k.conj(k.mul(result, -math.inf))
+            return k.mul(grad, k.where(k.ge(k.real(exponent), 0), 0, changing))
+        logarithm = (
+            math.log(self)
+            if not isinstance(self, complex) and self > 0
+            else _complex_log(self, exponent)
+        )
+        return k.mul(grad, k.conj(k.mul(result, logarithm)))
+    constant = k.logical_and(k.eq(self, 0), k.ge(k.real(exponent), 0))
+    if "complex" in str(exponent.dtype) and "complex" not in str(self.dtype):
+        self = k.add(self, 0j)
+    return k.mul(grad, k.conj(k.where(constant, 0, k.mul(result, k.log(self)))))
+
+
+def _complex_log(number: complex, exponent: Any) -> complex:
+    import cmath
+
+    return cmath.log(number) if "complex" in str(exponent.dtype) else math.nan
+
+
+def sgn_backward(k: Any, grad: Any, self: Any, result: Any) -> Any:
+    """Gradient of the sign: zero for real numbers; for complex ones the part of `grad` that turns
+    the sign.
+    """
+    if "complex" not in str(self.dtype):
+        return k.zeros_like(grad)
+    size = k.abs(self)
+    turned = k.sub(grad, k.mul(result, k.real(k.mul(k.conj(grad), result))))
+    return k.where(k.eq(size, 0), 0, k.div(turned, size))
+
+
+def angle_backward(k: Any, grad: Any, self: Any) -> Any:
+    """Gradient of the angle: zero for real numbers."""
+    if "complex" not in str(self.dtype):
+        return k.zeros_like(grad)
+    size = k.abs(self)
+    turn = k.mul(self, 1j)
+    return k.where(k.eq(size, 0), 0, k.mul(k.div(turn, k.mul(size, size)), grad))
+
+
+def acosh_backward(k: Any, grad: Any, self: Any) -> Any:
+    """Gradient of acosh. The root of ``self² - 1`` has another branch cut than acosh; its factors
+    have the same.
+    """
+    if "complex" not in str(self.dtype):
+        return k.mul(grad, k.rsqrt(k.sub(k.mul(self, self), 1)))
+    return k.mul(grad, k.conj(k.mul(k.rsqrt(k.sub(self, 1)), k.rsqrt(k.add(self, 1)))))
+
+
+def atan2_slope(k: Any, numerator: Any, self: Any, other: Any) -> Any:
+    """Return ``numerator / (self² + other²)``; 0 at the origin, where atan2 has no derivative."""
+    square = k.add(k.mul(self, self), k.mul(other, other))
+    return k.mul(numerator, k.masked_fill(k.reciprocal(square), k.eq(square, 0), 0.0))
+
+
+def clamp_backward(k: Any, grad: Any, self: Any, min: Any, max: Any) -> Any:
+    """Gradient of clamp with respect to `self`: one inside and on the bounds."""
+    if min is None and max is None:
+        return grad
+    if max is None:
+        return k.where(k.ge(self, min), grad, 0)
+    if min is None:
+        return k.where(k.le(self, max), grad, 0)
+    return k.where(k.logical_and(k.ge(self, min), k.le(self, max)), grad, 0)
+
+
+def clamp_backward_min_max(
+    k: Any, grad: Any, self: Any, min: Any, max: Any, grad_input_mask: Sequence[bool]
+) -> tuple[Any, Any]:
+    """Gradients of clamp with respect to tensor bounds: one where the bound is the result."""
+    grad_min = grad_max = None
+    if min is not None and grad_input_mask[0]:
+        below = k.lt(self, min)
+        grad_min = k.where(below if max is None else k.logical_and(below, k.lt(min, max)), grad, 0)
+    if max is not None and grad_input_mask[1]:
+        above = k.gt(self, max)
+        grad_max = k.where(above if min is None else k.logical_or(above, k.gt(min, max)), grad, 0)
+    return grad_min, grad_max
+
+
+def nan_to_num_backward(k: Any, grad: Any, self: Any) -> Any:
+    """Gradient of nan_to_num: zero where a number was put in."""
+    finite = k.logical_and(k.eq(self, self), k.ne(k.abs(self), math.inf))
+    return k.where(finite, grad, 0)
+
+
+def xlogy_self_backward(k: Any, grad: Any, self: Any, other: Any) -> Any:
+    """Gradient of ``self * log(other)`` with respect to `self`; zero where the product was defined
+    to be zero.
+    """
+    defined = k.logical_and(k.eq(self, 0), k.le(other, 0))
+    return k.masked_fill(k.xlogy(grad, other), defined, 0)

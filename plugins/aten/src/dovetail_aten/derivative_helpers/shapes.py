@@ -1,0 +1,59 @@
+"""Shapes: dimensions put back, and numbers of elements."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from ..array_kernels.broadcasting import broadcast_shapes
+
+
+def wrap_dims(dims: int | Sequence[int] | None, ndim: int) -> tuple[int, ...]:
+    """Return the dimensions named by `dims` as numbers from 0; none named means all."""
+    if isinstance(dims, int):
+        dims = (dims,)
+    if not dims:
+        return tuple(range(ndim))
+    return tuple([dim % ndim if ndim else 0 for dim in dims])
+
+
+def restore_reduced_dims(k: Any, x: Any, dims: Any, keepdim: bool) -> Any:
+    """Return `x`, the result of a reduction over `dims`, with the reduced dimensions put back at
+    size 1.
+    """
+    ndim = getattr(dims, "__len__", lambda: 1)()
+    if keepdim or not ndim:
+        return x
+    full = x.ndim + ndim
+    for dim in sorted(wrap_dims(dims, full)):
+        x = k.unsqueeze(x, dim)
+    return x
+
+
+def unsqueeze_reduced(k: Any, x: Any, dims: Any, keepdim: bool, ndim: int) -> Any:
+    """Return `x`, the result of a reduction of `ndim` dimensions over `dims`, so that it broadcasts
+    over them.
+    """
+    if keepdim or not ndim or not x.ndim:
+        return x
+    for dim in sorted(wrap_dims(dims, ndim)):
+        x = k.unsqueeze(x, dim)
+    return x
+
+
+def count(sizes: Sequence[int], dims: Any = None) -> int:
+    """Return the number of elements that a reduction of `sizes` over `dims` combines."""
+    return math.prod([sizes[dim] for dim in wrap_dims(dims, len(sizes))]) if sizes else 1
+
+
+def broadcast_size(*operands: Any) -> int:
+    """Return how many elements the result of broadcasting `operands` has; None among them counts
+    for nothing.
+    """
+    return math.prod(broadcast_shapes([x.shape for x in operands if x is not None]))
+
+
+def zero_of(k: Any, x: Any) -> Any:
+    """Return a 0-d zero of the dtype and device of `x`."""
+    return k.new_zeros(x, ())

@@ -1,0 +1,135 @@
+"""Derivatives of views, of copies in another shape, and of conversions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+TENSORS_ONLY = frozenset({"as_strided_backward", "copy_to_device", "to_copy_backward"})
+"""Functions that work on tensors only: formulas that call them get no body over arrays."""
+
+
+def permute_backwards(k: Any, grad: Any, dims: Sequence[int]) -> Any:
+    """Gradient of permute: the way back."""
+    back = [0] * len(dims)
+    for position, dim in enumerate(dims):
+        back[dim % len(dims)] = position
+    return k.permute(grad, back)
+
+
+def slice_backward_wrapper(
+    k: Any, grad: Any, sizes: Sequence[int], dim: int, start: int | None, end: int | None, step: int
+) -> Any:
+    """Gradient of a slice: zeros with `grad` put in."""
+    start, end, step = slice(start, end, step).indices(sizes[dim])
+    return k.slice_backward(grad, sizes, dim, start, max(start, end), step)
+
+
+def split_backward(
+    k: Any, grads: Sequence[Any], split_size: int, dim: int, sizes: Sequence[int]
+) -> Any:
+    """Gradient of split: the gradients of the pieces side by side."""
+    total = sizes[dim]
+    lengths = (
+        [min(split_size, total - start) for start in range(0, total, split_size)]
+        if split_size
+        else [total]
+    )
+    return split_with_sizes_backward(k, grads, lengths or [0], dim, sizes)
+
+
+def split_with_sizes_backward(
+    k: Any, grads: Sequence[Any], lengths: Sequence[int], dim: int, sizes: Sequence[int]
+) -> Any:
+    """Gradient of split_with_sizes; pieces without gradient count as zero."""
+    known = next(grad for grad in grads if grad is not None)
+    dim %= len(sizes)
+
+    def piece(grad: Any, length: int) -> Any:
+        if grad is not None:
+            return grad
+        return k.new_zeros(known, [length if d == dim else size for d, size in enumerate(sizes)])
+
+    return k.cat([piece(grad, length) for grad, length in zip(grads, lengths, strict=True)], dim)
+
+
+def unbind_backward(k: Any, grads: Sequence[Any], dim: int, sizes: Sequence[int]) -> Any:
+    """Gradient of unbind; results without gradient count as zero."""
+    known = next(grad for grad in grads if grad is not None)
+    return k.stack([k.zeros_like(known) if grad is None else grad for grad in grads], dim)
+
+
+def cat_tensors_backward(k: Any, grad: Any, sizes: Sequence[Sequence[int]], dim: int) -> list[Any]:
+    """Gradients of cat: the pieces of `grad`. An empty 1-d tensor took no part."""
+    dim = dim % grad.ndim
+    pieces, start = [], 0
+    for shape in sizes:
+        if len(shape) == 1 and shape[0] == 0 and grad.ndim != 1:
+            pieces.append(k.new_zeros(grad, shape))
+            continue
+        pieces.append(k.slice(grad, dim, start, start + shape[dim], 1))
+        start += shape[dim]
+    return pieces
+
+
+def repeat_backward(k: Any, grad: Any, repeats: Sequence[int], sizes: Sequence[int]) -> Any:
+    """Gradient of repeat: the sum over the repetitions."""
+    if 0 in repeats:
+        return k.new_zeros(grad, sizes)
+    padded = [1] * (len(repeats) - len(sizes)) + list(sizes)
+    split = [n for repeat, size in zip(repeats, padded, strict=True) for n in (repeat, size)]
+    if not split:
+        return grad
+    return k.reshape(k.sum(k.reshape(grad, split), tuple(range(0, len(split), 2))), sizes)
+
+
+def roll_backward(k: Any, grad: Any, shifts: Sequence[int], dims: Sequence[int]) -> Any:
+    """Gradient of roll: rolling back."""
+    return k.roll(grad, [-shift for shift in shifts], dims)
+
+
+def constant_pad_nd_backward(k: Any, grad: Any, pad: Sequence[int]) -> Any:
+    """Gradient of constant padding: the middle."""
+    return k.constant_pad_nd(grad, [-amount for amount in pad], 0)
+
+
+def as_strided_backward(
+    k: Any,
+    grad: Any,
+    sizes: Sequence[int],
+    strides: Sequence[int],
+    offset: int,
+    size: Sequence[int],
+    stride: Sequence[int],
+    storage_offset: int | None,
+) -> Any:
+    """Gradient of as_strided: what every place of the input's memory got, shared by the elements
+    that lie there.
+    """
+    begin = 0 if storage_offset is None else storage_offset - offset
+    low = min(0, begin)
+    length = max(_extent(sizes, strides), begin + _extent(size, stride)) - low
+    if length <= 0 or 0 in sizes:
+        return k.new_zeros(grad, sizes)
+    places = k.arange(length, device=grad.device)
+    taken = k.reshape(k.as_strided(places, size, stride, begin - low), (-1,))
+    flat = k.index_add(k.new_zeros(grad, (length,)), 0, taken, k.reshape(grad, (-1,)))
+    own = k.reshape(k.as_strided(places, sizes, strides, -low), (-1,))
+    shared = k.index_add(k.new_zeros(grad, (length,)), 0, own, k.new_ones(grad, own.shape))
+    return k.reshape(k.div(k.index_select(flat, 0, own), k.index_select(shared, 0, own)), sizes)
+
+
+def _extent(sizes: Sequence[int], strides: Sequence[int]) -> int:
+    if 0 in sizes:
+        return 0
+    return 1 + sum((size - 1) * stride for size, stride in zip(sizes, strides, strict=True))
+
+
+def to_copy_backward(k: Any, grad: Any, dtype: Any, device: Any) -> Any:
+    """Gradient of a conversion: converting back."""
+    return k.to(grad, device, dtype)
+
+
+def copy_to_device(k: Any, grad: Any, device: Any) -> Any:
+    """Return `grad` on `device`."""
+    return grad if grad.device == device else k.to(grad, device, grad.dtype)

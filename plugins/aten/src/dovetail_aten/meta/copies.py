@@ -1,0 +1,206 @@
+"""Operators that copy elements into another shape or order, and copies between tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+from dovetail_dispatcher import Kernel
+from dovetail_dispatcher.table import registry
+from dovetail_dispatcher.table.kernels import TENSOR
+from dovetail_kernel import DispatchKey, TensorBase, bump_version, preserve_format, promote_types
+
+from ..array_kernels.broadcasting import broadcast_shapes
+from ..array_kernels.dims import wrap_dim, wrap_dims
+from ..array_kernels.memory_layout import order_of, strides_in_order
+from .meta_array import MetaArray
+from .rules import Rules
+from .table import dense_like, like
+from .views import inferred_shape
+
+rule = Rules()
+
+
+@rule("clone")
+def _clone(self: MetaArray, *, memory_format: Any = None) -> MetaArray:
+    return _copied(self, self.dtype, memory_format)
+
+
+@rule("_to_copy")
+def _to_copy(
+    self: MetaArray, *, dtype: Any = None, memory_format: Any = None, **_options: Any
+) -> MetaArray:
+    return _copied(self, dtype or self.dtype, memory_format)
+
+
+def _copied(self: MetaArray, dtype: Any, memory_format: Any) -> MetaArray:
+    if memory_format in (None, preserve_format):
+        return dense_like(self, dtype)
+    order = order_of(memory_format, self.ndim)
+    if order is None:
+        raise RuntimeError(
+            f"required rank 4 or 5 tensor to use {memory_format}, but this one has {self.ndim} "
+            "dimensions"
+        )
+    return MetaArray(self.shape, dtype, strides_in_order(self.shape, order))
+
+
+@rule("_unsafe_view")
+def _unsafe_view(self: MetaArray, size: Sequence[int]) -> MetaArray:
+    return self.reshape(inferred_shape(size, self.size))
+
+
+@rule("flip")
+def _flip(self: MetaArray, dims: Sequence[int]) -> MetaArray:
+    if dims:
+        wrap_dims(dims, self.ndim)
+    return dense_like(self)
+
+
+@rule("roll")
+def _roll(self: MetaArray, shifts: Any, dims: Any = ()) -> MetaArray:
+    return like(self)
+
+
+@rule("repeat")
+def _repeat(self: MetaArray, repeats: Sequence[int]) -> MetaArray:
+    extra = len(repeats) - self.ndim
+    if extra < 0:
+        raise RuntimeError(
+            "Number of dimensions of repeat dims can not be smaller than number of dimensions of "
+            "tensor: "
+            f"{len(repeats)} < {self.ndim}"
+        )
+    return like(
+        self, [n * times for n, times in zip([1] * extra + list(self.shape), repeats, strict=True)]
+    )
+
+
+@rule("cat")
+def _cat(tensors: Sequence[MetaArray], dim: int = 0) -> MetaArray:
+    if not tensors:
+        raise ValueError("torch.cat(): expected a non-empty list of Tensors")
+    dtype = tensors[0].dtype
+    for tensor in tensors[1:]:
+        dtype = promote_types(dtype, tensor.dtype)
+    # As in PyTorch, a 1-d tensor without elements fits anywhere.
+    kept = [tensor for tensor in tensors if tensor.shape != (0,)]
+    if not kept:
+        return MetaArray((0,), dtype)
+    first = kept[0]
+    if any(not tensor.ndim for tensor in kept):
+        raise RuntimeError(
+            "zero-dimensional tensor (at position 0) cannot be concatenated. Use stack."
+        )
+    place = wrap_dim(dim, first.ndim)
+    for number, tensor in enumerate(kept):
+        if tensor.ndim != first.ndim:
+            raise RuntimeError(
+                f"Tensors must have same number of dimensions: got {first.ndim} and {tensor.ndim} "
+                "for tensor "
+                f"number {number}"
+            )
+        for i, (a, b) in enumerate(zip(first.shape, tensor.shape, strict=True)):
+            if a != b and i != place:
+                raise RuntimeError(
+                    f"Sizes of tensors must match except in dimension {place}. Expected size {a} "
+                    f"but got size {b} for "
+                    f"tensor number {number} in the list."
+                )
+    shape = list(first.shape)
+    shape[place] = sum(tensor.shape[place] for tensor in kept)
+    return MetaArray(shape, dtype)
+
+
+@rule("stack")
+def _stack(tensors: Sequence[MetaArray], dim: int = 0) -> MetaArray:
+    if not tensors:
+        raise RuntimeError("stack expects a non-empty TensorList")
+    first = tensors[0]
+    dtype = first.dtype
+    for number, tensor in enumerate(tensors):
+        dtype = promote_types(dtype, tensor.dtype)
+        if tensor.shape != first.shape:
+            raise RuntimeError(
+                f"stack expects each tensor to be equal size, but got {list(first.shape)} at "
+                "entry 0 and "
+                f"{list(tensor.shape)} at entry {number}"
+            )
+    shape = list(first.shape)
+    shape.insert(wrap_dim(dim, first.ndim + 1), len(tensors))
+    return MetaArray(shape, dtype)
+
+
+@rule("tril", "triu")
+def _tril(self: MetaArray, diagonal: int = 0) -> MetaArray:
+    if self.ndim < 2:
+        raise RuntimeError("tril: input tensor must have at least 2 dimensions")
+    return like(self)
+
+
+@rule("diag_embed")
+def _diag_embed(self: MetaArray, offset: int = 0, dim1: int = -2, dim2: int = -1) -> MetaArray:
+    ndim = self.ndim + 1
+    a, b = wrap_dim(dim1, ndim), wrap_dim(dim2, ndim)
+    if a == b:
+        raise RuntimeError(
+            f"diagonal dimensions cannot be identical {dim1}, {dim2}. Name two dimensions."
+        )
+    size = self.shape[-1] + abs(offset)
+    shape = list(self.shape[:-1])
+    for place in sorted((a, b)):
+        shape.insert(place, size)
+    return MetaArray(shape, self.dtype)
+
+
+@rule("constant_pad_nd")
+def _constant_pad_nd(self: MetaArray, pad: Sequence[int], value: Any = 0) -> MetaArray:
+    if len(pad) % 2 or len(pad) > 2 * self.ndim:
+        raise RuntimeError(
+            "Length of pad must be even and no more than twice the number of dimensions of the "
+            "input. Pad length is "
+            f"{len(pad)} while the input has {self.ndim} dimensions."
+        )
+    shape = list(self.shape)
+    for i in range(len(pad) // 2):
+        place = self.ndim - 1 - i
+        shape[place] += pad[2 * i] + pad[2 * i + 1]
+        if shape[place] < 0:
+            raise RuntimeError(
+                f"The input size {self.shape[place]}, plus negative padding {pad[2 * i]} and "
+                f"{pad[2 * i + 1]}, "
+                f"resulted in a negative output size, which is invalid. Check dimension {place} "
+                "of your input."
+            )
+    return like(self, shape)
+
+
+@rule("_local_scalar_dense")
+def _local_scalar_dense(self: MetaArray) -> NoReturn:
+    raise RuntimeError(
+        "Tensor.item() cannot be called on meta tensors: they have no data. Make the tensor on a "
+        "real device."
+    )
+
+
+def register_copy() -> None:
+    """Register ``copy_`` where one of the two tensors is a meta tensor."""
+    kernel = Kernel(_copy_, DispatchKey.Meta, TENSOR, f"{__file__}:1")
+    registry.add_kernel("aten::copy_", "", kernel, [])
+
+
+def _copy_(self: TensorBase, src: TensorBase, non_blocking: bool = False) -> TensorBase:
+    if not self.is_meta:
+        raise NotImplementedError(
+            "Cannot copy out of meta tensor; no data! Make an empty tensor on the other device: "
+            "empty_like(x, "
+            "device=...)."
+        )
+    own, other = tuple(self.shape), tuple(src.shape)
+    if broadcast_shapes([own, other]) != own:
+        raise RuntimeError(
+            f"output with shape {list(own)} doesn't match the broadcast shape "
+            f"{list(broadcast_shapes([own, other]))}"
+        )
+    bump_version(self)
+    return self

@@ -1,0 +1,166 @@
+"""Operators that pick elements by index tensors, or put them there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+from dovetail_kernel import bool as bool_
+from dovetail_kernel import uint8
+
+from ..array_kernels.broadcasting import broadcast_shapes
+from ..array_kernels.dims import wrap_dim
+from ..array_kernels.memory_layout import strides_in_order
+from .meta_array import MetaArray
+from .rules import Rules
+from .table import like
+
+rule = Rules()
+
+Indices = Sequence[MetaArray | None]
+
+
+@rule("index.Tensor")
+def _index(self: MetaArray, indices: Indices) -> MetaArray:
+    if len(indices) > self.ndim:
+        raise IndexError(
+            f"too many indices for tensor of dimension {self.ndim} (got {len(indices)})"
+        )
+    given = {dim: index for dim, index in enumerate(indices) if index is not None}
+    for index in given.values():
+        if index.dtype is bool_ or index.dtype is uint8:
+            _refuse_mask()
+    if not given:
+        return like(self)
+    shape = _common(list(given.values()))
+    places = sorted(given)
+    together = places[-1] - places[0] + 1 == len(places)
+    front = places[0] if together else 0
+    kept = [dim for dim in range(self.ndim) if dim not in given]
+    before = [dim for dim in kept if together and dim < front]
+    after = [dim for dim in kept if dim not in before]
+    result = [*(self.shape[dim] for dim in before), *shape, *(self.shape[dim] for dim in after)]
+    # PyTorch moves the indexed dimensions to the front, gathers there, and shows the result moved
+    # back.
+    order = [
+        *range(len(before), len(before) + len(shape)),
+        *range(len(before)),
+        *range(len(before) + len(shape), len(result)),
+    ]
+    contiguous = (
+        not together or self.element_strides == MetaArray(self.shape, self.dtype).element_strides
+    )
+    return MetaArray(
+        result, self.dtype, strides_in_order(result, range(len(result)) if contiguous else order)
+    )
+
+
+@rule("index_put", "index_put_")
+def _index_put(
+    self: MetaArray, indices: Indices, values: MetaArray, accumulate: bool = False
+) -> MetaArray:
+    if self.dtype is not values.dtype:
+        raise RuntimeError(
+            "Index put requires the source and destination dtypes match, got "
+            f"{self.dtype.scalar_name} for the "
+            f"destination and {values.dtype.scalar_name} for the source. Convert the source."
+        )
+    if any(index is not None and index.dtype in (bool_, uint8) for index in indices):
+        return self
+    wanted = _index(self, indices).shape
+    if broadcast_shapes([wanted, values.shape]) != wanted:
+        raise RuntimeError(
+            f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to "
+            "indexing result of "
+            f"shape {list(wanted)}"
+        )
+    return self
+
+
+@rule("index_select")
+def _index_select(self: MetaArray, dim: int, index: MetaArray) -> MetaArray:
+    place = wrap_dim(dim, self.ndim)
+    if index.ndim > 1:
+        raise IndexError("index_select(): Index is supposed to be a vector")
+    if not self.ndim:
+        return like(self)
+    return like(self, [index.size if i == place else n for i, n in enumerate(self.shape)])
+
+
+@rule("index_add")
+def _index_add(
+    self: MetaArray, dim: int, index: MetaArray, source: MetaArray, *, alpha: Any = 1
+) -> MetaArray:
+    wrap_dim(dim, self.ndim)
+    return like(self)
+
+
+@rule("gather")
+def _gather(self: MetaArray, dim: int, index: MetaArray, *, sparse_grad: bool = False) -> MetaArray:
+    place = wrap_dim(dim, self.ndim)
+    _check_index(self, place, index, "gather")
+    return MetaArray(index.shape, self.dtype)
+
+
+@rule("scatter.src", "scatter_add")
+def _scatter(self: MetaArray, dim: int, index: MetaArray, src: MetaArray) -> MetaArray:
+    if self.dtype is not src.dtype:
+        raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype. Convert src.")
+    _check_index(self, wrap_dim(dim, self.ndim), index, "scatter")
+    return like(self)
+
+
+@rule("scatter.value")
+def _scatter_value(self: MetaArray, dim: int, index: MetaArray, value: Any) -> MetaArray:
+    _check_index(self, wrap_dim(dim, self.ndim), index, "scatter")
+    return like(self)
+
+
+@rule("take")
+def _take(self: MetaArray, index: MetaArray) -> MetaArray:
+    return MetaArray(index.shape, self.dtype)
+
+
+@rule("embedding_dense_backward")
+def _embedding_dense_backward(
+    grad_output: MetaArray,
+    indices: MetaArray,
+    num_weights: int,
+    padding_idx: int,
+    scale_grad_by_freq: bool,
+) -> MetaArray:
+    return MetaArray((num_weights, grad_output.shape[-1]), grad_output.dtype)
+
+
+def _check_index(self: MetaArray, dim: int, index: MetaArray, name: str) -> None:
+    if 0 in index.shape:
+        return  # nothing is written, wherever it would be
+    if max(index.ndim, 1) != max(self.ndim, 1):
+        raise RuntimeError(
+            f"Index tensor must have the same number of dimensions as input tensor: {name}()"
+        )
+    for i, (own, wanted) in enumerate(zip(self.shape, index.shape, strict=False)):
+        if i != dim and wanted > own:
+            raise RuntimeError(
+                f"Size does not match at dimension {i} expected index {list(index.shape)} to be "
+                "no larger than self "
+                f"{list(self.shape)} apart from dimension {dim}"
+            )
+
+
+def _common(indices: Sequence[MetaArray]) -> tuple[int, ...]:
+    try:
+        return broadcast_shapes([index.shape for index in indices])
+    except RuntimeError:
+        shapes = ", ".join(str(list(index.shape)) for index in indices)
+        raise IndexError(
+            f"shape mismatch: indexing tensors could not be broadcast together with shapes {shapes}"
+        ) from None
+
+
+def _refuse_mask() -> NoReturn:
+    raise NotImplementedError(
+        "aten::nonzero: a boolean mask on the meta device has no elements to count, so the shape "
+        "of the result is not "
+        "known. Index with integers, or on a real device."
+    )

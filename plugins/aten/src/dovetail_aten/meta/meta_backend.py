@@ -1,0 +1,111 @@
+"""The meta device: tensors with a shape and no data. Operators tell the shape of their results, and
+cost nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+from dovetail_kernel import ArrayBackend, BackendSpec, backend, dtype, hookimpl
+from dovetail_kernel.types.dtype import BY_NAME, DTYPES
+
+from .meta_array import MetaArray
+
+__all__ = ["MetaArrays"]
+
+
+class MetaArrays(ArrayBackend):
+    """What the core has to know about meta arrays."""
+
+    array_types = (MetaArray,)
+
+    def __init__(self) -> None:
+        self.dtype_bits = {each: each.bit for each in DTYPES}
+        self.native_dtypes = {each: each for each in DTYPES}
+
+    def asarray(self, value: Any, native_dtype: Any = None) -> MetaArray:
+        """Return the geometry of `value`: an array of any backend with shape, strides and dtype, or
+        a number.
+        """
+        if isinstance(value, MetaArray):
+            return value if native_dtype in (None, value.dtype) else value.astype(native_dtype)
+        known = native_dtype or BY_NAME[value.dtype.name]
+        itemsize = value.dtype.itemsize
+        made = MetaArray(value.shape, known, [stride // itemsize for stride in value.strides])
+        return made.astype(known)
+
+    def scalar(self, value: Any, native_dtype: Any) -> MetaArray:
+        """Return a 0-d array."""
+        return MetaArray((), native_dtype)
+
+    def to_host(self, array: Any) -> NoReturn:
+        """Refuse.
+
+        Raises
+        ------
+        NotImplementedError
+            Always.
+        """
+        raise NotImplementedError(
+            "Cannot copy out of meta tensor; no data! Make an empty tensor on the other device: "
+            "empty_like(x, device=...)."
+        )
+
+    def empty(
+        self, shape: tuple[int, ...], native_dtype: dtype, device_index: int | None = None
+    ) -> MetaArray:
+        """Return a C-contiguous array."""
+        return MetaArray(shape, native_dtype)
+
+    def data_ptr(self, array: MetaArray) -> int:
+        """Return the distance from the start of the memory in bytes: there are no addresses."""
+        return array.offset * array.dtype.itemsize
+
+    def strides(self, array: MetaArray) -> tuple[int, ...]:
+        """Return the strides in elements."""
+        return array.element_strides
+
+    def copy_into(self, destination: MetaArray, source: Any) -> None:
+        """Do nothing: the shapes have been checked, and there is no data."""
+
+    def cast(self, array: MetaArray, native_dtype: dtype) -> MetaArray:
+        """Return `array` with another dtype."""
+        return array.astype(native_dtype)
+
+    def may_overlap(self, a: MetaArray, b: MetaArray) -> bool:
+        """Return whether two arrays are views of the same memory whose extents meet."""
+        if (a.base or a) is not (b.base or b):
+            return False
+        (first, last), (start, stop) = _extent(a), _extent(b)
+        return first <= stop and start <= last
+
+    def new_generator(self, seed: int) -> None:
+        """Return nothing: no random number is ever drawn."""
+
+    def generator_state(self, native: None) -> bytes:
+        """Return nothing."""
+        return b""
+
+    def restored_generator(self, state: bytes) -> None:
+        """Return nothing."""
+
+
+def _extent(array: MetaArray) -> tuple[int, int]:
+    """Return the offsets of the first and last element in memory."""
+    reach = sum(
+        (size - 1) * stride for size, stride in zip(array.shape, array.element_strides, strict=True)
+    )
+    return array.offset, array.offset + reach
+
+
+def _load() -> None:
+    from . import registration
+
+    backend("meta").attach(MetaArrays())
+    registration.register()
+
+
+@hookimpl
+def dovetail_backend() -> BackendSpec:
+    """Return the description of the meta backend."""
+    return BackendSpec("meta", _load)

@@ -1,0 +1,116 @@
+"""Operators of neural networks that are not pointwise."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from dovetail_kernel import float32
+
+from ..array_kernels.dims import wrap_dim
+from .meta_array import MetaArray
+from .rules import Rules
+from .table import dense_like, elementwise, like
+
+rule = Rules()
+
+
+@rule("_softmax", "_log_softmax")
+def _softmax(self: MetaArray, dim: int, half_to_float: bool) -> MetaArray:
+    wrap_dim(dim, self.ndim)
+    return like(self, dtype=float32 if half_to_float else None)
+
+
+@rule("_softmax_backward_data", "_log_softmax_backward_data")
+def _softmax_backward(
+    grad_output: MetaArray, output: MetaArray, dim: int, input_dtype: Any
+) -> MetaArray:
+    return like(grad_output, dtype=input_dtype)
+
+
+@rule("nll_loss_forward")
+def _nll_loss_forward(
+    self: MetaArray, target: MetaArray, weight: MetaArray | None, reduction: int, ignore_index: int
+) -> tuple[MetaArray, MetaArray]:
+    if not 0 < self.ndim <= 2:
+        raise RuntimeError("input tensor should be 1D or 2D")
+    if self.ndim == 2 and target.shape and self.shape[0] != target.shape[0]:
+        raise RuntimeError(
+            f"size mismatch (got input: {list(self.shape)}, target: {list(target.shape)})"
+        )
+    shape = self.shape[:1] if reduction == 0 and self.ndim == 2 else ()
+    return like(self, shape), like(self, ())
+
+
+@rule("nll_loss_backward")
+def _nll_loss_backward(
+    grad_output: MetaArray,
+    self: MetaArray,
+    target: MetaArray,
+    weight: MetaArray | None,
+    reduction: int,
+    ignore_index: int,
+    total_weight: MetaArray,
+) -> MetaArray:
+    return like(self)
+
+
+@rule("mse_loss", "smooth_l1_loss")
+def _mse_loss(
+    self: MetaArray, target: MetaArray, reduction: int = 1, beta: float = 1.0
+) -> MetaArray:
+    result = elementwise([self, target], self.dtype)
+    return like(result, ()) if reduction else result
+
+
+@rule("mse_loss_backward")
+def _mse_loss_backward(
+    grad_output: MetaArray, self: MetaArray, target: MetaArray, reduction: int
+) -> MetaArray:
+    return elementwise([grad_output, self, target], self.dtype)
+
+
+@rule("log_sigmoid_forward")
+def _log_sigmoid_forward(self: MetaArray) -> tuple[MetaArray, MetaArray]:
+    return dense_like(self), dense_like(self)
+
+
+@rule("_prelu_kernel_backward")
+def _prelu_backward(
+    grad_output: MetaArray, self: MetaArray, weight: MetaArray
+) -> tuple[MetaArray, MetaArray]:
+    result = elementwise([grad_output, self, weight], self.dtype)
+    return result, like(result)
+
+
+@rule("native_layer_norm")
+def _native_layer_norm(
+    input: MetaArray,
+    normalized_shape: Sequence[int],
+    weight: MetaArray | None,
+    bias: MetaArray | None,
+    eps: float,
+) -> tuple[MetaArray, MetaArray, MetaArray]:
+    count = len(normalized_shape)
+    if tuple(input.shape[input.ndim - count :]) != tuple(normalized_shape):
+        raise RuntimeError(
+            f"Given normalized_shape={list(normalized_shape)}, expected input with shape "
+            f"[*, {', '.join(map(str, normalized_shape))}], but got input of size "
+            f"{list(input.shape)}"
+        )
+    shape = (*input.shape[: input.ndim - count], *(1,) * count)
+    return like(input), like(input, shape), like(input, shape)
+
+
+@rule("native_layer_norm_backward")
+def _native_layer_norm_backward(
+    grad_out: MetaArray,
+    input: MetaArray,
+    normalized_shape: Sequence[int],
+    mean: MetaArray,
+    rstd: MetaArray,
+    weight: MetaArray | None,
+    bias: MetaArray | None,
+    output_mask: Sequence[bool],
+) -> tuple[MetaArray, MetaArray, MetaArray]:
+    return like(input), like(input, normalized_shape), like(input, normalized_shape)

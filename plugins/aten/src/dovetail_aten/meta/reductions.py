@@ -1,0 +1,157 @@
+"""Reductions: some dimensions go or become 1. And what scans or orders along one dimension."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from dovetail_kernel import bool as bool_
+from dovetail_kernel import dtype as DType
+from dovetail_kernel import int64, uint8
+
+from ..array_kernels.dims import wrap_dim, wrap_dims
+from .meta_array import MetaArray
+from .rules import Rules
+from .table import dense_like, float_of, like
+
+rule = Rules()
+
+Dims = int | Sequence[int] | None
+
+
+def reduced(self: MetaArray, dim: Dims, keepdim: bool, dtype: DType) -> MetaArray:
+    """Return the result of a reduction over `dim`: None or nothing named means all dimensions."""
+    dims = wrap_dims(dim, self.ndim)
+    if keepdim:
+        return MetaArray([1 if i in dims else n for i, n in enumerate(self.shape)], dtype)
+    return MetaArray([n for i, n in enumerate(self.shape) if i not in dims], dtype)
+
+
+@rule("sum", "sum.dim_IntList", "prod", "prod.dim_int")
+def _sum(
+    self: MetaArray, dim: Dims = None, keepdim: bool = False, *, dtype: DType | None = None
+) -> MetaArray:
+    return reduced(self, dim, keepdim, dtype or (int64 if self.dtype.category < 2 else self.dtype))
+
+
+@rule("mean", "mean.dim")
+def _mean(
+    self: MetaArray, dim: Dims = None, keepdim: bool = False, *, dtype: DType | None = None
+) -> MetaArray:
+    wanted = dtype or self.dtype
+    if wanted.category < 2:
+        raise RuntimeError(
+            "mean(): could not infer output dtype. Input dtype must be either a floating point or "
+            "complex dtype. "
+            f"Got: {wanted.scalar_name}. Give dtype=, or convert the tensor."
+        )
+    return reduced(self, dim, keepdim, wanted)
+
+
+@rule("amax", "amin")
+def _amax(self: MetaArray, dim: Dims = (), keepdim: bool = False) -> MetaArray:
+    dims = wrap_dims(dim, self.ndim)
+    _refuse_empty(self, dims, "amax")
+    return reduced(self, dims or None, keepdim, self.dtype)
+
+
+@rule("max", "min")
+def _max(self: MetaArray) -> MetaArray:
+    _refuse_empty(self, tuple(range(self.ndim)), "max")
+    return like(self, ())
+
+
+@rule("max.dim", "min.dim")
+def _max_dim(self: MetaArray, dim: int, keepdim: bool = False) -> tuple[MetaArray, MetaArray]:
+    return _one(self, dim, keepdim, self.dtype), _one(self, dim, keepdim, int64)
+
+
+@rule("argmax", "argmin")
+def _argmax(self: MetaArray, dim: int | None = None, keepdim: bool = False) -> MetaArray:
+    if dim is None:
+        _refuse_empty(self, tuple(range(self.ndim)), "argmax")
+    return reduced(self, dim, keepdim, int64)
+
+
+@rule("any", "any.dim", "all", "all.dim")
+def _any(self: MetaArray, dim: int | None = None, keepdim: bool = False) -> MetaArray:
+    return reduced(self, dim, keepdim, uint8 if self.dtype is uint8 else bool_)
+
+
+@rule("var.correction", "std.correction")
+def _var(
+    self: MetaArray, dim: Dims = None, *, correction: Any = None, keepdim: bool = False
+) -> MetaArray:
+    if self.dtype.category < 2:
+        raise RuntimeError(
+            f"std and var only support floating point and complex dtypes, but got {self.dtype}. "
+            "Convert the tensor."
+        )
+    return reduced(self, dim, keepdim, self.dtype.to_real())
+
+
+@rule("linalg_vector_norm")
+def _vector_norm(
+    self: MetaArray,
+    ord: Any = 2,
+    dim: Dims = None,
+    keepdim: bool = False,
+    *,
+    dtype: DType | None = None,
+) -> MetaArray:
+    return reduced(self, dim, keepdim, (dtype or self.dtype).to_real())
+
+
+@rule("norm.Scalar", "norm.ScalarOpt_dim")
+def _norm(self: MetaArray, p: Any = 2, dim: Dims = None, keepdim: bool = False) -> MetaArray:
+    return reduced(self, dim, keepdim, self.dtype.to_real())
+
+
+@rule("logsumexp")
+def _logsumexp(self: MetaArray, dim: Dims, keepdim: bool = False) -> MetaArray:
+    return reduced(self, dim, keepdim, float_of(self.dtype))
+
+
+@rule("count_nonzero", "count_nonzero.dim_IntList")
+def _count_nonzero(self: MetaArray, dim: Dims = None) -> MetaArray:
+    return reduced(self, dim, False, int64)
+
+
+@rule("cumsum", "cumprod")
+def _cumsum(self: MetaArray, dim: int, *, dtype: DType | None = None) -> MetaArray:
+    wrap_dim(dim, self.ndim)
+    return like(self, dtype=dtype or (int64 if self.dtype.category < 2 else self.dtype))
+
+
+@rule("sort")
+def _sort(self: MetaArray, dim: int = -1, descending: bool = False) -> tuple[MetaArray, MetaArray]:
+    wrap_dim(dim, self.ndim)
+    return dense_like(self), dense_like(self, int64)
+
+
+@rule("topk")
+def _topk(
+    self: MetaArray, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
+) -> tuple[MetaArray, MetaArray]:
+    place = wrap_dim(dim, self.ndim)
+    size = self.shape[place] if self.shape else 1
+    if not 0 <= k <= size:
+        raise RuntimeError(
+            f"selected index k out of range: k is {k} and dimension {place} has size {size}"
+        )
+    shape = [k if i == place else n for i, n in enumerate(self.shape)]
+    return like(self, shape), like(self, shape, int64)
+
+
+def _one(self: MetaArray, dim: int, keepdim: bool, dtype: DType) -> MetaArray:
+    place = wrap_dim(dim, self.ndim)
+    if self.shape and not self.shape[place]:
+        raise IndexError(f"max(): Expected reduction dim {place} to have non-zero size.")
+    return reduced(self, (place,), keepdim, dtype)
+
+
+def _refuse_empty(self: MetaArray, dims: Sequence[int], name: str) -> None:
+    if any(not self.shape[dim] for dim in dims):
+        raise RuntimeError(
+            f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Give dim=."
+        )

@@ -1,0 +1,43 @@
+"""The table that a family of rules fills, and the small pieces that rules are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from dovetail_kernel import dtype, get_default_dtype
+
+from ..array_kernels.broadcasting import elementwise_layout
+from ..array_kernels.memory_layout import dense_strides_like
+from .meta_array import MetaArray
+
+Rule = Callable[..., Any]
+
+
+def like(
+    array: MetaArray, shape: Sequence[int] | None = None, dtype: dtype | None = None
+) -> MetaArray:
+    """Return a new contiguous array: of the shape and dtype of `array` unless told otherwise."""
+    return MetaArray(array.shape if shape is None else shape, dtype or array.dtype)
+
+
+def dense_like(array: MetaArray, dtype: dtype | None = None) -> MetaArray:
+    """Return a new array of the shape of `array`, its dimensions in the same order in memory."""
+    return MetaArray(
+        array.shape, dtype or array.dtype, dense_strides_like(array.shape, array.element_strides)
+    )
+
+
+def elementwise(arrays: Sequence[MetaArray], dtype: dtype) -> MetaArray:
+    """Return the result of an elementwise operator: broadcast, in the memory order of its
+    operands.
+    """
+    shape, strides = elementwise_layout([(array.shape, array.element_strides) for array in arrays])
+    return MetaArray(shape, dtype, strides)
+
+
+def float_of(own: dtype) -> dtype:
+    """Return the floating-point dtype that `own` computes in: itself, or the default for integers
+    and bools.
+    """
+    return own if own.category >= 2 else get_default_dtype()

@@ -1,0 +1,311 @@
+"""View operators: another geometry of the same memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+from dovetail_kernel import dtype as DType
+
+from ..array_kernels.dims import wrap_dim
+from .meta_array import MetaArray, reshaped_strides
+from .rules import Rules
+
+rule = Rules()
+
+
+def inferred_shape(shape: Sequence[int], size: int) -> tuple[int, ...]:
+    """Return `shape` with its -1 replaced, for `size` elements.
+
+    Raises
+    ------
+    RuntimeError
+        If the shape has another number of elements, a negative size, or several -1.
+    """
+    if any(n < -1 for n in shape):
+        raise RuntimeError(
+            f"invalid shape dimension {min(shape)}: sizes are non-negative, or -1 for one to infer"
+        )
+    if list(shape).count(-1) > 1:
+        raise RuntimeError("only one dimension can be inferred. Give all others.")
+    known = prod(n for n in shape if n != -1)
+    if -1 in shape:
+        if not known and not size:
+            raise RuntimeError(
+                f"cannot reshape tensor of 0 elements into shape {list(shape)} because the "
+                "unspecified "
+                "dimension size -1 "
+                "can be any value and is ambiguous. Give it."
+            )
+        if not known or size % known:
+            raise RuntimeError(f"shape '{list(shape)}' is invalid for input of size {size}")
+        return tuple(size // known if n == -1 else n for n in shape)
+    if known != size:
+        raise RuntimeError(f"shape '{list(shape)}' is invalid for input of size {size}")
+    return tuple(shape)
+
+
+@rule("view")
+def _view(self: MetaArray, size: Sequence[int]) -> MetaArray:
+    shape = inferred_shape(size, self.size)
+    strides = reshaped_strides(self.shape, self.element_strides, shape)
+    if strides is None:
+        raise RuntimeError(
+            "view size is not compatible with input tensor's size and stride (at least one "
+            "dimension spans across two "
+            "contiguous subspaces). Use .reshape(...) instead."
+        )
+    return self.shown(shape, strides)
+
+
+@rule("permute")
+def _permute(self: MetaArray, dims: Sequence[int]) -> MetaArray:
+    if len(dims) != self.ndim:
+        raise RuntimeError(
+            "permute(sparse_coo): number of dimensions in the tensor input does not match the "
+            "length of the desired "
+            f"ordering of dimensions i.e. input.dim() = {self.ndim} is not equal to len(dims) = "
+            f"{len(dims)}"
+        )
+    order = [wrap_dim(dim, self.ndim) for dim in dims]
+    if len(set(order)) < len(order):
+        raise RuntimeError("permute(): duplicate dims are not allowed. Name every dimension once.")
+    return self.transpose(*order) if order else self.view()
+
+
+@rule("transpose.int")
+def _transpose(self: MetaArray, dim0: int, dim1: int) -> MetaArray:
+    order = list(range(self.ndim))
+    a, b = wrap_dim(dim0, self.ndim), wrap_dim(dim1, self.ndim)
+    if order:
+        order[a], order[b] = order[b], order[a]
+        return self.transpose(*order)
+    return self.view()
+
+
+@rule("t")
+def _t(self: MetaArray) -> MetaArray:
+    if self.ndim > 2:
+        raise RuntimeError(
+            f"t() expects a tensor with <= 2 dimensions, but self is {self.ndim}D. Use transpose "
+            "or mT."
+        )
+    return self.transpose() if self.ndim else self.view()
+
+
+@rule("select.int")
+def _select(self: MetaArray, dim: int, index: int) -> MetaArray:
+    if not self.ndim:
+        raise IndexError("select() cannot be applied to a 0-dim tensor.")
+    place = wrap_dim(dim, self.ndim)
+    size = self.shape[place]
+    if not -size <= index < size:
+        raise IndexError(
+            f"select(): index {index} out of range for tensor of size {list(self.shape)} at "
+            f"dimension {place}"
+        )
+    return self[(slice(None),) * place + (index,)]
+
+
+@rule("slice.Tensor")
+def _slice(
+    self: MetaArray, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
+) -> MetaArray:
+    if not self.ndim:
+        raise RuntimeError("slice() cannot be applied to a 0-dim tensor.")
+    if step < 1:
+        raise RuntimeError(f"slice step must be positive, but got {step}")
+    place = wrap_dim(dim, self.ndim)
+    size = self.shape[place]
+    first, last, _ = slice(start, end).indices(size)
+    strides = list(self.element_strides)
+    offset = self.offset + first * strides[place]
+    strides[place] *= step
+    shape = list(self.shape)
+    shape[place] = len(range(first, last, step))
+    return self.shown(shape, strides, offset)
+
+
+@rule("expand")
+def _expand(self: MetaArray, size: Sequence[int], *, implicit: bool = False) -> MetaArray:
+    extra = len(size) - self.ndim
+    if extra < 0:
+        raise RuntimeError(
+            f"expand: the number of sizes provided ({len(size)}) must be greater or equal to the "
+            "number of dimensions "
+            f"in the tensor ({self.ndim})"
+        )
+    shape, strides = [], []
+    for dim, wanted in enumerate(size):
+        own = self.shape[dim - extra] if dim >= extra else None
+        stride = self.element_strides[dim - extra] if dim >= extra else 0
+        if wanted == -1:
+            if own is None:
+                raise RuntimeError(
+                    "The expanded size of the tensor (-1) isn't allowed in a leading, "
+                    f"non-existing dimension {dim}"
+                )
+            wanted = own
+        if own is not None and own not in (1, wanted):
+            raise RuntimeError(
+                f"The expanded size of the tensor ({wanted}) must match the existing size ({own}) "
+                "at non-singleton "
+                f"dimension {dim}.  Target sizes: {list(size)}.  Tensor sizes: {list(self.shape)}"
+            )
+        if own is None:
+            stride = 0 if wanted != 1 else (strides_after(self) if dim == extra - 1 else 0)
+        elif own != wanted:
+            stride = 0
+        shape.append(wanted)
+        strides.append(stride)
+    return self.shown(shape, strides)
+
+
+def strides_after(self: MetaArray) -> int:
+    """Return the stride of a new leading dimension of size 1."""
+    return self.shape[0] * self.element_strides[0] if self.ndim else 1
+
+
+@rule("unsqueeze")
+def _unsqueeze(self: MetaArray, dim: int) -> MetaArray:
+    place = wrap_dim(dim, self.ndim + 1)
+    stride = self.shape[place] * self.element_strides[place] if place < self.ndim else 1
+    shape, strides = list(self.shape), list(self.element_strides)
+    shape.insert(place, 1)
+    strides.insert(place, stride)
+    return self.shown(shape, strides)
+
+
+def _without(self: MetaArray, dims: Sequence[int]) -> MetaArray:
+    kept = [i for i, n in enumerate(self.shape) if i not in dims or n != 1]
+    return self.shown([self.shape[i] for i in kept], [self.element_strides[i] for i in kept])
+
+
+@rule("squeeze", "squeeze.dim", "squeeze.dims")
+def _squeeze(self: MetaArray, dim: int | Sequence[int] | None = None) -> MetaArray:
+    named = [dim] if isinstance(dim, int) else dim
+    return _without(
+        self, range(self.ndim) if named is None else [wrap_dim(each, self.ndim) for each in named]
+    )
+
+
+@rule("unbind.int")
+def _unbind(self: MetaArray, dim: int = 0) -> list[MetaArray]:
+    if not self.ndim:
+        raise IndexError("Dimension specified as 0 but tensor has no dimensions")
+    place = wrap_dim(dim, self.ndim)
+    return [_select(self, place, i) for i in range(self.shape[place])]
+
+
+@rule("split.Tensor")
+def _split(self: MetaArray, split_size: int, dim: int = 0) -> list[MetaArray]:
+    if not self.ndim:
+        raise RuntimeError("split expects at least a 1-dimensional tensor")
+    place = wrap_dim(dim, self.ndim)
+    size = self.shape[place]
+    if split_size < 0 or (not split_size and size):
+        raise RuntimeError(
+            f"split expects split_size be non-negative, but got split_size={split_size}"
+        )
+    starts = range(0, size, split_size) if split_size and size else (0,)
+    return [_slice(self, place, start, start + split_size) for start in starts]
+
+
+@rule("split_with_sizes")
+def _split_with_sizes(self: MetaArray, split_sizes: Sequence[int], dim: int = 0) -> list[MetaArray]:
+    place = wrap_dim(dim, self.ndim)
+    if sum(split_sizes) != self.shape[place] or any(n < 0 for n in split_sizes):
+        raise RuntimeError(
+            f"split_with_sizes expects split_sizes to sum exactly to {self.shape[place]} (input "
+            "tensor's size at "
+            f"dimension {place}), but got split_sizes={list(split_sizes)}"
+        )
+    starts = [sum(split_sizes[:i]) for i in range(len(split_sizes))]
+    return [
+        _slice(self, place, start, start + n) for start, n in zip(starts, split_sizes, strict=True)
+    ]
+
+
+@rule("diagonal")
+def _diagonal(self: MetaArray, offset: int = 0, dim1: int = 0, dim2: int = 1) -> MetaArray:
+    a, b = wrap_dim(dim1, self.ndim), wrap_dim(dim2, self.ndim)
+    if a == b:
+        raise RuntimeError(
+            f"diagonal dimensions cannot be identical {dim1}, {dim2}. Name two dimensions."
+        )
+    rows, columns = self.shape[a], self.shape[b]
+    count = max(min(rows + min(offset, 0), columns - max(offset, 0)), 0)
+    start = self.offset
+    if count:
+        start += (
+            offset * self.element_strides[b] if offset >= 0 else -offset * self.element_strides[a]
+        )
+    kept = [i for i in range(self.ndim) if i not in (a, b)]
+    stride = self.element_strides[a] + self.element_strides[b]
+    return self.shown(
+        [*(self.shape[i] for i in kept), count],
+        [*(self.element_strides[i] for i in kept), stride],
+        start,
+    )
+
+
+@rule("as_strided")
+def _as_strided(
+    self: MetaArray, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
+) -> MetaArray:
+    offset = self.offset if storage_offset is None else storage_offset
+    memory = self.base or self
+    if 0 not in size:
+        last = offset + sum((n - 1) * s for n, s in zip(size, stride, strict=True))
+        room = memory.nbytes // self.dtype.itemsize
+        if last >= room:
+            raise RuntimeError(
+                f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset "
+                f"{offset}, and itemsize "
+                f"{self.dtype.itemsize} requiring a storage size of "
+                f"{(last + 1) * self.dtype.itemsize} are out of "
+                f"bounds for storage of size {memory.nbytes}"
+            )
+    return self.shown(size, stride, offset)
+
+
+@rule("alias", "detach")
+def _alias(self: MetaArray) -> MetaArray:
+    return self.view()
+
+
+@rule("view.dtype")
+def _view_dtype(self: MetaArray, dtype: DType) -> MetaArray:
+    old, new = self.dtype.itemsize, dtype.itemsize
+    shape, strides, offset = list(self.shape), list(self.element_strides), self.offset
+    if old != new:
+        if not shape or strides[-1] != 1 or (old < new and shape[-1] * old % new):
+            raise RuntimeError(
+                f"self.size(-1) must be divisible by {new // old or 1} and self.stride(-1) must "
+                "be 1 to view "
+                f"{self.dtype} as {dtype} (different element sizes), but got {shape} and {strides}"
+            )
+        shape[-1] = shape[-1] * old // new
+        strides = [s * old // new for s in strides[:-1]] + [1]
+        offset = offset * old // new
+    return MetaArray(shape, dtype, strides, offset, self.base or self)
+
+
+@rule("view_as_real")
+def _view_as_real(self: MetaArray) -> MetaArray:
+    if not self.dtype.is_complex:
+        raise RuntimeError("view_as_real is only supported for complex tensors")
+    strides = [*(2 * s for s in self.element_strides), 1]
+    return MetaArray(
+        (*self.shape, 2), self.dtype.to_real(), strides, 2 * self.offset, self.base or self
+    )
+
+
+@rule("view_as_complex")
+def _view_as_complex(self: MetaArray) -> MetaArray:
+    if self.dtype.category != 2 or not self.shape or self.shape[-1] != 2:
+        raise RuntimeError("Tensor must have a last dimension of size 2 and a floating point dtype")
+    strides = [s // 2 for s in self.element_strides[:-1]]
+    return MetaArray(
+        self.shape[:-1], self.dtype.to_complex(), strides, self.offset // 2, self.base or self
+    )

@@ -1,0 +1,389 @@
+"""Python indices on tensors: ``x[...]`` and ``x[...] = value`` as calls of view and index
+operators.
+
+Integers, slices, ``...`` and ``None`` are views, one operator each; tensors, lists and bools gather
+or scatter copies.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from operator import index as as_int
+from typing import TYPE_CHECKING, Any
+
+from dovetail_kernel import TensorBase, backend_of_array, dtype_of_signature, int32, int64, uint8
+from dovetail_kernel import bool as bool_
+from dovetail_kernel.types.dtype import FLOAT
+from dovetail_kernel.types.signature import ZERO_DIM
+
+from .._generated import functions as aten
+from .from_data import check_number, from_host, number_like, tensor
+
+if TYPE_CHECKING:
+    from .tensor_class import Tensor
+
+_MAX_LEGACY_SEQUENCE = 32
+_SIMPLE = {int, slice}
+_WHOLE = slice(None)
+_ZERO_DIM = (
+    "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ "
+    "to convert a 0-dim "
+    "tensor to a number"
+)
+
+
+def getitem(self: Tensor, index: Any) -> Any:
+    """Return ``self[index]``: a view for basic indices, a copy for advanced ones.
+
+    Raises
+    ------
+    IndexError
+        For an index out of bounds, of another kind, or more indices than dimensions.
+    TypeError
+        For a slice of something else than integers.
+    ValueError
+        For a slice with a step below 1.
+    """
+    cls = index.__class__
+    if cls is int:
+        shape = self.array.shape
+        if not shape or not -shape[0] <= index < shape[0]:
+            raise _out_of_bounds(shape, 0, index)
+        return aten.select(self, 0, index)
+    if cls is slice and not self._signature & ZERO_DIM:
+        return _slice(self, 0, index)
+    if (
+        cls is tuple
+        and 0 < len(index) <= len(self.array.shape)
+        and _SIMPLE.issuperset(map(type, index))
+    ):
+        return _of_integers_and_slices(self, index)
+    view, indices = _apply_basic(self, _as_tuple(index))
+    if indices:
+        return aten.index(view, indices)
+    return aten.alias(self) if view is self else view
+
+
+def _of_integers_and_slices(self: Any, items: tuple[Any, ...]) -> Any:
+    """Return the view that nothing but ints and slices select, no more of them than dimensions."""
+    view = self
+    dim = 0
+    for place, item in enumerate(items):
+        if item.__class__ is int:
+            size = view.array.shape[dim]
+            if not -size <= item < size:
+                raise _out_of_bounds(self.array.shape, place, item)
+            view = aten.select(view, dim, item)
+        else:
+            if item != _WHOLE:
+                view = _slice(view, dim, item, keep=True)
+            dim += 1
+    return aten.alias(self) if view is self else view
+
+
+def setitem(self: Tensor, index: Any, value: Any) -> None:
+    """Do ``self[index] = value``, with `value` broadcast and cast to what it replaces.
+
+    Parameters
+    ----------
+    self, index
+        As for `getitem`.
+    value
+        A Python number, or a tensor; for advanced indices a tensor of the same dtype.
+
+    Raises
+    ------
+    IndexError, TypeError, ValueError
+        As `getitem`; TypeError also for a value of another kind.
+    RuntimeError
+        For a value that does not broadcast to what it would replace.
+    """
+    if not isinstance(value, TensorBase | int | float | complex):
+        cls = type(value)
+        name = cls.__name__ if cls.__module__ == "builtins" else f"{cls.__module__}.{cls.__name__}"
+        raise TypeError(
+            f"can't assign a {name} to a {self.type()}. Wrap it: dovetail.tensor(value)."
+        )
+    if index.__class__ is int:
+        view, indices = getitem(self, index), None
+    else:
+        view, indices = _apply_basic(self, _as_tuple(index))
+    if indices:
+        values: Any = value if isinstance(value, TensorBase) else number_like(value, self)
+        if values._signature & ZERO_DIM and values._storage is view._storage is not None:
+            # A number out of the memory that is written to: it is read first.
+            values = aten.clone(values)
+        if values._signature & ZERO_DIM and _is_one_mask(indices):
+            values = aten.to(values, self.dtype)
+        aten.index_put_(view, indices, _without_leading_ones(values, None))
+    elif not isinstance(value, TensorBase):
+        if value.__class__ is not float or dtype_of_signature(self._signature).category != FLOAT:
+            check_number(value, dtype_of_signature(self._signature))
+        aten.fill__Scalar(view, value)
+    elif value._signature & ZERO_DIM and value._backend is view._backend:
+        aten.fill__Tensor(view, value)  # type: ignore[arg-type]
+    else:
+        shape = view.array.shape
+        if value.array.shape != shape:
+            value = _without_leading_ones(value, shape)
+            _check_expandable(value, shape)
+        aten.copy_(view, value)
+
+
+def _is_one_mask(indices: Sequence[Any]) -> bool:
+    """Return whether one mask is all there is: then PyTorch fills, and casts what it fills with."""
+    given = [index for index in indices if index is not None]
+    return len(given) == 1 and given[0].dtype in (bool_, uint8)
+
+
+def _as_tuple(index: Any) -> tuple[Any, ...]:
+    """Return an index as a tuple of indices of dimensions."""
+    if isinstance(index, tuple):
+        return index
+    if (
+        isinstance(index, TensorBase)
+        or not isinstance(index, Sequence)
+        or not _is_legacy_tuple(index)
+    ):
+        return (index,)
+    warnings.warn(
+        "Using a non-tuple sequence for multidimensional indexing is deprecated: use "
+        "x[tuple(seq)] instead of x[seq], "
+        "or x[dovetail.tensor(seq)] for an index tensor.",
+        UserWarning,
+        stacklevel=3,
+    )
+    return tuple(index)
+
+
+def _is_legacy_tuple(index: Sequence[Any]) -> bool:
+    """Return whether a sequence means a tuple of indices, as it did in old NumPy: it is short and
+    not all numbers.
+    """
+    return len(index) < _MAX_LEGACY_SEQUENCE and any(
+        item is None or item is Ellipsis or isinstance(item, slice | TensorBase | Sequence)
+        for item in index
+    )
+
+
+def _apply_basic(self: Any, items: tuple[Any, ...]) -> tuple[Any, list[Any]]:
+    """Apply the basic indices of `items` as views; return the view, and the index tensors by
+    dimension of it.
+
+    The list is empty if there are no index tensors; otherwise None stands for a dimension that is
+    kept whole.
+    """
+    given = sum(map(_dimensions_of, items))
+    ndim = len(self.array.shape)
+    if given > ndim:
+        if not ndim and len(items) == 1 and not isinstance(items[0], TensorBase | Sequence):
+            raise IndexError(_ZERO_DIM)
+        raise IndexError(
+            f"too many indices for tensor of dimension {ndim}: {given} are given. Leave some out."
+        )
+    view = self
+    dim = added = 0
+    indices: dict[int, Any] = {}
+    for item in items:
+        if item is Ellipsis:
+            dim += ndim - given
+        elif item is None:
+            view = aten.unsqueeze(view, dim)
+            dim += 1
+            added += 1
+        elif isinstance(item, slice):
+            view = _slice(view, dim, item, keep=True)
+            dim += 1
+        elif isinstance(item, bool):
+            view = aten.unsqueeze(view, dim)
+            indices[dim] = tensor([item], device=self.device)
+            dim += 1
+            added += 1
+        elif (position := _position(item)) is not None:
+            shape = view.array.shape
+            if not -shape[dim] <= position < shape[dim]:
+                raise _out_of_bounds(self.array.shape, dim + ndim - len(shape) + added, position)
+            view = aten.select(view, dim, position)
+        else:
+            mask = _index_tensor(item)
+            if mask.is_cpu and not view.is_cpu:
+                mask = mask.to(view.device)
+            own = dtype_of_signature(mask._signature)
+            if own is bool_ or own is uint8:
+                if mask._signature & ZERO_DIM:
+                    view = aten.unsqueeze(view, dim)
+                    mask = aten.unsqueeze(mask, 0)
+                    added += 1
+                else:
+                    _check_mask(mask, view, dim)
+                indices[dim] = mask
+                dim += max(mask.dim(), 1)
+            else:
+                indices[dim] = mask
+                dim += 1
+    if not indices:
+        return view, []
+    listed: list[Any] = []
+    for position in sorted(indices):
+        # A mask takes as many dimensions as it has, but one place in the list.
+        taken = sum(
+            max(m.dim(), 1) - 1 for m in listed if m is not None and m.dtype in (bool_, uint8)
+        )
+        listed += [None] * (position - taken - len(listed))
+        listed.append(indices[position])
+    return view, listed
+
+
+def _dimensions_of(item: Any) -> int:
+    """Return how many dimensions of the tensor an index takes up."""
+    if item is None or item is Ellipsis or isinstance(item, bool):
+        return 0
+    if isinstance(item, TensorBase):
+        return item.dim() if item.dtype is bool_ or item.dtype is uint8 else 1
+    if isinstance(item, Sequence) and not isinstance(item, str):
+        found = _index_tensor(item)
+        return found.dim() if found.dtype is bool_ else 1
+    if getattr(getattr(item, "dtype", None), "kind", "") == "b":
+        return len(item.shape)
+    return 1
+
+
+def _position(item: Any) -> int | None:
+    """Return the integer that `item` is: an int, a NumPy integer or a 0-d integer tensor; None for
+    anything else.
+    """
+    if isinstance(item, TensorBase):
+        # Inside of a transform there is a value per sample, which an index operator reads.
+        single = (
+            item._signature & ZERO_DIM
+            and item.dtype.category == 1
+            and item.dtype is not uint8
+            and item._backend.is_device
+        )
+        return int(item.item()) if single else None  # type: ignore[attr-defined]
+    if isinstance(item, Sequence) or getattr(item, "ndim", None):
+        return None
+    try:
+        return as_int(item)
+    except TypeError:
+        raise IndexError(
+            "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are "
+            "valid indices "
+            f"(got {type(item).__name__})"
+        ) from None
+
+
+def _index_tensor(item: Any) -> Any:
+    """Return a tensor, list or host array as a tensor of indices.
+
+    Raises
+    ------
+    IndexError
+        For a tensor of another dtype than int64, int32, uint8 and bool.
+    TypeError
+        For a sequence of something else than numbers.
+    """
+    if isinstance(item, str):
+        raise TypeError(
+            "new(): invalid data type 'str': a tensor is indexed by integers, slices, ..., None "
+            "and tensors."
+        )
+    if isinstance(item, TensorBase):
+        found: Any = item
+    elif backend_of_array(item) is not None:
+        found = from_host(item)
+    else:
+        found = tensor(item)
+        if found.dtype not in (int64, bool_):
+            found = found.to(int64)
+    if found.dtype not in (int64, int32, uint8, bool_):
+        raise IndexError(
+            "tensors used as indices must be long, int, byte or bool tensors, but got "
+            f"{found.dtype}. "
+            "Convert it: index.to(dovetail.int64)."
+        )
+    if found.dtype is uint8 and not found._signature & ZERO_DIM:
+        warnings.warn(
+            "indexing with dtype uint8 is now deprecated, please use a dtype bool instead.",
+            UserWarning,
+            stacklevel=4,
+        )
+    return found
+
+
+def _check_mask(mask: Any, view: Any, dim: int) -> None:
+    shape = view.array.shape
+    for back, size in enumerate(mask.array.shape):
+        if shape[dim + back] != size:
+            raise IndexError(
+                f"The shape of the mask {list(mask.shape)} at index {back} does not match the "
+                "shape of the indexed "
+                f"tensor {list(shape)} at index {dim + back}"
+            )
+
+
+def _slice(view: Any, dim: int, item: slice, keep: bool = False) -> Any:
+    """Return what a slice takes of a dimension; with `keep`, `view` itself if that is all of it."""
+    start, stop, step = item.start, item.stop, item.step
+    try:
+        start = start if start is None else as_int(start)
+        stop = stop if stop is None else as_int(stop)
+        step = 1 if step is None else as_int(step)
+    except TypeError:
+        raise TypeError(
+            "slice indices must be integers or None or have an __index__ method"
+        ) from None
+    if step == 0:
+        raise ValueError("slice step cannot be zero")
+    if step < 0:
+        raise ValueError(
+            f"step must be greater than zero, but got {step}. Reverse a dimension with flip(x, "
+            f"[{dim}])."
+        )
+    if keep and step == 1 and not start and (stop is None or stop >= view.array.shape[dim]):
+        return view
+    return aten.slice(view, dim, start, stop, step)
+
+
+def _without_leading_ones(value: Any, shape: tuple[int, ...] | None) -> Any:
+    """Return `value` without leading dimensions of size 1 that its destination does not have (all,
+    if not given).
+    """
+    sizes = value.array.shape
+    extra = len(sizes) - (0 if shape is None else len(shape))
+    while extra > 0 and sizes and sizes[0] == 1:
+        value = aten.select(value, 0, 0)
+        sizes = value.array.shape
+        extra -= 1
+    return value
+
+
+def _check_expandable(value: Any, shape: tuple[int, ...]) -> None:
+    """Refuse a value that does not broadcast to what it would replace."""
+    sizes = tuple(value.array.shape)
+    extra = len(shape) - len(sizes)
+    if extra < 0:
+        raise RuntimeError(
+            f"expand({value.type()}{{{list(sizes)}}}, size={list(shape)}): the number of sizes "
+            "provided "
+            f"({len(shape)}) must "
+            f"be greater or equal to the number of dimensions in the tensor ({len(sizes)})"
+        )
+    for dim in reversed(range(len(sizes))):
+        if sizes[dim] not in (1, shape[dim + extra]):
+            raise RuntimeError(
+                f"The expanded size of the tensor ({shape[dim + extra]}) must match the existing "
+                "size "
+                f"({sizes[dim]}) at "
+                f"non-singleton dimension {dim + extra}.  Target sizes: {list(shape)}.  Tensor "
+                f"sizes: {list(sizes)}"
+            )
+
+
+def _out_of_bounds(shape: tuple[int, ...], dim: int, position: int) -> IndexError:
+    if not shape:
+        return IndexError(_ZERO_DIM)
+    return IndexError(
+        f"index {position} is out of bounds for dimension {dim} with size {shape[dim]}"
+    )

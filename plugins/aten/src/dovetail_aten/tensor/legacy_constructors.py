@@ -1,0 +1,230 @@
+"""``Tensor(data)``, ``Tensor(2, 3)`` and ``FloatTensor(data)``: PyTorch's constructors of old.
+
+Results of operators are made by `bare_tensor_maker` of the kernel, past the metaclass, so that they
+cost nothing more.
+"""
+
+from __future__ import annotations
+
+from operator import index
+from typing import Any
+
+from dovetail_kernel import (
+    Size,
+    TensorBase,
+    bfloat16,
+    dtype,
+    float16,
+    float32,
+    float64,
+    get_default_dtype,
+    int8,
+    int16,
+    int32,
+    int64,
+    uint8,
+)
+from dovetail_kernel import bool as bool_
+
+__all__ = [
+    "BFloat16Tensor",
+    "BoolTensor",
+    "ByteTensor",
+    "CharTensor",
+    "DoubleTensor",
+    "FloatTensor",
+    "HalfTensor",
+    "IntTensor",
+    "LongTensor",
+    "ShortTensor",
+    "TensorMeta",
+    "TypedTensor",
+    "legacy_tensor",
+]
+
+
+class TensorMeta(type):
+    """The class of Tensor and its subclasses: what it means to call one that has no ``__new__`` of
+    its own.
+    """
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        """Return a tensor of the data, or of the size, in the arguments; see `legacy_tensor`."""
+        methods: Any = cls
+        if methods.__new__ is not object.__new__:
+            return super().__call__(*args, **kwargs)
+        made = legacy_tensor(None, *args, **kwargs)
+        if made.__class__ is not cls:
+            made = made.as_subclass(cls)
+        if methods.__init__ is not object.__init__:
+            methods.__init__(made, *args, **kwargs)
+        return made
+
+
+class TypedTensor(type):
+    """The class of ``FloatTensor`` and its kin: they make tensors of one dtype on the cpu, and
+    recognise them.
+    """
+
+    dtype: dtype
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        """Return a tensor of the data, or of the size, in the arguments; see `legacy_tensor`."""
+        return legacy_tensor(cls.dtype, *args, **kwargs)
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return (
+            isinstance(instance, TensorBase)
+            and instance.dtype is cls.dtype
+            and instance.device.type == "cpu"
+        )
+
+
+def legacy_tensor(wanted: dtype | None, *args: Any, device: Any = None, **kwargs: Any) -> Any:
+    """Return a tensor on the cpu, as PyTorch's constructors of old make it.
+
+    Parameters
+    ----------
+    wanted
+        The dtype; default: the default dtype.
+    *args
+        Nothing: an empty tensor. Ints, or one `Size`: an uninitialized tensor of that size. A
+        tensor: another one that shares its data and graph. A sequence: a tensor of these numbers,
+        converted to the dtype; an array of it shares its memory.
+    device
+        Only the cpu.
+    **kwargs
+        One of ``data``, ``other`` and ``size`` instead of a single argument.
+
+    Raises
+    ------
+    TypeError
+        For other arguments, and for a tensor of another dtype than `wanted`.
+    RuntimeError
+        For another device than the cpu, and for any beside a tensor.
+
+    Notes
+    -----
+    ``tensor(data)`` keeps the dtype of the data and takes options, ``empty(2, 3)`` says what it
+    makes: prefer these.
+    """
+    from .._generated import functions as aten
+    from ..backend.devices import as_device
+    from .factories import empty
+    from .from_data import as_tensor
+
+    name: str
+    given: Any
+    name, given = _single(args, kwargs)
+    if device is not None and as_device(device).type != "cpu":
+        raise RuntimeError(
+            "legacy constructor expects device type: cpu but device type: "
+            f"{as_device(device).type} was passed. Use "
+            "tensor(data, device=...) or empty(size, device=...)."
+        )
+    options: dict[str, Any] = {
+        "dtype": get_default_dtype() if wanted is None else wanted,
+        "device": "cpu",
+    }
+    if name == "size" or (name == "" and isinstance(given, Size)):
+        return empty(tuple(given), **options)
+    if isinstance(given, TensorBase) and name != "data":
+        if device is not None:
+            raise RuntimeError(
+                "Legacy tensor constructor of the form torch.Tensor(tensor, device=device) is not "
+                "supported. Use "
+                "tensor(...) or as_tensor(...) instead."
+            )
+        if wanted is not None and given.dtype is not wanted:
+            raise TypeError(
+                f"expected a tensor of dtype {wanted.name} (got {given.dtype.name}). Convert it: "
+                "x.to()."
+            )
+        return aten.alias(given)  # type: ignore[arg-type]
+    if isinstance(given, str):
+        raise TypeError(
+            "new(): invalid data type 'str'. Give a sequence of numbers, or ints: the sizes."
+        )
+    if not _is_sequence(given):
+        raise TypeError(
+            f"new(): data must be a sequence (got {type(given).__name__}). Give a sequence of "
+            "numbers, or ints: the "
+            "sizes. For a number: tensor(number)."
+        )
+    return as_tensor(given, **options)
+
+
+def _single(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[str, Any]:
+    """Return what to make a tensor of, and as which parameter: "" leaves that to what it is, "size"
+    is a tuple.
+    """
+    if len(args) + len(kwargs) > 1 and kwargs:
+        raise TypeError(
+            "new() received an invalid combination of arguments: expected nothing, ints, or one "
+            "of (data), (other) and "
+            "(size), and perhaps device="
+        )
+    if kwargs:
+        ((name, value),) = kwargs.items()
+        if name not in ("data", "other", "size"):
+            raise TypeError(
+                f"new() received an invalid combination of arguments: {name!r} is none of data, "
+                "other, size and "
+                "device. Use tensor(data, ...), which has more options."
+            )
+        return name, value
+    if len(args) == 1 and (
+        isinstance(args[0], bool) or not hasattr(args[0], "__index__") or _has_data(args[0])
+    ):
+        return "", args[0]
+    sizes = []
+    for position, value in enumerate(args):
+        try:
+            sizes.append(index(value))
+        except TypeError:
+            raise TypeError(
+                f"new(): argument 'size' failed to unpack the object at pos {position + 1} with "
+                'error "type must be '
+                f'tuple of ints,but got {type(value).__name__}". '
+                "Give ints, or one sequence of numbers."
+            ) from None
+    return "size", tuple(sizes) if args else (0,)
+
+
+def _has_data(value: Any) -> bool:
+    """Return whether a value that may be an index is a tensor or an array all the same, and not a
+    number.
+    """
+    return (
+        isinstance(value, TensorBase)
+        or bool(getattr(value, "shape", ()))
+        or hasattr(value, "__len__")
+    )
+
+
+def _is_sequence(value: Any) -> bool:
+    """Return whether `value` has elements, by number: an array without dimensions has not."""
+    has_items = (
+        hasattr(value, "__len__") and hasattr(value, "__getitem__") and not isinstance(value, dict)
+    )
+    return has_items and getattr(value, "shape", None) != ()
+
+
+def _typed(name: str, wanted: dtype) -> TypedTensor:
+    documented = (
+        f"Makes tensors of dtype {wanted.name} on the cpu; "
+        f"``isinstance(x, {name})`` is true of such."
+    )
+    return TypedTensor(name, (), {"dtype": wanted, "__module__": "dovetail", "__doc__": documented})
+
+
+BFloat16Tensor = _typed("BFloat16Tensor", bfloat16)
+BoolTensor = _typed("BoolTensor", bool_)
+ByteTensor = _typed("ByteTensor", uint8)
+CharTensor = _typed("CharTensor", int8)
+DoubleTensor = _typed("DoubleTensor", float64)
+FloatTensor = _typed("FloatTensor", float32)
+HalfTensor = _typed("HalfTensor", float16)
+IntTensor = _typed("IntTensor", int32)
+LongTensor = _typed("LongTensor", int64)
+ShortTensor = _typed("ShortTensor", int16)

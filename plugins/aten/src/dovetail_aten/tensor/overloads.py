@@ -1,0 +1,162 @@
+"""Chooses among the overloads of a name for calls that the generated functions do not see through
+at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, NoReturn
+
+from dovetail_kernel import TensorBase
+from dovetail_kernel.types.dtype import dtype
+
+NUMBERS = frozenset({int, float, bool, complex})
+ALIASES = {
+    "self": "input",
+    "x": "input",
+    "axis": "dim",
+    "keepdims": "keepdim",
+    "x1": "input",
+    "x2": "other",
+}
+"""Keywords that NumPy users write, and what they mean."""
+
+
+class Overload(NamedTuple):
+    """One overload as a call sees it.
+
+    Attributes
+    ----------
+    function
+        What runs it.
+    signature
+        Its parameters, for messages.
+    names, kinds
+        Parameters and their types as schemas spell them, positional ones first.
+    positional
+        How many parameters are positional.
+    required
+        How many of the positional ones have no default, or for a keyword-only one without default
+        its name.
+    out
+        The variant that takes ``out=``, or None.
+    """
+
+    function: Callable[..., Any]
+    signature: str
+    names: tuple[str, ...]
+    kinds: tuple[str, ...]
+    positional: int
+    required: tuple[str, ...]
+    out: Callable[..., Any] | None = None
+
+
+def choose(
+    name: str, overloads: Sequence[Overload], args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> Any:
+    """Call the first overload whose parameters the arguments fit.
+
+    Raises
+    ------
+    TypeError
+        If there is none; the text lists them.
+    """
+    out = kwargs.get("out")
+    for overload in overloads:
+        bound = _bind(overload, args, kwargs)
+        if bound is None or (out is not None and overload.out is None):
+            continue
+        if out is None:
+            return overload.function(*args, **bound)
+        assert overload.out is not None
+        if isinstance(out, tuple | list):
+            return overload.out(*args, **bound, **dict(zip(_out_names(overload), out, strict=True)))
+        return overload.out(*args, **bound, out=out)
+    refuse(name, overloads, args, kwargs)
+
+
+def _out_names(overload: Overload) -> Sequence[str]:
+    out = overload.out
+    assert out is not None
+    code = out.__code__
+    return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount][len(overload.names) :]
+
+
+def _bind(
+    overload: Overload, args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> dict[str, Any] | None:
+    """Return the keyword arguments under the overload's own names, or None if the call does not
+    fit.
+    """
+    names, kinds = overload.names, overload.kinds
+    if len(args) > overload.positional:
+        return None
+    for value, kind in zip(args, kinds, strict=False):
+        if not fits(value, kind):
+            return None
+    given = set(names[: len(args)])
+    bound = {}
+    for keyword, value in kwargs.items():
+        if keyword == "out":
+            continue
+        if keyword not in names:
+            keyword = ALIASES.get(keyword, keyword)
+        if keyword not in names or keyword in given or not fits(value, kinds[names.index(keyword)]):
+            return None
+        given.add(keyword)
+        bound[keyword] = value
+    return bound if given.issuperset(overload.required) else None
+
+
+def fits(value: Any, kind: str) -> bool:
+    """Return whether `value` may stand where a schema says `kind`."""
+    if kind.endswith("?"):
+        return value is None or fits(value, kind[:-1])
+    match kind:
+        case "Tensor":
+            return isinstance(value, TensorBase) or hasattr(value, "__torch_function__")
+        case "Scalar":
+            return isinstance(value, bool | int | float | complex) or _is_number_array(value)
+        case "int" | "SymInt":
+            return isinstance(value, int) or (
+                hasattr(value, "__index__") and not isinstance(value, TensorBase)
+            )
+        case "float":
+            return isinstance(value, int | float)
+        case "bool":
+            return isinstance(value, bool)
+        case "str":
+            return isinstance(value, str)
+        case "ScalarType":
+            return isinstance(value, dtype)
+        case "Device":
+            return isinstance(value, str) or type(value).__name__ == "Device"
+        case "int[]" | "SymInt[]":
+            return isinstance(value, tuple | list)
+    if kind.endswith("[]"):
+        return isinstance(value, tuple | list)
+    if kind.startswith(("int[", "SymInt[")):
+        return isinstance(value, tuple | list | int)
+    return True
+
+
+def _is_number_array(value: Any) -> bool:
+    return (
+        getattr(value, "ndim", None) == 0
+        and not isinstance(value, TensorBase)
+        and hasattr(value, "item")
+    )
+
+
+def refuse(
+    name: str, overloads: Sequence[Overload], args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> NoReturn:
+    """Raise the TypeError of a call that no overload fits."""
+    got = [type(value).__name__ for value in args]
+    got += [f"{keyword}={type(value).__name__}" for keyword, value in kwargs.items()]
+    expected = "".join([f"\n * {overload.signature}" for overload in overloads])
+    raise TypeError(
+        f"{name}() received an invalid combination of arguments - got ({', '.join(got)}), "
+        f"but expected one of:{expected}\n"
+        "Give the arguments of one of them."
+    )

@@ -1,0 +1,40 @@
+"""The sizes that a factory is given, in all their forms."""
+
+from __future__ import annotations
+
+from operator import index
+from typing import Any
+
+from dovetail_kernel import TensorBase
+
+from ..backend.backend_select import check_size
+
+__all__ = ["shape_of"]
+
+
+def shape_of(function: str, sizes: tuple[Any, ...], size: Any) -> tuple[int, ...]:
+    """Return a shape given as separate numbers, as one sequence, or by keyword.
+
+    Raises
+    ------
+    TypeError
+        If it is missing, or no shape.
+    """
+    if size is not None:
+        sizes = (size,)
+    if not sizes:
+        raise TypeError(f'{function}() missing 1 required positional arguments: "size"')
+    first = sizes[0]
+    if first.__class__ is not int and len(sizes) == 1 and isinstance(first, list | tuple):
+        sizes = tuple(first)
+    try:
+        shape = tuple([index(n) for n in sizes])
+    except TypeError:
+        wrong = next(n for n in sizes if not hasattr(n, "__index__") or isinstance(n, TensorBase))
+        raise TypeError(
+            f"{function}(): argument 'size' (position 1) must be tuple of ints, not "
+            f"{type(wrong).__name__}. Give ints."
+        ) from None
+    if shape and min(shape) < 0:
+        check_size(function, shape)
+    return shape

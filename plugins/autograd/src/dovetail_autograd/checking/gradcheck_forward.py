@@ -1,0 +1,242 @@
+"""`gradcheck` of forward mode: tangents compared with differences of function values, one by one
+and batched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from dovetail_kernel.tensor.tensor_base import TensorBase
+
+from ..engine.backward import as_tuple
+from ..graph.engine_ops import filled_like, operator
+from ..transforms.dual_interpreter import JvpLevel, attached_dual
+from ..transforms.forward_ad import dual_level, make_dual, unpack_dual
+from ..transforms.mapping import vmap
+from .gradcheck_jacobian import GradcheckError, elements, indices, project, show
+
+
+def check_forward(
+    func: Callable[..., Any],
+    arguments: tuple[Any, ...],
+    differentiable: Sequence[int],
+    positions: Sequence[int],
+    *,
+    eps: float,
+    atol: float,
+    rtol: float,
+    fast_mode: bool,
+    check_dtypes: bool,
+) -> None:
+    """Compare the tangents that forward mode computes with differences.
+
+    Parameters
+    ----------
+    differentiable
+        Positions of the inputs to differentiate by.
+    positions
+        Positions of the differentiable outputs.
+    fast_mode
+        Along one random direction per input instead of each of its elements.
+
+    Raises
+    ------
+    GradcheckError
+        If they differ, or a tangent has another shape or dtype than its output.
+    """
+    for input_nr in differentiable:
+        value = arguments[input_nr]
+        for unit in (1.0, 1j) if value.dtype.is_complex and not fast_mode else (1.0,):
+            directions = [project(value, seed=1)] if fast_mode else _units(value, unit)
+            analytical = [
+                _tangents(func, arguments, input_nr, each, positions, check_dtypes)
+                for each in directions
+            ]
+            numerical = [
+                _differences(func, arguments, input_nr, each, positions, eps) for each in directions
+            ]
+            for output_nr, position in enumerate(positions):
+                found = [elements(row[output_nr]) for row in analytical]
+                expected = [row[output_nr] for row in numerical]
+                if not _close(found, expected, atol, rtol):
+                    raise _mismatch(
+                        position,
+                        input_nr,
+                        value,
+                        unit,
+                        analytical[0][output_nr],
+                        found,
+                        expected,
+                        fast_mode,
+                    )
+
+
+def check_batched_forward(
+    func: Callable[..., Any],
+    arguments: tuple[Any, ...],
+    differentiable: Sequence[int],
+    positions: Sequence[int],
+) -> None:
+    """Compare the tangents for a batch of directions with those for one after another.
+
+    Raises
+    ------
+    GradcheckError
+        If they differ, or an operator does not work on a batch.
+    """
+    for input_nr in differentiable:
+        value = arguments[input_nr]
+        directions = [project(value, seed=seed) for seed in range(2)]
+
+        def push(direction: TensorBase, input_nr: int = input_nr) -> tuple[TensorBase, ...]:
+            return tuple(_pushed(func, arguments, input_nr, direction, positions))
+
+        try:
+            together = vmap(push)(operator("stack", "default")(directions, 0))
+        except RuntimeError as error:
+            raise GradcheckError(
+                f"While computing batched gradients, encountered exception: {error}. Without the "
+                "batch there is none: "
+                "an operator lacks a batching rule, or has a wrong one."
+            ) from error
+        alone = [push(each) for each in directions]
+        for output_nr, batch in enumerate(together):
+            for row, single in zip(operator("unbind", "int")(batch, 0), alone, strict=True):
+                if not bool((abs(row.array - single[output_nr].array) <= 1e-6).all()):
+                    raise GradcheckError(
+                        f"For output {positions[output_nr]} and input {input_nr}:\n\nThe batched "
+                        "tangent of forward "
+                        "mode differs from that computed "
+                        f"alone.\nGot:\n{row!r}\n\nExpected:\n{single[output_nr]!r}"
+                    )
+
+
+def _units(value: TensorBase, unit: complex) -> list[TensorBase]:
+    made = []
+    for index in indices(value):
+        direction = filled_like(value, 0)
+        direction.array[index] = unit
+        made.append(direction)
+    return made
+
+
+def _tangents(
+    func: Callable[..., Any],
+    arguments: tuple[Any, ...],
+    input_nr: int,
+    direction: TensorBase,
+    positions: Sequence[int],
+    check_dtypes: bool,
+) -> list[TensorBase]:
+    """Return the tangents of the outputs as dual tensors give them."""
+    with dual_level():
+        given = list(arguments)
+        given[input_nr] = make_dual(arguments[input_nr], direction)
+        outputs = as_tuple(func(*given))
+        unpacked = [unpack_dual(outputs[position]) for position in positions]
+    tangents = []
+    for primal, tangent in unpacked:
+        if tangent is not None and tuple(tangent.array.shape) != tuple(primal.array.shape):
+            raise GradcheckError(
+                "Analytical gradient has incorrect size: that of forward mode, a tangent."
+            )
+        if check_dtypes and tangent is not None and tangent.dtype != primal.dtype:
+            raise GradcheckError(
+                f"Expected tangent to have dtype {primal.dtype}, but got {tangent.dtype}."
+            )
+        tangents.append(filled_like(primal, 0) if tangent is None else tangent)
+    return tangents
+
+
+def _pushed(
+    func: Callable[..., Any],
+    arguments: tuple[Any, ...],
+    input_nr: int,
+    direction: TensorBase,
+    positions: Sequence[int],
+) -> list[TensorBase]:
+    """Return the tangents of the outputs at a level that nests with others."""
+    with JvpLevel() as level:
+        given = list(arguments)
+        given[input_nr] = attached_dual(level, arguments[input_nr], direction)
+        outputs = as_tuple(func(*given))
+        found = [
+            (level.primal(outputs[position]), level.tangent(outputs[position]))
+            for position in positions
+        ]
+    return [filled_like(primal, 0) if tangent is None else tangent for primal, tangent in found]
+
+
+def _differences(
+    func: Callable[..., Any],
+    arguments: tuple[Any, ...],
+    input_nr: int,
+    direction: TensorBase,
+    positions: Sequence[int],
+    eps: float,
+) -> list[list[complex]]:
+    """Return, per output, the difference quotient along `direction`; the input is changed in place
+    and put back.
+    """
+    array = arguments[input_nr].array
+    original = array.copy()
+
+    def values() -> list[list[complex]]:
+        outputs = as_tuple(func(*arguments))
+        return [elements(outputs[position]) for position in positions]
+
+    try:
+        array[...] = original + eps * direction.array
+        above = values()
+        array[...] = original - eps * direction.array
+        below = values()
+    finally:
+        array[...] = original
+    return [
+        [(high - low) / (2 * eps) for high, low in zip(one, other, strict=True)]
+        for one, other in zip(above, below, strict=True)
+    ]
+
+
+def _close(
+    found: list[list[complex]], expected: list[list[complex]], atol: float, rtol: float
+) -> bool:
+    pairs = [
+        pair
+        for row, other in zip(found, expected, strict=True)
+        for pair in zip(row, other, strict=True)
+    ]
+    return all([abs(left - right) <= atol + rtol * abs(right) for left, right in pairs])
+
+
+def _mismatch(
+    position: int,
+    input_nr: int,
+    value: TensorBase,
+    unit: complex,
+    output: TensorBase,
+    found: list[list[complex]],
+    expected: list[list[complex]],
+    fast_mode: bool,
+) -> GradcheckError:
+    prefix = ""
+    if value.dtype.is_complex and not fast_mode:
+        part = "imaginary" if unit == 1j else "real"
+        prefix = f"While considering the {part} part of complex inputs only, "
+    note = ""
+    if fast_mode:
+        note = (
+            "\nThe above quantities relating the numerical and analytical jacobians are computed "
+            "in fast mode: call "
+            "gradcheck with fast_mode=False to see both.\n"
+        )
+    model = output if output.dtype.is_complex else value
+    return GradcheckError(
+        f"{prefix}Jacobian computed with forward mode mismatch for output {position} with respect "
+        f"to input {input_nr},"
+        f"\nnumerical:{show(expected, model)}\nanalytical:{show(found, model)}\n{note}"
+    )
+
+
+__all__ = ["check_batched_forward", "check_forward"]

@@ -1,0 +1,190 @@
+"""Jacobians for `gradcheck`, as lists of Python numbers: one row per input element, one column per
+output element.
+
+Complex numbers count by PyTorch's convention: the gradient of a real function L of z = a + ib is
+dL/da + i dL/db. A complex output is checked as two real ones, its real part (`part` 1) and its
+imaginary part (`part` 1j).
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from itertools import product
+from typing import Any, TypeAlias
+
+from dovetail_kernel.tensor.tensor_base import TensorBase, wrap
+from dovetail_kernel.types.signature import GRAD
+
+from ..engine.backward import grad
+from ..graph import engine_ops as calls
+from ..graph.grad_mode import enable_grad
+
+Jacobian: TypeAlias = list[list[complex]]
+Outputs: TypeAlias = Callable[..., tuple[TensorBase, ...]]
+
+
+class GradcheckError(RuntimeError):
+    """A derivative differs from what differences of function values say."""
+
+
+def perturbable(value: TensorBase) -> bool:
+    """Return whether no two elements of `value` share memory through a dimension of stride 0."""
+    return not any(
+        [
+            stride == 0 and size > 1
+            for size, stride in zip(value.array.shape, value.stride(), strict=True)
+        ]
+    )
+
+
+def parts_of(output: TensorBase) -> tuple[complex, ...]:
+    """Return the real functions that `output` stands for."""
+    return (1, 1j) if output.dtype.is_complex else (1,)
+
+
+def indices(value: TensorBase) -> list[tuple[int, ...]]:
+    """Return the index of every element, in row-major order."""
+    return list(product(*[range(size) for size in value.array.shape]))
+
+
+def elements(value: TensorBase) -> list[complex]:
+    """Return the elements as Python numbers, in row-major order."""
+    array = value.array
+    return [array[index].item() for index in indices(value)]
+
+
+def _steps(value: TensorBase, eps: float) -> list[complex]:
+    return [eps, eps * 1j] if value.dtype.is_complex else [eps]
+
+
+def numerical_jacobian(
+    outputs: Outputs,
+    arguments: tuple[Any, ...],
+    input_nr: int,
+    output_nr: int,
+    part: complex,
+    eps: float,
+) -> Jacobian:
+    """Return the Jacobian by differences; elements of the input are changed in place and put
+    back.
+    """
+    value = arguments[input_nr]
+    array = value.array
+    rows: Jacobian = []
+    for index in indices(value):
+        row: list[complex] | None = None
+        original = array[index].item()
+        for step in _steps(value, eps):
+            try:
+                array[index] = original + step
+                above = _values(outputs, arguments, output_nr, part)
+                array[index] = original - step
+                below = _values(outputs, arguments, output_nr, part)
+            finally:
+                array[index] = original
+            unit = step / eps
+            differences = [
+                unit * (high - low) / (2 * eps) for high, low in zip(above, below, strict=True)
+            ]
+            row = (
+                differences
+                if row is None
+                else [a + b for a, b in zip(row, differences, strict=True)]
+            )
+        assert row is not None
+        rows.append(row)
+    return rows
+
+
+def _values(
+    outputs: Outputs, arguments: tuple[Any, ...], output_nr: int, part: complex
+) -> list[float]:
+    with enable_grad():
+        output = outputs(*arguments)[output_nr]
+    values = elements(output)
+    return [complex(each).imag if part == 1j else complex(each).real for each in values]
+
+
+def analytical_column(
+    output: TensorBase, value: TensorBase, index: int, part: complex, check_dtype: bool
+) -> list[complex]:
+    """Return the gradient of element `index` of `output` with respect to `value`."""
+    gradient = calls.filled_like(output, 0)
+    gradient.array[indices(output)[index]] = part
+    return _gradient(output, value, gradient, check_dtype)
+
+
+def _gradient(
+    output: TensorBase, value: TensorBase, gradient: TensorBase, check_dtype: bool
+) -> list[complex]:
+    (found,) = grad(output, value, gradient, retain_graph=True, allow_unused=True)
+    if found is None:
+        return [0.0] * value.numel()
+    if check_dtype and found.dtype != value.dtype:
+        raise GradcheckError(
+            f"Expected gradient to have dtype {value.dtype}, but got {found.dtype}."
+        )
+    if tuple(found.array.shape) != tuple(value.array.shape):
+        raise GradcheckError("Analytical gradient has incorrect size")
+    return elements(found)
+
+
+def project(output: TensorBase, seed: int, requires_grad: bool = False) -> TensorBase:
+    """Return reproducible random numbers of the shape and dtype of `output`."""
+    generator = random.Random(seed)
+    result = calls.filled_like(output, 0)
+    for index in indices(result):
+        number = generator.uniform(-1, 1)
+        result.array[index] = (
+            number + 1j * generator.uniform(-1, 1) if output.dtype.is_complex else number
+        )
+    if requires_grad:
+        result._signature |= GRAD
+    return result
+
+
+def directional(
+    outputs: Outputs,
+    arguments: tuple[Any, ...],
+    input_nr: int,
+    output_nr: int,
+    output: TensorBase,
+    part: complex,
+    eps: float,
+    check_dtype: bool,
+) -> tuple[float, float, float]:
+    """Return a random projection of the Jacobian: by differences, analytically, and analytically
+    once more.
+    """
+    value = arguments[input_nr]
+    direction = project(value, seed=1)
+    weights = [each.real for each in map(complex, elements(project(output, seed=2)))]
+    array = value.array
+    original = array.copy()
+    try:
+        array[...] = original + eps * direction.array
+        above = _values(outputs, arguments, output_nr, part)
+        array[...] = original - eps * direction.array
+        below = _values(outputs, arguments, output_nr, part)
+    finally:
+        array[...] = original
+    numerical = sum(
+        [w * (high - low) for w, high, low in zip(weights, above, below, strict=True)]
+    ) / (2 * eps)
+    gradient = calls.filled_like(output, 0)
+    for index, weight in zip(indices(output), weights, strict=True):
+        gradient.array[index] = weight * part
+    steps = [complex(each) for each in elements(direction)]
+
+    def analytical() -> float:
+        found = [complex(each) for each in _gradient(output, value, gradient, check_dtype)]
+        return sum([g.real * s.real + g.imag * s.imag for g, s in zip(found, steps, strict=True)])
+
+    return numerical, analytical(), analytical()
+
+
+def show(jacobian: Jacobian, value: TensorBase) -> str:
+    """Return `jacobian` as text: a tensor of the dtype of `value`."""
+    arrays = value._backend.arrays
+    return repr(wrap(arrays.asarray(jacobian, value.array.dtype), value._backend))

@@ -1,0 +1,128 @@
+"""Anomaly mode: remembers where each node was recorded, and stops at the first gradient that is
+nan.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any
+
+from dovetail_kernel.tensor.tensor_base import TensorBase
+
+from ..graph.recording_extras import TRACEBACK, anomaly_changed
+
+if TYPE_CHECKING:
+    from ..graph.node import Node
+
+_mode: ContextVar[tuple[bool, bool]] = ContextVar("dovetail_anomaly_mode", default=(False, True))
+
+anomaly_mode = _mode.get
+"""Return whether anomaly mode is on, and whether it looks for nan."""
+
+
+def is_anomaly_enabled() -> bool:
+    """Return whether anomaly mode is on."""
+    return _mode.get()[0]
+
+
+def is_anomaly_check_nan_enabled() -> bool:
+    """Return whether anomaly mode looks for nan."""
+    return _mode.get()[1]
+
+
+class set_detect_anomaly:
+    """Turn anomaly mode on or off, at once; as a context manager, restore it at the end.
+
+    Parameters
+    ----------
+    mode
+        On or off.
+    check_nan
+        Raise when a backward returns nan.
+    """
+
+    def __init__(self, mode: bool, check_nan: bool = True) -> None:
+        self._before = _mode.get()
+        _set(mode, check_nan)
+
+    def __enter__(self) -> None:
+        """Do nothing: the mode was set at construction."""
+
+    def __exit__(self, *exception: object) -> None:
+        _set(*self._before)
+
+
+class detect_anomaly:
+    """Context manager that turns anomaly mode on: slow, for finding the operation at fault.
+
+    Parameters
+    ----------
+    check_nan
+        Raise when a backward returns nan.
+    """
+
+    def __init__(self, check_nan: bool = True) -> None:
+        self._before = _mode.get()
+        self._check_nan = check_nan
+        warnings.warn(
+            "Anomaly Detection has been enabled. This mode will increase the runtime and should "
+            "only be enabled for "
+            "debugging.",
+            stacklevel=2,
+        )
+
+    def __enter__(self) -> None:
+        self._before = _mode.get()
+        _set(True, self._check_nan)
+
+    def __exit__(self, *exception: object) -> None:
+        _set(*self._before)
+
+
+def _set(mode: bool, check_nan: bool) -> None:
+    _mode.set((mode, check_nan))
+    anomaly_changed(mode)
+
+
+@contextmanager
+def watch(node: Node) -> Iterator[None]:
+    """If the body of `node` fails, warn with the stack of the call that recorded it."""
+    try:
+        yield
+    except Exception:
+        where = node.metadata.get(TRACEBACK)
+        detail = (
+            f"Traceback of forward call that caused the error:\n{''.join(where)}"
+            if where
+            else "No forward pass information available. Enable detect "
+            "anomaly during forward pass for more "
+            "information."
+        )
+        warnings.warn(f"Error detected in {node.name()}. {detail}", stacklevel=2)
+        raise
+
+
+def check_nan(node: Node, grads: Sequence[TensorBase | None]) -> None:
+    """Refuse a nan among `grads`, which `node` returned.
+
+    Raises
+    ------
+    RuntimeError
+        If there is one.
+    """
+    if not is_anomaly_check_nan_enabled():
+        return
+    for index, grad in enumerate(grads):
+        if grad is not None and _has_nan(grad.array):
+            raise RuntimeError(
+                f"Function '{node.name()}' returned nan values in its {index}th output. The "
+                "warning above shows the "
+                "forward call."
+            )
+
+
+def _has_nan(array: Any) -> bool:
+    return bool((array != array).any())

@@ -1,0 +1,120 @@
+"""Running one node on tensors with all that may surround it: hooks, captured and retained
+gradients, anomaly mode.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from dovetail_kernel.keys import interception
+from dovetail_kernel.keys.state import DisableTorchFunction
+from dovetail_kernel.tensor.tensor_base import TensorBase
+
+from ..graph import engine_ops as calls
+from ..graph.accumulate import AccumulateGrad, run_post_accumulate_hooks
+from ..graph.autograd_meta import meta_of
+from ..graph.flatten import flatten
+from ..graph.hooks import NodeHooks, run_node_hooks, run_tensor_hooks
+from . import anomaly
+
+if TYPE_CHECKING:
+    from ..graph.node import Node
+    from .graph_task import GraphTask
+
+
+def evaluate(
+    task: GraphTask, node: Node, grads: list[TensorBase | None]
+) -> Sequence[TensorBase | None]:
+    """Run `node` on the gradients of its outputs; return those of its inputs, one per edge.
+
+    The order is that of PyTorch: tensor hooks, retained gradients, captured gradients, node
+    pre-hooks, the node, node hooks. A node that is only captured does not run.
+    """
+    hooks = node._node_hooks
+    if hooks is not None:
+        _before_capture(hooks, grads)
+    captures = task.captures and task.captures.get(node)
+    if captures:
+        for output_nr, position in captures:
+            task.captured[position] = grads[output_nr]
+        if not task.runs(node):
+            return [None] * len(node.next_edges)
+    given = tuple(grads)
+    if hooks is not None and hooks.before:
+        given = run_node_hooks(hooks.before, given)
+    outer = task.node
+    task.node = node
+    try:
+        returned = _apply(node, given)
+    finally:
+        task.node = outer
+    if hooks is not None and hooks.after:
+        returned = run_node_hooks(hooks.after, tuple(returned), given)
+    if not task.keep_graph:
+        node._release_saved()
+    return returned
+
+
+def _before_capture(hooks: NodeHooks, grads: list[TensorBase | None]) -> None:
+    for output_nr, tensor_hooks in hooks.tensor.items():
+        grads[output_nr] = run_tensor_hooks(tensor_hooks, grads[output_nr])
+    for output_nr, reference in hooks.retained.items():
+        tensor = reference()
+        grad = grads[output_nr]
+        if tensor is not None and grad is not None:
+            meta = meta_of(tensor)
+            meta.grad = calls.clone(grad) if meta.grad is None else calls.add(meta.grad, grad)
+
+
+def _apply(node: Node, grads: tuple[TensorBase | None, ...]) -> Sequence[TensorBase | None]:
+    if node._is_formula_node and not any([grad is not None for grad in grads]):
+        return [None] * len(node.next_edges)
+    if node._is_formula_node and interception.is_used():
+        with DisableTorchFunction():  # saved tensors of overriding classes take part as they are
+            return _applied(node, grads)
+    return _applied(node, grads)
+
+
+def _applied(node: Node, grads: tuple[TensorBase | None, ...]) -> Sequence[TensorBase | None]:
+    if not anomaly.anomaly_mode()[0]:
+        return flatten(node, node.apply_tensors(*grads))
+    with anomaly.watch(node):
+        returned = flatten(node, node.apply_tensors(*grads))
+        anomaly.check_nan(node, returned)
+    return returned
+
+
+def is_watched(node: AccumulateGrad) -> bool:
+    """Return whether a leaf has hooks: they learn, too, that no gradient came."""
+    return node._node_hooks is not None or bool(node.meta.post_accumulate)
+
+
+def run_leaf(task: GraphTask, node: AccumulateGrad, grad: TensorBase | None) -> None:
+    """Bring a complete gradient, or none, to a leaf that has hooks or is captured, or while
+    gradients are tensors.
+    """
+    hooks = node._node_hooks
+    grads: list[TensorBase | None] = [grad]
+    if hooks is not None:
+        _before_capture(hooks, grads)
+    captures = task.captures and task.captures.get(node)
+    if captures:
+        for _, position in captures:
+            task.captured[position] = grads[0]
+        if not task.runs(node):
+            return
+    given = tuple(grads)
+    if hooks is not None and hooks.before:
+        given = run_node_hooks(hooks.before, given)
+    if given[0] is not None:
+        outer = task.node
+        task.node = node
+        try:
+            node.accumulate_tensor(given[0])
+        finally:
+            task.node = outer
+    elif node.meta.post_accumulate:
+        run_post_accumulate_hooks(node.variable, node.meta.post_accumulate)
+    if hooks is not None and hooks.after:
+        run_node_hooks(hooks.after, (), given)

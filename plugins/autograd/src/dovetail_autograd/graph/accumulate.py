@@ -1,0 +1,330 @@
+"""AccumulateGrad: the node at the end of every path, which adds a gradient to ``.grad`` of its
+leaf.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from sys import getrefcount
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Final
+from weakref import ref
+
+from dovetail_kernel.keys.interception import NOT_PLAIN
+from dovetail_kernel.keys.state import is_grad_enabled
+from dovetail_kernel.tensor.tensor_base import TensorBase, bare_tensor_maker, wrap
+from dovetail_kernel.tensor.version import VersionCounter
+from dovetail_kernel.types.signature import DTYPE_MASK, GRAD, INFERENCE, NORMAL, VIEW
+
+from . import engine_ops as calls
+from .node import Node
+
+if TYPE_CHECKING:
+    from dovetail_kernel.devices.backends import Backend
+    from dovetail_kernel.types.dtype import dtype
+
+    from .autograd_meta import AutogradMeta
+    from .hooks import NodeHooks
+
+_PLAIN = ~(GRAD | VIEW | NOT_PLAIN | INFERENCE)
+
+LAST = 2**64 - 1
+"""Sequence number of every AccumulateGrad: it runs as soon as its gradient is complete."""
+
+
+class _Watch:
+    """Whether any leaf ever had hooks, so that it matters when its gradient is complete."""
+
+    leaves = False
+
+
+watch: Final = _Watch()
+
+
+def watch_leaves() -> None:
+    """Note that a leaf has hooks."""
+    watch.leaves = True
+
+
+class AccumulateGrad(Node):
+    """Adds gradients to ``variable.grad``. One per leaf.
+
+    To record a call has to cost nothing here, so the leaf keeps its accumulator. That the leaf
+    lives as long as a graph leads to it is seen to by the edges, which have it as a third entry. A
+    node that somebody outside the graph gets to see holds its leaf as well; then the leaf holds the
+    node weakly, and makes another one when it has died.
+
+    Attributes
+    ----------
+    leaf
+        Weak reference to the leaf.
+    held
+        The leaf, if this node was presented.
+    meta
+        The leaf's AutogradMeta, where its gradient is.
+    lock
+        Held while that is changed.
+    plain_signature
+        The signature of a plain tensor of the leaf's backend and dtype.
+    strides
+        The strides of the leaf's array: a gradient that is kept has them too.
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "array_type",
+        "arrays",
+        "held",
+        "is_mutable",
+        "leaf",
+        "lock",
+        "make_tensor",
+        "meta",
+        "plain_signature",
+        "strides",
+    )
+    _is_leaf_node = True
+
+    def __init__(self, variable: TensorBase, meta: AutogradMeta, lock: Lock) -> None:
+        array = variable.array
+        backend = variable._backend
+        self.leaf = ref(variable)
+        self.held: TensorBase | None = None
+        self.meta = meta
+        self.lock = lock
+        self.plain_signature = variable._signature & _PLAIN | NORMAL
+        self.make_tensor = bare_tensor_maker()
+        self.next_edges = ()
+        self.sequence_nr = LAST
+        self.input_metadata = (array.shape, array.dtype)
+        self._array_backend: Backend | None = backend
+        self.arrays = backend.arrays
+        self.array_type = type(array)
+        self.is_mutable = backend.arrays.mutable_arrays
+        self.strides = getattr(array, "strides", None)
+        self._node_hooks = None
+
+    @property
+    def variable(self) -> TensorBase:
+        """The leaf."""
+        leaf = self.leaf()
+        assert leaf is not None, "an edge was kept without the leaf it leads to"
+        return leaf
+
+    def name(self) -> str:
+        """Return the name of the node."""
+        return "dovetail::autograd::AccumulateGrad"
+
+    def presented(self) -> AccumulateGrad:
+        """Return this node, which holds its leaf from now on."""
+        if self.held is None:
+            with self.lock:
+                self.held = self.variable
+                if self.meta.accumulator is self:
+                    self.meta.accumulator = None
+                    self.meta.presented = ref(self)
+        return self
+
+    def _make_hooks(self) -> NodeHooks:
+        watch_leaves()
+        return super()._make_hooks()
+
+    def accumulate_array(self, grad: Any) -> None:
+        """Add the array `grad` to the leaf's gradient, or make it the leaf's gradient.
+
+        The engine's local variable and the tuple it came in hold `grad` once each; if nobody else
+        does it becomes the gradient as it is, else a copy. `UNSHARED` is how many references that
+        makes here. A view of a whole array, as two transpositions make it, counts as that array.
+        """
+        meta = self.meta
+        with self.lock:
+            present = meta.grad
+            if present is None:
+                if self.is_mutable:
+                    strides = self.strides
+                    base = grad.base
+                    if getrefcount(grad) > UNSHARED or grad.strides != strides:
+                        grad = copy_like(grad, self.variable.array)
+                    elif base is not None:
+                        whole = getrefcount(base) <= UNSHARED_BASE and base.shape == grad.shape
+                        # The base of what as_strided made is of raw bytes.
+                        whole = whole and base.dtype == grad.dtype
+                        grad = (
+                            base
+                            if whole and base.strides == strides
+                            else copy_like(grad, self.variable.array)
+                        )
+                if grad.__class__ is not self.array_type:
+                    grad = self.arrays.lift(grad)
+                # As `wrap` does it, without a frame of its own.
+                meta.grad = tensor = self.make_tensor()
+                tensor.array = grad
+                tensor._signature = self.plain_signature
+                tensor._grad_fn = None
+                tensor.output_nr = 0
+                tensor._storage = None
+                tensor._counter = None
+                tensor._meta = None
+            elif present._signature == self.plain_signature:
+                add_in_place(present, grad, self.is_mutable)
+            else:
+                meta.grad = calls.add(present, self.wrap(grad))
+
+    def wrap(self, grad: Any) -> TensorBase:
+        """Return a new tensor around the array `grad`, which has the leaf's shape and dtype."""
+        if grad.__class__ is not self.array_type:
+            grad = self.arrays.lift(grad)
+        tensor = self.make_tensor()
+        tensor.array = grad
+        tensor._signature = self.plain_signature
+        tensor._grad_fn = None
+        tensor.output_nr = 0
+        tensor._storage = None
+        tensor._counter = None
+        tensor._meta = None
+        return tensor
+
+    def accumulate_tensor(self, grad: TensorBase) -> None:
+        """Add the tensor `grad` to the leaf's gradient; out of place where a graph of the backward
+        is recorded.
+        """
+        variable = self.variable
+        meta = self.meta
+        with self.lock:
+            present = meta.grad
+            recording = is_grad_enabled()
+            if present is None:
+                if recording and grad._signature & GRAD:
+                    meta.grad = calls.clone(grad)
+                elif grad._signature & NOT_PLAIN:
+                    meta.grad = calls.clone(calls.detach(grad))
+                else:
+                    meta.grad = wrap(copy_like(grad.array, variable.array), grad._backend)
+            elif (
+                recording
+                or present._signature != self.plain_signature
+                or grad._signature & NOT_PLAIN
+            ):
+                meta.grad = calls.add(present, grad)
+            else:
+                add_in_place(present, grad.array, self.is_mutable)
+        if meta.post_accumulate:
+            run_post_accumulate_hooks(variable, meta.post_accumulate)
+
+    def give_dtype(self, wanted: dtype | None) -> None:
+        """Accumulate gradients of another dtype than the leaf's; None: of whichever comes."""
+        shape = self.variable.array.shape
+        if wanted is None:
+            self.input_metadata = (shape, None)
+            self.plain_signature = 0
+            self._array_backend = None
+        else:
+            self.input_metadata = (shape, self.arrays.native_dtypes[wanted])
+            self.plain_signature = self.plain_signature & ~DTYPE_MASK | wanted.bit
+
+    def rest(self, resting: bool) -> None:
+        """Drop gradients, because the leaf does not require any; or accumulate again."""
+        self.__class__ = RestingAccumulateGrad if resting else AccumulateGrad
+
+
+class RestingAccumulateGrad(AccumulateGrad):
+    """The accumulator of a leaf that required grad when its graph was recorded, and does not
+    now.
+    """
+
+    __slots__ = ()
+
+    def accumulate_array(self, grad: Any) -> None:
+        """Drop the gradient."""
+
+    def accumulate_tensor(self, grad: TensorBase) -> None:
+        """Drop the gradient; as in PyTorch, hooks run all the same."""
+        if self.meta.post_accumulate:
+            run_post_accumulate_hooks(self.variable, self.meta.post_accumulate)
+
+
+def add_in_place(present: TensorBase, grad: Any, is_mutable: bool) -> None:
+    """Add the array `grad` to the tensor `present` of the same dtype, and count the write."""
+    if is_mutable:
+        array = present.array
+        array += grad
+    else:
+        present.array = present.array + grad
+    counter = present._counter
+    if counter is None:
+        present._counter = VersionCounter(1)
+    else:
+        counter.value += 1
+
+
+def copy_like(grad: Any, model: Any) -> Any:
+    """Return a copy of the array `grad` whose dimensions lie in memory in the order of those of
+    `model`.
+
+    A model that is not dense, or whose order is the usual one, gives the usual order.
+    """
+    strides = getattr(model, "strides", ())
+    for outer, inner in pairwise(strides):
+        if outer < inner:
+            break
+    else:
+        return grad.copy()
+    if not hasattr(grad, "transpose"):
+        return grad.copy()
+    order = sorted(range(len(strides)), key=lambda dim: -strides[dim])
+    if not _is_dense(model, order):
+        return grad.copy()
+    inverse = sorted(range(len(order)), key=order.__getitem__)
+    return grad.transpose(order).copy().transpose(inverse)
+
+
+def _is_dense(array: Any, order: list[int]) -> bool:
+    expected = array.dtype.itemsize
+    for dim in reversed(order):
+        if array.shape[dim] != 1:
+            if array.strides[dim] != expected:
+                return False
+            expected *= array.shape[dim]
+    return True
+
+
+def run_post_accumulate_hooks(variable: TensorBase, hooks: Any) -> None:
+    """Call every post-accumulate hook with the leaf.
+
+    Raises
+    ------
+    RuntimeError
+        If a hook returns anything.
+    """
+    for hook in tuple(hooks.values()):
+        if hook(variable) is not None:
+            raise RuntimeError(
+                "Tensor post accumulate grad hooks should return None. Change variable.grad "
+                "instead."
+            )
+
+
+class _View:
+    def __init__(self, base: object) -> None:
+        self.base = base
+
+
+class _Probe:
+    __slots__ = ()
+
+    def accumulate_array(self, grad: Any) -> tuple[int, int]:
+        base = grad.base
+        return getrefcount(grad), getrefcount(base)
+
+
+def _count_references() -> tuple[int, int]:
+    """Return the references to a gradient nobody shares, and to its base, counted where the engine
+    has them.
+    """
+    grads = (_View(object()),)
+    target = _Probe()
+    grad = grads[0]
+    return target.accumulate_array(grad)
+
+
+UNSHARED, UNSHARED_BASE = _count_references()

@@ -1,0 +1,175 @@
+"""The operators that the engine itself calls, by name through the dispatcher, when gradients are
+tensors.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from dovetail_kernel.keys.interception import NOT_PLAIN, PYTHON_DISPATCH
+from dovetail_kernel.keys.state import state
+from dovetail_kernel.tensor.tensor_base import TensorBase, wrap
+from dovetail_kernel.tensor.version import share_version
+from dovetail_kernel.types.signature import GRAD, NO_GRAD, WRAPPED_BIT
+
+if TYPE_CHECKING:
+    from dovetail_kernel.types.dtype import dtype as Dtype
+
+
+@cache
+def operator(name: str, overload: str) -> Any:
+    """Return ``ops.aten.<name>.<overload>``, looked up once."""
+    from dovetail_dispatcher import ops
+
+    return getattr(getattr(ops.aten, name), overload)
+
+
+def needs_dispatch(*tensors: TensorBase) -> bool:
+    """Return whether a call on `tensors` has to be dispatched: it is recorded, overridden, or seen
+    by a mode.
+    """
+    current = state()
+    if current & ~NO_GRAD:
+        return True
+    flags = NOT_PLAIN | WRAPPED_BIT if current & NO_GRAD else NOT_PLAIN | WRAPPED_BIT | GRAD
+    backend = tensors[0]._backend
+    return any([tensor._signature & flags or tensor._backend is not backend for tensor in tensors])
+
+
+def add(left: TensorBase, right: TensorBase) -> TensorBase:
+    """Return the sum."""
+    if needs_dispatch(left, right):
+        result: TensorBase = operator("add", "Tensor")(left, right)
+        return result
+    return wrap(left.array + right.array, left._backend)
+
+
+def sum_to_size(tensor: TensorBase, shape: tuple[int, ...]) -> TensorBase:
+    """Return `tensor` summed over the dimensions along which `shape` was broadcast."""
+    if not needs_dispatch(tensor):
+        return wrap(sum_array_to_shape(tensor.array, shape), tensor._backend)
+    given = tensor.array.shape
+    extra = len(given) - len(shape)
+    dims = [
+        dim
+        for dim in range(len(given))
+        if dim < extra or (shape[dim - extra] == 1 and given[dim] != 1)
+    ]
+    if dims:
+        tensor = operator("sum", "dim_IntList")(tensor, dims, True)
+    if tuple(tensor.array.shape) != tuple(shape):
+        tensor = operator("view", "default")(tensor, list(shape))
+    return tensor
+
+
+def sum_array_to_shape(array: Any, shape: tuple[int, ...]) -> Any:
+    """Return `array` summed over the dimensions along which `shape` was broadcast."""
+    given = array.shape
+    extra = len(given) - len(shape)
+    if given[extra:] == shape:
+        # With dimensions kept, for NumPy makes a number, not an array, of a sum of all.
+        return array.sum(axis=tuple(range(extra)), keepdims=True, dtype=array.dtype).reshape(shape)
+    axes = tuple(
+        [
+            dim
+            for dim in range(len(given))
+            if dim < extra or (shape[dim - extra] == 1 and given[dim] != 1)
+        ]
+    )
+    return array.sum(axis=axes, keepdims=True, dtype=array.dtype).reshape(shape)
+
+
+def cast(tensor: TensorBase, dtype: Dtype) -> TensorBase:
+    """Return `tensor` with another dtype."""
+    if needs_dispatch(tensor):
+        result: TensorBase = operator("to", "dtype")(tensor, dtype)
+        return result
+    backend = tensor._backend
+    return wrap(backend.arrays.cast(tensor.array, backend.arrays.native_dtypes[dtype]), backend)
+
+
+def real(tensor: TensorBase) -> TensorBase:
+    """Return the real part."""
+    if needs_dispatch(tensor):
+        result: TensorBase = operator("real", "default")(tensor)
+        return result
+    return wrap(tensor.array.real, tensor._backend)
+
+
+def move(tensor: TensorBase, device: Any) -> TensorBase:
+    """Return `tensor` on another device."""
+    result: TensorBase = operator("to", "device")(tensor, device, tensor.dtype)
+    return result
+
+
+def clone(tensor: TensorBase) -> TensorBase:
+    """Return a copy."""
+    if needs_dispatch(tensor):
+        result: TensorBase = operator("clone", "default")(tensor)
+        return result
+    return wrap(tensor.array.copy(), tensor._backend)
+
+
+def twin(tensor: TensorBase, cls: type[TensorBase] | None = None) -> TensorBase:
+    """Return a new leaf of class `cls`, by default a plain one, with the data of `tensor` and a
+    version of its own.
+
+    A tensor with ``__torch_dispatch__`` keeps its class, which is asked for it: what it wraps only
+    the class knows.
+    """
+    if tensor._signature & PYTHON_DISPATCH:
+        made = detach(tensor)
+        made._counter = None
+        return made
+    return wrap(tensor.array, tensor._backend, cls)
+
+
+def detach(tensor: TensorBase) -> TensorBase:
+    """Return a leaf with the same data and version."""
+    if needs_dispatch(tensor):
+        result: TensorBase = operator("detach", "default")(tensor)
+        return result
+    twin = wrap(tensor.array, tensor._backend)
+    twin._counter = share_version(tensor)
+    twin._storage = tensor.untyped_storage()
+    return twin
+
+
+def ones_like(tensor: TensorBase) -> TensorBase:
+    """Return ones of the shape, dtype, device and class of `tensor`."""
+    result: TensorBase = operator("ones_like", "default")(tensor)
+    return result
+
+
+def filled(shape: tuple[int, ...], native_dtype: Any, backend: Any, value: int) -> TensorBase:
+    """Return a new tensor full of `value`; for the backend of wrapped tensors, a plain one on the
+    default device.
+    """
+    if not backend.is_device:
+        full: TensorBase = operator("full", "default")(list(shape), value, dtype=native_dtype)
+        return full
+    return wrap(backend.arrays.full(shape, value, native_dtype), backend)
+
+
+def with_strides(tensor: TensorBase, strides: list[int]) -> TensorBase:
+    """Return a copy of `tensor` with these strides, in memory of its own."""
+    sizes = list(tensor.array.shape)
+    if tensor._signature & WRAPPED_BIT:  # made of the tensor itself, so that it is wrapped alike
+        extent = 1 + sum([(size - 1) * stride for size, stride in zip(sizes, strides, strict=True)])
+        memory = operator("new_empty", "default")(tensor, [extent if tensor.numel() else 0])
+        made = operator("as_strided", "default")(memory, sizes, strides, 0)
+    else:
+        made = operator("empty_strided", "default")(
+            sizes, strides, dtype=tensor.dtype, device=tensor.device
+        )
+    result: TensorBase = operator("copy_", "default")(made, tensor)
+    return result
+
+
+def filled_like(tensor: TensorBase, value: int) -> TensorBase:
+    """Return a new tensor full of `value`, of the shape and dtype of `tensor` and where it is."""
+    if tensor._signature & WRAPPED_BIT:
+        result: TensorBase = operator("full_like", "default")(tensor, value)
+        return result
+    return filled(tuple(tensor.array.shape), tensor.array.dtype, tensor._backend, value)

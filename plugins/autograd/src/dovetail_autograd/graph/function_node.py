@@ -1,0 +1,271 @@
+"""The node of a Function call, which is also the context that `forward` and `backward` are
+given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from dovetail_kernel import DTYPES
+from dovetail_kernel.devices.backends import backend_of_signature
+from dovetail_kernel.tensor.tensor_base import TensorBase
+from dovetail_kernel.tensor.version import share_version
+from dovetail_kernel.types.signature import GRAD, NORMAL
+
+from . import engine_ops as calls
+from .node import Node
+from .raw_saved_tensor import pack_tensor
+from .recording_extras import needs_extras, recorded, recording_extras
+from .saved_values import SECOND_TIME, Packed, current_version, modified, placed, save_input
+
+DIFFERENTIABLE = sum(each.bit for each in DTYPES if each.is_floating_point or each.is_complex)
+"""The signature bits of the dtypes that gradients can have."""
+
+
+def no_backward(ctx: Any, *grad_outputs: Any) -> Any:
+    """Return one gradient, or None, per argument of `apply`, for the gradients of the outputs."""
+    raise NotImplementedError(
+        "You must implement either the backward or vjp method for your custom autograd.Function "
+        "to use it with "
+        "backward mode AD."
+    )
+
+
+class FunctionNode(Node):
+    """One call of a Function. Attributes may be set freely: ``ctx.scale = 2``.
+
+    Attributes
+    ----------
+    _made
+        Signatures of the outputs.
+    _no_tensors
+        Positions of the arguments of the call that are not tensors.
+    to_save
+        What `save_for_backward` was given last.
+    """
+
+    __slots__ = (
+        "__dict__",
+        "_made",
+        "_no_tensors",
+    )
+
+    _is_flat = True
+    _function: ClassVar[Any]
+    _made: Sequence[int]
+    _no_tensors: Sequence[int]
+
+    # What most calls never change has its default on the class.
+    to_save: tuple[Any, ...] = ()
+    saved_for_forward: tuple[Any, ...] = ()
+    dirty_tensors: tuple[TensorBase, ...] | None = None
+    non_differentiable: tuple[TensorBase, ...] | None = None
+    _materialize = True
+    _entries: Any = ()
+
+    # -- the context -------------------------------------------------------------------------------
+
+    @property
+    def needs_input_grad(self) -> tuple[Any, ...]:
+        """Per argument of the call whether it requires grad."""
+        return tuple([edge is not None for edge in self.next_edges])
+
+    def save_for_backward(self, *tensors: TensorBase | None) -> None:
+        """Keep `tensors` for backward; the last call counts. None is allowed.
+
+        Raises
+        ------
+        TypeError
+            When the call returns, if one is neither a tensor nor None.
+        """
+        self.to_save = tensors
+
+    def save_for_forward(self, *tensors: TensorBase | None) -> None:
+        """Keep `tensors` for `jvp`."""
+        self.saved_for_forward = tensors
+
+    def mark_dirty(self, *tensors: TensorBase) -> None:
+        """Say that `forward` wrote to these arguments, which it has to return."""
+        self.dirty_tensors = tensors
+
+    def mark_non_differentiable(self, *tensors: TensorBase) -> None:
+        """Say that these outputs have no gradient; backward is given zeros for them."""
+        self.non_differentiable = tensors
+
+    def set_materialize_grads(self, value: bool) -> None:
+        """Choose whether backward is given zeros (default) or None for outputs without gradient."""
+        self._materialize = value
+
+    @property
+    def saved_tensors(self) -> tuple[TensorBase | None, ...]:
+        """What was saved; empty during forward.
+
+        Raises
+        ------
+        RuntimeError
+            After the values were freed, or if one was written in place since.
+        """
+        saved = self._entries
+        if saved is None:
+            raise RuntimeError(SECOND_TIME)
+        return tuple([self._open(entry) for entry in saved])
+
+    saved_variables = saved_tensors
+
+    def _open(self, entry: Any) -> TensorBase | None:
+        if entry is None:
+            return None
+        value, version, output_nr = entry
+        if type(value) is Packed:
+            opened = value.open()
+            return opened if output_nr is None else placed(opened, (self, output_nr))
+        if output_nr is None:
+            if current_version(value) != version:
+                raise modified(
+                    value, current_version(value), version, value._grad_fn, value.output_nr
+                )
+            tensor: TensorBase = value
+            return tensor
+        if current_version(value) != version:
+            raise modified(value, current_version(value), version, self, output_nr)
+        tensor = calls.twin(value, type(value))
+        tensor._counter = value._counter
+        if tensor._signature & DIFFERENTIABLE:
+            tensor._grad_fn = self
+            tensor.output_nr = output_nr
+            tensor._signature |= GRAD
+        return tensor
+
+    @property
+    def _raw_saved_tensors(self) -> tuple[Any, ...]:
+        if self._entries is None:
+            raise RuntimeError(SECOND_TIME)
+        return tuple(self._entries)
+
+    # -- recording ---------------------------------------------------------------------------------
+
+    def _keep_saved(self, *outputs: TensorBase) -> None:
+        """Save `to_save` for good: an output of the call outside its graph, since it holds this
+        node.
+        """
+        if self.to_save:
+            self._entries = [
+                self._entry(index, value, outputs) for index, value in enumerate(self.to_save)
+            ]
+            self.to_save = ()
+        extras = recording_extras() if needs_extras() else None
+        if extras is not None:
+            recorded(self, extras)
+            if extras.hooks:
+                self._entries = [
+                    entry and (pack_tensor(entry[0], *extras.hooks[-1]), entry[1], entry[2])
+                    for entry in self._entries
+                ]
+
+    def _entry(self, index: int, value: Any, outputs: Sequence[TensorBase]) -> Any:
+        """Return what to keep of `value`: None, or the tensor, its version, and its number if it is
+        an output.
+        """
+        if value is None:
+            return None
+        if not isinstance(value, TensorBase):
+            raise TypeError(
+                f"save_for_backward can only save variables, but argument {index} is of type "
+                f"{type(value).__name__}. "
+                "Set it as an attribute of ctx."
+            )
+        for output in outputs:
+            if value is output:
+                twin = calls.twin(value, type(value))
+                twin._counter = share_version(value)
+                return twin, current_version(value), value.output_nr
+        counter = value._counter
+        if counter is None and value._signature & NORMAL:
+            return value, 0, None
+        return value, save_input(value), None
+
+    def _describe_outputs(self, outputs: Sequence[TensorBase]) -> None:
+        """Note where zeros for the outputs would be, for calls with several."""
+        self._made = [output._signature for output in outputs]
+
+    # -- backward ----------------------------------------------------------------------------------
+
+    def apply_tensors(self, *grads: TensorBase | None) -> Sequence[TensorBase | None]:
+        """Call the user's backward, and check what it returns."""
+        function = self._function
+        backward = function.backward
+        if function._has_vjp:
+            if backward is not no_backward:
+                raise RuntimeError(
+                    "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. "
+                    "You should only "
+                    "implement one of them."
+                )
+            backward = function.vjp
+        result: Any
+        if len(grads) == 1 and grads[0] is not None:
+            result = backward(self, grads[0])
+        else:
+            if self._materialize:
+                grads = tuple(
+                    [
+                        self._zeros(index) if each is None else each
+                        for index, each in enumerate(grads)
+                    ]
+                )
+            result = backward(self, *grads)
+        returned: tuple[Any, ...] = result if type(result) is tuple else (result,)
+        if len(returned) != len(self.next_edges):
+            returned = self._of_right_length(returned)
+        for index, grad in enumerate(returned):
+            if grad is not None and (not isinstance(grad, TensorBase) or index in self._no_tensors):
+                raise self._wrong_gradient(index, grad)
+        return returned
+
+    def _zeros(self, index: int) -> TensorBase | None:
+        if index >= len(self._made):
+            return None
+        metadata = self.input_metadata
+        shape, native = metadata[index] if isinstance(metadata, list) else metadata
+        return calls.filled(shape, native, backend_of_signature(self._made[index]), 0)
+
+    def _of_right_length(self, grads: tuple[Any, ...]) -> tuple[Any, ...]:
+        expected = len(self.next_edges)
+        if len(grads) > expected and all([grad is None for grad in grads[expected:]]):
+            grads = grads[:expected]
+        if len(grads) != expected:
+            raise RuntimeError(
+                f"function {self.name()} returned an incorrect number of gradients (expected "
+                f"{expected}, got "
+                f"{len(grads)}). Return one per argument of apply(), None where there is none."
+            )
+        return grads
+
+    def _wrong_gradient(self, index: int, grad: Any) -> RuntimeError:
+        if not isinstance(grad, TensorBase):
+            return RuntimeError(
+                f"expected Variable or None (got {type(grad).__name__}). Return a tensor or None "
+                "from "
+                f"{self._function.__name__}.backward."
+            )
+        return RuntimeError(
+            f"function {self.name()} returned a gradient different than None at position "
+            f"{index + 1}, but the "
+            "corresponding forward input was not a Variable. Return None there."
+        )
+
+    def _release_saved(self) -> None:
+        """Free what was saved."""
+        if self._entries:
+            self._entries = None
+
+
+def new_node(node_class: type[FunctionNode]) -> FunctionNode:
+    """Return a new node; `Function.apply` writes this out, since a frame would cost as much as all
+    in it.
+    """
+    node = node_class()
+    node._array_backend = node._node_hooks = None
+    node._made = node._no_tensors = ()
+    return node

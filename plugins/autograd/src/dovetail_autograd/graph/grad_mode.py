@@ -1,0 +1,298 @@
+"""Grad modes: context managers and decorators that turn recording on or off in this task."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import warnings
+from collections.abc import Callable
+from contextvars import ContextVar
+from typing import Any, TypeVar, cast
+
+from dovetail_kernel.keys.state import (
+    dispatch_state,
+    inference_mode_off,
+    inference_mode_on,
+    is_grad_enabled,
+    set_state,
+    state,
+)
+from dovetail_kernel.types.signature import NO_GRAD
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def is_inference_mode_enabled() -> bool:
+    """Return whether inference mode is on in this task."""
+    return dispatch_state().inference
+
+
+class _StateMode:
+    """A change of the dispatch state, as a context manager and as a decorator.
+
+    A decorated generator or async function has the mode on while its own code runs, never while its
+    caller's does. One object may be entered again before it was left.
+    """
+
+    __slots__ = ("_before",)
+
+    def __init__(self) -> None:
+        self._before: list[int] = []
+
+    def _after(self, before: int) -> int:
+        raise NotImplementedError
+
+    def _copy(self) -> _StateMode:
+        return type(self)()
+
+    def __enter__(self) -> Any:
+        before = state()
+        self._before.append(before)
+        set_state(self._after(before))
+
+    def __exit__(self, *exception: object) -> None:
+        set_state(self._before.pop())
+
+    def __call__(self, function: F) -> F:
+        """Return `function` with the mode on while it runs."""
+        return cast(F, _decorate(function, self._copy))
+
+
+def _decorate(function: Callable[..., Any], mode: Callable[[], _StateMode]) -> Callable[..., Any]:
+    if inspect.isclass(function):
+        warnings.warn(
+            "Decorating classes is deprecated and will be disabled in future versions. You should "
+            "only decorate "
+            "functions or methods. To preserve the current behavior of class decoration, you can "
+            "directly decorate the "
+            "`__init__` method and nothing else.",
+            FutureWarning,
+            stacklevel=3,
+        )
+    if inspect.isasyncgenfunction(function):
+
+        @functools.wraps(function)
+        async def async_generator(*args: Any, **kwargs: Any) -> Any:
+            generator = function(*args, **kwargs)
+            sent: Any = None
+            try:
+                while True:
+                    with mode():
+                        step = generator.asend(sent)
+                        try:
+                            item = await _Stepped(step, mode)
+                        except StopAsyncIteration:
+                            return
+                    sent = yield item
+            finally:
+                with mode():
+                    await generator.aclose()
+
+        return async_generator
+    if inspect.iscoroutinefunction(function):
+
+        @functools.wraps(function)
+        async def coroutine(*args: Any, **kwargs: Any) -> Any:
+            return await _Stepped(function(*args, **kwargs), mode)
+
+        return coroutine
+    if inspect.isgeneratorfunction(function):
+
+        @functools.wraps(function)
+        def generator_function(*args: Any, **kwargs: Any) -> Any:
+            return (yield from _Stepped(function(*args, **kwargs), mode))
+
+        return generator_function
+
+    @functools.wraps(function)
+    def plain(*args: Any, **kwargs: Any) -> Any:
+        with mode():
+            return function(*args, **kwargs)
+
+    return plain
+
+
+class _Stepped:
+    """A generator or coroutine each of whose steps runs in a mode."""
+
+    __slots__ = ("_inner", "_mode")
+
+    def __init__(self, inner: Any, mode: Callable[[], _StateMode]) -> None:
+        self._inner = inner.__await__() if not hasattr(inner, "send") else inner
+        self._mode = mode
+
+    def __iter__(self) -> _Stepped:
+        return self
+
+    __await__ = __iter__
+
+    def __next__(self) -> Any:
+        return self.send(None)
+
+    def send(self, value: Any) -> Any:
+        with self._mode():
+            return self._inner.send(value)
+
+    def throw(self, *error: Any) -> Any:
+        with self._mode():
+            return self._inner.throw(*error)
+
+    def close(self) -> None:
+        with self._mode():
+            self._inner.close()
+
+
+class _BareDecorator(_StateMode):
+    """A mode that may also decorate without parentheses: ``@no_grad``."""
+
+    __slots__ = ()
+
+    def __new__(cls, function: Callable[..., Any] | None = None) -> Any:
+        if function is not None:
+            return _decorate(function, cls)
+        self = object.__new__(cls)
+        self._before = []
+        return self
+
+    # `__new__` does all there is to do; a constructor in Python would be a frame more.
+    __init__ = object.__init__
+
+
+class no_grad(_BareDecorator):
+    """Nothing is recorded inside: results do not require grad. Context manager and decorator, also
+    bare.
+    """
+
+    __slots__ = ()
+
+    def __enter__(self) -> None:
+        before = state()
+        self._before.append(before)
+        set_state(before | NO_GRAD)
+
+
+class enable_grad(_BareDecorator):
+    """Recording is on inside, also within `no_grad`. Context manager and decorator, also bare."""
+
+    __slots__ = ()
+
+    def __enter__(self) -> None:
+        before = state()
+        self._before.append(before)
+        set_state(before & ~NO_GRAD)
+
+
+class set_grad_enabled(_StateMode):
+    """Turn recording on or off: at once when called, for a block as a context manager, for a
+    function as a decorator.
+
+    Parameters
+    ----------
+    mode
+        On or off.
+    """
+
+    __slots__ = ("_pending", "mode")
+
+    def __init__(self, mode: bool) -> None:
+        super().__init__()
+        self.mode = bool(mode)
+        self._pending: int | None = state()
+        set_state(self._after(state()))
+
+    def _after(self, before: int) -> int:
+        return before & ~NO_GRAD if self.mode else before | NO_GRAD
+
+    def _copy(self) -> _StateMode:
+        return set_grad_enabled(self.mode)
+
+    def __enter__(self) -> None:
+        before = state() if self._pending is None else self._pending
+        self._pending = None
+        self._before.append(before)
+        set_state(self._after(state()))
+
+    def __call__(self, function: F) -> F:
+        """Return `function` with the mode set while it runs; the mode of the caller is put back at
+        once.
+        """
+        if self._pending is not None:
+            set_state(self._pending)
+            self._pending = None
+        return super().__call__(function)
+
+    def __repr__(self) -> str:
+        return f"set_grad_enabled(mode={self.mode})"
+
+
+class inference_mode(_StateMode):
+    """Inside, calls go below Autograd altogether and new tensors are inference tensors.
+
+    Parameters
+    ----------
+    mode
+        False leaves inference mode for the block. Default: True. A function is decorated, as with
+        ``@inference_mode``.
+    """
+
+    __slots__ = ("mode",)
+
+    def __new__(cls, mode: bool | Callable[..., Any] = True) -> Any:
+        if isinstance(mode, bool):
+            return super().__new__(cls)
+        return _decorate(mode, cls)
+
+    def __init__(self, mode: bool = True) -> None:
+        super().__init__()
+        self.mode = mode
+
+    def _after(self, before: int) -> int:
+        return inference_mode_on(before) if self.mode else inference_mode_off(before)
+
+    def _copy(self) -> _StateMode:
+        return inference_mode(self.mode)
+
+
+class set_multithreading_enabled:
+    """Say whether backward may use several threads: at once when called, for a block as a context
+    manager.
+
+    The engine runs every backward on the thread that asks for it, so this is remembered and nothing
+    else.
+
+    Parameters
+    ----------
+    mode
+        Whether it may.
+    """
+
+    __slots__ = ("_before", "mode")
+
+    def __init__(self, mode: bool) -> None:
+        self.mode = mode
+        self._before = _multithreading.get()
+        _multithreading.set(mode)
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *exception: object) -> None:
+        _multithreading.set(self._before)
+
+
+_multithreading: ContextVar[bool] = ContextVar("dovetail_multithreading", default=True)
+
+is_multithreading_enabled = _multithreading.get
+"""Return whether backward may use several threads."""
+
+
+__all__ = [
+    "enable_grad",
+    "inference_mode",
+    "is_grad_enabled",
+    "is_inference_mode_enabled",
+    "is_multithreading_enabled",
+    "no_grad",
+    "set_grad_enabled",
+    "set_multithreading_enabled",
+]

@@ -1,0 +1,214 @@
+"""Nodes of the graph: one per recorded call, with edges to the nodes that made its inputs and what
+it saved.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, NoReturn, TypeAlias
+
+from dovetail_kernel.types.dtype import dtype, dtype_of_signature
+
+from .hooks import Hooks, NodeHooks, RemovableHandle
+
+if TYPE_CHECKING:
+    from dovetail_kernel.devices.backends import Backend
+    from dovetail_kernel.tensor.tensor_base import TensorBase
+
+next_sequence_nr: Callable[[], int] = itertools.count().__next__
+"""Return the next sequence number. Edges always lead to smaller ones (AccumulateGrad apart)."""
+
+Metadata = tuple[tuple[int, ...], Any]
+"""Shape and native dtype of one output of a node."""
+
+
+LeafEdge: TypeAlias = "tuple[Node, int, TensorBase]"
+EdgeTuple: TypeAlias = "tuple[Node, int] | LeafEdge"
+"""One way on in the graph as the graph holds it: (node, output number of it), and the leaf if it
+leads to one.
+"""
+
+
+class Edge(NamedTuple):
+    """One way on in the graph, as it is presented: to output `input_nr` of `function`."""
+
+    function: Node | None
+    input_nr: int
+
+
+class InputMetadata(NamedTuple):
+    """What is known of the gradients that a node takes: those of its outputs."""
+
+    shape: tuple[int, ...]
+    dtype: dtype | Any
+    device: str | None
+    is_nested_tensor: bool = False
+
+
+class Node:
+    """A recorded call.
+
+    Attributes
+    ----------
+    next_edges
+        Per differentiable input an `EdgeTuple`, or None.
+    sequence_nr
+        Ready nodes run by the highest first.
+    input_metadata
+        For one output its `Metadata`, for several a list of them.
+    _array_backend
+        The backend whose arrays the array body takes; None if only the tensors body will do, as for
+        every node with hooks.
+    _node_hooks
+        None until something is registered or `metadata` is asked for.
+    """
+
+    __slots__ = ("_array_backend", "_node_hooks", "input_metadata", "next_edges", "sequence_nr")
+
+    next_edges: tuple[EdgeTuple | None, ...]
+    sequence_nr: int
+    input_metadata: Metadata | list[Metadata]
+    _array_backend: Backend | None
+    _node_hooks: NodeHooks | None
+
+    _formula_record: ClassVar[Any] = None
+    _is_leaf_node: ClassVar[bool] = False
+    """Whether the node is an AccumulateGrad."""
+    _is_formula_node: ClassVar[bool] = False
+    """Whether the node is built in: undefined gradients in mean undefined gradients out, and a
+    complex gradient for a
+    real input counts by its real part."""
+    _is_flat: ClassVar[bool] = False
+    """Whether `apply_tensors` sees to it that it returns one gradient per edge."""
+    _fusion: ClassVar[Any] = None
+    """What the node is made of, if it stands for two until somebody looks at it."""
+
+    # -- what a node computes; overridden per class ------------------------------------------------
+
+    def apply_tensors(self, *grads: TensorBase | None) -> Any:
+        """Return the gradients of the inputs, one per edge."""
+        raise NotImplementedError
+
+    def apply_arrays(self, kernels: Any, edges: Sequence[EdgeTuple | None], *grads: Any) -> Any:
+        """Return the gradients that belong to `edges`, those of the node, over arrays.
+
+        Only called on a node with an `_array_backend`.
+        """
+        raise NotImplementedError
+
+    def _release_saved(self) -> None:
+        """Free what was saved."""
+
+    # -- what a node tells about itself ------------------------------------------------------------
+
+    def name(self) -> str:
+        """Return the name of the node."""
+        return type(self).__name__
+
+    @property
+    def _num_outputs(self) -> int:
+        """How many gradients the node takes."""
+        return len(self.input_metadata) if type(self.input_metadata) is list else 1
+
+    @property
+    def next_functions(self) -> tuple[Edge, ...]:
+        """One (node or None, input number) per differentiable input."""
+        edges = self.next_edges
+        return tuple(
+            [
+                Edge(None, 0) if edge is None else Edge(edge[0].presented(), edge[1])
+                for edge in edges
+            ]
+        )
+
+    def presented(self) -> Node:
+        """Return this node for somebody outside the graph."""
+        return self
+
+    @property
+    def metadata(self) -> dict[Any, Any]:
+        """A dict for whoever wants to note something on the node."""
+        hooks = self._make_hooks()
+        if hooks.metadata is None:
+            hooks.metadata = {}
+        return hooks.metadata
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether any input requires grad."""
+        return any([edge is not None for edge in self.next_edges])
+
+    @property
+    def _input_metadata(self) -> tuple[InputMetadata, ...]:
+        backend = self._array_backend
+        metadata = self.input_metadata
+        described = metadata if isinstance(metadata, list) else [metadata]
+        return tuple(
+            [
+                InputMetadata(
+                    shape,
+                    native
+                    if backend is None
+                    else dtype_of_signature(backend.arrays.dtype_bits[native]),
+                    None if backend is None else backend.name,
+                )
+                for shape, native in described
+            ]
+        )
+
+    def _sequence_nr(self) -> int:
+        return self.sequence_nr
+
+    # -- hooks -------------------------------------------------------------------------------------
+
+    def _make_hooks(self) -> NodeHooks:
+        hooks = self._node_hooks
+        if hooks is None:
+            hooks = NodeHooks()
+            self._leave_arrays()
+            self._node_hooks = hooks
+        return hooks
+
+    def _leave_arrays(self) -> None:
+        """Become a node that takes the tensors body only."""
+        self._array_backend = None
+
+    def register_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call ``hook(grad_inputs, grad_outputs)`` after the node ran.
+
+        Parameters
+        ----------
+        hook
+            Gets the gradients the node returned and those it was given, as tuples, and may return a
+            tuple to replace the former.
+
+        Returns
+        -------
+        RemovableHandle
+            ``handle.remove()`` takes the hook away.
+        """
+        return self._make_hooks().after.register(hook)
+
+    def register_prehook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call ``hook(grad_outputs)`` before the node runs; it may return a tuple to replace the
+        gradients.
+
+        Returns
+        -------
+        RemovableHandle
+            ``handle.remove()`` takes the hook away.
+        """
+        return self._make_hooks().before.register(hook)
+
+    def _tensor_hooks(self, output_nr: int) -> Hooks:
+        return self._make_hooks().tensor_hooks(output_nr)
+
+    def __reduce_ex__(self, protocol: Any) -> NoReturn:
+        raise TypeError(
+            f"cannot pickle '{self.name()}' object: a graph is neither copied nor saved. Detach "
+            "what refers to it."
+        )
+
+    def __repr__(self) -> str:
+        return f"<{self.name()} object at {id(self):#x}>"

@@ -1,0 +1,101 @@
+"""What else happens when a node is recorded: saved-tensor hooks pack its values, anomaly mode notes
+the stack.
+
+Recording routes ask about it only once any task of the process has wanted it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from dovetail_dispatcher.table import registry
+from dovetail_kernel.tensor.tensor_base import TensorBase
+
+if TYPE_CHECKING:
+    from .node import Node
+
+TRACEBACK: Final = "traceback_"
+"""Key under which a node's `metadata` has the formatted stack of its recording, as in PyTorch."""
+
+Pack = Callable[[Any], Any]  # of a tensor, of whatever class the user says it is
+Unpack = Callable[[Any], TensorBase]
+
+
+@dataclass(frozen=True, slots=True)
+class Extras:
+    """What to do with every node recorded in this task.
+
+    Attributes
+    ----------
+    hooks
+        Stack of (pack, unpack) for saved tensors; the last one counts.
+    disabled
+        Why saved-tensor hooks are refused; None if they are not.
+    anomaly
+        Whether to note where nodes are recorded.
+    """
+
+    hooks: tuple[tuple[Pack, Unpack], ...] = ()
+    disabled: str | None = None
+    anomaly: bool = False
+
+
+_NOTHING: Final = Extras()
+_extras: ContextVar[Extras | None] = ContextVar("dovetail_recording_extras", default=None)
+
+recording_extras: Final[Callable[[], Extras | None]] = _extras.get
+"""Return what to do with a node that was just recorded; None: nothing."""
+
+
+_ever_wanted = False
+
+
+def needs_extras() -> bool:
+    """Return whether recording routes have to ask for extras. When that changes they are all
+    composed anew.
+    """
+    return _ever_wanted
+
+
+def change_extras(**changes: Any) -> Extras:
+    """Change the extras of this task and return those in force before."""
+    before = _extras.get() or _NOTHING
+    restore_extras(replace(before, **changes))
+    return before
+
+
+def restore_extras(extras: Extras) -> None:
+    """Put `extras` in force."""
+    global _ever_wanted
+    if not _ever_wanted and extras != _NOTHING:
+        _ever_wanted = True
+        registry.forget_all_routes()
+    _extras.set(None if extras == _NOTHING else extras)
+
+
+def anomaly_changed(mode: bool) -> None:
+    """Note that anomaly mode was turned on or off."""
+    change_extras(anomaly=mode)
+
+
+def _remember_where(node: Node) -> None:
+    from traceback import format_stack  # only anomaly mode needs it
+
+    node.metadata[TRACEBACK] = format_stack()[:-1]
+
+
+def recorded(node: Node, extras: Extras) -> None:
+    """Do what `extras` asks for with `node`, whose slots are all filled: called at the end of a
+    recording route.
+    """
+    if extras.anomaly:
+        _remember_where(node)
+    if extras.hooks and node._formula_record is not None:
+        from .raw_saved_tensor import pack_saved
+
+        pack, unpack = extras.hooks[-1]
+        for saved in node._formula_record.saved:
+            pack_saved(node, saved, pack, unpack)

@@ -1,0 +1,178 @@
+"""Saved-tensor hooks: what forward keeps for backward can be packed away, moved, or refused."""
+
+from __future__ import annotations
+
+from contextlib import ContextDecorator
+from contextvars import ContextVar
+from typing import Any
+from weakref import WeakSet
+
+from dovetail_kernel.tensor.tensor_base import TensorBase
+
+from . import engine_ops as calls
+from .recording_extras import Extras, Pack, Unpack, change_extras, recording_extras, restore_extras
+
+
+class saved_tensors_hooks:
+    """Context manager: `pack` is called with every tensor saved inside, `unpack` gives it back when
+    backward needs it.
+
+    Parameters
+    ----------
+    pack_hook
+        Called once per saved tensor, outside of any graph; may return anything, and may not write
+        to its argument.
+    unpack_hook
+        Gets what `pack_hook` returned; has to return an equal tensor.
+
+    Raises
+    ------
+    RuntimeError
+        On entering, inside `disable_saved_tensors_hooks`.
+    """
+
+    def __init__(self, pack_hook: Pack, unpack_hook: Unpack) -> None:
+        self.pack_hook = pack_hook
+        self.unpack_hook = unpack_hook
+        self._before: list[Extras] = []
+
+    def __enter__(self) -> None:
+        extras = recording_extras() or Extras()
+        if extras.disabled is not None:
+            raise RuntimeError(extras.disabled)
+        self._before.append(
+            change_extras(hooks=(*extras.hooks, (self.pack_hook, self.unpack_hook)))
+        )
+
+    def __exit__(self, *exception: object) -> None:
+        restore_extras(self._before.pop())
+
+
+class save_on_cpu(saved_tensors_hooks):
+    """Context manager: saved tensors wait in host memory and return to their device when backward
+    needs them.
+
+    Parameters
+    ----------
+    pin_memory
+        Accepted for compatibility; host memory is whatever the cpu backend allocates. Default:
+        False.
+    device_type
+        Accepted for compatibility; tensors of every device are moved. Default: ``"cuda"``.
+    """
+
+    def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
+        def pack(tensor: TensorBase) -> tuple[Any, TensorBase]:
+            device = tensor.device
+            return device, calls.clone(tensor) if device.type == "cpu" else calls.move(
+                tensor, "cpu"
+            )
+
+        def unpack(packed: tuple[Any, TensorBase]) -> TensorBase:
+            device, tensor = packed
+            return tensor if device.type == "cpu" else calls.move(tensor, device)
+
+        super().__init__(pack, unpack)
+
+
+class disable_saved_tensors_hooks(ContextDecorator):
+    """Context manager and decorator: saved-tensor hooks are refused inside.
+
+    Parameters
+    ----------
+    error_message
+        Message of the RuntimeError.
+
+    Raises
+    ------
+    RuntimeError
+        On entering, if hooks are in force already.
+    """
+
+    def __init__(self, error_message: str) -> None:
+        self._message = error_message
+        self._before: list[Extras] = []
+
+    def __enter__(self) -> None:
+        extras = recording_extras()
+        if extras is not None and extras.hooks:
+            raise RuntimeError(self._message)
+        self._before.append(change_extras(disabled=self._message))
+
+    def __exit__(self, *exception: object) -> None:
+        restore_extras(self._before.pop())
+
+
+class _Copy:
+    """A saved tensor as it was when it was saved."""
+
+    __slots__ = ("__weakref__", "tensor")
+
+    def __init__(self, tensor: TensorBase) -> None:
+        self.tensor: TensorBase | None = tensor
+
+
+class AllowMutationOnSavedContext:
+    """What `allow_mutation_on_saved_tensors` gives: the copies of saved tensors, as long as graphs
+    need them.
+    """
+
+    def __init__(self) -> None:
+        self._copies: WeakSet[_Copy] = WeakSet()
+
+    def clear(self) -> None:
+        """Free the copies; graphs recorded so far cannot run backward any more."""
+        for copy in self._copies:
+            copy.tensor = None
+        self._copies.clear()
+
+    def _pack(self, tensor: TensorBase) -> _Copy:
+        copy = _Copy(calls.clone(tensor))
+        self._copies.add(copy)
+        return copy
+
+    def _unpack(self, copy: _Copy) -> TensorBase:
+        if copy.tensor is None or _allowing.get() is not self:
+            raise AssertionError(
+                "Trying to backward outside of the 'allow_mutation_on_saved_tensors' context in "
+                "which the graph was "
+                "originally recorded. Call backward() inside, and before clear()."
+            )
+        return copy.tensor
+
+
+class allow_mutation_on_saved_tensors:
+    """Context manager: tensors that a graph saved may be written in place, and backward uses what
+    they were before.
+
+    Every saved tensor is copied when it is saved, whether or not it is written later. Backward has
+    to run inside.
+
+    Raises
+    ------
+    RuntimeError
+        On entering it inside another one.
+    """
+
+    def __init__(self) -> None:
+        self._context = AllowMutationOnSavedContext()
+        self._hooks = saved_tensors_hooks(self._context._pack, self._context._unpack)
+
+    def __enter__(self) -> AllowMutationOnSavedContext:
+        if _allowing.get() is not None:
+            raise RuntimeError(
+                "allow_mutation_on_saved_tensors contexts cannot be nested. Use the outer one."
+            )
+        self._hooks.__enter__()
+        _allowing.set(self._context)
+        return self._context
+
+    def __exit__(self, *exception: object) -> None:
+        _allowing.set(None)
+        self._hooks.__exit__(*exception)
+        self._context.clear()
+
+
+_allowing: ContextVar[AllowMutationOnSavedContext | None] = ContextVar(
+    "dovetail_allowing_mutation", default=None
+)

@@ -1,0 +1,70 @@
+"""Where the elements of a view lie in the memory of its base, also pairs of numbers as complex ones
+and the reverse.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from dovetail_kernel.tensor.tensor_base import TensorBase
+from dovetail_kernel.types.signature import DTYPE_MASK
+
+from . import engine_ops as calls
+
+_SAME: Final = 0
+_PAIRS: Final = 1
+_PARTS: Final = 2
+
+
+class Place:
+    """Sizes, strides and offset, in elements of the base, or in real numbers where either of the
+    two is complex.
+
+    Attributes
+    ----------
+    crossing
+        Whether the view shows pairs of its real base as complex numbers, or the parts of its
+        complex base as real ones.
+    """
+
+    __slots__ = ("crossing", "offset", "size", "stride")
+
+    def __init__(self, view: TensorBase, base: TensorBase, start: int = 0) -> None:
+        """Take the place of `view` in the memory of `base`, `start` elements of the base from the
+        first one on.
+        """
+        self.crossing = _SAME
+        self.size, self.stride, offset = (
+            list(view.array.shape),
+            list(view.stride()),
+            view.storage_offset(),
+        )
+        if (view._signature ^ base._signature) & DTYPE_MASK:
+            if view.is_complex():
+                self.crossing = _PAIRS
+                self.size.append(2)
+                self.stride = [*[2 * stride for stride in self.stride], 1]
+                offset *= 2
+            else:
+                self.crossing = _PARTS
+                start *= 2
+        self.offset = offset - start
+
+
+def viewed(base: TensorBase, place: Place) -> TensorBase:
+    """Return a view of `base` that shows what lies at `place`."""
+    if place.crossing == _SAME:
+        return _strided(base, place)
+    if place.crossing == _PARTS:
+        base = calls.operator("view_as_real", "default")(base)
+    geometry = (list(base.array.shape), list(base.stride()), base.storage_offset())
+    if geometry != (place.size, place.stride, place.offset):
+        base = _strided(base, place)
+    return calls.operator("view_as_complex", "default")(base) if place.crossing == _PAIRS else base
+
+
+def _strided(base: TensorBase, place: Place) -> TensorBase:
+    found: TensorBase = calls.operator("as_strided", "default")(
+        base, place.size, place.stride, place.offset
+    )
+    return found

@@ -1,0 +1,30 @@
+"""Makes the backend of wrapped tensors, at the first transform: nothing of it exists before."""
+
+from __future__ import annotations
+
+from threading import Lock
+
+from dovetail_dispatcher import Kernel
+from dovetail_dispatcher.table import registry
+from dovetail_dispatcher.table.kernels import WRAPPED
+from dovetail_kernel import backend_key, wrapped_backend
+
+_lock = Lock()
+_installed = False
+
+
+def install() -> None:
+    """Give the wrapped backend its arrays and its kernel, once."""
+    global _installed
+    if _installed:
+        return
+    from .arrays import WrappedArrays
+    from .wrapped_calls import run_wrapped
+
+    with _lock:
+        if not _installed:
+            backend = wrapped_backend()
+            backend.attach(WrappedArrays())
+            key = backend_key("Dense", backend)
+            registry.add_built_in_fallbacks([Kernel(run_wrapped, key, WRAPPED, registry.BUILT_IN)])
+            _installed = True

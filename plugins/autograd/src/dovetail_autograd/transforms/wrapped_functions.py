@@ -1,0 +1,171 @@
+"""`Function` on wrapped tensors: its own rule for each transform, and a node for gradients of
+wrapped tensors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from dovetail_kernel.keys.state import set_state, state
+from dovetail_kernel.tensor.tensor_base import TensorBase
+from dovetail_kernel.types.signature import GRAD, NO_GRAD, WRAPPED_BIT
+
+from ..graph.autograd_meta import gradient_edge
+from ..graph.function_node import DIFFERENTIABLE, FunctionNode, new_node
+from ..graph.node import next_sequence_nr
+from ..recording.function import Function, wrap_outputs
+from ..recording.route_support import DelayedError
+from .arrays import is_wrapped
+from .levels import Level
+from .pytree import flatten
+
+
+def call_wrapped_function(
+    cls: type[Function], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """Return ``cls.apply(*args, **kwargs)`` for arguments some of which are wrapped.
+
+    Raises
+    ------
+    RuntimeError
+        If gradients of wrapped tensors are to be recorded, and the Function has no `setup_context`.
+    """
+    inputs = (*args, *kwargs.values())
+    tensors = [value for value in flatten(inputs)[0] if isinstance(value, TensorBase)]
+    levels: list[Level] = [each.array.level for each in tensors if each._signature & WRAPPED_BIT]
+    level = max(levels, key=lambda each: each.depth)
+    before = state()
+    edges = [
+        gradient_edge(v) if isinstance(v, TensorBase) and v._signature & GRAD else None
+        for v in inputs
+    ]
+    recording = not before & NO_GRAD and any([edge is not None for edge in edges])
+    missing = (
+        "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, "
+        "...), it must "
+        f"override the setup_context staticmethod: split {cls.__name__}.forward(ctx, ...) into "
+        "forward(...) and "
+        "setup_context(ctx, inputs, output)."
+    )
+    if recording and not cls._has_setup_context and level.transforms_function:
+        raise RuntimeError(missing)
+    outputs = level.run_outside(level.call_function, cls, args, kwargs)
+    if not recording:
+        return outputs
+    if not cls._has_setup_context:
+        # What its context holds are primals. Whoever wants first derivatives alone has them there.
+        return _undifferentiable(
+            outputs, tensors, f"{missing} For the gradient of the primal: unpack_dual(y).primal."
+        )
+    node = new_node(cls._node_class)
+    node._no_tensors = [
+        index for index, value in enumerate(inputs) if not isinstance(value, TensorBase)
+    ]
+    node.next_edges = tuple(edges)
+    set_state(before | NO_GRAD)
+    try:
+        cls.setup_context(node, inputs, outputs)
+    finally:
+        set_state(before)
+    node.sequence_nr = next_sequence_nr()
+    return wrap_outputs(node, outputs, inputs, True)
+
+
+def _undifferentiable(outputs: Any, inputs: Sequence[TensorBase], message: str) -> Any:
+    """Return `outputs` with a graph that raises the error `message` when it is differentiated."""
+    values = outputs if isinstance(outputs, (tuple, list)) else (outputs,)
+    made = [value for value in values if is_wrapped(value) and value._signature & DIFFERENTIABLE]
+    node = DelayedError(message, inputs, made)
+    for output_nr, value in enumerate(made):
+        value._grad_fn = node
+        value.output_nr = output_nr
+        value._signature |= GRAD
+    return outputs
+
+
+class Keeping:
+    """Stands for a Function in ``apply``, and keeps the context of the call."""
+
+    def __init__(self, function: type[Function]) -> None:
+        self._function = function
+        self.node: FunctionNode
+
+    def _node_class(self) -> FunctionNode:
+        self.node = new_node(self._function._node_class)
+        return self.node
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._function, name)
+
+
+def apply_keeping(
+    cls: type[Function], args: Sequence[Any], kwargs: dict[str, Any]
+) -> tuple[Any, FunctionNode]:
+    """Return ``cls.apply(*args, **kwargs)``, and the context of the call."""
+    keeping: Any = Keeping(cls)
+    apply: Any = Function.apply
+    return apply.__func__(keeping, *args, **kwargs), keeping.node
+
+
+def jvp_of_function(
+    cls: type[Function],
+    node: FunctionNode,
+    primals: Sequence[Any],
+    tangents: Sequence[TensorBase | None],
+    count: int,
+) -> Sequence[Any]:
+    """Return the tangents of the outputs of a call: what the `jvp` of the Function says.
+
+    Parameters
+    ----------
+    node
+        The context of the call.
+    primals
+        Every argument of the call.
+    tangents
+        Their tangents. Zeros stand for missing ones of tensors, unless the Function said
+        ``set_materialize_grads(False)``.
+    count
+        The number of outputs.
+
+    Raises
+    ------
+    NotImplementedError
+        If the Function has no `jvp`.
+    RuntimeError
+        If that returns another number of tangents.
+    """
+    from ..graph.engine_ops import filled_like
+
+    given = [
+        filled_like(primal, 0)
+        if tangent is None and node._materialize and isinstance(primal, TensorBase)
+        else tangent
+        for primal, tangent in zip(primals, tangents, strict=True)
+    ]
+    kept = node._entries
+    saved = node.saved_for_forward or node.to_save
+    if saved:
+        node._entries = [
+            None if each is None else node._entry(index, each, ())
+            for index, each in enumerate(saved)
+        ]
+    try:
+        returned = cls.jvp(node, *given)
+    finally:
+        node._entries = kept
+    found = returned if isinstance(returned, (tuple, list)) else (returned,)
+    if len(found) != count:
+        raise RuntimeError(
+            f"function {node.name()} returned an incorrect number of forward gradients (expected "
+            f"{count}, got "
+            f"{len(found)}). Return one tangent, or None, per output of {cls.__name__}.forward."
+        )
+    for each in found:
+        if each is not None and not isinstance(each, TensorBase):
+            raise RuntimeError(
+                f"{cls.__name__}.jvp returned a {type(each).__name__}: expected a Tensor or None "
+                "per output."
+            )
+    return found

@@ -1,0 +1,1 @@
+"""Looking at graphs, calls and installations: drawings, explanations, traces and checks."""

@@ -1,0 +1,139 @@
+"""`draw_graph`: the autograd graph of a tensor, as SVG and as text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from dovetail import Tensor
+
+from .graph_reading import Graph, Parameters, Vertex, read_graph
+
+
+class GraphDrawing:
+    """A drawing of a graph. ``str`` gives a tree for the terminal; notebooks show the SVG.
+
+    Attributes
+    ----------
+    graph
+        Its vertices and edges.
+    """
+
+    def __init__(self, graph: Graph, title: str) -> None:
+        self.graph = graph
+        self._title = title
+
+    @property
+    def svg(self) -> str:
+        """The drawing as one standalone SVG document."""
+        from .graph_svg import svg_of
+
+        return svg_of(self.graph, self._title)
+
+    def save(self, path: str | Path) -> None:
+        """Write the SVG to a file.
+
+        Parameters
+        ----------
+        path
+            The file; it is replaced.
+        """
+        Path(path).write_text(self.svg, encoding="utf-8")
+
+    def _repr_svg_(self) -> str:
+        return self.svg.partition("\n")[2]
+
+    def __str__(self) -> str:
+        return "\n".join(map(_cut, _tree(self.graph)))
+
+    def __repr__(self) -> str:
+        return f"<drawing of {len(self.graph.vertices)} vertices>"
+
+
+def draw_graph(
+    tensor: Tensor | Sequence[Tensor], params: Parameters | Any | None = None, *, limit: int = 500
+) -> GraphDrawing:
+    """Draw the autograd graph that leads to a tensor: names, shapes, dtypes, saved values, leaves
+    by their names.
+
+    Nothing runs and nothing is freed: saved-tensor hooks are not called, and the graph may be run
+    backward afterwards.
+
+    Parameters
+    ----------
+    tensor
+        What the graph leads to, such as a loss; or several tensors.
+    params
+        Names for leaves: a module, ``module.named_parameters()``, or a dict from names to tensors.
+        Default: leaves are called "leaf".
+    limit
+        Draw at most so many nodes, those recorded last; the others are counted in one box. Default:
+        500.
+
+    Returns
+    -------
+    GraphDrawing
+        ``print(drawing)`` shows a tree, ``drawing.save("graph.svg")`` writes a file, a notebook
+        shows the picture.
+
+    Raises
+    ------
+    RuntimeError
+        If a tensor does not require grad: it has no graph.
+    """
+    outputs = (tensor,) if isinstance(tensor, Tensor) else tuple(tensor)
+    if not outputs:
+        raise RuntimeError("draw_graph() needs at least one tensor, but was given none.")
+    for number, output in enumerate(outputs):
+        if not output.requires_grad:
+            raise RuntimeError(
+                f"draw_graph(): tensor {number} does not require grad and has no graph. Compute "
+                "it, in grad mode, from "
+                "a tensor that requires grad; dovetail.utils.explain_grad(tensor) says more."
+            )
+    made_by = outputs[0].grad_fn
+    return GraphDrawing(
+        read_graph(outputs, params, limit), f"graph of {made_by.name() if made_by else 'a leaf'}"
+    )
+
+
+def _tree(graph: Graph) -> list[str]:
+    """Return a line for every vertex, inputs under what is made of them; what was shown already is
+    only named.
+    """
+    lines: list[str] = []
+    shown: dict[int, int] = {}
+    roots = [number for number, vertex in enumerate(graph.vertices) if vertex.kind == "output"]
+    pending = [(number, "", "", "") for number in reversed(roots)]
+    while pending:
+        number, indent, branch, further = pending.pop()
+        vertex = graph.vertices[number]
+        if number in shown:
+            lines.append(f"{indent}{branch}{vertex.name} (see #{shown[number]})")
+            continue
+        shown[number] = len(shown) + 1
+        lines.append(f"{indent}{branch}{_line(vertex, shown[number])}")
+        inputs = vertex.inputs
+        for position, (child, _) in reversed(list(enumerate(inputs))):
+            if (
+                len(inputs) == 1
+            ):  # a chain goes straight down: long graphs must not run out of the page
+                pending.append((child, indent + further, "", ""))
+            else:
+                last = position == len(inputs) - 1
+                pending.append(
+                    (child, indent + further, "└─ " if last else "├─ ", "   " if last else "│  ")
+                )
+    return lines
+
+
+def _line(vertex: Vertex, number: int) -> str:
+    return f"#{number} {vertex.name}  {', '.join(vertex.lines)}".rstrip()
+
+
+def _cut(line: str) -> str:
+    return line if len(line) <= _COLUMNS else line[: _COLUMNS - 1] + "…"
+
+
+_COLUMNS = 100

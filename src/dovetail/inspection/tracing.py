@@ -1,0 +1,125 @@
+"""``dovetail.trace``: every operator call of a block of code, with the kernels it ran, as a
+tree.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dovetail_dispatcher import Span, Trace
+
+if TYPE_CHECKING:
+    from rich.tree import Tree
+
+
+class trace(Trace):
+    """Context manager that records every operator call of this thread and task, and which kernels
+    it ran.
+
+    It sees all that goes through the dispatcher: calls inside composite operators, views and
+    in-place writes, custom operators, and in backward the nodes of the graph with the calls of
+    their formulas.
+
+    Examples
+    --------
+    ::
+
+        with dovetail.trace() as t:
+            loss = model(x).sum()
+            loss.backward()
+        t.print()
+        t.calls("aten::mm")[0].decision.chain
+        t.export_chrome_trace("step.json")
+
+    Notes
+    -----
+    While a trace is on, backward runs the bodies of formulas that are written with operators, never
+    the faster ones over arrays, and new routes are composed at the first call of each kind. The
+    time of a span leaves out what the trace itself costs, composing included; compare times with
+    each other rather than with an untraced run. On a device that works by itself, such as CUDA, it
+    is the time of the launch.
+
+    Raises
+    ------
+    TypeError
+        If it is given a tensor: in PyTorch ``trace`` is the sum of the diagonal.
+    """
+
+    def __init__(self, *arguments: Any) -> None:
+        if arguments:
+            raise TypeError(
+                "dovetail.trace() records operator calls and takes no arguments. For the sum of "
+                "the diagonal of a "
+                "matrix write x.diagonal().sum()."
+            )
+        super().__init__()
+
+    def print(self, *, keys: bool = False) -> None:
+        """Print the tree in colours, if the terminal has them.
+
+        Parameters
+        ----------
+        keys
+            With the keys of each argument, and what the state adds and takes. Default: False.
+        """
+        from rich.console import Console
+
+        console = Console(highlight=False)
+        console.print(self.as_tree(keys=keys))
+
+    def as_tree(self, *, keys: bool = False) -> Tree:
+        """Return a tree for `rich`.
+
+        Parameters
+        ----------
+        keys
+            As for `print`.
+        """
+        from rich.tree import Tree
+
+        top = Tree(f"trace: {len(self)} spans", guide_style="dim")
+        pending: list[tuple[Span, Tree]] = [(span, top) for span in reversed(self.spans)]
+        while pending:
+            span, parent = pending.pop()
+            branch = parent.add(_label(span, keys=keys))
+            pending += [(child, branch) for child in reversed(span.children)]
+        return top
+
+    def __rich__(self) -> Tree:
+        return self.as_tree()
+
+    def export_json(self, path: str | Path) -> None:
+        """Write the whole trace to a file: per call its arguments' keys, masks, kernels, times and
+        what it called.
+
+        Parameters
+        ----------
+        path
+            The file; it is replaced.
+        """
+        Path(path).write_text(self.as_json(), encoding="utf-8")
+
+    def export_chrome_trace(self, path: str | Path) -> None:
+        """Write a file for chrome://tracing, Perfetto or speedscope.
+
+        Parameters
+        ----------
+        path
+            The file; it is replaced.
+        """
+        import json
+
+        Path(path).write_text(json.dumps(self.as_chrome_trace()), encoding="utf-8")
+
+
+def _label(span: Span, *, keys: bool) -> Any:
+    from rich.text import Text
+
+    label = Text(
+        span.headline(), style="bold red" if span.error else "bold" if span.kind == "node" else ""
+    )
+    label.append(f"  {span.duration()}", style="cyan")
+    for line in span.details(keys=keys):
+        label.append(f"\n{line}", style="dim")
+    return label
