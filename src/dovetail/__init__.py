@@ -18,6 +18,7 @@ from dovetail_autograd import (
     set_grad_enabled,
 )
 from dovetail_dispatcher import Tag, ops
+from dovetail_dispatcher.testing import install_checks as _install_checks
 from dovetail_kernel import Device as device
 from dovetail_kernel import (
     DispatchKey,
@@ -101,6 +102,7 @@ newaxis = None
 __version__ = "0.1.0"
 
 use_overlay = _plugin_manager.use_overlay
+_install_checks(lambda: _import_module("dovetail.testing.catalogue").CHECKS)
 _plugin_manager.use_requested_overlays()
 
 # fmt: off
@@ -203,6 +205,7 @@ _MODULES = (
     "overrides",
     "random",
     "return_types",
+    "testing",
     "utils",
 )
 _TYPED = ("BFloat16", "Bool", "Byte", "Char", "Double", "Float", "Half", "Int", "Long", "Short")

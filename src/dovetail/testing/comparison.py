@@ -85,9 +85,7 @@ def assert_close(
     """
     if (rtol is None) != (atol is None):
         raise ValueError("rtol and atol go together. Give both or neither.")
-    reason = _difference(
-        actual, expected, "", rtol, atol, equal_nan, check_device, check_dtype
-    )
+    reason = _difference(actual, expected, "", rtol, atol, equal_nan, check_device, check_dtype)
     if reason is not None:
         raise AssertionError(msg if msg is not None else reason)
 

@@ -65,9 +65,9 @@ def representative_dtypes(info: OpInfo, check: str, device: Device) -> list[dtyp
 
 
 def samples_of(
-    info: OpInfo, device: Device, dtype: dtype, requires_grad: bool = False
+    info: OpInfo, check: str, device: Device, dtype: dtype, requires_grad: bool = False
 ) -> Iterator[SampleInput]:
-    """Yield samples; an error while one is used says which it is.
+    """Yield the samples of a check; an error while one is used says which it is.
 
     Raises
     ------
@@ -77,12 +77,13 @@ def samples_of(
     samples = info.sample_inputs(device, dtype, requires_grad)
     assert samples, f"{info.name} has no samples of {dtype}"
     for sample in samples:
-        with named(sample, dtype):
-            yield sample
+        if info.skip_of(check, device, dtype, sample.name) is None:
+            with named(sample):
+                yield sample
 
 
 @contextmanager
-def named(sample: SampleInput, dtype: dtype) -> Iterator[None]:
+def named(sample: SampleInput) -> Iterator[None]:
     """Add a sample to the text of an error."""
     try:
         yield
@@ -121,7 +122,9 @@ def assert_same(found: Any, expected: Any, info: OpInfo, *, loose: float = 1.0) 
             if not info.is_random:
                 assert_close(mine, other, rtol=1e-6, atol=1e-6, equal_nan=True)
             continue
-        assert mine.shape == other.shape, f"shape {tuple(mine.shape)} instead of {tuple(other.shape)}"
+        assert mine.shape == other.shape, (
+            f"shape {tuple(mine.shape)} instead of {tuple(other.shape)}"
+        )
         assert mine.dtype is other.dtype, f"dtype {mine.dtype} instead of {other.dtype}"
         if not info.is_random:
             rtol, atol = info.tolerances.get(other.dtype, tolerance_of(other.dtype))
@@ -176,28 +179,24 @@ def _requires_grad(value: Any) -> bool:
     return isinstance(value, Tensor) and value.requires_grad
 
 
-def differentiable_calls(
-    info: OpInfo, check: str, device: Device
-) -> Iterator[DifferentiableCall]:
+def differentiable_calls(info: OpInfo, check: str, device: Device) -> Iterator[DifferentiableCall]:
     """Yield the samples of double precision that have a derivative.
 
     Raises
     ------
     CheckSkipped
-        If the operator is not differentiable, or random.
+        If it takes no double precision.
     AssertionError
         If no result of any sample requires grad.
     """
-    if not info.supports_autograd:
-        raise CheckSkipped("it has no derivative")
-    if info.is_random:
-        raise CheckSkipped("it is random")
     found = False
     for dtype in dtypes_of(info, check, device, (float64, complex128)):
-        for sample in samples_of(info, device, dtype, requires_grad=True):
+        for sample in samples_of(info, check, device, dtype, requires_grad=True):
             with quiet():
                 call = DifferentiableCall(info, sample)
                 if call.is_differentiable:
                     found = True
                     yield call
-    assert found, "no result requires grad: give the operator a derivative, or supports_autograd=False"
+    assert found, (
+        "no result requires grad: give the operator a derivative, or supports_autograd=False"
+    )

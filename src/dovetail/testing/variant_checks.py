@@ -57,13 +57,10 @@ def variants(info: OpInfo, *, out: bool) -> list[Operator]:
 
 def check_out(info: OpInfo, device: Device) -> None:
     """Check that ``out=`` gets the results, in tensors of any size and of wider dtypes, or raises."""
-    found = variants(info, out=True)
-    if not found:
-        raise CheckSkipped("it has no out variant")
-    for variant in found:
+    for variant in variants(info, out=True):
         names = [a.name for a in variant.schema.arguments if a.is_out]
         for dtype in dtypes_of(info, "out", device):
-            for sample in samples_of(info, device, dtype):
+            for sample in samples_of(info, "out", device, dtype):
                 expected = called(info, sample)
                 _check_out(info, variant, names, sample, expected)
 
@@ -76,7 +73,9 @@ def _check_out(
     for targets in (empty, [aten.zeros_like(each) for each in expected]):
         with quiet():
             result = results_of(
-                variant.handle(*given.arguments, **given.kwargs, **dict(zip(names, targets, strict=True)))
+                variant.handle(
+                    *given.arguments, **given.kwargs, **dict(zip(names, targets, strict=True))
+                )
             )
         assert all(mine is target for mine, target in zip(result, targets, strict=True)), (
             "what is returned is not the tensor of out="
@@ -101,12 +100,9 @@ def _assert_refused(call: Callable[[], Any], text: str) -> None:
 
 def check_inplace(info: OpInfo, device: Device) -> None:
     """Check that in-place variants write the result, return `self`, and count its version."""
-    found = variants(info, out=False)
-    if not found:
-        raise CheckSkipped("it has no in-place variant")
-    for variant in found:
+    for variant in variants(info, out=False):
         for dtype in dtypes_of(info, "inplace", device):
-            for sample in samples_of(info, device, dtype):
+            for sample in samples_of(info, "inplace", device, dtype):
                 if isinstance(sample.input, Tensor):
                     _check_inplace(info, variant, sample)
 
@@ -154,7 +150,7 @@ def _on_meta(info: OpInfo, sample: SampleInput) -> list[Any]:
 
 def _compare_on_meta(info: OpInfo, device: Device, check: str, compare: Any) -> None:
     for dtype in dtypes_of(info, check, device):
-        for sample in samples_of(info, device, dtype):
+        for sample in samples_of(info, check, device, dtype):
             expected = called(info, sample)
             try:
                 found = _on_meta(info, sample)
@@ -214,7 +210,9 @@ def transposed(x: Tensor) -> Tensor:
 
 
 def strided(x: Tensor) -> Tensor:
-    return aten.stack([x, x], -1).reshape((*x.shape[:-1], 2 * x.shape[-1]))[..., ::2] if x.ndim else x
+    return (
+        aten.stack([x, x], -1).reshape((*x.shape[:-1], 2 * x.shape[-1]))[..., ::2] if x.ndim else x
+    )
 
 
 def offset(x: Tensor) -> Tensor:
@@ -229,7 +227,7 @@ def check_layouts(info: OpInfo, device: Device) -> None:
     """Check that results do not depend on how arguments lie in memory."""
     with no_grad():
         for dtype in representative_dtypes(info, "layouts", device):
-            for sample in samples_of(info, device, dtype):
+            for sample in samples_of(info, "layouts", device, dtype):
                 for layout in (transposed, strided, offset, expanded):
                     _check_layout(info, sample.transform(layout))
 
@@ -252,12 +250,10 @@ LOWER_PRECISION = 5e-2
 
 def check_autocast(info: OpInfo, device: Device) -> None:
     """Check that under autocast results are near those outside, and of a dtype that it chooses."""
-    if float32 not in info.dtypes:
-        raise CheckSkipped("it takes no float32")
     if not is_autocast_available(device.type):
         raise CheckSkipped(f"there is no autocast on {device.type}")
     lower = get_autocast_dtype(device.type)
-    for sample in samples_of(info, device, float32):
+    for sample in samples_of(info, "autocast", device, float32):
         expected = called(info, sample)
         with autocast(device.type):
             found = called(info, sample)
@@ -276,14 +272,16 @@ def check_autocast(info: OpInfo, device: Device) -> None:
 # -- opcheck ---------------------------------------------------------------------------------------
 
 
-def opcheck_of(name: str) -> Callable[[OpInfo, Device], None]:
-    """Return one of the checks of `dovetail.library.opcheck`, for the samples of an `OpInfo`."""
+def opcheck_of(name: str, utility: str) -> Callable[[OpInfo, Device], None]:
+    """Return the check `name`: one of `dovetail.library.opcheck`, for the samples of an `OpInfo`."""
 
     def check(info: OpInfo, device: Device) -> None:
         dtypes = dtypes_of(info, name, device)
         dtype = float64 if float64 in dtypes else dtypes[0]
-        for sample in samples_of(info, device, dtype, requires_grad=info.supports_autograd):
+        # A leaf that requires grad is not written to.
+        requires_grad = info.supports_autograd and not writes_input(info)
+        for sample in samples_of(info, name, device, dtype, requires_grad):
             with quiet():
-                opcheck(info.op, sample.arguments, sample.kwargs, test_utils=name)  # type: ignore[arg-type]
+                opcheck(info.op, sample.arguments, sample.kwargs, test_utils=utility)  # type: ignore[arg-type]
 
     return check

@@ -54,7 +54,10 @@ def batched_places(sample: SampleInput, op: Operator) -> Iterator[tuple[int, ...
     """Yield which of the tensors are batched: each alone, and all. What is written to always is."""
     count = len(sample.tensors())
     writes = any(argument.is_write for argument in op.schema.arguments)
-    for chosen in [*[(place,) for place in range(count)], *([tuple(range(count))] if count > 1 else [])]:
+    for chosen in [
+        *[(place,) for place in range(count)],
+        *([tuple(range(count))] if count > 1 else []),
+    ]:
         if not writes or 0 in chosen:
             yield chosen
 
@@ -74,7 +77,7 @@ def check_vmap(info: OpInfo, device: Device) -> None:
     """Compare calls on batches with a loop."""
     found = False
     for dtype in representative_dtypes(info, "vmap", device):
-        for sample in samples_of(info, device, dtype):
+        for sample in samples_of(info, "vmap", device, dtype):
             for places in batched_places(sample, info.operator):
                 found = True
                 with quiet():
@@ -85,12 +88,9 @@ def check_vmap(info: OpInfo, device: Device) -> None:
 
 def check_vmap_inplace(info: OpInfo, device: Device) -> None:
     """Compare in-place variants on batches with a loop."""
-    operators = variants(info, out=False)
-    if not operators:
-        raise CheckSkipped("it has no in-place variant")
-    for operator in operators:
+    for operator in variants(info, out=False):
         for dtype in representative_dtypes(info, "vmap_inplace", device):
-            for sample in samples_of(info, device, dtype):
+            for sample in samples_of(info, "vmap_inplace", device, dtype):
                 with quiet():
                     if isinstance(sample.input, Tensor) and _fits_in_place(operator, sample):
                         for places in batched_places(sample, operator):
@@ -212,6 +212,6 @@ def assert_gradient(found: Any, expected: Any) -> None:
     """Check that two gradients agree; none is one of zeros."""
     if found is None or expected is None:
         given = expected if found is None else found
-        assert given is None or not bool(given.abs().max() > 0), "a gradient is missing"
+        assert given is None or not bool((given != 0).any()), "a gradient is missing"
         return
     assert_close(found.detach(), expected.detach(), rtol=1e-6, atol=1e-9, equal_nan=True)

@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .installed_checks import Check, CheckSkipped, checks, install_checks
+    from .check import Check, CheckSkipped
     from .dtypes import (
         all_types,
         all_types_and,
@@ -26,12 +26,14 @@ if TYPE_CHECKING:
         integral_types,
         integral_types_and,
     )
+    from .installed_checks import checks, install_checks
     from .op_info import ErrorInput, OpInfo, SampleInput, Skip
     from .registration import op_infos, operators_without_op_info, register_op_infos
     from .tensors import TensorMaker, make_tensor, set_tensor_function
 
 _MODULES = {
-    "installed_checks": ("Check", "CheckSkipped", "checks", "install_checks"),
+    "check": ("Check", "CheckSkipped"),
+    "installed_checks": ("checks", "install_checks"),
     "dtypes": (
         "all_types",
         "all_types_and",

@@ -8,8 +8,8 @@ from typing import Any, Final
 
 from dovetail_kernel import Device, TensorBase, dtype
 
-from .. import registry
-from ..operator import Operator
+from ..table import registry
+from ..table.operator import Operator
 
 __all__ = ["ErrorInput", "OpInfo", "SampleInput", "Skip"]
 
@@ -104,22 +104,28 @@ class Skip:
         Where it does not run. Default: everywhere.
     device_type
         Where it does not run. Default: everywhere.
+    sample
+        Name of the sample that it does not run on. Default: it runs on none.
     """
 
     check: str
     reason: str
     dtypes: frozenset[dtype] | None = None
     device_type: str | None = None
+    sample: str | None = None
 
-    def covers(self, check: str, of: dtype | None, device: Device) -> bool:
-        """Say whether the check `check` is left out for a dtype on a device.
+    def covers(
+        self, check: str, device: Device, dtype: dtype | None = None, sample: str | None = None
+    ) -> bool:
+        """Say whether a check is left out on a device, for a dtype, for a sample.
 
-        Without a dtype the question is about the whole check.
+        Without a dtype the question is about all of them, and so for a sample.
         """
         return (
             check == self.check
-            and (self.dtypes is None or (of is not None and of in self.dtypes))
             and self.device_type in (None, device.type)
+            and (self.dtypes is None or dtype in self.dtypes)
+            and self.sample in (None, sample)
         )
 
 
@@ -214,9 +220,14 @@ class OpInfo:
         function = self.error_inputs_func
         return [] if function is None else list(function(self, device))
 
-    def skip_of(self, check: str, device: Device, dtype: dtype | None = None) -> Skip | None:
-        """Return the skip that leaves out a check, for a dtype or as a whole, or None."""
-        return next((skip for skip in self.skips if skip.covers(check, dtype, device)), None)
+    def skip_of(
+        self, check: str, device: Device, dtype: dtype | None = None, sample: str | None = None
+    ) -> Skip | None:
+        """Return the skip that leaves out a check, a dtype or a sample of it, or None."""
+        for skip in self.skips:
+            if skip.covers(check, device, dtype, sample):
+                return skip
+        return None
 
 
 def _replaced(value: Any, function: Callable[[Any], Any]) -> Any:

@@ -5,23 +5,24 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable
 from threading import RLock
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from dovetail_kernel import plugin_manager
 
-from .. import registry
-from .op_info import OpInfo
+from ..table import registry
+
+if TYPE_CHECKING:
+    from .op_info import OpInfo
 
 __all__ = ["op_infos", "operators_without_op_info", "register_op_infos"]
 
-Loader = Callable[[], Iterable[OpInfo]]
 
-_loaders: Final[dict[str, list[Loader]]] = {}
+_loaders: Final[dict[str, list[Callable[[], Iterable[OpInfo]]]]] = {}
 _loaded: Final[dict[str, list[OpInfo]]] = {}
 _lock: Final = RLock()
 
 
-def register_op_infos(namespace: str, loader: Loader) -> None:
+def register_op_infos(namespace: str, loader: Callable[[], Iterable[OpInfo]]) -> None:
     """Say where the `OpInfo` of a namespace are.
 
     Inside a transaction, such as the loading of a plugin, the registration is taken back with it.

@@ -6,15 +6,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dovetail_dispatcher import Kernel
 from dovetail_dispatcher.table import registry
 from dovetail_dispatcher.table.batching import on_first_vmap
 from dovetail_dispatcher.table.kernels import TENSOR
+from dovetail_dispatcher.testing import register_op_infos
 from dovetail_kernel import DispatchKey, plugin_manager
 
 from ._generated.registrations import COMPOSITES, OPERATORS
+
+if TYPE_CHECKING:
+    from dovetail_dispatcher.testing import OpInfo
 
 __all__ = ["load"]
 
@@ -40,6 +44,7 @@ def load() -> None:
     backend_select.register()
     _set_formulas()
     on_first_vmap(_load_batching_rules)
+    register_op_infos("aten", _op_infos)
     _loaded = True
 
 
@@ -73,6 +78,12 @@ def _load_batching_rules() -> None:
     from .batching import registration
 
     registration.register()
+
+
+def _op_infos() -> list[OpInfo]:
+    from .declarations import op_infos
+
+    return op_infos()
 
 
 def _set_formulas() -> None:

@@ -10,6 +10,7 @@ from dovetail_dispatcher.testing import (
     ErrorInput,
     OpInfo,
     SampleInput,
+    Skip,
     TensorMaker,
     all_types_and,
     all_types_and_complex_and,
@@ -45,6 +46,13 @@ BROADCAST: Final = (
     ((0, 3), (3,)),
 )
 """Shapes of two operands that broadcast."""
+
+BY_VALUES: Final = tuple(
+    [Skip(check, "what it gives depends on values") for check in ("meta", "meta_strides")]
+)
+"""Composites of operators that have no kernel on the meta device."""
+
+NO_SHAPE: Final = Skip("vmap", "the shapes of the results depend on values, which differ in a batch")
 
 Samples = Callable[[TensorMaker], Iterable[SampleInput]]
 Errors = Callable[[TensorMaker], Iterable[ErrorInput]]

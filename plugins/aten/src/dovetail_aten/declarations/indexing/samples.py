@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from dovetail_dispatcher.testing import SampleInput, TensorMaker
+from dovetail_dispatcher.testing import SampleInput, Skip, TensorMaker
 from dovetail_kernel import bool as bool_
 
-from ..samples import INTEGERS, indices, mask, op_info, refused, refusals
+from ..samples import BY_VALUES, NO_SHAPE, indices, mask, op_info, refusals, refused
 
 info = partial(op_info, family="indexing")
 
@@ -24,7 +24,8 @@ def chosen(make: TensorMaker) -> Iterator[SampleInput]:
     yield SampleInput(make(3, 2), [row, column])
     yield SampleInput(make(3, 2, 2), [row, None, indices(make, [0, 1])])
     yield SampleInput(make(3, 2), [indices(make, [])])
-    yield SampleInput(make(3, 2), [make.values([True, False, True], bool_)])
+    by_mask = SampleInput(make(3, 2), [make.values([True, False, True], bool_)])
+    yield by_mask.with_metadata(name="mask")
     yield SampleInput(make(0, 2), [indices(make, [])])
 
 
@@ -108,8 +109,9 @@ def scattered(x: Any, dim: int, index: Any, source: Any, add: bool = False) -> A
 
 
 def masks(make: TensorMaker) -> Iterator[SampleInput]:
-    for shape, of_mask in (((2, 3), (2, 3)), ((2, 3), (3,)), ((), ()), ((3,), (2, 3)), ((0, 3), (3,))):
+    for shape, of_mask in (((2, 3), (2, 3)), ((2, 3), (3,)), ((3,), (2, 3)), ((0, 3), (3,))):
         yield SampleInput(make(shape), mask(make, *of_mask))
+    yield SampleInput(make(()), mask(make)).with_metadata(name="0-dim")
 
 
 def selected(x: Any, m: Any) -> Any:
@@ -132,7 +134,11 @@ out_of_range = (lambda make: SampleInput(make(3, 2), 0, indices(make, [3])), Ind
 OP_INFOS = [
     info("index.Tensor", chosen, lambda x, index: x[subscript(index)], errors=refused(
         lambda make: SampleInput(make(3, 2), [indices(make, [3])]), IndexError,
-        "index 3 is out of bounds for dimension 0 with size 3")),
+        "index 3 is out of bounds for dimension 0 with size 3"), skips=(
+            Skip("vmap", NO_SHAPE.reason, sample="mask"),
+            Skip("meta", BY_VALUES[0].reason, sample="mask"),
+            Skip("meta_gradients", BY_VALUES[0].reason, sample="mask"),
+            Skip("meta_strides", "the cpu's kernel has another order in memory than PyTorch's"))),
     info("index_put", puts, put, errors=refused(
         lambda make: SampleInput(make(3, 2), [indices(make, [0, 1])], make(3)), RuntimeError,
         "shape mismatch: value tensor of shape")),
@@ -145,9 +151,12 @@ OP_INFOS = [
     info("scatter.src", scatters("tensor"), scattered),
     info("scatter.value", scatters("number"), scattered),
     info("scatter_add", scatters("tensor"), partial(scattered, add=True)),
-    info("masked_select", masks, selected),
+    info("masked_select", masks, selected, skips=(
+        NO_SHAPE,
+        Skip("meta_gradients", BY_VALUES[0].reason),
+        Skip("batched_gradients", "index_put of a 0-dim tensor by a mask raises", sample="0-dim"))),
     info("take", takes, lambda x, index: np.take(x, index.astype(int)), errors=refused(
         lambda make: SampleInput(make(2, 3), indices(make, [6])), IndexError, "out of range")),
     info("one_hot", classes, lambda x, n=-1: np.eye(x.max() + 1 if n < 0 else n)[x.astype(int)],
-         supports_autograd=False),
+         supports_autograd=False, skips=(NO_SHAPE, *BY_VALUES)),
 ]  # fmt: skip

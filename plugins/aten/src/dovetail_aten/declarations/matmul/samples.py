@@ -95,7 +95,7 @@ OP_INFOS = [
     info("inner", lambda make: [SampleInput(make(left), make(right)) for left, right in (
         ((3,), (3,)), ((2, 3), (4, 3)), ((), (2, 3)), ((2, 2, 3), (3,)))], np.inner, NUMBERS),
     info("outer", products("i", "j"), np.outer, ALL,
-         errors=wrong((2, 3), (2,), text="outer: Expected 1-D argument self, but got 2-D")),
+         errors=wrong((2, 3), (2,), text="outer: Expected 1-D arguments self and vec2, but got 2D and 1D")),
     info("addmm", added("ik", "ij", "jk"), scaled(np.matmul), NUMBERS,
          errors=wrong((2, 2), (2, 3), (2, 3), text="cannot be multiplied")),
     info("addmv", added("i", "ij", "j"), scaled(np.matmul), NUMBERS),

@@ -9,13 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from dovetail_dispatcher.testing import SampleInput, TensorMaker
+from dovetail_dispatcher.testing import SampleInput, Skip, TensorMaker
 from dovetail_kernel import bfloat16, float64, uint8
 
 from ..samples import (
     FLOATING,
     INEXACT,
-    REAL,
     REAL_NUMBERS,
     Samples,
     dim_out_of_range,
@@ -224,7 +223,8 @@ def norm_gradients(make: TensorMaker) -> Iterator[SampleInput]:
 def embeddings(make: TensorMaker) -> Iterator[SampleInput]:
     for values in ([0, 2], [[0, 1], [1, 3]], 2, []):
         yield SampleInput(make(4, 3), indices(make, values))
-    yield SampleInput(make(4, 3), indices(make, [1, 2]), 1)
+    if not make.requires_grad:  # the row that stands for padding has no gradient
+        yield SampleInput(make(4, 3), indices(make, [1, 2]), 1)
 
 
 def embedding_gradients(make: TensorMaker) -> Iterator[SampleInput]:
@@ -256,7 +256,9 @@ NORMALIZED = [
     info("layer_norm", normalized, layer_norm, FLOATING, tolerances=LOOSE, errors=refused(
         lambda make: SampleInput(make(2, 3), (4,)), RuntimeError, r"Given normalized_shape=\[4\]")),
     info("native_layer_norm", normalized, native_layer_norm, FLOATING, tolerances=LOOSE),
-    info("native_layer_norm_backward", norm_gradients, None),
+    info("native_layer_norm_backward", norm_gradients, None, skips=tuple([
+        Skip(check, "the formula takes the moments for those of the input, which differences do not move")
+        for check in ("gradients", "forward_ad", "vmap_gradients")])),
     info("embedding", embeddings, lambda w, i, *args: w[i.astype(int)]),
     info("embedding_dense_backward", embedding_gradients, gathered),
 ]  # fmt: skip

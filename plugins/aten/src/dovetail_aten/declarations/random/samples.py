@@ -36,7 +36,7 @@ OP_INFOS = [
     info("normal_", kept((), (0.5, 2.0)), None, INEXACT,
          errors=refused(lambda make: SampleInput(make(2), 0.0, -1.0), RuntimeError, "normal expects std >= 0.0")),
     info("bernoulli_.float", kept((), (0.25,))),
-    info("bernoulli", smooth(), None, INEXACT, domain=(0, 1)),
+    info("bernoulli", smooth(), None, INEXACT, domain=(0, 0.7)),
     info("native_dropout", kept((0.5, True), (0.0, True), (0.5, False))),
     info("dropout", kept((0.5, True), (0.5, False)), None, INEXACT),
     op_info("native_dropout_backward", lambda make: [SampleInput(make(2, 3), mask(make, 2, 3), 2.0)],

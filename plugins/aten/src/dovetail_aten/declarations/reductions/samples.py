@@ -12,9 +12,9 @@ from dovetail_dispatcher.testing import SampleInput, TensorMaker
 from dovetail_kernel import float64
 
 from ..samples import (
-    ALL,
+    BY_VALUES,
     INEXACT,
-    NUMBERS,
+    NO_SHAPE,
     REAL,
     REAL_NUMBERS,
     Errors,
@@ -177,6 +177,11 @@ def largest(x: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = 
 # -- rows ------------------------------------------------------------------------------------------
 
 
+def sums_of_exp(make: TensorMaker) -> Iterator[SampleInput]:
+    """Yield samples; the logarithm of an empty sum has no derivative."""
+    yield from over(*KEEP, none=False, empty=not make.requires_grad)(make)
+
+
 def sorts(make: TensorMaker) -> Iterator[SampleInput]:
     yield from along()(make)
     yield SampleInput(make(2, 3), 1, True)
@@ -287,7 +292,7 @@ SUMS = [
     info("cumsum", without_dtype(along(*to_double)), scanned(np.cumsum), errors=wrong_dim),
     info("cumprod", without_dtype(along(*to_double)), scanned(np.cumprod), domain=POSITIVE,
          errors=wrong_dim),
-    info("logsumexp", over(*KEEP, none=False), logsumexp, errors=wrong_dims),
+    info("logsumexp", sums_of_exp, logsumexp, errors=wrong_dims),
     info("sum_to_size", sums_to, summed_to, errors=refused(
         lambda make: SampleInput(make(2, 3), (2, 2)), RuntimeError,
         r"size \[2, 2\] is not expandable to size \[2, 3\]|is not expandable")),
@@ -330,8 +335,9 @@ COUNTS = [
     ],
     info("count_nonzero", joined(whole(), along()), counted, errors=wrong_dim, **NO_GRAD),
     info("count_nonzero.dim_IntList", over(none=False), counted, errors=wrong_dims, **NO_GRAD),
-    info("nonzero", smooth(), lambda x: np.argwhere(x), **NO_GRAD),
-    info("where", smooth(), lambda x: np.nonzero(np.atleast_1d(x)), **NO_GRAD),
+    info("nonzero", smooth(), lambda x: np.argwhere(x), skips=(NO_SHAPE,), **NO_GRAD),
+    info("where", smooth(), lambda x: np.nonzero(np.atleast_1d(x)),
+         skips=(NO_SHAPE, *BY_VALUES), **NO_GRAD),
 ]
 
 DEVIATIONS = [
