@@ -568,7 +568,8 @@ def gelu_of_the_far_negative(lib: Any, size: int, infinite: bool) -> Any:
     x = lib.tensor([-float("inf") if infinite else -1e30, -6.5, -20.0] * size, requires_grad=True)
     y = lib.nn.functional.gelu(x)
     y.sum().backward()
-    first = [str(y.tolist()[0]), str(x.grad.tolist()[0])]
+    # PyTorch's sign of the zero below finite numbers depends on the vector unit of the processor.
+    first = [str(y.tolist()[0] if infinite else abs(y.tolist()[0])), str(x.grad.tolist()[0])]
     return (
         first,
         [abs(value) < 1e-8 for value in y.tolist()[1:3]],

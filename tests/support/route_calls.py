@@ -1,0 +1,177 @@
+"""Makes the calls of `tests/golden/calls` and reads the routes that they leave in the table.
+
+There is a file per family, with a call a line, and the states that it is made in; without one a
+call is plain. Of the arguments `f` and `e` are float32, `d` double, `h` half, `i` and `j` int64 and
+int32, `m` bool, `c` complex, `z`, `zd` and `zi` 0-dim, `inf` an inference tensor, `meta` on the
+device meta, `mirror` on a third backend; `g(x)` is a leaf that requires grad, `n(x)` what was
+computed of one, `view(x)` a view.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext, suppress
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+import route_libraries
+from route_texts import RouteText, read_route
+
+import dovetail as dt
+from dovetail.autograd.graph import saved_tensors_hooks
+from dovetail.func import jvp, vmap
+from dovetail.utils._python_dispatch import TorchDispatchMode
+
+
+class _PassingMode(TorchDispatchMode):
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        return func(*args, **(kwargs or {}))
+
+
+FOLDER: Final = Path(__file__).parents[1] / "golden" / "calls"
+
+LAST: Final = "hooks"
+"""The mode after which all recording routes of a process ask for hooks; its calls come last."""
+
+STATES: Final[dict[str, Callable[[], AbstractContextManager[Any]]]] = {
+    "plain": nullcontext,
+    "no_grad": dt.no_grad,
+    "inference": dt.inference_mode,
+    "trace": dt.trace,
+    "autocast": partial(dt.autocast, "cpu"),
+    "dispatch_mode": _PassingMode,
+    "hooks": partial(saved_tensors_hooks, lambda tensor: tensor, lambda tensor: tensor),
+}
+"""The states in which a call may run. Besides there are the transforms below; ``foreign``, under a
+third party's kernel; and ``refused``: the call raises, and has a route all the same."""
+
+TRANSFORMS: Final[dict[str, Callable[..., Any]]] = {
+    "vmap": lambda call, first: vmap(call, randomness="different")(first),
+    "jvp": lambda call, first: jvp(call, (first,), (first,)),
+}
+"""The function transforms under which a call may run, as one of its first argument."""
+
+
+def collect() -> dict[str, dict[str, RouteText]]:
+    """Return the texts of all routes, by title, by family."""
+    route_libraries.define()
+    calls = [(family, call, mode) for family in families() for call, mode in _calls(family)]
+    texts: dict[tuple[str, str, str], dict[str, RouteText]] = {}
+    for each in sorted(calls, key=lambda each: each[2] == LAST):
+        if each in texts:
+            raise ValueError(f"{each[1]} | {each[2]} stands twice in {each[0]}.")
+        texts[each] = dict(_routes_of(*each[1:]))
+    collected: dict[str, dict[str, RouteText]] = {family: {} for family in families()}
+    for each in calls:
+        collected[each[0]] |= texts[each]
+    return collected
+
+
+def families() -> list[str]:
+    """Return the names of the families of calls."""
+    return sorted(path.stem for path in FOLDER.glob("*.txt"))
+
+
+def _calls(family: str) -> Iterator[tuple[str, str]]:
+    for line in (FOLDER / f"{family}.txt").read_text("utf-8").splitlines():
+        call, _, modes = line.partition(" | ")
+        for mode in modes.split() or ["plain"]:
+            yield call.strip(), mode
+
+
+def _routes_of(call: str, mode: str) -> Iterator[tuple[str, RouteText]]:
+    """Make the call, and yield the routes that its operator has afterwards, with their titles."""
+    name, _, arguments = call.partition("(")
+    namespace, _, rest = name.rpartition("::")
+    op = getattr(dt.ops, namespace or "aten")
+    for part in rest.split("."):
+        op = getattr(op, part)
+    if "." not in rest:
+        op = op.default
+    args, kwargs = eval(
+        f"_call({arguments}", {**_values(), "_call": lambda *args, **kwargs: (args, kwargs)}
+    )
+    try:
+        made = _routes_after(op, mode, args, kwargs)
+    except Exception as error:
+        error.add_note(f"in the call {call} | {mode} of tests/golden/calls")
+        raise
+    if not made:
+        raise LookupError(f"{call} | {mode} left no route.")
+    for number, route in enumerate(made, 1):
+        yield f"{call} | {mode}" + (f" #{number}" if number > 1 else ""), read_route(route)
+
+
+def _routes_after(
+    op: Any, mode: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> list[Callable[..., Any]]:
+    """Make the call with no route there yet, and return those that it left."""
+    forget(op)
+    with warnings.catch_warnings(), STATES.get(mode, nullcontext)():
+        warnings.simplefilter("ignore")
+        if mode in TRANSFORMS:
+            TRANSFORMS[mode](lambda first: op(first, *args[1:], **kwargs), args[0])
+        elif mode == "refused":
+            with suppress(RuntimeError):
+                op(*args, **kwargs)
+        elif mode == "foreign":
+            with route_libraries.foreign_kernel(str(op.name()).partition("::")[2]):
+                op(*args, **kwargs)
+                return routes_of(op)
+        else:
+            op(*args, **kwargs)
+    return routes_of(op)
+
+
+def forget(op: Any) -> None:
+    """Drop the routes of an operator, so that the next call composes them."""
+    op._operator.forget_routes()
+
+
+def routes_of(op: Any) -> list[Callable[..., Any]]:
+    """Return the routes of an operator, in the order in which they were composed."""
+    operator = op._operator
+    again = [route for routes in operator.redispatch_routes.values() for route in routes.values()]
+    return [*operator.routes.values(), *again]
+
+
+def _values() -> dict[str, Any]:
+    """Return the names that calls are written with; the tensors are new, for some calls write to
+    them.
+    """
+    f = dt.arange(6, dtype=dt.float32).reshape(2, 3) / 7 + 0.1
+    index = dt.tensor([[0, 1, 0], [1, 0, 1]])
+    with dt.inference_mode():
+        inferred = f + 1
+    return {
+        "f": f.clone(),
+        "e": f + 1,
+        "sq": dt.ones(3, 3),
+        "cube": dt.ones(2, 3, 3),
+        "row": dt.ones(3),
+        "d": f.double(),
+        "h": f.half(),
+        "i": index,
+        "j": index.int(),
+        "ix": dt.tensor([1, 0]),
+        "m": index > 0,
+        "mx": index > 0,
+        "c": dt.ones(2, 3, dtype=dt.complex64),
+        "z": dt.tensor(0.5),
+        "zd": dt.tensor(0.5, dtype=dt.float64),
+        "zi": dt.tensor(2),
+        "inf": inferred,
+        "meta": dt.ones(2, 3, device="meta"),
+        "mirror": dt.ones(2, 3, device="mirror"),
+        "empty": dt.empty(0),
+        "g": lambda x: x.clone().requires_grad_(),
+        "n": lambda x: x.clone().requires_grad_() * 1,
+        "view": lambda x: x.view(x.shape),
+        "float32": dt.float32,
+        "float64": dt.float64,
+        "int32": dt.int32,
+        "int64": dt.int64,
+        "cpu": dt.device("cpu"),
+    }
