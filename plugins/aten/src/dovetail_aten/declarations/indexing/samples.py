@@ -136,7 +136,6 @@ OP_INFOS = [
         lambda make: SampleInput(make(3, 2), [indices(make, [3])]), IndexError,
         "index 3 is out of bounds for dimension 0 with size 3"), skips=(
             Skip("vmap", NO_SHAPE.reason, sample="mask"),
-            Skip("meta", BY_VALUES[0].reason, sample="mask"),
             Skip("meta_gradients", BY_VALUES[0].reason, sample="mask"),
             Skip("meta_strides", "the cpu's kernel has another order in memory than PyTorch's"))),
     info("index_put", puts, put, errors=refused(

@@ -92,6 +92,13 @@ def elu_gradients(make: TensorMaker) -> Iterator[SampleInput]:
     yield SampleInput(make(0, 3), 1.0, 1.0, 1.0, False, make(0, 3))
 
 
+def log_sigmoid_gradients(make: TensorMaker) -> Iterator[SampleInput]:
+    """Yield gradients and inputs with the buffer that the forward operator saves."""
+    for shape in ((2, 3), ()):
+        x = make(shape)
+        yield SampleInput(make(shape), x, x.detach().abs().neg().exp() if is_inexact(make) else x)
+
+
 def slopes(make: TensorMaker) -> Iterator[SampleInput]:
     """Yield inputs and weights of parametric units, of one shape."""
     for shape in ((2, 3), (3,), (), (0, 3)):
@@ -143,8 +150,7 @@ ACTIVATIONS = [
     info("softplus_backward", gradients_of(smooth(2, 20)), slope_of(softplus), FLOATING),
     info("hardtanh_backward", gradients_of(smooth(-0.5, 0.75)),
          lambda g, x, low, high: np.where((x > low) & (x < high), g, 0), FLOATING),
-    info("log_sigmoid_backward",
-         lambda make: [SampleInput(make(2, 3), make(2, 3), make(2, 3, requires_grad=False))],
+    info("log_sigmoid_backward", log_sigmoid_gradients,
          lambda g, x, _: slope_of(log_sigmoid)(g, x), FLOATING),
     info("threshold_backward", gradients_of(smooth(0.1)), lambda g, x, t: np.where(x > t, g, 0),
          REAL_NUMBERS),

@@ -321,6 +321,7 @@ def equal_or_not(make: TensorMaker) -> Iterator[SampleInput]:
     for other in (x.clone(), make(2, 3), make(3)):
         yield SampleInput(x, other)
     yield SampleInput(make(0, 3), make(0, 3))
+    yield SampleInput(make(()), make(()))
 
 
 TESTS = [
