@@ -12,11 +12,13 @@ import dovetail
 from dovetail import _C, Tensor
 from dovetail.library import Tag, opcheck
 from dovetail_dispatcher import OpCheckError, OpOverload, ops
+from dovetail_dispatcher.testing import OpInfo, find_op_info
+from dovetail_kernel import float64, get_default_device, int64
 
 from .generated_inputs import Inputs, as_source, fitting_inputs
 
 EXPLANATIONS: Final[dict[str, str]] = {
-    "arguments": "some generated arguments are taken, so that there is something to check",
+    "arguments": "some arguments are taken, so that there is something to check",
     "test_schema": "what is written to, and what shares memory, is what the schema says",
     "test_autograd_registration": "results that require grad do so because "
     "of a registered derivative",
@@ -91,7 +93,8 @@ def check_operator(name: str, samples: list[Inputs] | None = None) -> Iterator[C
     name
         Qualified name, ``"vision::nms"`` or ``"aten::add.Tensor"``.
     samples
-        Arguments to check it on. Default: generated from its schema.
+        Arguments to check it on. Default: those of its `OpInfo`; without one, generated from its
+        schema.
 
     Yields
     ------
@@ -102,7 +105,8 @@ def check_operator(name: str, samples: list[Inputs] | None = None) -> Iterator[C
     op: OpOverload = getattr(getattr(getattr(ops, namespace), base), overload or "default")
     refusals: list[str] = []
     if samples is None:
-        samples, refusals = fitting_inputs(op)
+        info = find_op_info(name)
+        samples, refusals = fitting_inputs(op) if info is None else (inputs_of(info), [])
     if not samples:
         yield CheckResult(
             name,
@@ -118,6 +122,24 @@ def check_operator(name: str, samples: list[Inputs] | None = None) -> Iterator[C
     for check in list(EXPLANATIONS)[1:]:
         run = _gradcheck if check == "gradcheck" else _opcheck(check)
         yield _outcome(op, check, run, samples)
+
+
+def inputs_of(info: OpInfo) -> list[Inputs]:
+    """Return the samples of an operator: in double precision, for derivatives, and of integers."""
+    device = get_default_device()
+    writes = any(argument.is_write for argument in info.operator.schema.arguments)
+    both = [each for each in (float64, int64) if each in info.dtypes]
+    return [
+        Inputs(
+            sample.arguments,
+            sample.kwargs,
+            f"{sample.name or f'sample {number}'} of {str(dtype).rpartition('.')[2]}",
+        )
+        for dtype in both or sorted(info.dtypes, key=str)[:1]
+        for number, sample in enumerate(
+            info.sample_inputs(device, dtype, info.supports_autograd and not writes)
+        )
+    ]
 
 
 Check = Callable[[OpOverload, Inputs], str | None]

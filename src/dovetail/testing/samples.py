@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from dovetail_aten import Tensor
-from dovetail_dispatcher.testing import CheckSkipped, OpInfo, SampleInput
+from dovetail_dispatcher.testing import CheckSkipped, OpInfo, SampleInput, current_sample
 from dovetail_kernel import Device, complex128, dtype, float32, float64
 
 from .comparison import assert_close, tolerance_of
@@ -22,7 +22,6 @@ __all__ = [
     "differentiable_calls",
     "dtypes_of",
     "is_inexact",
-    "named",
     "quiet",
     "representative_dtypes",
     "results_of",
@@ -67,7 +66,7 @@ def representative_dtypes(info: OpInfo, check: str, device: Device) -> list[dtyp
 def samples_of(
     info: OpInfo, check: str, device: Device, dtype: dtype, requires_grad: bool = False
 ) -> Iterator[SampleInput]:
-    """Yield the samples of a check; an error while one is used says which it is.
+    """Yield the samples of a check; its errors name the one that it is at.
 
     Raises
     ------
@@ -78,18 +77,8 @@ def samples_of(
     assert samples, f"{info.name} has no samples of {dtype}"
     for sample in samples:
         if info.skip_of(check, device, dtype, sample.name) is None:
-            with named(sample):
-                yield sample
-
-
-@contextmanager
-def named(sample: SampleInput) -> Iterator[None]:
-    """Add a sample to the text of an error."""
-    try:
-        yield
-    except Exception as error:
-        error.add_note(f"The sample is {sample!r}.")
-        raise
+            current_sample.set(sample)
+            yield sample
 
 
 @contextmanager

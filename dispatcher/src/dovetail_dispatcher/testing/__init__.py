@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .check import Check, CheckSkipped
+    from .check import Check, CheckSkipped, current_sample
     from .dtypes import (
         all_types,
         all_types_and,
@@ -28,11 +28,16 @@ if TYPE_CHECKING:
     )
     from .installed_checks import checks, install_checks
     from .op_info import ErrorInput, OpInfo, SampleInput, Skip
-    from .registration import op_infos, operators_without_op_info, register_op_infos
+    from .registration import (
+        find_op_info,
+        op_infos,
+        operators_without_op_info,
+        register_op_infos,
+    )
     from .tensors import TensorMaker, make_tensor, set_tensor_function
 
 _MODULES = {
-    "check": ("Check", "CheckSkipped"),
+    "check": ("Check", "CheckSkipped", "current_sample"),
     "installed_checks": ("checks", "install_checks"),
     "dtypes": (
         "all_types",
@@ -48,7 +53,12 @@ _MODULES = {
         "integral_types_and",
     ),
     "op_info": ("ErrorInput", "OpInfo", "SampleInput", "Skip"),
-    "registration": ("op_infos", "operators_without_op_info", "register_op_infos"),
+    "registration": (
+        "find_op_info",
+        "op_infos",
+        "operators_without_op_info",
+        "register_op_infos",
+    ),
     "tensors": ("TensorMaker", "make_tensor", "set_tensor_function"),
 }
 _ON_DEMAND = {name: module for module, names in _MODULES.items() for name in names}
@@ -67,6 +77,8 @@ __all__ = [
     "all_types_and_complex_and",
     "checks",
     "complex_types",
+    "current_sample",
+    "find_op_info",
     "floating_and_complex_types",
     "floating_and_complex_types_and",
     "floating_types",

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextvars import ContextVar
 from dataclasses import dataclass
+from typing import Final
 
 from dovetail_kernel import Device
 
-from .op_info import OpInfo
+from .op_info import OpInfo, SampleInput
 
-__all__ = ["Check", "CheckSkipped"]
+__all__ = ["Check", "CheckSkipped", "current_sample"]
+
+current_sample: Final[ContextVar[SampleInput | None]] = ContextVar(
+    "dovetail_current_sample", default=None
+)
+"""The sample that a check is at, which it sets: errors name it."""
+
 
 
 class CheckSkipped(Exception):
@@ -59,4 +67,15 @@ class Check:
         skip = info.skip_of(self.name, device)
         if skip is not None:
             raise CheckSkipped(skip.reason)
-        self.function(info, device)
+        token = current_sample.set(None)
+        try:
+            self.function(info, device)
+        except CheckSkipped:
+            raise
+        except Exception as error:
+            sample = current_sample.get()
+            if sample is not None:
+                error.add_note(f"The sample is {sample!r}.")
+            raise
+        finally:
+            current_sample.reset(token)

@@ -14,7 +14,7 @@ from ..table import registry
 if TYPE_CHECKING:
     from .op_info import OpInfo
 
-__all__ = ["op_infos", "operators_without_op_info", "register_op_infos"]
+__all__ = ["find_op_info", "op_infos", "operators_without_op_info", "register_op_infos"]
 
 
 _loaders: Final[dict[str, list[Callable[[], Iterable[OpInfo]]]]] = {}
@@ -67,6 +67,14 @@ def op_infos(namespace: str) -> list[OpInfo]:
             _check(namespace, found)
             _loaded[namespace] = found
         return list(found)
+
+
+def find_op_info(name: str) -> OpInfo | None:
+    """Return the `OpInfo` of an operator by its qualified name, or None if nothing describes it."""
+    namespace = name.partition("::")[0]
+    if namespace not in _loaders:
+        return None
+    return next((info for info in op_infos(namespace) if info.name == name), None)
 
 
 def operators_without_op_info(namespace: str) -> list[str]:

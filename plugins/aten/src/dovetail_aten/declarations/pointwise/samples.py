@@ -20,6 +20,7 @@ from ..samples import (
     FLOATING,
     INEXACT,
     INTEGRAL,
+    NO_SHAPE,
     NUMBERS,
     REAL,
     REAL_NUMBERS,
@@ -400,12 +401,14 @@ no_limit = refused(
 )
 
 CHOOSING = [
+    info("where", smooth(), lambda x: np.nonzero(np.atleast_1d(x)), skips=(NO_SHAPE, *BY_VALUES),
+         supports_autograd=False),
     *[info(name, limits, clip, REAL, errors=no_limit) for name in ("clamp", "clip")],
     *[info(f"{name}.Tensor", tensor_limits, clip, REAL, errors=no_limit) for name in ("clamp", "clip")],
     *pairs("clamp_min", np.maximum, REAL, overloads=(".Tensor", "")),
     *pairs("clamp_max", np.minimum, REAL, overloads=(".Tensor", "")),
-    *[two(name, np.maximum, REAL) for name in ("maximum", "max.other")],
-    *[two(name, np.minimum, REAL) for name in ("minimum", "min.other")],
+    two("maximum", np.maximum, REAL),
+    two("minimum", np.minimum, REAL),
     info("where.self", choices("tensor", "tensor"), np.where),
     info("where.ScalarOther", choices("tensor", "number"), np.where),
     info("where.ScalarSelf", choices("number", "tensor"), np.where),

@@ -12,15 +12,16 @@ from dovetail_dispatcher.testing import SampleInput, TensorMaker
 from dovetail_kernel import float64
 
 from ..samples import (
-    BY_VALUES,
     INEXACT,
     NO_SHAPE,
     REAL,
     REAL_NUMBERS,
     Errors,
     Samples,
+    binary,
     dim_out_of_range,
     indices,
+    mismatch,
     joined,
     op_info,
     refusals,
@@ -318,6 +319,8 @@ CHOSEN = [
                  REAL_NUMBERS, errors=empty_dim(0), **NO_GRAD),
         )
     ],
+    info("max.other", binary(), np.maximum, REAL, errors=mismatch()),
+    info("min.other", binary(), np.minimum, REAL, errors=mismatch()),
     info("sort", sorts, sorted_, REAL, errors=wrong_dim),
     info("argsort", sorts, order_of, REAL, errors=wrong_dim, **NO_GRAD),
     info("topk", tops, largest, REAL_NUMBERS, errors=refused(
@@ -337,8 +340,6 @@ COUNTS = [
     info("count_nonzero", joined(whole(), along()), counted, errors=wrong_dim, **NO_GRAD),
     info("count_nonzero.dim_IntList", over(none=False), counted, errors=wrong_dims, **NO_GRAD),
     info("nonzero", smooth(), lambda x: np.argwhere(x), skips=(NO_SHAPE,), **NO_GRAD),
-    info("where", smooth(), lambda x: np.nonzero(np.atleast_1d(x)),
-         skips=(NO_SHAPE, *BY_VALUES), **NO_GRAD),
 ]
 
 DEVIATIONS = [
