@@ -12,7 +12,6 @@ import pytest
 import dovetail
 from dovetail.testing import OpInfo, SampleInput, op_infos
 from dovetail_aten._generated import derivatives
-from dovetail_dispatcher.table import registry
 from dovetail_dispatcher.table.derivative_formula import Formula
 
 STEPS = {
@@ -46,6 +45,7 @@ STEPS = {
 """Operators whose derivative is zero wherever there is one, or that overwrite; of gradients, that
 of a step.
 """
+
 
 def test_a_formula_of_zeros_is_that_of_a_step() -> None:
     source = derivatives.__loader__.get_source(derivatives.__name__)  # type: ignore[union-attr]
@@ -91,7 +91,9 @@ def test_a_differentiable_result_has_a_formula_or_raises_in_backward(info: OpInf
     for sample in info.sample_inputs(dovetail.get_default_device(), dtype, True):
         leaves = [leaf for leaf in sample.tensors() if leaf.requires_grad]
         differentiated = [
-            leaf for leaf in leaves if not isinstance(formula, Formula) or is_input(info, sample, leaf)
+            leaf
+            for leaf in leaves
+            if not isinstance(formula, Formula) or is_input(info, sample, leaf)
         ]
         assert not any(is_argument(info, sample, leaf, refused) for leaf in leaves)
         if not differentiated:
@@ -112,7 +114,8 @@ def is_argument(info: OpInfo, sample: SampleInput, leaf: Any, names: Collection[
     arguments = [argument.name for argument in info.operator.schema.arguments]
     given = [*zip(arguments, sample.arguments, strict=False), *sample.kwargs.items()]
     return any(
-        name in names and any(each is leaf for each in (value if isinstance(value, list) else [value]))
+        name in names
+        and any(each is leaf for each in (value if isinstance(value, list) else [value]))
         for name, value in given
     )
 

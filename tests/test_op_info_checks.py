@@ -156,16 +156,21 @@ def wrong_rule(library: Library) -> None:
 
 def constant_rule(library: Library) -> None:
     define(library)
-    register_vmap("sound::cube", lambda info, dims, x: ((x * x * x) * x.detach() / x.detach() + x * 0 + x - x.detach(), dims[0]), lib=library)
+    register_vmap(
+        "sound::cube",
+        lambda info, dims, x: (
+            (x * x * x) * x.detach() / x.detach() + x * 0 + x - x.detach(),
+            dims[0],
+        ),
+        lib=library,
+    )
 
 
 def through_a_wrong_rule(library: Library) -> None:
     """Make the gradient of an operator whose batching rule is wrong."""
     library.define("slope(Tensor grad, Tensor x) -> Tensor")
     library.impl("slope", lambda grad, x: grad * x * x * 3, "CompositeExplicitAutograd")
-    register_vmap(
-        "sound::slope", lambda info, dims, grad, x: (grad * x * x * 4, 0), lib=library
-    )
+    register_vmap("sound::slope", lambda info, dims, grad, x: (grad * x * x * 4, 0), lib=library)
     define(library, backward=lambda ctx, grad: dt.ops.sound.slope(grad, ctx.saved_tensors[0]))
 
 
@@ -290,7 +295,7 @@ def test_a_skip_is_an_outcome_with_its_reason(library: Library) -> None:
 
 def test_an_unknown_check_is_refused_with_those_that_there_are(library: Library) -> None:
     define(library)
-    with pytest.raises(ValueError, match="there is no check 'metta'. There are: samples,"):
+    with pytest.raises(ValueError, match=r"there is no check 'metta'\. There are: samples,"):
         outcome(CUBE, "metta")
 
 

@@ -1,4 +1,4 @@
-"""Every operator of the base library, by its samples: what the checks of `dovetail.testing` show."""
+"""Every operator of the base library passes the checks of `dovetail.testing` on its samples."""
 
 from __future__ import annotations
 

@@ -147,7 +147,9 @@ def test_op_infos_are_loaded_once_in_order_of_their_names(library: Library) -> N
     register_op_infos("sampled", loader)
     assert loaded == []
     names = [info.name for info in op_infos("sampled")]
-    assert names == [info.name for info in op_infos("sampled")] == ["sampled::f", "sampled::g.Scalar"]
+    assert (
+        names == [info.name for info in op_infos("sampled")] == ["sampled::f", "sampled::g.Scalar"]
+    )
     assert loaded == ["first"]
     assert find_op_info("sampled::f") is op_infos("sampled")[0]
     assert find_op_info("sampled::h") is find_op_info("elsewhere::h") is None

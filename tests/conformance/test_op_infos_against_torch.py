@@ -32,8 +32,8 @@ DIFFERENT = {
         ["addmm", "addmv", "addbmm", "baddbmm"],
         "PyTorch accepts a fractional alpha of integers here and there",
     ),
-    "_log_softmax_backward_data": "PyTorch looks neither at the shape nor at the dtype of the output",
-    "_softmax_backward_data": "PyTorch looks neither at the shape nor at the dtype of the output",
+    "_log_softmax_backward_data": "PyTorch looks neither at shapes nor at dtypes",
+    "_softmax_backward_data": "PyTorch looks neither at shapes nor at dtypes",
     "_prelu_kernel_backward": "PyTorch refuses operands of several dtypes",
     "allclose": "PyTorch looks at the tolerances first",
     "as_strided": "PyTorch looks at the memory of a view without its offset",
@@ -110,8 +110,8 @@ def is_comparable(info: OpInfo, sample: SampleInput) -> bool:
     Complex ones of half precision are of no dtype here. In single precision PyTorch's gelu of
     infinity is NaN, and so is the power of 0 to some complex numbers; that of infinity in half
     precision is not what it is in others. The mask of a dropout of nothing is no mask, a gradient
-    of integers is one of integers, integers between fractions are rounded before they are spaced, and the
-    gradient of silu is not that of complex numbers.
+    of integers is one of integers, integers between fractions are rounded before they are spaced,
+    and the gradient of silu is not that of complex numbers.
     """
     base, dtypes = info.operator.base_name, {tensor.dtype for tensor in sample.tensors()}
     numbers = [value for value in sample.arguments if isinstance(value, int | float | complex)]
@@ -231,7 +231,7 @@ def test_results_under_autocast_have_the_dtypes_of_pytorchs(info: OpInfo) -> Non
 
 def with_keywords(info: OpInfo) -> bool:
     """Say whether the operator is a public function of both libraries."""
-    # PyTorch's split is a function in Python with names of its own, and its index_put takes no None.
+    # PyTorch's split is a function in Python with names of its own; its index_put takes no None.
     base = info.operator.base_name
     return base not in ("split", "index_put", "binary_cross_entropy_with_logits") and all(
         hasattr(lib, base) for lib in (dovetail, torch)

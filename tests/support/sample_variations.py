@@ -1,4 +1,4 @@
-"""Variations of samples: other dtypes, shapes, layouts, values and numbers, of which some are errors."""
+"""Variations of samples: other dtypes, shapes, layouts, values, numbers; some are errors."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ SPECIAL = [math.nan, math.inf, -math.inf]
 NUMBERS = [2, 0.5, -1, 0, 1, 3, 2.0, -2.5, 1.5] * 3 + [True, False, 1 + 1j]
 
 
-def varied(info: OpInfo, r: random.Random) -> SampleInput | None:
-    """Return a sample of some dtype, of which some arguments are changed, or None if it has none."""
+def varied(info: OpInfo, r: random.Random) -> SampleInput:
+    """Return a sample of some dtype, of which some arguments are changed."""
     dtype = r.choice([each for each in DTYPES if each in info.dtypes] * 4 + DTYPES)
     samples = info.sample_inputs(dt.device("cpu"), dtype)
     sample = r.choice(samples)

@@ -1,4 +1,4 @@
-"""Samples of operators for both libraries: PyTorch's arguments, and outcomes that can be compared."""
+"""Samples of operators for PyTorch, and outcomes of calls that can be compared."""
 
 from __future__ import annotations
 
@@ -152,5 +152,3 @@ def difference(ours: Any, theirs: Any, *, corners: bool, values: bool = True) ->
         if mine is not None and (mine[0] != other[0] or not close(mine[1], other[1], dtype, 10)):
             return f"gradient {mine[1].tolist()} instead of {other[1].tolist()}"
     return ""
-
-

@@ -53,7 +53,8 @@ def conformance(
             typer.echo(indent(each.detail, "    "))
         operators = len({each.operator for each in outcomes})
         typer.echo(
-            f"{operators} operators on {device.type}: {len(failed)} of {len(outcomes)} checks failed"
+            f"{operators} operators on {device.type}: {len(failed)} of {len(outcomes)} checks "
+            "failed"
         )
     if failed:
         raise typer.Exit(1)

@@ -1,4 +1,4 @@
-"""Tests for operator libraries: samples of operators (`OpInfo`), checks that run on them, comparisons.
+"""Tests for operator libraries: samples of operators (`OpInfo`), checks on them, comparisons.
 
 A library describes its operators by `OpInfo` and says with `register_op_infos` where they are. The
 checks of this package then show that forward, out, in-place and meta variants, gradients of every

@@ -1,4 +1,4 @@
-"""Checks of what an operator computes: against its reference, for its dtypes, and what it refuses."""
+"""Checks of what an operator computes, for which dtypes, and what it refuses."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ import numpy as np
 
 from dovetail_aten import Tensor
 from dovetail_dispatcher.testing import OpInfo, SampleInput, all_types_and_complex_and
-from dovetail_kernel import Device, bfloat16, dtype, float16
+from dovetail_kernel import Device, bfloat16, float16
 from dovetail_kernel import bool as bool_
+from dovetail_kernel import dtype as DType
 
 from .comparison import as_array, difference_of_arrays, tolerance_of
 from .samples import copied, dtypes_of, quiet, results_of, samples_of
@@ -38,8 +39,8 @@ def check_reference(info: OpInfo, device: Device) -> None:
                 _compare(mine, other, dtype, info)
 
 
-def _reference(info: OpInfo, sample: SampleInput, dtype: dtype, found: list[Any]) -> list[Any]:
-    """Return what the reference gives, in double precision if the operator makes numbers inexact."""
+def _reference(info: OpInfo, sample: SampleInput, dtype: DType, found: list[Any]) -> list[Any]:
+    """Return what the reference gives, in double precision if results are inexact."""
     first = found[0] if found else None
     inexact = isinstance(first, Tensor) and not _is_exact(first.dtype)
 
@@ -54,7 +55,7 @@ def _reference(info: OpInfo, sample: SampleInput, dtype: dtype, found: list[Any]
     return list(expected) if isinstance(expected, list | tuple) else [expected]
 
 
-def _compare(found: Any, expected: Any, dtype: dtype, info: OpInfo) -> None:
+def _compare(found: Any, expected: Any, dtype: DType, info: OpInfo) -> None:
     actual = as_array(found) if isinstance(found, Tensor) else np.asarray(found)
     expected = np.asarray(expected)
     exact = isinstance(found, Tensor) and _is_exact(found.dtype)
@@ -68,7 +69,7 @@ def _compare(found: Any, expected: Any, dtype: dtype, info: OpInfo) -> None:
     assert reason is None, f"for {dtype} {reason}"
 
 
-def _is_exact(dtype: dtype) -> bool:
+def _is_exact(dtype: DType) -> bool:
     return not (dtype.is_floating_point or dtype.is_complex)
 
 
@@ -85,7 +86,7 @@ def check_dtypes(info: OpInfo, device: Device) -> None:
             assert str(refusal), f"{dtype} is refused without a word"
 
 
-def _refusal(info: OpInfo, device: Device, dtype: dtype) -> Exception | None:
+def _refusal(info: OpInfo, device: Device, dtype: DType) -> Exception | None:
     """Return the error of the first sample that is refused."""
     for sample in info.sample_inputs(device, dtype):
         given = copied(sample)

@@ -9,7 +9,7 @@ from dovetail_aten import Tensor
 from dovetail_autograd import grad, gradcheck, gradgradcheck
 from dovetail_autograd.transforms import forward_ad
 from dovetail_dispatcher.testing import OpInfo
-from dovetail_kernel import Device, complex128, float64
+from dovetail_kernel import Device, TensorBase, complex128, float64
 
 from .comparison import assert_close
 from .samples import (
@@ -86,7 +86,7 @@ def check_array_gradients(info: OpInfo, device: Device) -> None:
         )
 
 
-def _detached(tensor: Tensor | None) -> Any:
+def _detached(tensor: TensorBase | None) -> Any:
     return None if tensor is None else tensor.detach()
 
 
@@ -139,7 +139,7 @@ def _pushed_forward(call: DifferentiableCall, primals: list[Any], tangents: list
     with forward_ad.dual_level():
         pairs = zip(primals, tangents, strict=True)
         duals = [forward_ad.make_dual(primal.clone(), tangent) for primal, tangent in pairs]
-        unpacked = [forward_ad.unpack_dual(result) for result in call(*duals)]
+        unpacked: list[Any] = [forward_ad.unpack_dual(result) for result in call(*duals)]
     return [
         aten.zeros_like(each.primal) if each.tangent is None else each.tangent for each in unpacked
     ]

@@ -1,4 +1,4 @@
-"""What the checks have in common: samples of an `OpInfo`, results as lists, errors that name them."""
+"""What the checks have in common: samples of an `OpInfo`, and comparisons of results."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ import numpy as np
 
 from dovetail_aten import Tensor
 from dovetail_dispatcher.testing import CheckSkipped, OpInfo, SampleInput, current_sample
-from dovetail_kernel import Device, complex128, dtype, float32, float64
+from dovetail_kernel import Device, complex128, float32, float64
+from dovetail_kernel import dtype as DType
 
 from .comparison import assert_close, tolerance_of
 
@@ -36,8 +37,8 @@ def is_inexact(value: Any) -> bool:
 
 
 def dtypes_of(
-    info: OpInfo, check: str, device: Device, among: Iterable[dtype] | None = None
-) -> list[dtype]:
+    info: OpInfo, check: str, device: Device, among: Iterable[DType] | None = None
+) -> list[DType]:
     """Return the dtypes of an operator that a check is about, in a fixed order.
 
     Raises
@@ -56,7 +57,7 @@ def dtypes_of(
     return found
 
 
-def representative_dtypes(info: OpInfo, check: str, device: Device) -> list[dtype]:
+def representative_dtypes(info: OpInfo, check: str, device: Device) -> list[DType]:
     """Return the dtypes of a check for which one of each kind is enough: float32, or any two."""
     dtypes = dtypes_of(info, check, device)
     chosen = [each for each in dtypes if each in (float32, complex128)]
@@ -64,7 +65,7 @@ def representative_dtypes(info: OpInfo, check: str, device: Device) -> list[dtyp
 
 
 def samples_of(
-    info: OpInfo, check: str, device: Device, dtype: dtype, requires_grad: bool = False
+    info: OpInfo, check: str, device: Device, dtype: DType, requires_grad: bool = False
 ) -> Iterator[SampleInput]:
     """Yield the samples of a check; its errors name the one that it is at.
 

@@ -1,4 +1,4 @@
-"""Checks of the forms of an operator: out, in-place, meta, other layouts of memory, autocast, schema."""
+"""Checks of the forms of an operator: out, in-place, meta, layouts, autocast, schema."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def variants(info: OpInfo, *, out: bool) -> list[Operator]:
 
 
 def check_out(info: OpInfo, device: Device) -> None:
-    """Check that ``out=`` gets the results, in tensors of any size and of wider dtypes, or raises."""
+    """Check that ``out=`` gets the results, empty or of their size, and no integers."""
     for variant in variants(info, out=True):
         names = [a.name for a in variant.schema.arguments if a.is_out]
         for dtype in dtypes_of(info, "out", device):
@@ -270,7 +270,11 @@ def check_autocast(info: OpInfo, device: Device) -> None:
             chosen = (lower, float32) if other.dtype is float32 else (other.dtype,)
             assert mine.dtype in chosen, f"{mine.dtype} instead of {' or '.join(map(str, chosen))}"
             if not info.is_random:
-                near = {"rtol": LOWER_PRECISION, "atol": LOWER_PRECISION, "check_dtype": False}
+                near: dict[str, Any] = {
+                    "rtol": LOWER_PRECISION,
+                    "atol": LOWER_PRECISION,
+                    "check_dtype": False,
+                }
                 assert_close(mine, other, equal_nan=True, **near)
 
 
@@ -278,7 +282,7 @@ def check_autocast(info: OpInfo, device: Device) -> None:
 
 
 def opcheck_of(name: str, utility: str) -> Callable[[OpInfo, Device], None]:
-    """Return the check `name`: one of `dovetail.library.opcheck`, for the samples of an `OpInfo`."""
+    """Return the check `name`: one of `opcheck`, for the samples of an `OpInfo`."""
 
     def check(info: OpInfo, device: Device) -> None:
         dtypes = dtypes_of(info, name, device)

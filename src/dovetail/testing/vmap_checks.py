@@ -1,4 +1,4 @@
-"""Checks of `vmap`: what it gives is what a loop over samples gives, for values and for gradients."""
+"""Checks of `vmap`: it gives what a loop over samples gives, for values and for gradients."""
 
 from __future__ import annotations
 
@@ -143,7 +143,9 @@ def check_batched_gradients(info: OpInfo, device: Device) -> None:
         for output in call(*leaves):
             seeds = [weights_like(output, seed) for seed in range(PAIR)]
             options: dict[str, Any] = {"retain_graph": True, "allow_unused": True}
-            together = grad(output, leaves, aten.stack(seeds), is_grads_batched=True, **options)
+            together: Any = grad(
+                output, leaves, aten.stack(seeds), is_grads_batched=True, **options
+            )
             for entry, seed in enumerate(seeds):
                 alone = grad(output, leaves, seed, **options)
                 for mine, other in zip(together, alone, strict=True):
@@ -151,7 +153,7 @@ def check_batched_gradients(info: OpInfo, device: Device) -> None:
 
 
 def check_vmap_gradients(info: OpInfo, device: Device) -> None:
-    """Check that gradients of a mapped operator, over the graph of its batched calls, are a loop's."""
+    """Check that gradients of a mapped operator, over its batched calls, are those of a loop."""
     for call in differentiable_calls(info, "vmap_gradients", device):
         batches = [batch.requires_grad_() for batch in pairs(call)]
         mapped = vmap(call)(*batches)
@@ -171,7 +173,7 @@ def check_vmap_gradients(info: OpInfo, device: Device) -> None:
 
 
 def check_vmap_of_gradients(info: OpInfo, device: Device) -> None:
-    """Check that gradients inside a mapped function, over batched tensors, are a loop's."""
+    """Check that gradients inside a mapped function are those of a loop."""
     for call in differentiable_calls(info, "vmap_of_gradients", device):
         batches = pairs(call)
 

@@ -19,7 +19,6 @@ current_sample: Final[ContextVar[SampleInput | None]] = ContextVar(
 """The sample that a check is at, which it sets: errors name it."""
 
 
-
 class CheckSkipped(Exception):
     """A check that says nothing about an operator; the text is the reason."""
 

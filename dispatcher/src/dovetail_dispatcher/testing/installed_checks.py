@@ -29,6 +29,7 @@ def checks() -> tuple[Check, ...]:
     found = tuple([check for loader in _loaders for check in loader()])
     if not found:
         raise RuntimeError(
-            "no checks of operators are installed. The distribution dovetail has them: import dovetail."
+            "no checks of operators are installed. The distribution dovetail has them: "
+            "import dovetail."
         )
     return found

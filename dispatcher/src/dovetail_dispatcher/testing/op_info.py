@@ -61,7 +61,12 @@ class SampleInput:
     def tensors(self) -> list[Any]:
         """Return the tensors among the arguments, in their order."""
         found: list[Any] = []
-        self.transform(lambda tensor: found.append(tensor) or tensor)
+
+        def keep(tensor: Any) -> Any:
+            found.append(tensor)
+            return tensor
+
+        self.transform(keep)
         return found
 
     def __repr__(self) -> str:
@@ -135,7 +140,7 @@ ErrorInputs = Callable[["OpInfo", Device], Iterable[ErrorInput]]
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class OpInfo:
-    """An operator with its sample inputs and what is expected of it: every generic check runs on it.
+    """An operator with its sample inputs and what is expected of it, for every generic check.
 
     The out and in-place variants that are derived from an operator are checked with its samples.
 
@@ -241,7 +246,7 @@ def _replaced(value: Any, function: Callable[[Any], Any]) -> Any:
 def _described(value: Any) -> str:
     if isinstance(value, TensorBase):
         grad = ", requires_grad" if value.requires_grad else ""
-        return f"{value.dtype}{list(value.shape)}{grad}"  # type: ignore[attr-defined]
+        return f"{value.dtype}{list(value.shape)}{grad}"
     if type(value) in (list, tuple):
         inner = ", ".join(map(_described, value))
         return f"[{inner}]" if isinstance(value, list) else f"({inner})"

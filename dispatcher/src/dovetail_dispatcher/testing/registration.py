@@ -48,7 +48,7 @@ def register_op_infos(namespace: str, loader: Callable[[], Iterable[OpInfo]]) ->
 
 
 def op_infos(namespace: str) -> list[OpInfo]:
-    """Return the `OpInfo` of a namespace, ordered by name; its library is loaded if it is installed.
+    """Return the `OpInfo` of a namespace, ordered by name; an installed library is loaded.
 
     Raises
     ------
@@ -78,7 +78,7 @@ def find_op_info(name: str) -> OpInfo | None:
 
 
 def operators_without_op_info(namespace: str) -> list[str]:
-    """Return the qualified names of operators that no `OpInfo` describes, and where they are defined.
+    """Return the names of operators that no `OpInfo` describes, and where they are defined.
 
     In-place and out variants that are derived from an operator are checked with it.
     """

@@ -1,4 +1,4 @@
-"""Tensors with made-up values for samples: the same at every call, and different from each other."""
+"""Tensors with made-up values for samples: the same at every call, and all different."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def set_tensor_function(function: Callable[..., Any]) -> None:
 
 
 class TensorMaker:
-    """Makes the tensors of one sample, each with values of its own: ``make(2, 3)``, ``make((2, 3))``.
+    """Makes tensors, each with values of its own: ``make(2, 3)`` or ``make((2, 3))``.
 
     Parameters
     ----------

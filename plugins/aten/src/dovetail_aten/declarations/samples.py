@@ -52,7 +52,9 @@ BY_VALUES: Final = tuple(
 )
 """Composites of operators that have no kernel on the meta device."""
 
-NO_SHAPE: Final = Skip("vmap", "the shapes of the results depend on values, which differ in a batch")
+NO_SHAPE: Final = Skip(
+    "vmap", "the shapes of the results depend on values, which differ in a batch"
+)
 
 Samples = Callable[[TensorMaker], Iterable[SampleInput]]
 Errors = Callable[[TensorMaker], Iterable[ErrorInput]]
@@ -123,7 +125,7 @@ def is_inexact(make: TensorMaker) -> bool:
 
 
 def specials(make: TensorMaker) -> Iterator[Any]:
-    """Yield a tensor of values at which functions are special, unless it is to be differentiated."""
+    """Yield a tensor of values at which functions are special, unless it is differentiated."""
     if is_real(make) and not make.requires_grad:
         yield make.values([nan, inf, -inf, 0.0, -0.0, 1.0, -1.0, 0.5, 2.0, -2.5])
 
@@ -158,9 +160,7 @@ def with_each(*rows: Any) -> Samples:
     return samples
 
 
-def binary(
-    *options: dict[str, Any], least: float | None = None, special: bool = True
-) -> Samples:
+def binary(*options: dict[str, Any], least: float | None = None, special: bool = True) -> Samples:
     """Return samples of two tensors that broadcast, and each of some keyword arguments.
 
     The second lies above `least` if that is given, for divisors. Every two of the special values
@@ -168,7 +168,7 @@ def binary(
     """
 
     def samples(make: TensorMaker) -> Iterator[SampleInput]:
-        limits = {} if least is None else {"low": least, "high": least + 3}
+        limits: dict[str, Any] = {} if least is None else {"low": least, "high": least + 3}
         for count, keywords in enumerate(options or ({},)):
             for left, right in BROADCAST if count == 0 else BROADCAST[:2]:
                 yield SampleInput(make(left), make(right, **limits), **keywords)
@@ -192,7 +192,7 @@ def ternary(*options: dict[str, Any]) -> Samples:
 
 
 def gradients_of(samples: Samples) -> Samples:
-    """Return samples of a gradient of the result's shape, put before those of an operator of one tensor."""
+    """Return the samples of an operator of one tensor with a gradient of its shape before each."""
 
     def made(make: TensorMaker) -> Iterator[SampleInput]:
         for sample in samples(make):

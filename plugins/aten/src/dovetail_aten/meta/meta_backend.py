@@ -74,7 +74,7 @@ class MetaArrays(ArrayBackend):
 
     def may_overlap(self, a: MetaArray, b: MetaArray) -> bool:
         """Return whether two arrays are views of the same memory whose extents meet."""
-        if (a if a.base is None else a.base) is not (b if b.base is None else b.base):
+        if a.memory is not b.memory:
             return False
         (first, last), (start, stop) = _extent(a), _extent(b)
         return first <= stop and start <= last

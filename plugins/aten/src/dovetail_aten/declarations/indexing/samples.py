@@ -30,7 +30,9 @@ def chosen(make: TensorMaker) -> Iterator[SampleInput]:
 
 
 def subscript(index: Any) -> Any:
-    return tuple([slice(None) if i is None else i if i.dtype == bool else i.astype(int) for i in index])
+    return tuple(
+        [slice(None) if i is None else i if i.dtype == bool else i.astype(int) for i in index]
+    )
 
 
 def puts(make: TensorMaker) -> Iterator[SampleInput]:
@@ -50,14 +52,21 @@ def put(x: Any, index: Any, values: Any, accumulate: bool = False) -> Any:
 
 
 def rows(make: TensorMaker) -> Iterator[SampleInput]:
-    for shape, dim, values in (((3, 2), 0, [2, 0]), ((3, 2), -1, [1, 1, 0]), ((3,), 0, []), ((2, 1, 3), 2, [1])):
+    for shape, dim, values in (
+        ((3, 2), 0, [2, 0]),
+        ((3, 2), -1, [1, 1, 0]),
+        ((3,), 0, []),
+        ((2, 1, 3), 2, [1]),
+    ):
         yield SampleInput(make(shape), dim, indices(make, values))
 
 
 def added_rows(make: TensorMaker) -> Iterator[SampleInput]:
     for shape, dim, values, source in (
-        ((3, 2), 0, [2, 0], (2, 2)), ((3, 2), -1, [1, 1, 0], (3, 3)), ((3,), 0, [], (0,)),
-    ):  # fmt: skip
+        ((3, 2), 0, [2, 0], (2, 2)),
+        ((3, 2), -1, [1, 1, 0], (3, 3)),
+        ((3,), 0, [], (0,)),
+    ):
         yield SampleInput(make(shape), dim, indices(make, values), make(source))
     yield SampleInput(make(3, 2), 0, indices(make, [1, 1]), make(2, 2), alpha=2)
 
@@ -92,7 +101,9 @@ def scatters(source: str) -> Any:
 
 def cut(x: Any, dim: int, index: Any) -> Any:
     """Return the part of a tensor that an index tensor of a smaller shape is about."""
-    return x[tuple([slice(None) if d == dim % x.ndim else slice(n) for d, n in enumerate(index.shape)])]
+    return x[
+        tuple([slice(None) if d == dim % x.ndim else slice(n) for d, n in enumerate(index.shape)])
+    ]
 
 
 def gathered(x: Any, dim: int, index: Any) -> Any:
@@ -129,33 +140,83 @@ def classes(make: TensorMaker) -> Iterator[SampleInput]:
     yield SampleInput(indices(make, [[0, 2], [1, 1]]), 4)
 
 
-out_of_range = (lambda make: SampleInput(make(3, 2), 0, indices(make, [3])), IndexError, "out of range")
+out_of_range = (
+    lambda make: SampleInput(make(3, 2), 0, indices(make, [3])),
+    IndexError,
+    "out of range",
+)
 
 OP_INFOS = [
-    info("index.Tensor", chosen, lambda x, index: x[subscript(index)], errors=refused(
-        lambda make: SampleInput(make(3, 2), [indices(make, [3])]), IndexError,
-        "index 3 is out of bounds for dimension 0 with size 3"), skips=(
+    info(
+        "index.Tensor",
+        chosen,
+        lambda x, index: x[subscript(index)],
+        errors=refused(
+            lambda make: SampleInput(make(3, 2), [indices(make, [3])]),
+            IndexError,
+            "index 3 is out of bounds for dimension 0 with size 3",
+        ),
+        skips=(
             Skip("vmap", NO_SHAPE.reason, sample="mask"),
             Skip("meta_gradients", BY_VALUES[0].reason, sample="mask"),
-            Skip("meta_strides", "the cpu's kernel has another order in memory than PyTorch's"))),
-    info("index_put", puts, put, errors=refused(
-        lambda make: SampleInput(make(3, 2), [indices(make, [0, 1])], make(3)), RuntimeError,
-        "shape mismatch: value tensor of shape")),
-    info("index_select", rows, lambda x, dim, index: np.take(x, index.astype(int), dim),
-         errors=refusals(out_of_range)),
+            Skip("meta_strides", "the cpu's kernel has another order in memory than PyTorch's"),
+        ),
+    ),
+    info(
+        "index_put",
+        puts,
+        put,
+        errors=refused(
+            lambda make: SampleInput(make(3, 2), [indices(make, [0, 1])], make(3)),
+            RuntimeError,
+            "shape mismatch: value tensor of shape",
+        ),
+    ),
+    info(
+        "index_select",
+        rows,
+        lambda x, dim, index: np.take(x, index.astype(int), dim),
+        errors=refusals(out_of_range),
+    ),
     info("index_add", added_rows, with_rows),
-    info("gather", gathers, gathered, errors=refused(
-        lambda make: SampleInput(make(3), 0, indices(make, [3])), RuntimeError,
-        "index 3 is out of bounds for dimension 0 with size 3")),
+    info(
+        "gather",
+        gathers,
+        gathered,
+        errors=refused(
+            lambda make: SampleInput(make(3), 0, indices(make, [3])),
+            RuntimeError,
+            "index 3 is out of bounds for dimension 0 with size 3",
+        ),
+    ),
     info("scatter.src", scatters("tensor"), scattered),
     info("scatter.value", scatters("number"), scattered),
     info("scatter_add", scatters("tensor"), partial(scattered, add=True)),
-    info("masked_select", masks, selected, skips=(
-        NO_SHAPE,
-        Skip("meta_gradients", BY_VALUES[0].reason),
-        Skip("batched_gradients", "index_put of a 0-dim tensor by a mask raises", sample="0-dim"))),
-    info("take", takes, lambda x, index: np.take(x, index.astype(int)), errors=refused(
-        lambda make: SampleInput(make(2, 3), indices(make, [6])), IndexError, "out of range")),
-    info("one_hot", classes, lambda x, n=-1: np.eye(x.max() + 1 if n < 0 else n)[x.astype(int)],
-         supports_autograd=False, skips=(NO_SHAPE, *BY_VALUES)),
-]  # fmt: skip
+    info(
+        "masked_select",
+        masks,
+        selected,
+        skips=(
+            NO_SHAPE,
+            Skip("meta_gradients", BY_VALUES[0].reason),
+            Skip(
+                "batched_gradients", "index_put of a 0-dim tensor by a mask raises", sample="0-dim"
+            ),
+        ),
+    ),
+    info(
+        "take",
+        takes,
+        lambda x, index: np.take(x, index.astype(int)),
+        errors=refused(
+            lambda make: SampleInput(make(2, 3), indices(make, [6])), IndexError, "out of range"
+        ),
+    ),
+    info(
+        "one_hot",
+        classes,
+        lambda x, n=-1: np.eye(x.max() + 1 if n < 0 else n)[x.astype(int)],
+        supports_autograd=False,
+        skips=(NO_SHAPE, *BY_VALUES),
+    ),
+]

@@ -63,7 +63,7 @@ def smooth_l1_gradient(grad: Any, x: Any, y: Any, reduction: int, beta: float) -
 
 
 def binary(make: TensorMaker) -> Iterator[SampleInput]:
-    target = {"low": 0.1, "high": 0.9}
+    target: dict[str, Any] = {"low": 0.1, "high": 0.9}
     for reduction in REDUCTIONS:
         yield SampleInput(make(2, 3), make(2, 3, **target), None, None, reduction)
     weights = [make(shape, low=0.5, high=2, requires_grad=False) for shape in ((3,), (2, 3), (3,))]
@@ -106,7 +106,9 @@ def nll(
     """Return the loss, and the weight of all targets."""
     if x.ndim == 1:
         x, target = x[None], target[None]
-        result, total = nll(x, target, weight, MEAN if reduction == NONE else reduction, ignore_index)
+        result, total = nll(
+            x, target, weight, MEAN if reduction == NONE else reduction, ignore_index
+        )
         return result, total
     target = target.astype(int)
     weights = np.ones(x.shape[1]) if weight is None else weight
@@ -143,7 +145,12 @@ def entropies(make: TensorMaker) -> Iterator[SampleInput]:
 
 
 def cross_entropy(
-    x: Any, target: Any, weight: Any = None, reduction: int = MEAN, ignore: int = -100, smoothing: float = 0.0
+    x: Any,
+    target: Any,
+    weight: Any = None,
+    reduction: int = MEAN,
+    ignore: int = -100,
+    smoothing: float = 0.0,
 ) -> Any:
     if x.ndim == 1:
         x, target = x[None], np.asarray(target)[None]
@@ -155,8 +162,10 @@ def cross_entropy(
 
 
 no_class = refused(
-    lambda make: SampleInput(make(2, 3), indices(make, [0, 3])), IndexError, "Target 3 is out of bounds"
-)  # fmt: skip
+    lambda make: SampleInput(make(2, 3), indices(make, [0, 3])),
+    IndexError,
+    "Target 3 is out of bounds",
+)
 
 OP_INFOS = [
     info("mse_loss", distances(), lambda x, y, r=MEAN: reduced((x - y) ** 2, r), FLOATING),

@@ -15,7 +15,11 @@ from ..samples import ALL, NUMBERS, Samples, op_info, refused
 info = partial(op_info, family="matmul")
 
 SIZES = ({"b": 2, "i": 2, "j": 3, "k": 4}, {"b": 1, "i": 3, "j": 1, "k": 2})
-EMPTY = ({"b": 0, "i": 2, "j": 3, "k": 2}, {"b": 2, "i": 2, "j": 0, "k": 2}, {"b": 2, "i": 0, "j": 1, "k": 2})
+EMPTY = (
+    {"b": 0, "i": 2, "j": 3, "k": 2},
+    {"b": 2, "i": 2, "j": 0, "k": 2},
+    {"b": 2, "i": 0, "j": 1, "k": 2},
+)
 
 
 def products(*terms: str, options: tuple[dict[str, Any], ...] = ({},)) -> Samples:
@@ -34,7 +38,7 @@ def added(added: str, *terms: str) -> Samples:
     """Return operands of a product and what is added to it: of its shape, or broadcast to it."""
 
     def samples(make: TensorMaker) -> Iterator[SampleInput]:
-        options = ({}, {"beta": 2, "alpha": 3}, {"beta": 0})
+        options: tuple[dict[str, Any], ...] = ({}, {"beta": 2, "alpha": 3}, {"beta": 0})
         for term in (added, added[-1:]):
             yield from products(term, *terms, options=options if term == added else ({},))(make)
 
@@ -53,9 +57,18 @@ def scaled(function: Any) -> Any:
 
 def any_products(make: TensorMaker) -> Iterator[SampleInput]:
     for left, right in (
-        ((3,), (3,)), ((2, 3), (3, 2)), ((2, 3), (3,)), ((3,), (3, 2)), ((2, 2, 3), (3, 2)), ((2, 3), (2, 3, 2)),
-        ((2, 1, 2, 3), (4, 3, 2)), ((3,), (2, 3, 2)), ((2, 2, 3), (3,)), ((0, 3), (3, 2)), ((2, 0), (0, 2)),
-    ):  # fmt: skip
+        ((3,), (3,)),
+        ((2, 3), (3, 2)),
+        ((2, 3), (3,)),
+        ((3,), (3, 2)),
+        ((2, 2, 3), (3, 2)),
+        ((2, 3), (2, 3, 2)),
+        ((2, 1, 2, 3), (4, 3, 2)),
+        ((3,), (2, 3, 2)),
+        ((2, 2, 3), (3,)),
+        ((0, 3), (3, 2)),
+        ((2, 0), (0, 2)),
+    ):
         yield SampleInput(make(left), make(right))
 
 
@@ -84,26 +97,86 @@ def wrong(*shapes: tuple[int, ...], text: str) -> Any:
 
 
 OP_INFOS = [
-    info("mm", products("ij", "jk"), np.matmul, NUMBERS,
-         errors=wrong((2, 3), (2, 3), text=r"mat1 and mat2 shapes cannot be multiplied \(2x3 and 2x3\)")),
-    info("bmm", products("bij", "bjk"), np.matmul, NUMBERS,
-         errors=wrong((2, 3), (3, 2), text="must be a 3D tensor")),
-    info("mv", products("ij", "j"), np.matmul, NUMBERS, errors=wrong((2, 3), (2,), text="size mismatch")),
-    info("dot", products("i", "i"), np.dot, NUMBERS, errors=wrong((2,), (3,), text="inconsistent tensor size")),
-    info("vdot", products("i", "i"), np.vdot, NUMBERS,
-         errors=wrong((2,), (3,), text="inconsistent tensor size")),
-    info("inner", lambda make: [SampleInput(make(left), make(right)) for left, right in (
-        ((3,), (3,)), ((2, 3), (4, 3)), ((), (2, 3)), ((2, 2, 3), (3,)))], np.inner, NUMBERS),
-    info("outer", products("i", "j"), np.outer, ALL,
-         errors=wrong((2, 3), (2,), text="outer: Expected 1-D arguments self and vec2, but got 2D and 1D")),
-    info("addmm", added("ik", "ij", "jk"), scaled(np.matmul), NUMBERS,
-         errors=wrong((2, 2), (2, 3), (2, 3), text="cannot be multiplied")),
+    info(
+        "mm",
+        products("ij", "jk"),
+        np.matmul,
+        NUMBERS,
+        errors=wrong(
+            (2, 3), (2, 3), text=r"mat1 and mat2 shapes cannot be multiplied \(2x3 and 2x3\)"
+        ),
+    ),
+    info(
+        "bmm",
+        products("bij", "bjk"),
+        np.matmul,
+        NUMBERS,
+        errors=wrong((2, 3), (3, 2), text="must be a 3D tensor"),
+    ),
+    info(
+        "mv",
+        products("ij", "j"),
+        np.matmul,
+        NUMBERS,
+        errors=wrong((2, 3), (2,), text="size mismatch"),
+    ),
+    info(
+        "dot",
+        products("i", "i"),
+        np.dot,
+        NUMBERS,
+        errors=wrong((2,), (3,), text="inconsistent tensor size"),
+    ),
+    info(
+        "vdot",
+        products("i", "i"),
+        np.vdot,
+        NUMBERS,
+        errors=wrong((2,), (3,), text="inconsistent tensor size"),
+    ),
+    info(
+        "inner",
+        lambda make: [
+            SampleInput(make(left), make(right))
+            for left, right in (((3,), (3,)), ((2, 3), (4, 3)), ((), (2, 3)), ((2, 2, 3), (3,)))
+        ],
+        np.inner,
+        NUMBERS,
+    ),
+    info(
+        "outer",
+        products("i", "j"),
+        np.outer,
+        ALL,
+        errors=wrong(
+            (2, 3), (2,), text="outer: Expected 1-D arguments self and vec2, but got 2D and 1D"
+        ),
+    ),
+    info(
+        "addmm",
+        added("ik", "ij", "jk"),
+        scaled(np.matmul),
+        NUMBERS,
+        errors=wrong((2, 2), (2, 3), (2, 3), text="cannot be multiplied"),
+    ),
     info("addmv", added("i", "ij", "j"), scaled(np.matmul), NUMBERS),
     info("addbmm", added("ik", "bij", "bjk"), scaled(lambda x, y: (x @ y).sum(0)), NUMBERS),
     info("baddbmm", added("bik", "bij", "bjk"), scaled(np.matmul), NUMBERS),
-    info("matmul", any_products, np.matmul, NUMBERS,
-         errors=wrong((2, 3), (2, 3), text="cannot be multiplied")),
+    info(
+        "matmul",
+        any_products,
+        np.matmul,
+        NUMBERS,
+        errors=wrong((2, 3), (2, 3), text="cannot be multiplied"),
+    ),
     info("linear", layers, linear, NUMBERS),
-    info("einsum", equations, lambda equation, tensors: np.einsum(equation, *tensors), NUMBERS,
-         errors=refused(lambda make: SampleInput("ij->k", [make(2, 3)]), RuntimeError, "output subscript k")),
-]  # fmt: skip
+    info(
+        "einsum",
+        equations,
+        lambda equation, tensors: np.einsum(equation, *tensors),
+        NUMBERS,
+        errors=refused(
+            lambda make: SampleInput("ij->k", [make(2, 3)]), RuntimeError, "output subscript k"
+        ),
+    ),
+]

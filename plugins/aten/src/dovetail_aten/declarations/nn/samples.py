@@ -135,8 +135,9 @@ ACTIVATIONS = [
     info("gelu", GELUS, gelu, FLOATING, errors=not_float),
     info("silu", unary(), lambda x: x * sigmoid(x), INEXACT, errors=not_float),
     info("softplus", BETAS, softplus, FLOATING, errors=not_float),
-    info("hardtanh", TANHS, lambda x, low=-1, high=1: np.clip(x, low, high),
-         REAL_NUMBERS - {uint8}),
+    info(
+        "hardtanh", TANHS, lambda x, low=-1, high=1: np.clip(x, low, high), REAL_NUMBERS - {uint8}
+    ),
     info("log_sigmoid", smooth(), log_sigmoid, FLOATING, errors=not_float),
     info("log_sigmoid_forward", smooth(), None, FLOATING),
     info("prelu", parametric, prelu, FLOATING),
@@ -145,17 +146,33 @@ ACTIVATIONS = [
     info("gelu_backward", gradients_of(GELUS), slope_of(gelu), FLOATING),
     info("silu_backward", gradients_of(smooth()), silu_slope, INEXACT),
     info("elu_backward", elu_gradients, elu_slope, FLOATING),
-    info("leaky_relu_backward", gradients_of(smooth(0.2, False)),
-         lambda g, x, slope, _: np.where(x > 0, g, g * slope), FLOATING),
+    info(
+        "leaky_relu_backward",
+        gradients_of(smooth(0.2, False)),
+        lambda g, x, slope, _: np.where(x > 0, g, g * slope),
+        FLOATING,
+    ),
     info("softplus_backward", gradients_of(smooth(2, 20)), slope_of(softplus), FLOATING),
-    info("hardtanh_backward", gradients_of(smooth(-0.5, 0.75)),
-         lambda g, x, low, high: np.where((x > low) & (x < high), g, 0), FLOATING),
-    info("log_sigmoid_backward", log_sigmoid_gradients,
-         lambda g, x, _: slope_of(log_sigmoid)(g, x), FLOATING),
-    info("threshold_backward", gradients_of(smooth(0.1)), lambda g, x, t: np.where(x > t, g, 0),
-         REAL_NUMBERS),
+    info(
+        "hardtanh_backward",
+        gradients_of(smooth(-0.5, 0.75)),
+        lambda g, x, low, high: np.where((x > low) & (x < high), g, 0),
+        FLOATING,
+    ),
+    info(
+        "log_sigmoid_backward",
+        log_sigmoid_gradients,
+        lambda g, x, _: slope_of(log_sigmoid)(g, x),
+        FLOATING,
+    ),
+    info(
+        "threshold_backward",
+        gradients_of(smooth(0.1)),
+        lambda g, x, t: np.where(x > t, g, 0),
+        REAL_NUMBERS,
+    ),
     info("_prelu_kernel_backward", gradients_of(slopes), prelu_gradients, FLOATING),
-]  # fmt: skip
+]
 
 
 # -- softmax and normalization ---------------------------------------------------------------------
@@ -163,7 +180,14 @@ ACTIVATIONS = [
 
 def along(*more: Any) -> Samples:
     def samples(make: TensorMaker) -> Iterator[SampleInput]:
-        for shape, dim in (((2, 3), 1), ((2, 3), 0), ((3,), -1), ((), 0), ((2, 1, 3), 2), ((0, 3), 1)):
+        for shape, dim in (
+            ((2, 3), 1),
+            ((2, 3), 0),
+            ((3,), -1),
+            ((), 0),
+            ((2, 1, 3), 2),
+            ((0, 3), 1),
+        ):
             yield SampleInput(make(shape), dim, *more)
 
     return samples
@@ -217,7 +241,10 @@ def native_layer_norm(x: Any, shape: Any, weight: Any, bias: Any, eps: float) ->
 
 def norm_gradients(make: TensorMaker) -> Iterator[SampleInput]:
     """Yield gradients with the moments of the input, which the formula takes for granted."""
-    for shape, dims, mask in (((2, 4), (4,), (True,) * 3), ((2, 2, 3), (2, 3), (True, False, True))):
+    for shape, dims, mask in (
+        ((2, 4), (4,), (True,) * 3),
+        ((2, 2, 3), (2, 3), (True, False, True)),
+    ):
         x, weight, bias = make(shape), make(dims), make(dims)
         axes = tuple(range(-len(dims), 0))
         flat = x.detach() if is_inexact(make) else x.to(float64)
@@ -247,26 +274,67 @@ def gathered(grad: Any, index: Any, count: int, padding: int, scale: bool) -> An
     return result
 
 
+MOMENTS = "the formula takes the moments for the input's, which differences do not move"
 LOOSE = {bfloat16: (5e-2, 5e-2)}
 
 NORMALIZED = [
     info("_softmax", along(False), softmax, FLOATING, errors=dim_out_of_range(5, False)),
     info("_log_softmax", along(False), log_softmax, FLOATING, errors=dim_out_of_range(5, False)),
-    info("softmax.int", joined(along(), along(float64)), softmax, FLOATING, errors=dim_out_of_range(5)),
-    info("log_softmax.int", joined(along(), along(float64)), log_softmax, FLOATING,
-         errors=dim_out_of_range(5)),
-    info("_softmax_backward_data", softmax_gradients,
-         lambda g, y, dim, _: (g - summed(g * y, dim)) * y, FLOATING),
-    info("_log_softmax_backward_data", softmax_gradients,
-         lambda g, y, dim, _: g - summed(g, dim) * np.exp(y), FLOATING),
-    info("layer_norm", normalized, layer_norm, FLOATING, tolerances=LOOSE, errors=refused(
-        lambda make: SampleInput(make(2, 3), (4,)), RuntimeError, r"Given normalized_shape=\[4\]")),
+    info(
+        "softmax.int",
+        joined(along(), along(float64)),
+        softmax,
+        FLOATING,
+        errors=dim_out_of_range(5),
+    ),
+    info(
+        "log_softmax.int",
+        joined(along(), along(float64)),
+        log_softmax,
+        FLOATING,
+        errors=dim_out_of_range(5),
+    ),
+    info(
+        "_softmax_backward_data",
+        softmax_gradients,
+        lambda g, y, dim, _: (g - summed(g * y, dim)) * y,
+        FLOATING,
+    ),
+    info(
+        "_log_softmax_backward_data",
+        softmax_gradients,
+        lambda g, y, dim, _: g - summed(g, dim) * np.exp(y),
+        FLOATING,
+    ),
+    info(
+        "layer_norm",
+        normalized,
+        layer_norm,
+        FLOATING,
+        tolerances=LOOSE,
+        errors=refused(
+            lambda make: SampleInput(make(2, 3), (4,)),
+            RuntimeError,
+            r"Given normalized_shape=\[4\]",
+        ),
+    ),
     info("native_layer_norm", normalized, native_layer_norm, FLOATING, tolerances=LOOSE),
-    info("native_layer_norm_backward", norm_gradients, None, skips=tuple([
-        Skip(check, "the formula takes the moments for those of the input, which differences do not move")
-        for check in ("gradients", "forward_ad", "vmap_gradients")])),
+    info(
+        "native_layer_norm_backward",
+        norm_gradients,
+        None,
+        skips=tuple(
+            [
+                Skip(
+                    check,
+                    MOMENTS,
+                )
+                for check in ("gradients", "forward_ad", "vmap_gradients")
+            ]
+        ),
+    ),
     info("embedding", embeddings, lambda w, i, *args: w[i.astype(int)]),
     info("embedding_dense_backward", embedding_gradients, gathered),
-]  # fmt: skip
+]
 
 OP_INFOS = [*ACTIVATIONS, *NORMALIZED]

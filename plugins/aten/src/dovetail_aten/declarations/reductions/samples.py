@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -21,12 +21,26 @@ from ..samples import (
     binary,
     dim_out_of_range,
     indices,
-    mismatch,
     joined,
+    mismatch,
     op_info,
     refusals,
     refused,
     smooth,
+)
+from .references import (
+    counted,
+    deviation,
+    largest,
+    logsumexp,
+    numpys,
+    order_of,
+    scanned,
+    selected_backward,
+    sorted_,
+    summed_to,
+    vector_norm,
+    with_indices,
 )
 
 info = partial(op_info, family="reductions")
@@ -81,98 +95,17 @@ def over(*options: dict[str, Any], empty: bool = True, none: bool = True) -> Sam
     return samples
 
 
-KEEP = ({}, {"keepdim": True})
+KEEP: tuple[dict[str, Any], ...] = ({}, {"keepdim": True})
 SUM = (*KEEP, {"dtype": float64})
 
 
 def without_dtype(samples: Samples) -> Samples:
     """Return samples of complex numbers without those that would convert them to real ones."""
     return lambda make: [
-        sample for sample in samples(make)
+        sample
+        for sample in samples(make)
         if not (make.dtype.is_complex and "dtype" in sample.kwargs)
-    ]  # fmt: skip
-
-
-# -- references ------------------------------------------------------------------------------------
-
-
-def numpys(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return NumPy's function with PyTorch's argument names."""
-
-    def reference(
-        x: Any, dim: Any = None, keepdim: bool = False, dtype: Any = None, **more: Any
-    ) -> Any:
-        if dim is not None and not isinstance(dim, int):
-            dim = tuple(dim) or None
-        if x.ndim == 0:
-            dim = None
-        return function(x, axis=dim, keepdims=keepdim, **more)
-
-    return reference
-
-
-def scanned(function: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda x, dim, dtype=None: function(x.reshape(x.shape or 1), axis=dim).reshape(x.shape)
-
-
-def with_indices(values: Any, places: Any) -> Callable[..., Any]:
-    return lambda x, dim=None, keepdim=False: (
-        numpys(values)(x, dim, keepdim), numpys(places)(x, dim, keepdim)
-    )  # fmt: skip
-
-
-def deviation(function: Any) -> Callable[..., Any]:
-    """Return NumPy's variance or deviation with PyTorch's overloads."""
-
-    def reference(x: Any, dim: Any = None, *args: Any, **kwargs: Any) -> Any:
-        names = ("unbiased", "keepdim")
-        if isinstance(dim, bool):
-            dim, args = None, (dim, *args)
-        given = {**dict(zip(names, args, strict=False)), **kwargs}
-        correction = given.get("correction")
-        if correction is None:
-            correction = int(given.get("unbiased", True))
-        return numpys(function)(x, dim, given.get("keepdim", False), ddof=correction)
-
-    return reference
-
-
-def vector_norm(
-    x: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False, dtype: Any = None
-) -> Any:
-    ord = 2 if ord is None else ord
-    return numpys(lambda x, **k: (np.abs(x) ** ord).sum(**k) ** (1 / ord))(x, dim, keepdim)
-
-
-def logsumexp(x: Any, dim: Any, keepdim: bool = False) -> Any:
-    return numpys(lambda x, **k: np.log(np.exp(x).sum(**k)))(x, dim, keepdim)
-
-
-def counted(x: Any, dim: Any = None) -> Any:
-    return numpys(np.count_nonzero)(x, dim)
-
-
-def sorted_(x: Any, dim: int = -1, descending: bool = False) -> Any:
-    order = order_of(x, dim, descending)
-    rows = np.take_along_axis(x.reshape(x.shape or 1), order.reshape(x.shape or 1), dim)
-    return rows.reshape(x.shape), order
-
-
-def order_of(x: Any, dim: int = -1, descending: bool = False) -> Any:
-    """Return the order of a stable sort."""
-    rows = x.reshape(x.shape or 1)
-    if not descending:
-        return np.argsort(rows, axis=dim, kind="stable").reshape(x.shape)
-    ranks = np.unique(rows, return_inverse=True)[1].reshape(rows.shape)
-    return np.argsort(-ranks, axis=dim, kind="stable").reshape(x.shape)
-
-
-def largest(x: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
-    values, order = sorted_(x, dim, largest)
-    if x.ndim == 0:
-        return values, order
-    chosen = np.arange(k)
-    return values.take(chosen, dim), order.take(chosen, dim)
+    ]
 
 
 # -- rows ------------------------------------------------------------------------------------------
@@ -236,15 +169,14 @@ def corrections(make: TensorMaker) -> Iterator[SampleInput]:
 
 
 def sums_to(make: TensorMaker) -> Iterator[SampleInput]:
-    for shape, size in (((2, 3), (3,)), ((2, 3), (2, 1)), ((2, 3), ()), ((2, 3), (2, 3)), ((2, 1, 3), (3,))):
+    for shape, size in (
+        ((2, 3), (3,)),
+        ((2, 3), (2, 1)),
+        ((2, 3), ()),
+        ((2, 3), (2, 3)),
+        ((2, 1, 3), (3,)),
+    ):
         yield SampleInput(make(shape), size)
-
-
-def summed_to(x: Any, size: Any) -> Any:
-    dims = tuple(range(x.ndim - len(size)))
-    x = x.sum(dims) if dims else x
-    ones = tuple([i for i, n in enumerate(size) if n == 1 and x.shape[i] != 1])
-    return x.sum(ones, keepdims=True) if ones else x
 
 
 def selections(make: TensorMaker) -> Iterator[SampleInput]:
@@ -253,22 +185,17 @@ def selections(make: TensorMaker) -> Iterator[SampleInput]:
     yield SampleInput(make(2, 1), 1, index.reshape(2, 1), (2, 3), True)
 
 
-def selected_backward(grad: Any, dim: int, index: Any, sizes: Any, keepdim: bool) -> Any:
-    result = np.zeros(sizes, grad.dtype)
-    if not keepdim:
-        grad, index = np.expand_dims(grad, dim), np.expand_dims(index, dim)
-    np.put_along_axis(result, index.astype(int), grad, dim)
-    return result
-
-
 def empty_dim(*args: Any) -> Errors:
     """Return an empty matrix reduced along no elements, and a dimension that is out of range."""
     wrong = tuple([5 if arg == 0 else (5,) for arg in args])
     return refusals(
-        (lambda make: SampleInput(make(0, 3), *args), IndexError,
-         r"Expected reduction dim 0 to have non-zero size"),
+        (
+            lambda make: SampleInput(make(0, 3), *args),
+            IndexError,
+            r"Expected reduction dim 0 to have non-zero size",
+        ),
         (lambda make: SampleInput(make(2, 3), *wrong), IndexError, "Dimension out of range"),
-    )  # fmt: skip
+    )
 
 
 def empty_tensor(text: str) -> Errors:
@@ -277,56 +204,116 @@ def empty_tensor(text: str) -> Errors:
 
 NO_GRAD: dict[str, Any] = {"supports_autograd": False}
 wrong_dim, wrong_dims = dim_out_of_range(5), dim_out_of_range((5,))
-sums, to_double = numpys(np.sum), ({}, {"dtype": float64})
+sums = numpys(np.sum)
+to_double: tuple[dict[str, Any], ...] = ({}, {"dtype": float64})
 largest_whole = whole(empty=False)
 EXTREMA = (("max", np.max, np.argmax), ("min", np.min, np.argmin))
 
 SUMS = [
     info("sum", without_dtype(whole(*to_double)), sums),
-    info("sum.dim_IntList", without_dtype(joined(over(*SUM), whole({"dim": None}, empty=False))), sums,
-         errors=wrong_dims),
+    info(
+        "sum.dim_IntList",
+        without_dtype(joined(over(*SUM), whole({"dim": None}, empty=False))),
+        sums,
+        errors=wrong_dims,
+    ),
     info("mean", whole(empty=False), numpys(np.mean), INEXACT),
-    info("mean.dim", joined(over(*KEEP, empty=False), whole({"dim": None}, empty=False)),
-         numpys(np.mean), INEXACT, errors=wrong_dims),
+    info(
+        "mean.dim",
+        joined(over(*KEEP, empty=False), whole({"dim": None}, empty=False)),
+        numpys(np.mean),
+        INEXACT,
+        errors=wrong_dims,
+    ),
     info("prod", without_dtype(whole(*to_double)), numpys(np.prod), domain=POSITIVE),
-    info("prod.dim_int", without_dtype(along(*SUM)), numpys(np.prod), domain=POSITIVE,
-         errors=wrong_dim),
+    info(
+        "prod.dim_int",
+        without_dtype(along(*SUM)),
+        numpys(np.prod),
+        domain=POSITIVE,
+        errors=wrong_dim,
+    ),
     info("cumsum", without_dtype(along(*to_double)), scanned(np.cumsum), errors=wrong_dim),
-    info("cumprod", without_dtype(along(*to_double)), scanned(np.cumprod), domain=POSITIVE,
-         errors=wrong_dim),
+    info(
+        "cumprod",
+        without_dtype(along(*to_double)),
+        scanned(np.cumprod),
+        domain=POSITIVE,
+        errors=wrong_dim,
+    ),
     info("logsumexp", sums_of_exp, logsumexp, errors=wrong_dims),
-    info("sum_to_size", sums_to, summed_to, errors=refused(
-        lambda make: SampleInput(make(2, 3), (2, 2)), RuntimeError,
-        r"size \[2, 2\] is not expandable to size \[2, 3\]|is not expandable")),
+    info(
+        "sum_to_size",
+        sums_to,
+        summed_to,
+        errors=refused(
+            lambda make: SampleInput(make(2, 3), (2, 2)),
+            RuntimeError,
+            r"size \[2, 2\] is not expandable to size \[2, 3\]|is not expandable",
+        ),
+    ),
     info("linalg_vector_norm", norms, vector_norm, INEXACT, domain=POSITIVE),
-    info("norm.Scalar", lambda make: [SampleInput(make(2, 3), p) for p in (2, 1, 3, 1.5)],
-         vector_norm, INEXACT, domain=POSITIVE),
+    info(
+        "norm.Scalar",
+        lambda make: [SampleInput(make(2, 3), p) for p in (2, 1, 3, 1.5)],
+        vector_norm,
+        INEXACT,
+        domain=POSITIVE,
+    ),
     info("norm.ScalarOpt_dim", norms_along, vector_norm, INEXACT, domain=POSITIVE),
-]  # fmt: skip
+]
 
 CHOSEN = [
     *[
         row
         for name, values, places in EXTREMA
         for row in (
-            info(name, largest_whole, numpys(values), REAL,
-                 errors=empty_tensor(f"{name}\\(\\): Expected reduction dim to be specified")),
-            info(f"{name}.dim", along(*KEEP, empty=False), with_indices(values, places), REAL,
-                 errors=empty_dim(0)),
-            info(f"a{name}", joined(over(*KEEP, empty=False), largest_whole), numpys(values), REAL,
-                 errors=empty_dim((0,))),
-            info(f"arg{name}", joined(along(*KEEP, empty=False), largest_whole), numpys(places),
-                 REAL_NUMBERS, errors=empty_dim(0), **NO_GRAD),
+            info(
+                name,
+                largest_whole,
+                numpys(values),
+                REAL,
+                errors=empty_tensor(f"{name}\\(\\): Expected reduction dim to be specified"),
+            ),
+            info(
+                f"{name}.dim",
+                along(*KEEP, empty=False),
+                with_indices(values, places),
+                REAL,
+                errors=empty_dim(0),
+            ),
+            info(
+                f"a{name}",
+                joined(over(*KEEP, empty=False), largest_whole),
+                numpys(values),
+                REAL,
+                errors=empty_dim((0,)),
+            ),
+            info(
+                f"arg{name}",
+                joined(along(*KEEP, empty=False), largest_whole),
+                numpys(places),
+                REAL_NUMBERS,
+                errors=empty_dim(0),
+                **NO_GRAD,
+            ),
         )
     ],
     info("max.other", binary(), np.maximum, REAL, errors=mismatch()),
     info("min.other", binary(), np.minimum, REAL, errors=mismatch()),
     info("sort", sorts, sorted_, REAL, errors=wrong_dim),
     info("argsort", sorts, order_of, REAL, errors=wrong_dim, **NO_GRAD),
-    info("topk", tops, largest, REAL_NUMBERS, errors=refused(
-        lambda make: SampleInput(make(2, 3), 4), RuntimeError, "selected index k out of range")),
+    info(
+        "topk",
+        tops,
+        largest,
+        REAL_NUMBERS,
+        errors=refused(
+            lambda make: SampleInput(make(2, 3), 4), RuntimeError, "selected index k out of range"
+        ),
+    ),
     info("value_selecting_reduction_backward", selections, selected_backward),
-]  # fmt: skip
+]
 
 COUNTS = [
     *[
@@ -339,7 +326,7 @@ COUNTS = [
     ],
     info("count_nonzero", joined(whole(), along()), counted, errors=wrong_dim, **NO_GRAD),
     info("count_nonzero.dim_IntList", over(none=False), counted, errors=wrong_dims, **NO_GRAD),
-    info("nonzero", smooth(), lambda x: np.argwhere(x), skips=(NO_SHAPE,), **NO_GRAD),
+    info("nonzero", smooth(), np.argwhere, skips=(NO_SHAPE,), **NO_GRAD),
 ]
 
 DEVIATIONS = [
