@@ -76,7 +76,7 @@ stack_module_state vjp vmap
 BackendSpec CustomOpDef Library OpCheckError PendingKernel SchemaError Tag _scoped_library
 check_pending custom_op define dispatch_table fallthrough_kernel get_ctx get_kernel hookimpl impl
 impl_abstract infer_schema load opcheck register_autocast register_autograd register_fake
-register_kernel register_torch_dispatch register_vmap
+register_kernel register_op_infos register_torch_dispatch register_vmap
 """.split(),
     "dovetail.nn": """
 BCEWithLogitsLoss Buffer CrossEntropyLoss Dropout ELU Embedding Flatten GELU Identity L1Loss

@@ -60,6 +60,7 @@ PUBLIC_MODULES = {
     "dovetail_autograd.engine.graph_hooks",
     "dovetail_autograd.transforms",
     "dovetail_dispatcher._C",
+    "dovetail_dispatcher.testing",
 }
 
 # Imported for type checkers only, which cannot add up lists of names.

@@ -28,6 +28,15 @@ EXPLANATIONS: Final[dict[str, str]] = {
 }
 """Every check, and what it shows."""
 
+_SKIPPED_AS: Final[dict[str, str]] = {
+    "test_schema": "schema",
+    "test_autograd_registration": "autograd_registration",
+    "test_faketensor": "meta",
+    "test_aot_dispatch_dynamic": "meta_gradients",
+    "gradcheck": "gradients",
+}
+"""What the checks are called where an `OpInfo` leaves them out."""
+
 
 @dataclass
 class CheckResult:
@@ -104,6 +113,7 @@ def check_operator(name: str, samples: list[Inputs] | None = None) -> Iterator[C
     namespace, _, base = qualified.partition("::")
     op: OpOverload = getattr(getattr(getattr(ops, namespace), base), overload or "default")
     refusals: list[str] = []
+    info = None
     if samples is None:
         info = find_op_info(name)
         samples, refusals = fitting_inputs(op) if info is None else (inputs_of(info), [])
@@ -120,6 +130,10 @@ def check_operator(name: str, samples: list[Inputs] | None = None) -> Iterator[C
         name, "arguments", "passed", f"{len(samples)} sets: {', '.join(s.about for s in samples)}"
     )
     for check in list(EXPLANATIONS)[1:]:
+        skip = None if info is None else info.skip_of(_SKIPPED_AS[check], get_default_device())
+        if skip is not None:
+            yield CheckResult(name, check, "skipped", skip.reason)
+            continue
         run = _gradcheck if check == "gradcheck" else _opcheck(check)
         yield _outcome(op, check, run, samples)
 

@@ -162,6 +162,7 @@ def _compare_on_meta(info: OpInfo, device: Device, check: str, compare: Any) -> 
                 continue
             compared = True
             for mine, other in zip(found, expected, strict=True):
+                assert (mine is None) == (other is None), f"{mine!r} instead of {other!r}"
                 if isinstance(other, Tensor):
                     assert mine.is_meta, f"a result is on {mine.device} instead of meta"
                     compare(mine, other)
