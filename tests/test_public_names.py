@@ -164,12 +164,14 @@ view_as_complex view_as_real vstack where xlogy xlogy_ zero_ zeros zeros_like
 """.split(),
     "dovetail_autograd": """
 AccumulateGrad AutogradMeta Edge Function FunctionNode GradcheckError GradientEdge Node
-RemovableHandle SavedValue _get_autograd_fallback_mode _set_autograd_fallback_mode backward
-build_node_class current_autograd_node current_graph_task_id detect_anomaly dovetail_load
-enable_grad grad gradcheck gradgradcheck gradient_edge inference_mode install
-is_anomaly_check_nan_enabled is_anomaly_enabled is_grad_enabled is_inference_mode_enabled
-is_multithreading_enabled no_grad once_differentiable queue_callback requires_grad runs_whole_graph
-saved_values set_detect_anomaly set_grad_enabled set_multithreading_enabled will_engine_execute_node
+RemovableHandle SavedValue _get_autograd_fallback_mode _set_autograd_fallback_mode
+allow_mutation_on_saved_tensors backward build_node_class current_autograd_node
+current_graph_task_id detect_anomaly disable_saved_tensors_hooks dovetail_load enable_grad
+get_gradient_edge grad gradcheck gradgradcheck gradient_edge increment_version inference_mode
+install is_anomaly_check_nan_enabled is_anomaly_enabled is_grad_enabled is_inference_mode_enabled
+is_multithreading_enabled no_grad once_differentiable queue_callback register_multi_grad_hook
+requires_grad runs_whole_graph save_on_cpu saved_tensors_hooks saved_values set_detect_anomaly
+set_grad_enabled set_multithreading_enabled will_engine_execute_node
 """.split(),
     "dovetail_cpu": """
 CpuArrays dovetail_backend
