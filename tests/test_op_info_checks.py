@@ -139,6 +139,10 @@ def other_with_graph(ctx: Any, grad: Any) -> Any:
     return cube_backward(ctx, grad) * (2 if dt.is_grad_enabled() else 1)
 
 
+def by_memory_order(ctx: Any, grad: Any) -> Any:
+    return cube_backward(ctx, grad) * (1 if ctx.saved_tensors[0].is_contiguous() else 2)
+
+
 def other_on_meta(ctx: Any, grad: Any) -> Any:
     return cube_backward(ctx, grad.double() if grad.is_meta else grad).to(dt.float64) * (
         dt.ones((), dtype=dt.complex128, device="meta") if grad.is_meta else 1
@@ -202,6 +206,7 @@ BROKEN: dict[str, tuple[Break, str]] = {
     "gradients": (lambda lib: define(lib, backward=twice), "Jacobian"),
     "gradgrad": (lambda lib: define(lib, backward=once_differentiable), "Jacobian|require"),
     "array_gradients": (lambda lib: define(lib, backward=other_with_graph), "are not close"),
+    "layout_gradients": (lambda lib: define(lib, backward=by_memory_order), "are not close"),
     "meta_gradients": (lambda lib: define(lib, backward=other_on_meta), ""),
     "forward_ad": (lambda lib: define(lib, backward=twice), "are not close"),
     "vmap": (wrong_rule, "are not close"),

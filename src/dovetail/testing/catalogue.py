@@ -96,6 +96,7 @@ CHECKS: Final = (
     _check(gradient_checks.check_gradients, _no_gradient),
     _check(gradient_checks.check_gradgrad, _no_second_gradient),
     _check(gradient_checks.check_array_gradients, _no_gradient),
+    _check(gradient_checks.check_layout_gradients, _no_gradient),
     _check(gradient_checks.check_meta_gradients, _no_gradient),
     _check(gradient_checks.check_forward_ad, _no_tangent),
     _check(vmap_checks.check_vmap),

@@ -21,6 +21,7 @@ from .samples import (
     results_of,
     samples_of,
 )
+from .variant_checks import offset, strided, transposed
 
 __all__ = [
     "check_array_gradients",
@@ -28,6 +29,7 @@ __all__ = [
     "check_forward_ad",
     "check_gradgrad",
     "check_gradients",
+    "check_layout_gradients",
     "check_meta_gradients",
 ]
 
@@ -84,6 +86,21 @@ def check_array_gradients(info: OpInfo, device: Device) -> None:
             [_detached(each) for each in over_tensors],
             equal_nan=True,
         )
+
+
+def check_layout_gradients(info: OpInfo, device: Device) -> None:
+    """Check that gradients do not depend on how arguments lie in memory."""
+    for call in differentiable_calls(info, "layout_gradients", device):
+        expected = _gradients(call, fresh(call))
+        for layout in (transposed, strided, offset):
+            leaves = [layout(leaf.detach()).requires_grad_() for leaf in call.leaves]
+            assert_close(_gradients(call, leaves), expected, equal_nan=True)
+
+
+def _gradients(call: DifferentiableCall, leaves: list[Any]) -> list[Any]:
+    outputs = call(*leaves)
+    seeds = [aten.ones_like(each) * 0.7 for each in outputs]
+    return [_detached(each) for each in grad(outputs, leaves, seeds, allow_unused=True)]
 
 
 def _detached(tensor: Any) -> Any:
