@@ -32,6 +32,8 @@ from dovetail.testing import (
     op_infos,
 )
 from dovetail_dispatcher.table import registry
+from dovetail_dispatcher.table.changes import Change, take_back
+from dovetail_dispatcher.table.rule_registration import set_batching_rule
 from dovetail_dispatcher.testing import register_op_infos
 from dovetail_kernel import Device
 
@@ -233,6 +235,7 @@ def test_a_broken_operator_fails(library: Library, name: str) -> None:
     ("check", "variant"), [("out", "exp.out"), ("inplace", "exp_"), ("vmap_inplace", "exp_")]
 )
 def test_a_variant_that_gives_something_else_fails(check: str, variant: str) -> None:
+    changes: list[Change] = []
     with dt.library._scoped_library("aten", "IMPL") as library:
         info = find_op_info("aten::exp")
         assert info is not None
@@ -240,7 +243,7 @@ def test_a_variant_that_gives_something_else_fails(check: str, variant: str) -> 
         if check == "vmap_inplace":
             op = registry.find_or_throw("aten::exp_")
             rule = replace(op.batching_rule, function=lambda info, dims, x: (x.zero_(), dims[0]))
-            undo = registry.set_batching_rule("aten::exp_", "", rule)
+            set_batching_rule("aten::exp_", "", rule, changes)
         else:
             library.impl(
                 variant,
@@ -251,8 +254,7 @@ def test_a_variant_that_gives_something_else_fails(check: str, variant: str) -> 
         try:
             assert outcome(info, check)[0] == "failed"
         finally:
-            if check == "vmap_inplace":
-                undo()
+            take_back(changes)
 
 
 def test_samples_that_differ_from_call_to_call_fail(library: Library) -> None:

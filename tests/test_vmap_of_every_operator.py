@@ -6,8 +6,8 @@ What they give under `vmap` is checked on the samples of each: `test_op_infos.py
 from __future__ import annotations
 
 import dovetail  # noqa: F401  (defines the operators)
+from dovetail_dispatcher.registration.batching_rules import load_batching_rules
 from dovetail_dispatcher.table import registry
-from dovetail_dispatcher.table.batching import load_batching_rules
 from dovetail_kernel import DispatchKey
 
 LOOPED: set[str] = set()

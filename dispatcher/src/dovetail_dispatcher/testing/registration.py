@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from threading import RLock
 from typing import TYPE_CHECKING, Final
 
 from dovetail_kernel import plugin_manager
 
 from ..table import registry
+from ..table.changes import Change, make
 
 if TYPE_CHECKING:
     from .op_info import OpInfo
@@ -19,7 +19,6 @@ __all__ = ["find_op_info", "op_infos", "operators_without_op_info", "register_op
 
 _loaders: Final[dict[str, list[Callable[[], Iterable[OpInfo]]]]] = {}
 _loaded: Final[dict[str, list[OpInfo]]] = {}
-_lock: Final = RLock()
 
 
 def register_op_infos(namespace: str, loader: Callable[[], Iterable[OpInfo]]) -> None:
@@ -35,16 +34,27 @@ def register_op_infos(namespace: str, loader: Callable[[], Iterable[OpInfo]]) ->
         Returns them; called when they are first asked for, so that samples and references are
         imported by tests alone.
     """
-    with _lock:
-        _loaders.setdefault(namespace, []).append(loader)
-        _loaded.pop(namespace, None)
+    make(_Registration(namespace, loader), [])
 
-    def undo() -> None:
-        with _lock:
-            _loaders[namespace].remove(loader)
-            _loaded.pop(namespace, None)
 
-    registry.keep(undo, [])
+class _Registration(Change):
+    """Where the `OpInfo` of a namespace are, until the transaction around it fails."""
+
+    __slots__ = ("_loader", "_namespace")
+
+    def __init__(self, namespace: str, loader: Callable[[], Iterable[OpInfo]]) -> None:
+        self._namespace = namespace
+        self._loader = loader
+
+    def apply(self) -> None:
+        _loaders.setdefault(self._namespace, []).append(self._loader)
+        _loaded.pop(self._namespace, None)
+
+    def take_out(self) -> None:
+        loaders = _loaders.get(self._namespace, [])
+        if self._loader in loaders:
+            loaders.remove(self._loader)
+        _loaded.pop(self._namespace, None)
 
 
 def op_infos(namespace: str) -> list[OpInfo]:
@@ -57,16 +67,15 @@ def op_infos(namespace: str) -> list[OpInfo]:
     """
     if namespace in plugin_manager.namespaces():
         plugin_manager.load_library(namespace)
-    with _lock:
-        found = _loaded.get(namespace)
-        if found is None:
-            found = sorted(
-                [info for loader in _loaders.get(namespace, []) for info in loader()],
-                key=lambda info: info.name,
-            )
-            _check(namespace, found)
+    found = _loaded.get(namespace)
+    if found is None:  # loaded without a lock: loaders import modules
+        loaders = list(_loaders.get(namespace, []))
+        infos = [info for loader in loaders for info in loader()]
+        found = sorted(infos, key=lambda info: info.name)
+        _check(namespace, found)
+        if loaders == _loaders.get(namespace):
             _loaded[namespace] = found
-        return list(found)
+    return list(found)
 
 
 def find_op_info(name: str) -> OpInfo | None:
