@@ -25,7 +25,7 @@ SHAPES = {
 """The shapes, and whether a batching rule follows from them."""
 NAMED = ("view", "matmul", "joining", "custom")
 """Shapes that name the function which gives the geometry."""
-RESULTS = ("same", "bool", "int64", "real", "int_to_float", "accumulated")
+RESULTS = ("same", "bool", "mask", "int64", "real", "int_to_float", "accumulated")
 DEVICES = ("cpu", "cuda")
 AUTOCAST = ("lower_precision_fp", "fp32", "fp32_set_opt_dtype", "promote")
 NO_RULE = "none"
@@ -35,7 +35,7 @@ _DATA_DEPENDENT_TAGS = ("data_dependent_output", "dynamic_output_shape")
 
 @dataclass(frozen=True, slots=True)
 class Policies:
-    """What follows for an operator from its entry.
+    """The policies of one operator.
 
     Attributes
     ----------
