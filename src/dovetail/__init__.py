@@ -6,6 +6,7 @@ from importlib import import_module as _import_module
 import dovetail_aten as _aten
 from dovetail_aten import *  # noqa: F403 - its public names: the operators, Tensor and what makes tensors
 from dovetail_aten import Tensor as Tensor
+from dovetail_dispatcher.testing import install_checks as _install_checks
 from dovetail_kernel import plugin_manager as _plugin_manager
 
 from . import lower_names as _lower_names
@@ -46,6 +47,7 @@ if _typing.TYPE_CHECKING:
     from . import optim as optim
     from . import overrides as overrides
     from . import random as random
+    from . import testing as testing
     from . import utils as utils
     from .backends import devices as devices
     from .inspection.tracing import trace as trace
@@ -57,6 +59,7 @@ if _typing.TYPE_CHECKING:
 __version__ = "0.1.0"
 
 use_overlay = _plugin_manager.use_overlay
+_install_checks(lambda: _import_module("dovetail.testing.catalogue").CHECKS)
 _plugin_manager.use_requested_overlays()
 
 _MODULES = (
@@ -70,6 +73,7 @@ _MODULES = (
     "optim",
     "overrides",
     "random",
+    "testing",
     "utils",
 )
 _OTHER_MODULES = ("_C", "_nn", "return_types")

@@ -61,6 +61,7 @@ PUBLIC_MODULES = {
     "dovetail_autograd.checking.functional",
     "dovetail_autograd.transforms",
     "dovetail_dispatcher._C",
+    "dovetail_dispatcher.testing",
 }
 
 # Imported for type checkers only, which cannot add up lists of names.

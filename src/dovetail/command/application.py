@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from . import authors, checking, graphs, health, listings, operators
+from . import authors, checking, conformance, graphs, health, listings, operators
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -26,6 +26,7 @@ for function, example in (
     (operators.table, "dovetail table aten::add.Tensor"),
     (operators.explain, "dovetail explain aten::sum --args 'dovetail.ones(2, 3), [0]'"),
     (checking.check, "dovetail check dovetail-activations"),
+    (conformance.conformance, "dovetail conformance --backend cuda"),
     (authors.new, "dovetail new dovetail-signal && pip install -e dovetail-signal"),
     (authors.stubs, "dovetail stubs activations -o activations.pyi"),
     (authors.codegen, "dovetail codegen src/my_library --ops list.yaml"),

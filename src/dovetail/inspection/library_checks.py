@@ -12,11 +12,13 @@ import dovetail
 from dovetail import _C, Tensor
 from dovetail.library import Tag, opcheck
 from dovetail_dispatcher import OpCheckError, OpOverload, ops
+from dovetail_dispatcher.testing import OpInfo, find_op_info
+from dovetail_kernel import float64, get_default_device, int64
 
 from .generated_inputs import Inputs, as_source, fitting_inputs
 
 EXPLANATIONS: Final[dict[str, str]] = {
-    "arguments": "some generated arguments are taken, so that there is something to check",
+    "arguments": "some arguments are taken, so that there is something to check",
     "test_schema": "what is written to, and what shares memory, is what the schema says",
     "test_autograd_registration": "results that require grad do so because "
     "of a registered derivative",
@@ -25,6 +27,15 @@ EXPLANATIONS: Final[dict[str, str]] = {
     "gradcheck": "derivatives agree with numeric differentiation",
 }
 """Every check, and what it shows."""
+
+_SKIPPED_AS: Final[dict[str, str]] = {
+    "test_schema": "schema",
+    "test_autograd_registration": "autograd_registration",
+    "test_faketensor": "meta",
+    "test_aot_dispatch_dynamic": "meta_gradients",
+    "gradcheck": "gradients",
+}
+"""What the checks are called where an `OpInfo` leaves them out."""
 
 
 @dataclass
@@ -91,7 +102,8 @@ def check_operator(name: str, samples: list[Inputs] | None = None) -> Iterator[C
     name
         Qualified name, ``"vision::nms"`` or ``"aten::add.Tensor"``.
     samples
-        Arguments to check it on. Default: generated from its schema.
+        Arguments to check it on. Default: those of its `OpInfo`; without one, generated from its
+        schema.
 
     Yields
     ------
@@ -101,8 +113,10 @@ def check_operator(name: str, samples: list[Inputs] | None = None) -> Iterator[C
     namespace, _, base = qualified.partition("::")
     op: OpOverload = getattr(getattr(getattr(ops, namespace), base), overload or "default")
     refusals: list[str] = []
+    info = None
     if samples is None:
-        samples, refusals = fitting_inputs(op)
+        info = find_op_info(name)
+        samples, refusals = fitting_inputs(op) if info is None else (inputs_of(info), [])
     if not samples:
         yield CheckResult(
             name,
@@ -116,8 +130,30 @@ def check_operator(name: str, samples: list[Inputs] | None = None) -> Iterator[C
         name, "arguments", "passed", f"{len(samples)} sets: {', '.join(s.about for s in samples)}"
     )
     for check in list(EXPLANATIONS)[1:]:
+        skip = None if info is None else info.skip_of(_SKIPPED_AS[check], get_default_device())
+        if skip is not None:
+            yield CheckResult(name, check, "skipped", skip.reason)
+            continue
         run = _gradcheck if check == "gradcheck" else _opcheck(check)
         yield _outcome(op, check, run, samples)
+
+
+def inputs_of(info: OpInfo) -> list[Inputs]:
+    """Return the samples of an operator: in double precision, for derivatives, and of integers."""
+    device = get_default_device()
+    writes = any(argument.is_write for argument in info.operator.schema.arguments)
+    both = [each for each in (float64, int64) if each in info.dtypes]
+    return [
+        Inputs(
+            sample.arguments,
+            sample.kwargs,
+            f"{sample.name or f'sample {number}'} of {str(dtype).rpartition('.')[2]}",
+        )
+        for dtype in both or sorted(info.dtypes, key=str)[:1]
+        for number, sample in enumerate(
+            info.sample_inputs(device, dtype, info.supports_autograd and not writes)
+        )
+    ]
 
 
 Check = Callable[[OpOverload, Inputs], str | None]

@@ -46,6 +46,11 @@ def pytest_configure(config: pytest.Config) -> None:
         "cpu_only(reason): the test is about the cpu by nature; skipped with --backend of another "
         "device",
     )
+    config.addinivalue_line(
+        "markers",
+        "op_infos(namespace, checks=None): a test of every check, or some, of every operator of a "
+        "library, with the fixture op_check",
+    )
     name = config.getoption("--backend")
     if name == CPU:
         return
