@@ -10,8 +10,7 @@ from typing import Annotated
 
 import typer
 
-from dovetail import _C
-from dovetail_dispatcher import dispatch_table
+from dovetail_dispatcher import _C, dispatch_table
 from dovetail_kernel import Backend, DispatchKey, PluginError, all_backends, plugin_manager
 
 from .common import AsJson, failures, load_library_of, print_json, print_rows

@@ -9,12 +9,11 @@ from pathlib import Path
 from textwrap import wrap
 from typing import Any
 
-import dovetail
 import dovetail_aten
 import dovetail_autograd
 import dovetail_dispatcher
 import dovetail_kernel
-from dovetail import Tensor
+from dovetail_aten import Tensor
 from dovetail_autograd import AccumulateGrad, Node, saved_values
 from dovetail_dispatcher import CallSpan, Trace, short_place
 
@@ -407,8 +406,14 @@ def _recorded_at(node: Node | None) -> str:
 
 
 _OURS = tuple(
-    f"{Path(module.__file__ or '').parent}{os.sep}"
-    for module in (dovetail, dovetail_aten, dovetail_autograd, dovetail_dispatcher, dovetail_kernel)
+    f"{folder}{os.sep}"
+    for folder in (
+        Path(__file__).parents[1],
+        *(
+            Path(package.__file__ or "").parent
+            for package in (dovetail_aten, dovetail_autograd, dovetail_dispatcher, dovetail_kernel)
+        ),
+    )
 )
 """Folders whose frames are not what a user means by "where"."""
 

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from math import inf
 from typing import Any
 
-import dovetail
+import dovetail_aten as aten
+import dovetail_autograd
 import dovetail_autograd.engine.graph_hooks as graph
-from dovetail import Tensor
-from dovetail_autograd import Node
+from dovetail_aten import Tensor
+from dovetail_autograd import Node, no_grad
 
 from .graph_reading import walk
 
@@ -65,9 +66,9 @@ def replay(tensor: Tensor, output: Tensor) -> Replay:
     leading = {*nodes, graph.get_gradient_edge(tensor).node}
     handles = [node.register_hook(_watcher(node, leading, steps)) for node in nodes]
     try:
-        start = dovetail.ones_like(output.detach())
-        with dovetail.no_grad():
-            (gradient,) = dovetail.autograd.grad(
+        start = aten.ones_like(output.detach())
+        with no_grad():
+            (gradient,) = dovetail_autograd.grad(
                 output, tensor, start, retain_graph=True, allow_unused=True
             )
     finally:

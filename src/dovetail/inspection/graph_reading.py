@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import dovetail_autograd.engine.graph_hooks as graph_of
-from dovetail import Tensor
+from dovetail_aten import Tensor
 from dovetail_autograd import AccumulateGrad, Node, saved_values
 
 Parameters = Mapping[str, Tensor] | Iterable[tuple[str, Tensor]]

@@ -5,9 +5,12 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 
-import dovetail
-from dovetail import Tensor, _nn, dtype
+import dovetail_aten as aten
+from dovetail_aten import Tensor
 from dovetail_dispatcher import overridable
+from dovetail_kernel import dtype
+
+from .. import _nn
 
 __all__ = [
     "binary_cross_entropy_with_logits",
@@ -47,16 +50,16 @@ softplus = _nn.softplus
 logsigmoid = _nn.log_sigmoid
 one_hot = _nn.one_hot
 pad = _nn.pad
-prelu = dovetail.prelu
-sigmoid = dovetail.sigmoid
-tanh = dovetail.tanh
-relu_ = dovetail.relu_
+prelu = aten.prelu
+sigmoid = aten.sigmoid
+tanh = aten.tanh
+relu_ = aten.relu_
 
 
 @overridable
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
     """Return ``maximum(input, 0)``; ``inplace``: written into ``input``."""
-    return dovetail.relu_(input) if inplace else dovetail.relu(input)
+    return aten.relu_(input) if inplace else aten.relu(input)
 
 
 @overridable
@@ -122,7 +125,7 @@ def softmax(
     dtype : dtype, optional
         Cast the input to it first.
     """
-    return dovetail.softmax(input, _softmax_dim("softmax", input, dim, _stacklevel), dtype=dtype)
+    return aten.softmax(input, _softmax_dim("softmax", input, dim, _stacklevel), dtype=dtype)
 
 
 @overridable
@@ -130,7 +133,7 @@ def log_softmax(
     input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: dtype | None = None
 ) -> Tensor:
     """Return the logarithm of `softmax`, computed stably; arguments as there."""
-    return dovetail.log_softmax(
+    return aten.log_softmax(
         input, _softmax_dim("log_softmax", input, dim, _stacklevel), dtype=dtype
     )
 
@@ -161,8 +164,8 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
             f"dropout probability has to be between 0 and 1, but got {p}. Pass p in [0, 1]."
         )
     if inplace:
-        return input.mul_(dovetail.dropout(dovetail.ones_like(input), p, training))
-    return dovetail.dropout(input, p, training)
+        return input.mul_(aten.dropout(aten.ones_like(input), p, training))
+    return aten.dropout(input, p, training)
 
 
 @overridable
@@ -219,7 +222,7 @@ def embedding(
             )
         if padding_idx < 0:
             padding_idx += rows
-    return dovetail.embedding(weight, input, padding_idx, scale_grad_by_freq, sparse)
+    return aten.embedding(weight, input, padding_idx, scale_grad_by_freq, sparse)
 
 
 @overridable
@@ -244,7 +247,7 @@ def layer_norm(
     eps : float, default 1e-5
         Added to the variance.
     """
-    return dovetail.layer_norm(input, normalized_shape, weight, bias, eps)
+    return aten.layer_norm(input, normalized_shape, weight, bias, eps)
 
 
 @overridable
@@ -405,7 +408,7 @@ def binary_cross_entropy_with_logits(
             f"Target size ({target.size()}) must be the same as input size ({input.size()}). "
             "Reshape one of them."
         )
-    return dovetail.binary_cross_entropy_with_logits(input, target, weight, pos_weight, code)
+    return aten.binary_cross_entropy_with_logits(input, target, weight, pos_weight, code)
 
 
 def _reduction(reduction: str, size_average: bool | None = None, reduce: bool | None = None) -> int:

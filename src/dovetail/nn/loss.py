@@ -4,7 +4,7 @@ deprecated.
 
 from __future__ import annotations
 
-from dovetail import Tensor
+from dovetail_aten import Tensor
 
 from . import functional as F
 from .module import Module

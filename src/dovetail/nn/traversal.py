@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
-from dovetail import Tensor
+from dovetail_aten import Tensor
 
 from .parameter import Parameter
 

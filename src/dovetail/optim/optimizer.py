@@ -12,8 +12,8 @@ from copy import deepcopy
 from itertools import chain
 from typing import Any, TypeAlias, TypeVar, cast
 
-import dovetail
-from dovetail import Tensor
+from dovetail_aten import Tensor
+from dovetail_autograd import enable_grad
 
 from ..nn.hooks import RemovableHandle, add_hook
 from ..nn.module import zero_gradients
@@ -253,7 +253,7 @@ class Optimizer:
     def _evaluate(closure: Callable[[], Any] | None) -> Any:
         if closure is None:
             return None
-        with dovetail.enable_grad():
+        with enable_grad():
             return closure()
 
     # Hooks

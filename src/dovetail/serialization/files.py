@@ -19,8 +19,10 @@ from typing import IO, Any, TypeAlias
 
 import numpy as np
 
-import dovetail
-from dovetail import Tensor, device, dtype
+import dovetail_aten as aten
+import dovetail_kernel
+from dovetail_aten import Tensor
+from dovetail_kernel import Device, dtype, uint8
 
 from ..nn.parameter import Parameter
 from .safetensors_file import Entry, FormatError, is_storable, pack, unpack
@@ -29,7 +31,7 @@ from .structure import Decoder, Encoder
 __all__ = ["load", "save"]
 
 FileLike: TypeAlias = str | os.PathLike[str] | IO[bytes]
-MapLocation: TypeAlias = str | device | Mapping[str, Any] | Callable[[Any, str], Any] | None
+MapLocation: TypeAlias = str | Device | Mapping[str, Any] | Callable[[Any, str], Any] | None
 
 _FORMAT = "1"
 _PICKLE_ENTRY = "__pickle__"
@@ -301,7 +303,7 @@ class _TensorReader:
             flat = self._storage(record["storage"])
             name = record.get("dtype")
             if name is not None and name != _dtype_name(flat):
-                flat = _reinterpreted(flat, getattr(dovetail, name))
+                flat = _reinterpreted(flat, getattr(dovetail_kernel, name))
             shape, stride, offset = record["shape"], record["stride"], record["offset"]
             if stride is None:
                 tensor = flat.view(shape)
@@ -328,20 +330,20 @@ class _TensorReader:
     def _target(self, tensor: Tensor, saved: str) -> Any:
         where = self._map_location
         if where is None:
-            return device(saved)
+            return Device(saved)
         if isinstance(where, Mapping):
-            return device(where.get(saved, saved))
-        if callable(where) and not isinstance(where, device):
+            return Device(where.get(saved, saved))
+        if callable(where) and not isinstance(where, Device):
             result = where(tensor.untyped_storage(), saved)
-            return device(saved) if result is None else device(result.device)
-        return device(where)
+            return Device(saved) if result is None else Device(result.device)
+        return Device(where)
 
 
 def _reinterpreted(flat: Tensor, dtype: dtype) -> Tensor:
     """View a whole storage as elements of another dtype, leaving out bytes that make no whole
     element.
     """
-    raw = flat.view(dovetail.uint8)
+    raw = flat.view(uint8)
     whole: Tensor = raw[: raw.numel() // dtype.itemsize * dtype.itemsize]
     return whole.view(dtype)
 
@@ -369,7 +371,7 @@ def _to_bytes(flat: Tensor) -> tuple[str, memoryview]:
     carried = (
         flat
         if name in _NUMPY_DTYPES
-        else flat.view(getattr(dovetail, _CARRIERS[flat.dtype.itemsize]))
+        else flat.view(getattr(dovetail_kernel, _CARRIERS[flat.dtype.itemsize]))
     )
     data = np.ascontiguousarray(carried.numpy()).view(np.uint8).data
     return (name if is_storable(name) else "uint8"), data
@@ -377,10 +379,10 @@ def _to_bytes(flat: Tensor) -> tuple[str, memoryview]:
 
 def _from_bytes(entry: Entry, name: str) -> Tensor:
     """Return a 1-dimensional CPU tensor of dtype ``name`` with a copy of the entry's bytes."""
-    dtype = getattr(dovetail, name)
+    dtype = getattr(dovetail_kernel, name)
     native = name in _NUMPY_DTYPES
     array = np.frombuffer(entry.data, dtype=name if native else _CARRIERS[dtype.itemsize]).copy()
-    tensor = dovetail.from_numpy(array)
+    tensor = aten.from_numpy(array)
     return tensor if native else tensor.view(dtype)
 
 

@@ -14,10 +14,11 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from typing import Any
 
-import dovetail
-from dovetail import Tensor, autograd, nn
-from dovetail_autograd import runs_whole_graph
+import dovetail_aten as aten
+from dovetail_aten import Tensor
+from dovetail_autograd import enable_grad, is_grad_enabled, no_grad, runs_whole_graph
 
+from .. import autograd, nn
 from .recomputation import CheckpointError, Frame
 from .rng_states import RngStates
 
@@ -115,7 +116,7 @@ def checkpoint(
             f"determinism_check should be one of ['default', 'none'], but got {determinism_check}"
         )
     first, second = context_fn()
-    if not dovetail.is_grad_enabled():
+    if not is_grad_enabled():
         with first:
             return function(*args, **kwargs)
     stop, verbose = _early_stop.get(), _debug.get()
@@ -236,7 +237,7 @@ class _KeptArguments:
         self._args = [None if isinstance(value, Tensor) else value for value in args]
         tensors = [args[index] for index in self._places]
         # It is a node if something requires grad.
-        self._node = _Keep.apply(dovetail.empty(0).requires_grad_(), *tensors).grad_fn
+        self._node = _Keep.apply(aten.empty(0).requires_grad_(), *tensors).grad_fn
 
     def open(self) -> list[Any]:
         args = list(self._args)
@@ -251,7 +252,7 @@ class _Keep(autograd.Function):
     @staticmethod
     def forward(ctx: Any, dummy: Tensor, *tensors: Tensor) -> Tensor:
         ctx.save_for_backward(*tensors)
-        return dovetail.empty(0)
+        return aten.empty(0)
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
@@ -276,7 +277,7 @@ class CheckpointFunction(autograd.Function):
         ctx.places = [index for index, value in enumerate(args) if isinstance(value, Tensor)]
         ctx.args = [None if isinstance(value, Tensor) else value for value in args]
         ctx.save_for_backward(*[args[index] for index in ctx.places])
-        with dovetail.no_grad():
+        with no_grad():
             return function(*args)
 
     @staticmethod
@@ -292,7 +293,7 @@ class CheckpointFunction(autograd.Function):
         args = list(ctx.args)
         for index, tensor in zip(ctx.places, ctx.saved_tensors, strict=True):
             args[index] = tensor.detach().requires_grad_(tensor.requires_grad)
-        with nullcontext() if ctx.states is None else ctx.states.restored(), dovetail.enable_grad():
+        with nullcontext() if ctx.states is None else ctx.states.restored(), enable_grad():
             outputs = ctx.run_function(*args)
         pairs = [
             (output, grad)

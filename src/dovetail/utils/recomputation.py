@@ -10,10 +10,10 @@ from sys import _getframe
 from typing import Any, Final
 from weakref import ref
 
-import dovetail
-from dovetail import Tensor
-from dovetail.autograd.graph import saved_tensors_hooks
-from dovetail_autograd import current_graph_task_id, queue_callback
+from dovetail_aten import Tensor
+from dovetail_autograd import current_graph_task_id, enable_grad, queue_callback
+
+from ..autograd.graph import saved_tensors_hooks
 
 __all__ = ["CheckpointError", "Frame"]
 
@@ -119,7 +119,7 @@ class Frame:
             return plain
 
         try:
-            with saved_tensors_hooks(pack, lambda tensor: tensor), dovetail.enable_grad():
+            with saved_tensors_hooks(pack, lambda tensor: tensor), enable_grad():
                 self._again()
         except _Stop:
             pass

@@ -8,8 +8,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from dovetail import Tensor
-from dovetail.random import fork_rng, generator_of
+from dovetail_aten import Tensor
+
+from ..random import fork_rng, generator_of
 
 __all__ = ["RngStates"]
 
