@@ -18,7 +18,7 @@ import dovetail_aten as aten
 from dovetail_aten import Tensor
 from dovetail_autograd import enable_grad, is_grad_enabled, no_grad, runs_whole_graph
 
-from .. import autograd, nn
+from ..nn.containers import Sequential
 from .recomputation import CheckpointError, Frame
 from .rng_states import RngStates
 
@@ -138,7 +138,7 @@ def checkpoint(
 
 
 def checkpoint_sequential(
-    functions: nn.Sequential | Sequence[Callable[..., Any]],
+    functions: Sequential | Sequence[Callable[..., Any]],
     segments: int,
     input: Any,
     use_reentrant: bool | None = None,
@@ -181,7 +181,7 @@ def checkpoint_sequential(
             f"Unexpected keyword arguments: {', '.join(kwargs)}. Bind them to the functions."
         )
     steps: list[Callable[..., Any]] = list(
-        functions.children() if isinstance(functions, nn.Sequential) else functions
+        functions.children() if isinstance(functions, Sequential) else functions
     )
     if not 1 <= segments <= len(steps):
         raise ValueError(
@@ -246,7 +246,7 @@ class _KeptArguments:
         return args
 
 
-class _Keep(autograd.Function):
+class _Keep(Function):
     """Saves tensors."""
 
     @staticmethod
@@ -259,7 +259,7 @@ class _Keep(autograd.Function):
         raise AssertionError("nobody has the output")
 
 
-class CheckpointFunction(autograd.Function):
+class CheckpointFunction(Function):
     """A checkpoint with reentrance: ``apply(function, preserve_rng_state, *args)``."""
 
     @staticmethod
@@ -306,5 +306,5 @@ class CheckpointFunction(autograd.Function):
             raise RuntimeError(
                 "none of output has requires_grad=True, this checkpoint() is not necessary"
             )
-        autograd.backward([output for output, _ in pairs], [grad for _, grad in pairs])
+        backward([output for output, _ in pairs], [grad for _, grad in pairs])
         return None, None, *[value.grad if isinstance(value, Tensor) else None for value in args]
