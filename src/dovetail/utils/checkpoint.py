@@ -16,7 +16,14 @@ from typing import Any
 
 import dovetail_aten as aten
 from dovetail_aten import Tensor
-from dovetail_autograd import enable_grad, is_grad_enabled, no_grad, runs_whole_graph
+from dovetail_autograd import (
+    Function,
+    backward,
+    enable_grad,
+    is_grad_enabled,
+    no_grad,
+    runs_whole_graph,
+)
 
 from ..nn.containers import Sequential
 from .recomputation import CheckpointError, Frame
