@@ -23,15 +23,15 @@ from dovetail_kernel.keys.interception import NOT_PLAIN, PYTHON_DISPATCH
 from dovetail_kernel.types.signature import OVERRIDES
 
 from .._generated import functions as aten
-from .._generated.tensor_methods import TensorMethods
 from ..backend.devices import as_device, backend_for
+from .exchange_methods import TensorExchange
 
 __all__ = ["TensorSubclasses"]
 
 _SLOTS = ("array", "_signature", "_grad_fn", "output_nr", "_storage", "_counter", "_meta")
 
 
-class TensorSubclasses(TensorMethods):
+class TensorSubclasses(TensorExchange):
     """The part of Tensor that is for its subclasses."""
 
     __slots__ = ()
