@@ -2,7 +2,7 @@
 `dovetail.return_types.max`.
 """
 
-from dovetail_aten.tensor.return_types import (
+from dovetail_aten.calling.return_types import (
     max,
     max_out,
     min,

@@ -54,7 +54,7 @@ PUBLIC_MODULES = {
     "dovetail_aten.backends",
     "dovetail_aten.codegen",
     "dovetail_aten.tensor.legacy_constructors",
-    "dovetail_aten.tensor.return_types",
+    "dovetail_aten.calling.return_types",
     "dovetail_autograd.transforms.forward_ad",
     "dovetail_autograd.checking.functional",
     "dovetail_autograd.engine.graph_hooks",

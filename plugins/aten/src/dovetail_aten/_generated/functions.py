@@ -14,9 +14,9 @@ from dovetail_dispatcher.calls.entry_support import (
 )
 from dovetail_dispatcher.schema import default_of
 from dovetail_kernel import TensorBase
-from dovetail_aten.tensor import return_types
-from dovetail_aten.tensor.overloads import NUMBERS, Overload, choose
-from dovetail_aten.tensor.return_types import named
+from dovetail_aten.calling import return_types
+from dovetail_aten.calling.overloads import NUMBERS, Overload, choose
+from dovetail_aten.calling.return_types import named
 
 
 def _operator(name: str, overload: str) -> Any:

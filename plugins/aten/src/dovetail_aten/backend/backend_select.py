@@ -5,7 +5,7 @@ by a tensor.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from dovetail_dispatcher import Kernel, Operator
@@ -27,7 +27,6 @@ from dovetail_kernel import (
     wrap,
 )
 
-from .._generated.registrations import OPERATORS
 from .devices import as_device, backend_for
 
 LIKE = {
@@ -45,9 +44,15 @@ _dense: dict[str, DispatchKeySet] = {}
 _routes: dict[tuple[Operator, Backend], dict[int, Callable[..., Any]]] = {}
 
 
-def register() -> None:
-    """Register a BackendSelect kernel for every factory and for the copy between devices."""
-    for text, kind, *_rest in OPERATORS:
+def register(operators: Iterable[tuple[Any, ...]]) -> None:
+    """Register a BackendSelect kernel for every factory and for the copy between devices.
+
+    Parameters
+    ----------
+    operators
+        The generated records of operators: schema, kind, and what is of no concern here.
+    """
+    for text, kind, *_rest in operators:
         if (kind in ("factory", "random") and " device=" in text) or text.startswith(
             "aten::_to_copy("
         ):

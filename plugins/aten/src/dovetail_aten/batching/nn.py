@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .._generated import functions as F
+from ..array_kernels.losses import MEAN, NONE, SUM
 from ..array_kernels.normalization import check_layer_norm
-from ..composites.losses import MEAN, NONE, SUM
 from ..meta.rules import Rules
 from .table import batched, call_one, front, logical_ndim, logical_shape, lower, padded
 

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .._generated import functions as F
-from ..array_kernels.dims import wrap_dim
-from ..composites.views import infer_size
+from ..array_kernels.dims import infer_size, wrap_dim
 from ..meta.rules import Rules
 from .table import front, logical_ndim, logical_shape, padded
 

@@ -25,9 +25,9 @@ from dovetail_kernel import TensorBase
 """
 
 _CHOICE_IMPORTS = """
-from dovetail_aten.tensor import return_types
-from dovetail_aten.tensor.overloads import NUMBERS, Overload, choose
-from dovetail_aten.tensor.return_types import named
+from dovetail_aten.calling import return_types
+from dovetail_aten.calling.overloads import NUMBERS, Overload, choose
+from dovetail_aten.calling.return_types import named
 """
 
 _OPERATOR = '''
@@ -165,7 +165,7 @@ def _function(
 
 
 def result_type(function: NativeFunction) -> str:
-    """Return the name in `dovetail_aten.tensor.return_types` of what a function returns; empty for
+    """Return the name in `dovetail_aten.calling.return_types` of what a function returns; empty for
     a plain result.
     """
     schema = function.schema
