@@ -133,6 +133,8 @@ DLDeviceType from_dlpack to_dlpack
 RemovableHandle unserializable_hook
 """.split(),
     "dovetail_aten": """
+BFloat16Tensor BoolTensor ByteTensor CharTensor DoubleTensor FloatTensor HalfTensor IntTensor
+LongTensor ShortTensor
 Generator Tensor abs abs_ absolute absolute_ acos acos_ acosh acosh_ add add_ addbmm addbmm_ addcdiv
 addcdiv_ addcmul addcmul_ addmm addmm_ addmv addmv_ adjoint all allclose amax amin angle any arange
 arccos arccos_ arccosh arccosh_ arcsin arcsin_ arcsinh arcsinh_ arctan arctan2 arctan2_ arctan_
@@ -170,6 +172,8 @@ enable_grad grad gradcheck gradgradcheck gradient_edge inference_mode install
 is_anomaly_check_nan_enabled is_anomaly_enabled is_grad_enabled is_inference_mode_enabled
 is_multithreading_enabled no_grad once_differentiable queue_callback requires_grad runs_whole_graph
 saved_values set_detect_anomaly set_grad_enabled set_multithreading_enabled will_engine_execute_node
+allow_mutation_on_saved_tensors disable_saved_tensors_hooks get_gradient_edge increment_version
+register_multi_grad_hook save_on_cpu saved_tensors_hooks
 """.split(),
     "dovetail_cpu": """
 CpuArrays dovetail_backend

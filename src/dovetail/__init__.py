@@ -70,18 +70,6 @@ if _typing.TYPE_CHECKING:
         set_autocast_dtype,
         set_autocast_enabled,
     )
-    from dovetail_aten.tensor.legacy_constructors import (
-        BFloat16Tensor,
-        BoolTensor,
-        ByteTensor,
-        CharTensor,
-        DoubleTensor,
-        FloatTensor,
-        HalfTensor,
-        IntTensor,
-        LongTensor,
-        ShortTensor,
-    )
     from dovetail_autograd.transforms import vmap
     from dovetail_dispatcher import explain
 
@@ -205,9 +193,7 @@ _MODULES = (
     "return_types",
     "utils",
 )
-_TYPED = ("BFloat16", "Bool", "Byte", "Char", "Double", "Float", "Half", "Int", "Long", "Short")
 _ELSEWHERE = {
-    **{f"{kind}Tensor": "dovetail_aten.tensor.legacy_constructors" for kind in _TYPED},
     "autocast": "dovetail_aten.autocast",
     "devices": "dovetail.backends",
     "explain": "dovetail_dispatcher",

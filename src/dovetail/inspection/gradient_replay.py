@@ -9,9 +9,8 @@ from typing import Any
 
 import dovetail_aten as aten
 import dovetail_autograd
-import dovetail_autograd.engine.graph_hooks as graph
 from dovetail_aten import Tensor
-from dovetail_autograd import Node, no_grad
+from dovetail_autograd import Node, get_gradient_edge, no_grad
 
 from .graph_reading import walk
 
@@ -63,7 +62,7 @@ def replay(tensor: Tensor, output: Tensor) -> Replay:
     """
     steps: list[ReplayStep] = []
     nodes = [node for node in _leading_to(tensor, walk([output.grad_fn])) if not node._is_leaf_node]
-    leading = {*nodes, graph.get_gradient_edge(tensor).node}
+    leading = {*nodes, get_gradient_edge(tensor).node}
     handles = [node.register_hook(_watcher(node, leading, steps)) for node in nodes]
     try:
         start = aten.ones_like(output.detach())
@@ -110,7 +109,7 @@ def _leading_to(tensor: Tensor, nodes: Sequence[Node]) -> list[Node]:
     """Return those of `nodes`, every one after all that lead to it, from which a path leads to
     `tensor`.
     """
-    target = graph.get_gradient_edge(tensor).node
+    target = get_gradient_edge(tensor).node
     leading = {target}
     readers: dict[Node, list[Node]] = {}
     for node in nodes:

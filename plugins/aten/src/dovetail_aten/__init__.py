@@ -16,6 +16,7 @@ from .backend.generator import (
     set_rng_state,
 )
 from .backend.generator import default_generator as default_generator
+from .calling import return_types as return_types
 from .tensor.equations import einsum  # type: ignore[assignment]
 from .tensor.factories import (  # type: ignore[no-redef] # with requires_grad and out, which the operators have not
     arange,
@@ -29,6 +30,18 @@ from .tensor.factories import (  # type: ignore[no-redef] # with requires_grad a
     zeros,
 )
 from .tensor.from_data import as_tensor, asarray, from_dlpack, from_numpy, tensor
+from .tensor.legacy_constructors import (
+    BFloat16Tensor,
+    BoolTensor,
+    ByteTensor,
+    CharTensor,
+    DoubleTensor,
+    FloatTensor,
+    HalfTensor,
+    IntTensor,
+    LongTensor,
+    ShortTensor,
+)
 from .tensor.like_factories import (
     empty_like,
     full_like,
@@ -49,7 +62,17 @@ from .tensor.random_factories import (  # type: ignore[no-redef]
 from .tensor.tensor_class import Tensor
 
 __all__ = [
+    "BFloat16Tensor",
+    "BoolTensor",
+    "ByteTensor",
+    "CharTensor",
+    "DoubleTensor",
+    "FloatTensor",
     "Generator",
+    "HalfTensor",
+    "IntTensor",
+    "LongTensor",
+    "ShortTensor",
     "Tensor",
     "arange",
     "as_tensor",

@@ -21,7 +21,16 @@ from .engine.engine import (
     runs_whole_graph,
     will_engine_execute_node,
 )
-from .engine.graph_hooks import GradientEdge
+from .engine.graph_hooks import (
+    GradientEdge,
+    allow_mutation_on_saved_tensors,
+    disable_saved_tensors_hooks,
+    get_gradient_edge,
+    increment_version,
+    register_multi_grad_hook,
+    save_on_cpu,
+    saved_tensors_hooks,
+)
 from .graph.accumulate import AccumulateGrad
 from .graph.autograd_meta import AutogradMeta, gradient_edge, requires_grad
 from .graph.function_node import FunctionNode
@@ -59,17 +68,21 @@ __all__ = [
     "SavedValue",
     "_get_autograd_fallback_mode",
     "_set_autograd_fallback_mode",
+    "allow_mutation_on_saved_tensors",
     "backward",
     "build_node_class",
     "current_autograd_node",
     "current_graph_task_id",
     "detect_anomaly",
+    "disable_saved_tensors_hooks",
     "dovetail_load",
     "enable_grad",
+    "get_gradient_edge",
     "grad",
     "gradcheck",
     "gradgradcheck",
     "gradient_edge",
+    "increment_version",
     "inference_mode",
     "install",
     "is_anomaly_check_nan_enabled",
@@ -80,8 +93,11 @@ __all__ = [
     "no_grad",
     "once_differentiable",
     "queue_callback",
+    "register_multi_grad_hook",
     "requires_grad",
     "runs_whole_graph",
+    "save_on_cpu",
+    "saved_tensors_hooks",
     "saved_values",
     "set_detect_anomaly",
     "set_grad_enabled",
