@@ -58,7 +58,7 @@ from dovetail_kernel import MemoryFormat as memory_format
 from dovetail_kernel import bool as bool
 from dovetail_kernel import plugin_manager as _plugin_manager
 
-from .tensor_queries import broadcast_shapes, is_inference, is_tensor, numel, result_type
+from .tensor_functions import broadcast_shapes, is_inference, is_tensor, numel, result_type
 
 if _typing.TYPE_CHECKING:
     from dovetail_aten import Generator

@@ -1,5 +1,5 @@
-"""Lists: the plugins that are installed, the operators that are registered, and which backends have
-them.
+"""``dovetail plugins``, ``ops`` and ``coverage``: the plugins that are installed, the operators
+that are registered, and which backends have them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ WORDS = {
     "missing": "",
     "backend fallback": "fallback",
 }
-"""How a rule of the dispatch table is put in the list of coverage."""
+"""The words of the list of coverage for the rules of a dispatch table."""
 
 
 def plugins(as_json: AsJson = False) -> None:

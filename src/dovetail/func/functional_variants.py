@@ -6,7 +6,7 @@ own; for the views of a part there is ``select_scatter``, which returns the base
 replaced; for every writing operator that has no functional form there is one: ``fill``, ``copy``,
 ``zero``. They are defined when `functionalize` wants them.
 
-Their kernels are written with the operators that they stand for, on memory that nobody else sees,
+Their kernels are written with the operators that they stand for, on memory of their own,
 and their derivative is that of this kernel, run anew in backward.
 """
 

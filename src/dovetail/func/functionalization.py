@@ -97,7 +97,7 @@ def _map(function: Callable[[Any], Any], value: Any) -> Any:
 
 
 class _Memory:
-    """What stands for the memory of a tensor and its views: the value of the tensor that owns it,
+    """Stands for the memory of a tensor and its views: the value of the tensor that owns it,
     and its changes.
 
     The value keeps the strides that it has in the beginning, so that views show what they would
@@ -169,7 +169,7 @@ class FunctionalTensor(Tensor):
 
     @property
     def value(self) -> Tensor:
-        """What the tensor shows now."""
+        """The present value of the tensor."""
         if self._changes != self.memory.changes:
             value = self.memory.value
             for view in self.views:

@@ -172,7 +172,7 @@ def as_source(value: Any) -> str:
 def _inputs(schema: FunctionSchema, case: _Case, differentiable: set[str]) -> Inputs | None:
     """Return arguments for one case, which require grad if they are `differentiable`.
 
-    None if the schema wants something nobody can guess.
+    None if the schema wants something that cannot be guessed.
     """
     args: list[Any] = []
     kwargs: dict[str, Any] = {}

@@ -17,7 +17,7 @@ from .graph_reading import walk
 
 @dataclass(frozen=True)
 class ReplayStep:
-    """What one node did.
+    """The gradients that one node got and returned.
 
     Attributes
     ----------

@@ -29,7 +29,7 @@ EXPLANATIONS: Final[dict[str, str]] = {
 
 @dataclass
 class CheckResult:
-    """What became of one check of one operator.
+    """The result of one check of one operator.
 
     Attributes
     ----------

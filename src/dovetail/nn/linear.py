@@ -79,7 +79,7 @@ class Linear(Module):
         own: dict[str, Any] = self._parameters
         try:  # the attributes would come here too, at twice the price
             weight, bias = own["weight"], own["bias"]
-        except KeyError:  # somebody has put something else in their place
+        except KeyError:  # something else was put in their place
             weight, bias = self.weight, self.bias
         return F.linear(input, weight, bias)
 

@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 class Traversal:
-    """What a module owns, and the ways to reach it."""
+    """The part of Module that finds parameters, buffers and child modules."""
 
     _parameters: dict[str, Parameter | None]
     _buffers: dict[str, Tensor | None]

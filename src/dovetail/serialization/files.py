@@ -179,7 +179,7 @@ def _unreadable(name: str, problem: str) -> RuntimeError:
 
 
 def _mode(target: str) -> int:
-    """Permissions for the new file: those of the old one, or what the umask leaves."""
+    """Return the permissions for the new file: those of the old one, or what the umask leaves."""
     with suppress(FileNotFoundError):
         return os.stat(target).st_mode & 0o7777
     mask = os.umask(0)

@@ -263,7 +263,7 @@ class _Keep(Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
-        raise AssertionError("nobody has the output")
+        raise AssertionError("the output of a node that only keeps tensors has no gradient")
 
 
 class CheckpointFunction(Function):

@@ -16,8 +16,8 @@ __all__ = ["RngStates"]
 
 
 class RngStates:
-    """Where the default generators of cpu, and of the devices of the tensors in `args`, stand
-    now.
+    """The present states of the default generators of cpu, and of the devices of the tensors in
+    `args`.
     """
 
     def __init__(self, args: Sequence[Any]) -> None:

@@ -1,5 +1,5 @@
-"""What backends are made with, for plugins and for ``dovetail.backends``; too heavy for whoever
-only uses tensors.
+"""The tools for making backends, for plugins and for ``dovetail.backends``; too heavy for programs
+that only use tensors.
 """
 
 from .array_kernels import KernelTable

@@ -12,7 +12,7 @@ __all__ = ["Conversion", "conversion_of"]
 
 
 class Conversion(NamedTuple):
-    """What ``to`` is asked for; None for what stays as it is."""
+    """The wishes of a call of ``to``; None for what stays as it is."""
 
     dtype: dtype | None = None
     device: Device | None = None

@@ -1,4 +1,4 @@
-"""What all factories share: the way from the options of a call to the kernel, ``out`` and
+"""The common part of all factories: the way from the options of a call to the kernel, ``out``, and
 ``requires_grad``.
 """
 

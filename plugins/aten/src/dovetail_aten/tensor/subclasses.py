@@ -1,6 +1,4 @@
-"""What Tensor offers to its subclasses: how to make them, and what happens to functions of them
-unless they say.
-"""
+"""The part of Tensor for its subclasses: making them, and what functions do with them."""
 
 from __future__ import annotations
 

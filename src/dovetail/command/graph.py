@@ -1,4 +1,4 @@
-"""Drawing the graph of what a function in a file returns."""
+"""``dovetail graph``: draws the graph of what a function in a file returns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Questions about one operator: its dispatch table, and which kernels a call would run."""
+"""``dovetail table`` and ``dovetail explain``: the dispatch table of an operator, and which
+kernels a call would run.
+"""
 
 from __future__ import annotations
 
