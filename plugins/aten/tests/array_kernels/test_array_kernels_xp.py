@@ -202,7 +202,9 @@ CALLS: dict[str, tuple[Any, ...]] = {
 def entries() -> list[dict[str, Any]]:
     """The declarations of the base library."""
     yaml = pytest.importorskip("yaml", reason="the declarations are in YAML")
-    return yaml.safe_load(files("dovetail_aten").joinpath("native_functions.yaml").read_text())
+    families = files("dovetail_aten").joinpath("declarations").iterdir()
+    paths = [family.joinpath("native_functions.yaml") for family in families]
+    return [entry for path in paths if path.is_file() for entry in yaml.safe_load(path.read_text())]
 
 
 @pytest.fixture(scope="module")

@@ -42,6 +42,26 @@ def library(tmp_path: Path) -> codegen.Library:
     return codegen.Library("vision", folder, composites=folder / "composites")
 
 
+def test_declarations_by_family_give_the_same_as_one_file(library: codegen.Library) -> None:
+    together = codegen.generate(library)
+    family = library.folder / "declarations" / "tones"
+    family.mkdir(parents=True)
+    for name in ("native_functions.yaml", "derivatives.yaml"):
+        (library.folder / name).rename(family / name)
+    apart = codegen.generate(library)
+    assert "where='tones/derivatives.yaml:2'" in apart["derivatives.py"]
+    apart["derivatives.py"] = apart["derivatives.py"].replace("tones/", "")
+    assert apart == together
+
+
+def test_declarations_stand_in_one_file_or_by_family(library: codegen.Library) -> None:
+    family = library.folder / "declarations" / "tones"
+    family.mkdir(parents=True)
+    (family / "native_functions.yaml").write_text(DECLARATIONS, encoding="utf-8")
+    with pytest.raises(codegen.DeclarationError, match="declarations/tones declares operators too"):
+        codegen.Library.of_folder(library.folder)
+
+
 def test_the_committed_files_are_up_to_date(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--check"]) == 0, capsys.readouterr().err
 

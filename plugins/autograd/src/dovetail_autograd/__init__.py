@@ -13,7 +13,7 @@ from .engine.anomaly import (
     is_anomaly_enabled,
     set_detect_anomaly,
 )
-from .engine.backward import backward, grad
+from .engine.backward import backward, grad, set_grad_batched
 from .engine.engine import (
     current_autograd_node,
     current_graph_task_id,
@@ -121,10 +121,19 @@ def __getattr__(name: str) -> Any:
     return globals()[name]
 
 
+def _grad_batched(*arguments: Any) -> Any:
+    """Load the transforms, which only few programs need, and run a batch of gradients by them."""
+    from .transforms.batched_gradients import grad_batched
+
+    set_grad_batched(grad_batched)
+    return grad_batched(*arguments)
+
+
 def install() -> None:
     """Make tensors differentiable and calls record, once for the process."""
     tensor_interface.install()
     autograd_layer.install()
+    set_grad_batched(_grad_batched)
 
 
 @hookimpl

@@ -89,6 +89,2082 @@ from dovetail_aten.derivative_helpers.views import (
 )
 
 
+def fill__Scalar_tensors(node: Any, grad: Any) -> Any:
+    return (k.zeros_like(grad),)
+
+
+def fill__Scalar_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    return (k.zeros_like(grad),)
+
+
+def fill__Scalar_forward(self_p: Any) -> Any:
+    return k.zeros_like(self_p)
+
+
+def fill__Tensor_tensors(node: Any, grad: Any) -> Any:
+    self_edge, value_edge = node.next_edges
+    grad_self = grad_value = None
+    if self_edge is not None:
+        grad_self = k.zeros_like(grad)
+    if value_edge is not None:
+        grad_value = k.sum(grad)
+    return grad_self, grad_value
+
+
+def fill__Tensor_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self_edge, value_edge = edges
+    grad_self = grad_value = None
+    if self_edge is not None:
+        grad_self = k.zeros_like(grad)
+    if value_edge is not None:
+        grad_value = k.sum(grad)
+    return grad_self, grad_value
+
+
+def fill__Tensor_forward(value_t: Any) -> Any:
+    return value_t
+
+
+def zero__tensors(node: Any, grad: Any) -> Any:
+    return (k.zeros_like(grad),)
+
+
+def zero__arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    return (k.zeros_like(grad),)
+
+
+def zero__forward(self_p: Any) -> Any:
+    return k.zeros_like(self_p)
+
+
+def gather_tensors(node: Any, grad: Any) -> Any:
+    self_sym_sizes = node._self_sym_sizes
+    dim = node._dim
+    index = node.unpack_index()
+    return (gather_backward(k, grad, self_sym_sizes, dim, index),)
+
+
+def gather_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self_sym_sizes = node._self_sym_sizes
+    dim = node._dim
+    index = node._index
+    version = index._counter
+    if version is not None and version.value != node._index_version:
+        node.unpack_index()
+    index = index.array
+    return (gather_backward(k, grad, self_sym_sizes, dim, index),)
+
+
+def index_Tensor_tensors(node: Any, grad: Any) -> Any:
+    self_sym_sizes = node._self_sym_sizes
+    indices = node.unpack_indices()
+    return (index_backward(k, grad, self_sym_sizes, indices),)
+
+
+def index_Tensor_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self_sym_sizes = node._self_sym_sizes
+    indices = [None if tensor is None else tensor.array for tensor in node.unpack_indices()]
+    return (index_backward(k, grad, self_sym_sizes, indices),)
+
+
+def index_add_tensors(node: Any, grad: Any) -> Any:
+    self_edge, source_edge = node.next_edges
+    grad_self = grad_source = None
+    if self_edge is not None:
+        grad_self = grad
+    if source_edge is not None:
+        source_sym_sizes = node._source_sym_sizes
+        dim = node._dim
+        index = node.unpack_index()
+        alpha = node._alpha
+        grad_source = k.reshape(k.index_select(grad, dim, index), source_sym_sizes) if alpha == 1 else k.mul(k.reshape(k.index_select(grad, dim, index), source_sym_sizes), alpha.conjugate())
+    return grad_self, grad_source
+
+
+def index_add_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self_edge, source_edge = edges
+    grad_self = grad_source = None
+    if self_edge is not None:
+        grad_self = grad
+    if source_edge is not None:
+        source_sym_sizes = node._source_sym_sizes
+        dim = node._dim
+        index = node._index
+        version = index._counter
+        if version is not None and version.value != node._index_version:
+            node.unpack_index()
+        index = index.array
+        alpha = node._alpha
+        grad_source = k.reshape(k.index_select(grad, dim, index), source_sym_sizes) if alpha == 1 else k.mul(k.reshape(k.index_select(grad, dim, index), source_sym_sizes), alpha.conjugate())
+    return grad_self, grad_source
+
+
+def index_add_forward(dim: Any, index: Any, source_t: Any, alpha: Any, self_t: Any) -> Any:
+    return k.index_add(self_t, dim, index, source_t, alpha=alpha)
+
+
+def index_put_tensors(node: Any, grad: Any) -> Any:
+    self_edge, values_edge = node.next_edges
+    grad_self = grad_values = None
+    if self_edge is not None:
+        accumulate = node._accumulate
+        indices = node.unpack_indices()
+        grad_self = grad if accumulate else k.index_put(grad, indices, zero_of(k, grad))
+    if values_edge is not None:
+        indices = node.unpack_indices()
+        grad_values = k.index(grad, indices)
+    return grad_self, grad_values
+
+
+def index_put_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self_edge, values_edge = edges
+    grad_self = grad_values = None
+    if self_edge is not None:
+        accumulate = node._accumulate
+        indices = [None if tensor is None else tensor.array for tensor in node.unpack_indices()]
+        grad_self = grad if accumulate else k.index_put(grad, indices, zero_of(k, grad))
+    if values_edge is not None:
+        indices = [None if tensor is None else tensor.array for tensor in node.unpack_indices()]
+        grad_values = k.index(grad, indices)
+    return grad_self, grad_values
+
+
+def index_select_tensors(node: Any, grad: Any) -> Any:
+    self_sym_sizes = node._self_sym_sizes
+    dim = node._dim
+    index = node.unpack_index()
+    return (index_select_backward(k, grad, self_sym_sizes, dim, index),)
+
+
+def index_select_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self_sym_sizes = node._self_sym_sizes
+    dim = node._dim
+    index = node._index
+    version = index._counter
+    if version is not None and version.value != node._index_version:
+        node.unpack_index()
+    index = index.array
+    return (index_select_backward(k, grad, self_sym_sizes, dim, index),)
+
+
+def masked_select_tensors(node: Any, grad: Any) -> Any:
+    self_sym_sizes = node._self_sym_sizes
+    mask = node.unpack_mask()
+    return (masked_select_backward(k, grad, self_sym_sizes, mask),)
+
+
+def masked_select_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self_sym_sizes = node._self_sym_sizes
+    mask = node._mask
+    version = mask._counter
+    if version is not None and version.value != node._mask_version:
+        node.unpack_mask()
+    mask = mask.array
+    return (masked_select_backward(k, grad, self_sym_sizes, mask),)
+
+
+def scatter_src_tensors(node: Any, grad: Any) -> Any:
+    self_edge, src_edge = node.next_edges
+    grad_self = grad_src = None
+    if self_edge is not None:
+        dim = node._dim
+        index = node.unpack_index()
+        grad_self = k.scatter(grad, dim, index, 0)
+    if src_edge is not None:
+        dim = node._dim
+        index = node.unpack_index()
+        grad_src = k.gather(grad, dim, index)
+    return grad_self, grad_src
+
+
+def scatter_src_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self_edge, src_edge = edges
+    grad_self = grad_src = None
+    if self_edge is not None:
+        dim = node._dim
+        index = node._index
+        version = index._counter
+        if version is not None and version.value != node._index_version:
+            node.unpack_index()
+        index = index.array
+        grad_self = k.scatter(grad, dim, index, 0)
+    if src_edge is not None:
+        dim = node._dim
+        index = node._index
+        version = index._counter
+        if version is not None and version.value != node._index_version:
+            node.unpack_index()
+        index = index.array
+        grad_src = k.gather(grad, dim, index)
+    return grad_self, grad_src
+
+
+def scatter_value_tensors(node: Any, grad: Any) -> Any:
+    dim = node._dim
+    index = node.unpack_index()
+    return (k.scatter(grad, dim, index, 0),)
+
+
+def scatter_value_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    dim = node._dim
+    index = node._index
+    version = index._counter
+    if version is not None and version.value != node._index_version:
+        node.unpack_index()
+    index = index.array
+    return (k.scatter(grad, dim, index, 0),)
+
+
+def scatter_value_forward(dim: Any, index: Any, self_t: Any) -> Any:
+    return k.scatter(self_t, dim, index, 0)
+
+
+def scatter_add_tensors(node: Any, grad: Any) -> Any:
+    self_edge, src_edge = node.next_edges
+    grad_self = grad_src = None
+    if self_edge is not None:
+        grad_self = grad
+    if src_edge is not None:
+        dim = node._dim
+        index = node.unpack_index()
+        grad_src = k.gather(grad, dim, index)
+    return grad_self, grad_src
+
+
+def scatter_add_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self_edge, src_edge = edges
+    grad_self = grad_src = None
+    if self_edge is not None:
+        grad_self = grad
+    if src_edge is not None:
+        dim = node._dim
+        index = node._index
+        version = index._counter
+        if version is not None and version.value != node._index_version:
+            node.unpack_index()
+        index = index.array
+        grad_src = k.gather(grad, dim, index)
+    return grad_self, grad_src
+
+
+def take_tensors(node: Any, grad: Any) -> Any:
+    self_sym_sizes = node._self_sym_sizes
+    index = node.unpack_index()
+    return (take_backward(k, grad, self_sym_sizes, index),)
+
+
+def take_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self_sym_sizes = node._self_sym_sizes
+    index = node._index
+    version = index._counter
+    if version is not None and version.value != node._index_version:
+        node.unpack_index()
+    index = index.array
+    return (take_backward(k, grad, self_sym_sizes, index),)
+
+
+def binary_cross_entropy_with_logits_tensors(node: Any, grad: Any) -> Any:
+    self_edge, target_edge = node.next_edges
+    grad_self = grad_target = None
+    if self_edge is not None:
+        self = node.unpack_self()
+        target = node.unpack_target()
+        weight = node.unpack_weight()
+        pos_weight = node.unpack_pos_weight()
+        reduction = node._reduction
+        grad_self = binary_cross_entropy_with_logits_backward(k, grad, self, target, weight, pos_weight, reduction)
+    if target_edge is not None:
+        self = node.unpack_self()
+        target = node.unpack_target()
+        weight = node.unpack_weight()
+        pos_weight = node.unpack_pos_weight()
+        reduction = node._reduction
+        grad_target = binary_cross_entropy_with_logits_target_backward(k, grad, self, target, weight, pos_weight, reduction)
+    return grad_self, grad_target
+
+
+def binary_cross_entropy_with_logits_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self_edge, target_edge = edges
+    grad_self = grad_target = None
+    if self_edge is not None:
+        self = node._self
+        version = self._counter
+        if version is not None and version.value != node._self_version:
+            node.unpack_self()
+        self = self.array
+        target = node._target
+        version = target._counter
+        if version is not None and version.value != node._target_version:
+            node.unpack_target()
+        target = target.array
+        weight = node._weight
+        if weight is not None:
+            version = weight._counter
+            if version is not None and version.value != node._weight_version:
+                node.unpack_weight()
+            weight = weight.array
+        pos_weight = node._pos_weight
+        if pos_weight is not None:
+            version = pos_weight._counter
+            if version is not None and version.value != node._pos_weight_version:
+                node.unpack_pos_weight()
+            pos_weight = pos_weight.array
+        reduction = node._reduction
+        grad_self = binary_cross_entropy_with_logits_backward(k, grad, self, target, weight, pos_weight, reduction)
+    if target_edge is not None:
+        self = node._self
+        version = self._counter
+        if version is not None and version.value != node._self_version:
+            node.unpack_self()
+        self = self.array
+        target = node._target
+        version = target._counter
+        if version is not None and version.value != node._target_version:
+            node.unpack_target()
+        target = target.array
+        weight = node._weight
+        if weight is not None:
+            version = weight._counter
+            if version is not None and version.value != node._weight_version:
+                node.unpack_weight()
+            weight = weight.array
+        pos_weight = node._pos_weight
+        if pos_weight is not None:
+            version = pos_weight._counter
+            if version is not None and version.value != node._pos_weight_version:
+                node.unpack_pos_weight()
+            pos_weight = pos_weight.array
+        reduction = node._reduction
+        grad_target = binary_cross_entropy_with_logits_target_backward(k, grad, self, target, weight, pos_weight, reduction)
+    return grad_self, grad_target
+
+
+def mse_loss_tensors(node: Any, grad: Any) -> Any:
+    self_edge, target_edge = node.next_edges
+    grad_self = grad_target = None
+    if self_edge is not None:
+        self = node.unpack_self()
+        target = node.unpack_target()
+        reduction = node._reduction
+        grad_self = k.mse_loss_backward(grad, self, target, reduction)
+    if target_edge is not None:
+        self = node.unpack_self()
+        target = node.unpack_target()
+        reduction = node._reduction
+        grad_target = k.neg(k.mse_loss_backward(grad, self, target, reduction))
+    return grad_self, grad_target
+
+
+def mse_loss_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self_edge, target_edge = edges
+    grad_self = grad_target = None
+    if self_edge is not None:
+        self = node._self
+        version = self._counter
+        if version is not None and version.value != node._self_version:
+            node.unpack_self()
+        self = self.array
+        target = node._target
+        version = target._counter
+        if version is not None and version.value != node._target_version:
+            node.unpack_target()
+        target = target.array
+        reduction = node._reduction
+        grad_self = k.mse_loss_backward(grad, self, target, reduction)
+    if target_edge is not None:
+        self = node._self
+        version = self._counter
+        if version is not None and version.value != node._self_version:
+            node.unpack_self()
+        self = self.array
+        target = node._target
+        version = target._counter
+        if version is not None and version.value != node._target_version:
+            node.unpack_target()
+        target = target.array
+        reduction = node._reduction
+        grad_target = k.neg(k.mse_loss_backward(grad, self, target, reduction))
+    return grad_self, grad_target
+
+
+def mse_loss_backward_tensors(node: Any, grad: Any) -> Any:
+    grad_output_edge, self_edge, target_edge = node.next_edges
+    grad_grad_output = grad_self = grad_target = None
+    if grad_output_edge is not None:
+        self = node.unpack_self()
+        target = node.unpack_target()
+        reduction = node._reduction
+        grad_grad_output = mse_loss_double_backward(k, k.mul(grad, k.sub(self, target)), self, target, reduction)
+    if self_edge is not None:
+        grad_output = node.unpack_grad_output()
+        self = node.unpack_self()
+        target = node.unpack_target()
+        reduction = node._reduction
+        grad_self = mse_loss_double_backward(k, k.mul(grad, grad_output), self, target, reduction)
+    if target_edge is not None:
+        grad_output = node.unpack_grad_output()
+        self = node.unpack_self()
+        target = node.unpack_target()
+        reduction = node._reduction
+        grad_target = k.neg(mse_loss_double_backward(k, k.mul(grad, grad_output), self, target, reduction))
+    return grad_grad_output, grad_self, grad_target
+
+
+def mse_loss_backward_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    grad_output_edge, self_edge, target_edge = edges
+    grad_grad_output = grad_self = grad_target = None
+    if grad_output_edge is not None:
+        self = node._self
+        version = self._counter
+        if version is not None and version.value != node._self_version:
+            node.unpack_self()
+        self = self.array
+        target = node._target
+        version = target._counter
+        if version is not None and version.value != node._target_version:
+            node.unpack_target()
+        target = target.array
+        reduction = node._reduction
+        grad_grad_output = mse_loss_double_backward(k, k.mul(grad, k.sub(self, target)), self, target, reduction)
+    if self_edge is not None:
+        grad_output = node._grad_output
+        version = grad_output._counter
+        if version is not None and version.value != node._grad_output_version:
+            node.unpack_grad_output()
+        grad_output = grad_output.array
+        self = node._self
+        version = self._counter
+        if version is not None and version.value != node._self_version:
+            node.unpack_self()
+        self = self.array
+        target = node._target
+        version = target._counter
+        if version is not None and version.value != node._target_version:
+            node.unpack_target()
+        target = target.array
+        reduction = node._reduction
+        grad_self = mse_loss_double_backward(k, k.mul(grad, grad_output), self, target, reduction)
+    if target_edge is not None:
+        grad_output = node._grad_output
+        version = grad_output._counter
+        if version is not None and version.value != node._grad_output_version:
+            node.unpack_grad_output()
+        grad_output = grad_output.array
+        self = node._self
+        version = self._counter
+        if version is not None and version.value != node._self_version:
+            node.unpack_self()
+        self = self.array
+        target = node._target
+        version = target._counter
+        if version is not None and version.value != node._target_version:
+            node.unpack_target()
+        target = target.array
+        reduction = node._reduction
+        grad_target = k.neg(mse_loss_double_backward(k, k.mul(grad, grad_output), self, target, reduction))
+    return grad_grad_output, grad_self, grad_target
+
+
+def nll_loss_forward_tensors(node: Any, grad: Any, *_: Any) -> Any:
+    self = node.unpack_self()
+    target = node.unpack_target()
+    weight = node.unpack_weight()
+    reduction = node._reduction
+    ignore_index = node._ignore_index
+    total_weight = node.unpack_total_weight()
+    return (k.nll_loss_backward(grad, self, target, weight, reduction, ignore_index, total_weight),)
+
+
+def nll_loss_forward_arrays(node: Any, k: Any, edges: Any, grad: Any, *_: Any) -> Any:
+    self = node._self
+    version = self._counter
+    if version is not None and version.value != node._self_version:
+        node.unpack_self()
+    self = self.array
+    target = node._target
+    version = target._counter
+    if version is not None and version.value != node._target_version:
+        node.unpack_target()
+    target = target.array
+    weight = node._weight
+    if weight is not None:
+        version = weight._counter
+        if version is not None and version.value != node._weight_version:
+            node.unpack_weight()
+        weight = weight.array
+    reduction = node._reduction
+    ignore_index = node._ignore_index
+    total_weight, version, expected = node._total_weight
+    if version.value != expected:
+        node.unpack_total_weight()
+    return (k.nll_loss_backward(grad, self, target, weight, reduction, ignore_index, total_weight),)
+
+
+def nll_loss_backward_tensors(node: Any, grad: Any) -> Any:
+    grad_output_edge, self_edge = node.next_edges
+    grad_grad_output = grad_self = None
+    if grad_output_edge is not None:
+        target = node.unpack_target()
+        weight = node.unpack_weight()
+        reduction = node._reduction
+        ignore_index = node._ignore_index
+        grad_grad_output = nll_loss_double_backward(k, grad, target, weight, reduction, ignore_index)
+    if self_edge is not None:
+        grad_self = k.zeros_like(grad)
+    return grad_grad_output, grad_self
+
+
+def nll_loss_backward_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    grad_output_edge, self_edge = edges
+    grad_grad_output = grad_self = None
+    if grad_output_edge is not None:
+        target = node._target
+        version = target._counter
+        if version is not None and version.value != node._target_version:
+            node.unpack_target()
+        target = target.array
+        weight = node._weight
+        if weight is not None:
+            version = weight._counter
+            if version is not None and version.value != node._weight_version:
+                node.unpack_weight()
+            weight = weight.array
+        reduction = node._reduction
+        ignore_index = node._ignore_index
+        grad_grad_output = nll_loss_double_backward(k, grad, target, weight, reduction, ignore_index)
+    if self_edge is not None:
+        grad_self = k.zeros_like(grad)
+    return grad_grad_output, grad_self
+
+
+def smooth_l1_loss_tensors(node: Any, grad: Any) -> Any:
+    self_edge, target_edge = node.next_edges
+    grad_self = grad_target = None
+    if self_edge is not None:
+        self = node.unpack_self()
+        target = node.unpack_target()
+        reduction = node._reduction
+        beta = node._beta
+        grad_self = k.smooth_l1_loss_backward(grad, self, target, reduction, beta)
+    if target_edge is not None:
+        target = node.unpack_target()
+        self = node.unpack_self()
+        reduction = node._reduction
+        beta = node._beta
+        grad_target = k.smooth_l1_loss_backward(grad, target, self, reduction, beta)
+    return grad_self, grad_target
+
+
+def smooth_l1_loss_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self_edge, target_edge = edges
+    grad_self = grad_target = None
+    if self_edge is not None:
+        self = node._self
+        version = self._counter
+        if version is not None and version.value != node._self_version:
+            node.unpack_self()
+        self = self.array
+        target = node._target
+        version = target._counter
+        if version is not None and version.value != node._target_version:
+            node.unpack_target()
+        target = target.array
+        reduction = node._reduction
+        beta = node._beta
+        grad_self = k.smooth_l1_loss_backward(grad, self, target, reduction, beta)
+    if target_edge is not None:
+        target = node._target
+        version = target._counter
+        if version is not None and version.value != node._target_version:
+            node.unpack_target()
+        target = target.array
+        self = node._self
+        version = self._counter
+        if version is not None and version.value != node._self_version:
+            node.unpack_self()
+        self = self.array
+        reduction = node._reduction
+        beta = node._beta
+        grad_target = k.smooth_l1_loss_backward(grad, target, self, reduction, beta)
+    return grad_self, grad_target
+
+
+def smooth_l1_loss_backward_tensors(node: Any, grad: Any) -> Any:
+    grad_output_edge, self_edge, target_edge = node.next_edges
+    grad_grad_output = grad_self = grad_target = None
+    if grad_output_edge is not None:
+        self = node.unpack_self()
+        target = node.unpack_target()
+        reduction = node._reduction
+        beta = node._beta
+        grad_grad_output = smooth_l1_loss_double_backward_grad_output(k, grad, self, target, reduction, beta)
+    if self_edge is not None:
+        grad_output = node.unpack_grad_output()
+        self = node.unpack_self()
+        target = node.unpack_target()
+        reduction = node._reduction
+        beta = node._beta
+        grad_self = smooth_l1_loss_double_backward(k, k.mul(grad, grad_output), self, target, reduction, beta)
+    if target_edge is not None:
+        grad_output = node.unpack_grad_output()
+        self = node.unpack_self()
+        target = node.unpack_target()
+        reduction = node._reduction
+        beta = node._beta
+        grad_target = k.neg(smooth_l1_loss_double_backward(k, k.mul(grad, grad_output), self, target, reduction, beta))
+    return grad_grad_output, grad_self, grad_target
+
+
+def smooth_l1_loss_backward_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    grad_output_edge, self_edge, target_edge = edges
+    grad_grad_output = grad_self = grad_target = None
+    if grad_output_edge is not None:
+        self = node._self
+        version = self._counter
+        if version is not None and version.value != node._self_version:
+            node.unpack_self()
+        self = self.array
+        target = node._target
+        version = target._counter
+        if version is not None and version.value != node._target_version:
+            node.unpack_target()
+        target = target.array
+        reduction = node._reduction
+        beta = node._beta
+        grad_grad_output = smooth_l1_loss_double_backward_grad_output(k, grad, self, target, reduction, beta)
+    if self_edge is not None:
+        grad_output = node._grad_output
+        version = grad_output._counter
+        if version is not None and version.value != node._grad_output_version:
+            node.unpack_grad_output()
+        grad_output = grad_output.array
+        self = node._self
+        version = self._counter
+        if version is not None and version.value != node._self_version:
+            node.unpack_self()
+        self = self.array
+        target = node._target
+        version = target._counter
+        if version is not None and version.value != node._target_version:
+            node.unpack_target()
+        target = target.array
+        reduction = node._reduction
+        beta = node._beta
+        grad_self = smooth_l1_loss_double_backward(k, k.mul(grad, grad_output), self, target, reduction, beta)
+    if target_edge is not None:
+        grad_output = node._grad_output
+        version = grad_output._counter
+        if version is not None and version.value != node._grad_output_version:
+            node.unpack_grad_output()
+        grad_output = grad_output.array
+        self = node._self
+        version = self._counter
+        if version is not None and version.value != node._self_version:
+            node.unpack_self()
+        self = self.array
+        target = node._target
+        version = target._counter
+        if version is not None and version.value != node._target_version:
+            node.unpack_target()
+        target = target.array
+        reduction = node._reduction
+        beta = node._beta
+        grad_target = k.neg(smooth_l1_loss_double_backward(k, k.mul(grad, grad_output), self, target, reduction, beta))
+    return grad_grad_output, grad_self, grad_target
+
+
+def addbmm_tensors(node: Any, grad: Any) -> Any:
+    self_edge, batch1_edge, batch2_edge = node.next_edges
+    grad_self = grad_batch1 = grad_batch2 = None
+    if self_edge is not None:
+        beta = node._beta
+        grad_self = grad if beta == 1 else k.mul(grad, beta.conjugate())
+    if batch1_edge is not None:
+        batch2 = node.unpack_batch2()
+        batch1_sym_argsize_0 = node._batch1_sym_argsize_0
+        batch1_sym_argsize_1 = node._batch1_sym_argsize_1
+        batch2_sym_argsize_2 = node._batch2_sym_argsize_2
+        alpha = node._alpha
+        grad_batch1 = k.bmm(k.expand(k.unsqueeze(grad, 0), [batch1_sym_argsize_0, batch1_sym_argsize_1, batch2_sym_argsize_2]), k.conj(k.transpose(batch2, 1, 2))) if alpha == 1 else k.mul(k.bmm(k.expand(k.unsqueeze(grad, 0), [batch1_sym_argsize_0, batch1_sym_argsize_1, batch2_sym_argsize_2]), k.conj(k.transpose(batch2, 1, 2))), alpha.conjugate())
+    if batch2_edge is not None:
+        batch1_sym_argsize_0 = node._batch1_sym_argsize_0
+        batch1_sym_argsize_1 = node._batch1_sym_argsize_1
+        batch2_sym_argsize_2 = node._batch2_sym_argsize_2
+        batch1 = node.unpack_batch1()
+        alpha = node._alpha
+        grad_batch2 = k.bmm(k.conj(k.transpose(batch1, 1, 2)), k.expand(k.unsqueeze(grad, 0), [batch1_sym_argsize_0, batch1_sym_argsize_1, batch2_sym_argsize_2])) if alpha == 1 else k.mul(k.bmm(k.conj(k.transpose(batch1, 1, 2)), k.expand(k.unsqueeze(grad, 0), [batch1_sym_argsize_0, batch1_sym_argsize_1, batch2_sym_argsize_2])), alpha.conjugate())
+    return grad_self, grad_batch1, grad_batch2
+
+
+def addbmm_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self_edge, batch1_edge, batch2_edge = edges
+    grad_self = grad_batch1 = grad_batch2 = None
+    if self_edge is not None:
+        beta = node._beta
+        grad_self = grad if beta == 1 else k.mul(grad, beta.conjugate())
+    if batch1_edge is not None:
+        batch2 = node._batch2
+        version = batch2._counter
+        if version is not None and version.value != node._batch2_version:
+            node.unpack_batch2()
+        batch2 = batch2.array
+        batch1_sym_argsize_0 = node._batch1_sym_argsize_0
+        batch1_sym_argsize_1 = node._batch1_sym_argsize_1
+        batch2_sym_argsize_2 = node._batch2_sym_argsize_2
+        alpha = node._alpha
+        grad_batch1 = k.bmm(k.expand(k.unsqueeze(grad, 0), [batch1_sym_argsize_0, batch1_sym_argsize_1, batch2_sym_argsize_2]), k.conj(k.transpose(batch2, 1, 2))) if alpha == 1 else k.mul(k.bmm(k.expand(k.unsqueeze(grad, 0), [batch1_sym_argsize_0, batch1_sym_argsize_1, batch2_sym_argsize_2]), k.conj(k.transpose(batch2, 1, 2))), alpha.conjugate())
+    if batch2_edge is not None:
+        batch1_sym_argsize_0 = node._batch1_sym_argsize_0
+        batch1_sym_argsize_1 = node._batch1_sym_argsize_1
+        batch2_sym_argsize_2 = node._batch2_sym_argsize_2
+        batch1 = node._batch1
+        version = batch1._counter
+        if version is not None and version.value != node._batch1_version:
+            node.unpack_batch1()
+        batch1 = batch1.array
+        alpha = node._alpha
+        grad_batch2 = k.bmm(k.conj(k.transpose(batch1, 1, 2)), k.expand(k.unsqueeze(grad, 0), [batch1_sym_argsize_0, batch1_sym_argsize_1, batch2_sym_argsize_2])) if alpha == 1 else k.mul(k.bmm(k.conj(k.transpose(batch1, 1, 2)), k.expand(k.unsqueeze(grad, 0), [batch1_sym_argsize_0, batch1_sym_argsize_1, batch2_sym_argsize_2])), alpha.conjugate())
+    return grad_self, grad_batch1, grad_batch2
+
+
+def addbmm_real(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self_edge, batch1_edge, batch2_edge = edges
+    grad_self = grad_batch1 = grad_batch2 = None
+    if self_edge is not None:
+        beta = node._beta
+        grad_self = grad if beta == 1 else k.mul(grad, beta)
+    if batch1_edge is not None:
+        batch2 = node._batch2
+        version = batch2._counter
+        if version is not None and version.value != node._batch2_version:
+            node.unpack_batch2()
+        batch2 = batch2.array
+        batch1_sym_argsize_0 = node._batch1_sym_argsize_0
+        batch1_sym_argsize_1 = node._batch1_sym_argsize_1
+        batch2_sym_argsize_2 = node._batch2_sym_argsize_2
+        alpha = node._alpha
+        grad_batch1 = k.bmm(k.expand(k.unsqueeze(grad, 0), [batch1_sym_argsize_0, batch1_sym_argsize_1, batch2_sym_argsize_2]), k.transpose(batch2, 1, 2)) if alpha == 1 else k.mul(k.bmm(k.expand(k.unsqueeze(grad, 0), [batch1_sym_argsize_0, batch1_sym_argsize_1, batch2_sym_argsize_2]), k.transpose(batch2, 1, 2)), alpha)
+    if batch2_edge is not None:
+        batch1_sym_argsize_0 = node._batch1_sym_argsize_0
+        batch1_sym_argsize_1 = node._batch1_sym_argsize_1
+        batch2_sym_argsize_2 = node._batch2_sym_argsize_2
+        batch1 = node._batch1
+        version = batch1._counter
+        if version is not None and version.value != node._batch1_version:
+            node.unpack_batch1()
+        batch1 = batch1.array
+        alpha = node._alpha
+        grad_batch2 = k.bmm(k.transpose(batch1, 1, 2), k.expand(k.unsqueeze(grad, 0), [batch1_sym_argsize_0, batch1_sym_argsize_1, batch2_sym_argsize_2])) if alpha == 1 else k.mul(k.bmm(k.transpose(batch1, 1, 2), k.expand(k.unsqueeze(grad, 0), [batch1_sym_argsize_0, batch1_sym_argsize_1, batch2_sym_argsize_2])), alpha)
+    return grad_self, grad_batch1, grad_batch2
+
+
+def addbmm_forward(self_t: Any, beta: Any, batch2_p: Any, batch1_t: Any, batch2_t: Any, batch1_p: Any, alpha: Any) -> Any:
+    return k.add(self_t if beta == 1 else k.mul(self_t, beta), k.sum(k.add(k.bmm(batch1_t, batch2_p), k.bmm(batch1_p, batch2_t)), 0) if alpha == 1 else k.mul(k.sum(k.add(k.bmm(batch1_t, batch2_p), k.bmm(batch1_p, batch2_t)), 0), alpha))
+
+
+def addmm_tensors(node: Any, grad: Any) -> Any:
+    self_edge, mat1_edge, mat2_edge = node.next_edges
+    grad_self = grad_mat1 = grad_mat2 = None
+    if self_edge is not None:
+        beta = node._beta
+        grad_self = grad if beta == 1 else k.mul(grad, beta.conjugate())
+    if mat1_edge is not None:
+        mat2 = node.unpack_mat2()
+        alpha = node._alpha
+        grad_mat1 = k.mm(grad, k.conj(k.t(mat2))) if alpha == 1 else k.mul(k.mm(grad, k.conj(k.t(mat2))), alpha.conjugate())
+    if mat2_edge is not None:
+        mat1 = node.unpack_mat1()
+        mat2_is_column_major = node._mat2_is_column_major
+        alpha = node._alpha
+        grad_mat2 = mm_mat2_backward(k, grad, k.conj(mat1), mat2_is_column_major) if alpha == 1 else k.mul(mm_mat2_backward(k, grad, k.conj(mat1), mat2_is_column_major), alpha.conjugate())
+    return grad_self, grad_mat1, grad_mat2
+
+
+def addmm_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self_edge, mat1_edge, mat2_edge = edges
+    grad_self = grad_mat1 = grad_mat2 = None
+    if self_edge is not None:
+        beta = node._beta
+        grad_self = grad if beta == 1 else k.mul(grad, beta.conjugate())
+    if mat1_edge is not None:
+        mat2 = node._mat2
+        version = mat2._counter
+        if version is not None and version.value != node._mat2_version:
+            node.unpack_mat2()
+        mat2 = mat2.array
+        alpha = node._alpha
+        grad_mat1 = k.mm(grad, k.conj(k.t(mat2))) if alpha == 1 else k.mul(k.mm(grad, k.conj(k.t(mat2))), alpha.conjugate())
+    if mat2_edge is not None:
+        mat1 = node._mat1
+        version = mat1._counter
+        if version is not None and version.value != node._mat1_version:
+            node.unpack_mat1()
+        mat1 = mat1.array
+        mat2_is_column_major = node._mat2_is_column_major
+        alpha = node._alpha
+        grad_mat2 = mm_mat2_backward(k, grad, k.conj(mat1), mat2_is_column_major) if alpha == 1 else k.mul(mm_mat2_backward(k, grad, k.conj(mat1), mat2_is_column_major), alpha.conjugate())
+    return grad_self, grad_mat1, grad_mat2
+
+
+def addmm_real(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self_edge, mat1_edge, mat2_edge = edges
+    grad_self = grad_mat1 = grad_mat2 = None
+    if self_edge is not None:
+        beta = node._beta
+        grad_self = grad if beta == 1 else k.mul(grad, beta)
+    if mat1_edge is not None:
+        mat2 = node._mat2
+        version = mat2._counter
+        if version is not None and version.value != node._mat2_version:
+            node.unpack_mat2()
+        mat2 = mat2.array
+        alpha = node._alpha
+        grad_mat1 = k.mm(grad, k.t(mat2)) if alpha == 1 else k.mul(k.mm(grad, k.t(mat2)), alpha)
+    if mat2_edge is not None:
+        mat1 = node._mat1
+        version = mat1._counter
+        if version is not None and version.value != node._mat1_version:
+            node.unpack_mat1()
+        mat1 = mat1.array
+        mat2_is_column_major = node._mat2_is_column_major
+        alpha = node._alpha
+        grad_mat2 = mm_mat2_backward(k, grad, mat1, mat2_is_column_major) if alpha == 1 else k.mul(mm_mat2_backward(k, grad, mat1, mat2_is_column_major), alpha)
+    return grad_self, grad_mat1, grad_mat2
+
+
+def addmm_forward(self_t: Any, beta: Any, mat2_p: Any, mat1_t: Any, mat2_t: Any, mat1_p: Any, alpha: Any) -> Any:
+    return k.add(self_t if beta == 1 else k.mul(self_t, beta), k.add(k.mm(mat1_t, mat2_p), k.mm(mat1_p, mat2_t)) if alpha == 1 else k.mul(k.add(k.mm(mat1_t, mat2_p), k.mm(mat1_p, mat2_t)), alpha))
+
+
+def addmv_tensors(node: Any, grad: Any) -> Any:
+    self_edge, mat_edge, vec_edge = node.next_edges
+    grad_self = grad_mat = grad_vec = None
+    if self_edge is not None:
+        beta = node._beta
+        grad_self = grad if beta == 1 else k.mul(grad, beta.conjugate())
+    if mat_edge is not None:
+        vec = node.unpack_vec()
+        alpha = node._alpha
+        grad_mat = k.mul(k.unsqueeze(grad, -1), k.conj(vec)) if alpha == 1 else k.mul(k.mul(k.unsqueeze(grad, -1), k.conj(vec)), alpha.conjugate())
+    if vec_edge is not None:
+        mat = node.unpack_mat()
+        alpha = node._alpha
+        grad_vec = k.mv(k.conj(k.t(mat)), grad) if alpha == 1 else k.mul(k.mv(k.conj(k.t(mat)), grad), alpha.conjugate())
+    return grad_self, grad_mat, grad_vec
+
+
+def addmv_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self_edge, mat_edge, vec_edge = edges
+    grad_self = grad_mat = grad_vec = None
+    if self_edge is not None:
+        beta = node._beta
+        grad_self = grad if beta == 1 else k.mul(grad, beta.conjugate())
+    if mat_edge is not None:
+        vec = node._vec
+        version = vec._counter
+        if version is not None and version.value != node._vec_version:
+            node.unpack_vec()
+        vec = vec.array
+        alpha = node._alpha
+        grad_mat = k.mul(k.unsqueeze(grad, -1), k.conj(vec)) if alpha == 1 else k.mul(k.mul(k.unsqueeze(grad, -1), k.conj(vec)), alpha.conjugate())
+    if vec_edge is not None:
+        mat = node._mat
+        version = mat._counter
+        if version is not None and version.value != node._mat_version:
+            node.unpack_mat()
+        mat = mat.array
+        alpha = node._alpha
+        grad_vec = k.mv(k.conj(k.t(mat)), grad) if alpha == 1 else k.mul(k.mv(k.conj(k.t(mat)), grad), alpha.conjugate())
+    return grad_self, grad_mat, grad_vec
+
+
+def addmv_real(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self_edge, mat_edge, vec_edge = edges
+    grad_self = grad_mat = grad_vec = None
+    if self_edge is not None:
+        beta = node._beta
+        grad_self = grad if beta == 1 else k.mul(grad, beta)
+    if mat_edge is not None:
+        vec = node._vec
+        version = vec._counter
+        if version is not None and version.value != node._vec_version:
+            node.unpack_vec()
+        vec = vec.array
+        alpha = node._alpha
+        grad_mat = k.mul(k.unsqueeze(grad, -1), vec) if alpha == 1 else k.mul(k.mul(k.unsqueeze(grad, -1), vec), alpha)
+    if vec_edge is not None:
+        mat = node._mat
+        version = mat._counter
+        if version is not None and version.value != node._mat_version:
+            node.unpack_mat()
+        mat = mat.array
+        alpha = node._alpha
+        grad_vec = k.mv(k.t(mat), grad) if alpha == 1 else k.mul(k.mv(k.t(mat), grad), alpha)
+    return grad_self, grad_mat, grad_vec
+
+
+def addmv_forward(self_t: Any, beta: Any, vec_p: Any, mat_t: Any, vec_t: Any, mat_p: Any, alpha: Any) -> Any:
+    return k.add(self_t if beta == 1 else k.mul(self_t, beta), k.add(k.mv(mat_t, vec_p), k.mv(mat_p, vec_t)) if alpha == 1 else k.mul(k.add(k.mv(mat_t, vec_p), k.mv(mat_p, vec_t)), alpha))
+
+
+def baddbmm_tensors(node: Any, grad: Any) -> Any:
+    self_edge, batch1_edge, batch2_edge = node.next_edges
+    grad_self = grad_batch1 = grad_batch2 = None
+    if self_edge is not None:
+        beta = node._beta
+        grad_self = grad if beta == 1 else k.mul(grad, beta.conjugate())
+    if batch1_edge is not None:
+        batch2 = node.unpack_batch2()
+        alpha = node._alpha
+        grad_batch1 = k.bmm(grad, k.conj(k.transpose(batch2, 1, 2))) if alpha == 1 else k.mul(k.bmm(grad, k.conj(k.transpose(batch2, 1, 2))), alpha.conjugate())
+    if batch2_edge is not None:
+        batch1 = node.unpack_batch1()
+        alpha = node._alpha
+        grad_batch2 = k.bmm(k.conj(k.transpose(batch1, 1, 2)), grad) if alpha == 1 else k.mul(k.bmm(k.conj(k.transpose(batch1, 1, 2)), grad), alpha.conjugate())
+    return grad_self, grad_batch1, grad_batch2
+
+
+def baddbmm_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self_edge, batch1_edge, batch2_edge = edges
+    grad_self = grad_batch1 = grad_batch2 = None
+    if self_edge is not None:
+        beta = node._beta
+        grad_self = grad if beta == 1 else k.mul(grad, beta.conjugate())
+    if batch1_edge is not None:
+        batch2 = node._batch2
+        version = batch2._counter
+        if version is not None and version.value != node._batch2_version:
+            node.unpack_batch2()
+        batch2 = batch2.array
+        alpha = node._alpha
+        grad_batch1 = k.bmm(grad, k.conj(k.transpose(batch2, 1, 2))) if alpha == 1 else k.mul(k.bmm(grad, k.conj(k.transpose(batch2, 1, 2))), alpha.conjugate())
+    if batch2_edge is not None:
+        batch1 = node._batch1
+        version = batch1._counter
+        if version is not None and version.value != node._batch1_version:
+            node.unpack_batch1()
+        batch1 = batch1.array
+        alpha = node._alpha
+        grad_batch2 = k.bmm(k.conj(k.transpose(batch1, 1, 2)), grad) if alpha == 1 else k.mul(k.bmm(k.conj(k.transpose(batch1, 1, 2)), grad), alpha.conjugate())
+    return grad_self, grad_batch1, grad_batch2
+
+
+def baddbmm_real(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self_edge, batch1_edge, batch2_edge = edges
+    grad_self = grad_batch1 = grad_batch2 = None
+    if self_edge is not None:
+        beta = node._beta
+        grad_self = grad if beta == 1 else k.mul(grad, beta)
+    if batch1_edge is not None:
+        batch2 = node._batch2
+        version = batch2._counter
+        if version is not None and version.value != node._batch2_version:
+            node.unpack_batch2()
+        batch2 = batch2.array
+        alpha = node._alpha
+        grad_batch1 = k.bmm(grad, k.transpose(batch2, 1, 2)) if alpha == 1 else k.mul(k.bmm(grad, k.transpose(batch2, 1, 2)), alpha)
+    if batch2_edge is not None:
+        batch1 = node._batch1
+        version = batch1._counter
+        if version is not None and version.value != node._batch1_version:
+            node.unpack_batch1()
+        batch1 = batch1.array
+        alpha = node._alpha
+        grad_batch2 = k.bmm(k.transpose(batch1, 1, 2), grad) if alpha == 1 else k.mul(k.bmm(k.transpose(batch1, 1, 2), grad), alpha)
+    return grad_self, grad_batch1, grad_batch2
+
+
+def baddbmm_forward(self_t: Any, beta: Any, batch2_p: Any, batch1_t: Any, batch2_t: Any, batch1_p: Any, alpha: Any) -> Any:
+    return k.add(self_t if beta == 1 else k.mul(self_t, beta), k.add(k.bmm(batch1_t, batch2_p), k.bmm(batch1_p, batch2_t)) if alpha == 1 else k.mul(k.add(k.bmm(batch1_t, batch2_p), k.bmm(batch1_p, batch2_t)), alpha))
+
+
+def bmm_tensors(node: Any, grad: Any) -> Any:
+    self_edge, mat2_edge = node.next_edges
+    grad_self = grad_mat2 = None
+    if self_edge is not None:
+        mat2 = node.unpack_mat2()
+        grad_self = k.bmm(grad, k.conj(k.transpose(mat2, 1, 2)))
+    if mat2_edge is not None:
+        self = node.unpack_self()
+        grad_mat2 = k.bmm(k.conj(k.transpose(self, 1, 2)), grad)
+    return grad_self, grad_mat2
+
+
+def bmm_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self_edge, mat2_edge = edges
+    grad_self = grad_mat2 = None
+    if self_edge is not None:
+        mat2 = node._mat2
+        version = mat2._counter
+        if version is not None and version.value != node._mat2_version:
+            node.unpack_mat2()
+        mat2 = mat2.array
+        grad_self = k.bmm(grad, k.conj(k.transpose(mat2, 1, 2)))
+    if mat2_edge is not None:
+        self = node._self
+        version = self._counter
+        if version is not None and version.value != node._self_version:
+            node.unpack_self()
+        self = self.array
+        grad_mat2 = k.bmm(k.conj(k.transpose(self, 1, 2)), grad)
+    return grad_self, grad_mat2
+
+
+def bmm_real(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self_edge, mat2_edge = edges
+    grad_self = grad_mat2 = None
+    if self_edge is not None:
+        mat2 = node._mat2
+        version = mat2._counter
+        if version is not None and version.value != node._mat2_version:
+            node.unpack_mat2()
+        mat2 = mat2.array
+        grad_self = k.bmm(grad, k.transpose(mat2, 1, 2))
+    if mat2_edge is not None:
+        self = node._self
+        version = self._counter
+        if version is not None and version.value != node._self_version:
+            node.unpack_self()
+        self = self.array
+        grad_mat2 = k.bmm(k.transpose(self, 1, 2), grad)
+    return grad_self, grad_mat2
+
+
+def bmm_forward(mat2_p: Any, self_t: Any, mat2_t: Any, self_p: Any) -> Any:
+    return k.add(k.bmm(self_t, mat2_p), k.bmm(self_p, mat2_t))
+
+
+def dot_tensors(node: Any, grad: Any) -> Any:
+    self_edge, tensor_edge = node.next_edges
+    grad_self = grad_tensor = None
+    if self_edge is not None:
+        tensor = node.unpack_tensor()
+        grad_self = k.mul(grad, k.conj(tensor))
+    if tensor_edge is not None:
+        self = node.unpack_self()
+        grad_tensor = k.mul(grad, k.conj(self))
+    return grad_self, grad_tensor
+
+
+def dot_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self_edge, tensor_edge = edges
+    grad_self = grad_tensor = None
+    if self_edge is not None:
+        tensor = node._tensor
+        version = tensor._counter
+        if version is not None and version.value != node._tensor_version:
+            node.unpack_tensor()
+        tensor = tensor.array
+        grad_self = k.mul(grad, k.conj(tensor))
+    if tensor_edge is not None:
+        self = node._self
+        version = self._counter
+        if version is not None and version.value != node._self_version:
+            node.unpack_self()
+        self = self.array
+        grad_tensor = k.mul(grad, k.conj(self))
+    return grad_self, grad_tensor
+
+
+def dot_real(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self_edge, tensor_edge = edges
+    grad_self = grad_tensor = None
+    if self_edge is not None:
+        tensor = node._tensor
+        version = tensor._counter
+        if version is not None and version.value != node._tensor_version:
+            node.unpack_tensor()
+        tensor = tensor.array
+        grad_self = k.mul(grad, tensor)
+    if tensor_edge is not None:
+        self = node._self
+        version = self._counter
+        if version is not None and version.value != node._self_version:
+            node.unpack_self()
+        self = self.array
+        grad_tensor = k.mul(grad, self)
+    return grad_self, grad_tensor
+
+
+def dot_forward(tensor_p: Any, self_t: Any, tensor_t: Any, self_p: Any) -> Any:
+    return k.add(k.dot(self_t, tensor_p), k.dot(self_p, tensor_t))
+
+
+def mm_tensors(node: Any, grad: Any) -> Any:
+    self_edge, mat2_edge = node.next_edges
+    grad_self = grad_mat2 = None
+    if self_edge is not None:
+        mat2 = node.unpack_mat2()
+        grad_self = k.mm(grad, k.conj(k.t(mat2)))
+    if mat2_edge is not None:
+        self = node.unpack_self()
+        mat2_is_column_major = node._mat2_is_column_major
+        grad_mat2 = mm_mat2_backward(k, grad, k.conj(self), mat2_is_column_major)
+    return grad_self, grad_mat2
+
+
+def mm_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self_edge, mat2_edge = edges
+    grad_self = grad_mat2 = None
+    if self_edge is not None:
+        mat2 = node._mat2
+        version = mat2._counter
+        if version is not None and version.value != node._mat2_version:
+            node.unpack_mat2()
+        mat2 = mat2.array
+        grad_self = k.mm(grad, k.conj(k.t(mat2)))
+    if mat2_edge is not None:
+        self = node._self
+        version = self._counter
+        if version is not None and version.value != node._self_version:
+            node.unpack_self()
+        self = self.array
+        mat2_is_column_major = node._mat2_is_column_major
+        grad_mat2 = mm_mat2_backward(k, grad, k.conj(self), mat2_is_column_major)
+    return grad_self, grad_mat2
+
+
+def mm_real(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self_edge, mat2_edge = edges
+    grad_self = grad_mat2 = None
+    if self_edge is not None:
+        mat2 = node._mat2
+        version = mat2._counter
+        if version is not None and version.value != node._mat2_version:
+            node.unpack_mat2()
+        mat2 = mat2.array
+        grad_self = k.mm(grad, k.t(mat2))
+    if mat2_edge is not None:
+        self = node._self
+        version = self._counter
+        if version is not None and version.value != node._self_version:
+            node.unpack_self()
+        self = self.array
+        mat2_is_column_major = node._mat2_is_column_major
+        grad_mat2 = mm_mat2_backward(k, grad, self, mat2_is_column_major)
+    return grad_self, grad_mat2
+
+
+def mm_forward(mat2_p: Any, self_t: Any, mat2_t: Any, self_p: Any) -> Any:
+    return k.add(k.mm(self_t, mat2_p), k.mm(self_p, mat2_t))
+
+
+def mv_tensors(node: Any, grad: Any) -> Any:
+    self_edge, vec_edge = node.next_edges
+    grad_self = grad_vec = None
+    if self_edge is not None:
+        vec = node.unpack_vec()
+        grad_self = k.mul(k.unsqueeze(grad, -1), k.conj(vec))
+    if vec_edge is not None:
+        self = node.unpack_self()
+        grad_vec = k.mv(k.conj(k.t(self)), grad)
+    return grad_self, grad_vec
+
+
+def mv_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self_edge, vec_edge = edges
+    grad_self = grad_vec = None
+    if self_edge is not None:
+        vec = node._vec
+        version = vec._counter
+        if version is not None and version.value != node._vec_version:
+            node.unpack_vec()
+        vec = vec.array
+        grad_self = k.mul(k.unsqueeze(grad, -1), k.conj(vec))
+    if vec_edge is not None:
+        self = node._self
+        version = self._counter
+        if version is not None and version.value != node._self_version:
+            node.unpack_self()
+        self = self.array
+        grad_vec = k.mv(k.conj(k.t(self)), grad)
+    return grad_self, grad_vec
+
+
+def mv_real(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self_edge, vec_edge = edges
+    grad_self = grad_vec = None
+    if self_edge is not None:
+        vec = node._vec
+        version = vec._counter
+        if version is not None and version.value != node._vec_version:
+            node.unpack_vec()
+        vec = vec.array
+        grad_self = k.mul(k.unsqueeze(grad, -1), vec)
+    if vec_edge is not None:
+        self = node._self
+        version = self._counter
+        if version is not None and version.value != node._self_version:
+            node.unpack_self()
+        self = self.array
+        grad_vec = k.mv(k.t(self), grad)
+    return grad_self, grad_vec
+
+
+def mv_forward(vec_p: Any, self_t: Any, vec_t: Any, self_p: Any) -> Any:
+    return k.add(k.mv(self_t, vec_p), k.mv(self_p, vec_t))
+
+
+def vdot_tensors(node: Any, grad: Any) -> Any:
+    self_edge, other_edge = node.next_edges
+    grad_self = grad_other = None
+    if self_edge is not None:
+        other = node.unpack_other()
+        grad_self = k.mul(k.conj(grad), other)
+    if other_edge is not None:
+        self = node.unpack_self()
+        grad_other = k.mul(grad, self)
+    return grad_self, grad_other
+
+
+def vdot_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self_edge, other_edge = edges
+    grad_self = grad_other = None
+    if self_edge is not None:
+        other = node._other
+        version = other._counter
+        if version is not None and version.value != node._other_version:
+            node.unpack_other()
+        other = other.array
+        grad_self = k.mul(k.conj(grad), other)
+    if other_edge is not None:
+        self = node._self
+        version = self._counter
+        if version is not None and version.value != node._self_version:
+            node.unpack_self()
+        self = self.array
+        grad_other = k.mul(grad, self)
+    return grad_self, grad_other
+
+
+def vdot_real(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self_edge, other_edge = edges
+    grad_self = grad_other = None
+    if self_edge is not None:
+        other = node._other
+        version = other._counter
+        if version is not None and version.value != node._other_version:
+            node.unpack_other()
+        other = other.array
+        grad_self = k.mul(grad, other)
+    if other_edge is not None:
+        self = node._self
+        version = self._counter
+        if version is not None and version.value != node._self_version:
+            node.unpack_self()
+        self = self.array
+        grad_other = k.mul(grad, self)
+    return grad_self, grad_other
+
+
+def vdot_forward(other_p: Any, self_t: Any, other_t: Any, self_p: Any) -> Any:
+    return k.add(k.vdot(self_t, other_p), k.vdot(self_p, other_t))
+
+
+def elu_tensors(node: Any, grad: Any) -> Any:
+    alpha = node._alpha
+    scale = node._scale
+    input_scale = node._input_scale
+    self = node.unpack_self()
+    return (k.elu_backward(grad, alpha, scale, input_scale, False, self),)
+
+
+def elu_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    alpha = node._alpha
+    scale = node._scale
+    input_scale = node._input_scale
+    self = node._self
+    version = self._counter
+    if version is not None and version.value != node._self_version:
+        node.unpack_self()
+    self = self.array
+    return (k.elu_backward(grad, alpha, scale, input_scale, False, self),)
+
+
+def elu_forward(grad: Any, alpha: Any, scale: Any, input_scale: Any, self: Any) -> Any:
+    return k.elu_backward(grad, alpha, scale, input_scale, False, self)
+
+
+def elu_backward_tensors(node: Any, grad: Any) -> Any:
+    grad_output_edge, self_or_result_edge = node.next_edges
+    grad_grad_output = grad_self_or_result = None
+    if grad_output_edge is not None:
+        alpha = node._alpha
+        scale = node._scale
+        input_scale = node._input_scale
+        is_result = node._is_result
+        self_or_result = node.unpack_self_or_result()
+        grad_grad_output = k.elu_backward(grad, alpha, scale, input_scale, is_result, self_or_result)
+    if self_or_result_edge is not None:
+        grad_output = node.unpack_grad_output()
+        alpha = node._alpha
+        scale = node._scale
+        input_scale = node._input_scale
+        is_result = node._is_result
+        self_or_result = node.unpack_self_or_result()
+        grad_self_or_result = elu_double_backward(k, grad, grad_output, alpha, scale, input_scale, is_result, self_or_result)
+    return grad_grad_output, grad_self_or_result
+
+
+def elu_backward_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    grad_output_edge, self_or_result_edge = edges
+    grad_grad_output = grad_self_or_result = None
+    if grad_output_edge is not None:
+        alpha = node._alpha
+        scale = node._scale
+        input_scale = node._input_scale
+        is_result = node._is_result
+        self_or_result = node._self_or_result
+        version = self_or_result._counter
+        if version is not None and version.value != node._self_or_result_version:
+            node.unpack_self_or_result()
+        self_or_result = self_or_result.array
+        grad_grad_output = k.elu_backward(grad, alpha, scale, input_scale, is_result, self_or_result)
+    if self_or_result_edge is not None:
+        grad_output = node._grad_output
+        version = grad_output._counter
+        if version is not None and version.value != node._grad_output_version:
+            node.unpack_grad_output()
+        grad_output = grad_output.array
+        alpha = node._alpha
+        scale = node._scale
+        input_scale = node._input_scale
+        is_result = node._is_result
+        self_or_result = node._self_or_result
+        version = self_or_result._counter
+        if version is not None and version.value != node._self_or_result_version:
+            node.unpack_self_or_result()
+        self_or_result = self_or_result.array
+        grad_self_or_result = elu_double_backward(k, grad, grad_output, alpha, scale, input_scale, is_result, self_or_result)
+    return grad_grad_output, grad_self_or_result
+
+
+def embedding_tensors(node: Any, grad: Any) -> Any:
+    indices = node.unpack_indices()
+    weight_sym_argsize_0 = node._weight_sym_argsize_0
+    padding_idx = node._padding_idx
+    scale_grad_by_freq = node._scale_grad_by_freq
+    return (k.embedding_dense_backward(grad, indices, weight_sym_argsize_0, padding_idx, scale_grad_by_freq),)
+
+
+def embedding_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    indices = node._indices
+    version = indices._counter
+    if version is not None and version.value != node._indices_version:
+        node.unpack_indices()
+    indices = indices.array
+    weight_sym_argsize_0 = node._weight_sym_argsize_0
+    padding_idx = node._padding_idx
+    scale_grad_by_freq = node._scale_grad_by_freq
+    return (k.embedding_dense_backward(grad, indices, weight_sym_argsize_0, padding_idx, scale_grad_by_freq),)
+
+
+def embedding_forward(indices: Any, padding_idx: Any, weight_t: Any) -> Any:
+    return k.embedding(weight_t, indices, padding_idx)
+
+
+def embedding_dense_backward_tensors(node: Any, grad: Any) -> Any:
+    indices = node.unpack_indices()
+    padding_idx = node._padding_idx
+    return (embedding_dense_double_backward(k, grad, indices, padding_idx),)
+
+
+def embedding_dense_backward_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    indices = node._indices
+    version = indices._counter
+    if version is not None and version.value != node._indices_version:
+        node.unpack_indices()
+    indices = indices.array
+    padding_idx = node._padding_idx
+    return (embedding_dense_double_backward(k, grad, indices, padding_idx),)
+
+
+def gelu_tensors(node: Any, grad: Any) -> Any:
+    self = node.unpack_self()
+    approximate = node._approximate
+    return (k.gelu_backward(grad, self, approximate=approximate),)
+
+
+def gelu_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self = node._self
+    version = self._counter
+    if version is not None and version.value != node._self_version:
+        node.unpack_self()
+    self = self.array
+    approximate = node._approximate
+    return (k.gelu_backward(grad, self, approximate=approximate),)
+
+
+def gelu_forward(grad: Any, self: Any, approximate: Any) -> Any:
+    return k.gelu_backward(grad, self, approximate=approximate)
+
+
+def gelu_backward_tensors(node: Any, grad: Any) -> Any:
+    grad_output_edge, self_edge = node.next_edges
+    grad_grad_output = grad_self = None
+    if grad_output_edge is not None:
+        self = node.unpack_self()
+        approximate = node._approximate
+        grad_grad_output = k.gelu_backward(grad, self, approximate=approximate)
+    if self_edge is not None:
+        grad_output = node.unpack_grad_output()
+        self = node.unpack_self()
+        approximate = node._approximate
+        grad_self = gelu_double_backward(k, grad, grad_output, self, approximate)
+    return grad_grad_output, grad_self
+
+
+def gelu_backward_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    grad_output_edge, self_edge = edges
+    grad_grad_output = grad_self = None
+    if grad_output_edge is not None:
+        self = node._self
+        version = self._counter
+        if version is not None and version.value != node._self_version:
+            node.unpack_self()
+        self = self.array
+        approximate = node._approximate
+        grad_grad_output = k.gelu_backward(grad, self, approximate=approximate)
+    if self_edge is not None:
+        grad_output = node._grad_output
+        version = grad_output._counter
+        if version is not None and version.value != node._grad_output_version:
+            node.unpack_grad_output()
+        grad_output = grad_output.array
+        self = node._self
+        version = self._counter
+        if version is not None and version.value != node._self_version:
+            node.unpack_self()
+        self = self.array
+        approximate = node._approximate
+        grad_self = gelu_double_backward(k, grad, grad_output, self, approximate)
+    return grad_grad_output, grad_self
+
+
+def hardtanh_tensors(node: Any, grad: Any) -> Any:
+    self = node.unpack_self()
+    min_val = node._min_val
+    max_val = node._max_val
+    return (k.hardtanh_backward(grad, self, min_val, max_val),)
+
+
+def hardtanh_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self = node._self
+    version = self._counter
+    if version is not None and version.value != node._self_version:
+        node.unpack_self()
+    self = self.array
+    min_val = node._min_val
+    max_val = node._max_val
+    return (k.hardtanh_backward(grad, self, min_val, max_val),)
+
+
+def hardtanh_forward(grad: Any, self: Any, min_val: Any, max_val: Any) -> Any:
+    return k.hardtanh_backward(grad, self, min_val, max_val)
+
+
+def hardtanh_backward_tensors(node: Any, grad: Any) -> Any:
+    grad_output_edge, self_edge = node.next_edges
+    grad_grad_output = grad_self = None
+    if grad_output_edge is not None:
+        self = node.unpack_self()
+        min_val = node._min_val
+        max_val = node._max_val
+        grad_grad_output = k.hardtanh_backward(grad, self, min_val, max_val)
+    if self_edge is not None:
+        grad_self = k.zeros_like(grad)
+    return grad_grad_output, grad_self
+
+
+def hardtanh_backward_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    grad_output_edge, self_edge = edges
+    grad_grad_output = grad_self = None
+    if grad_output_edge is not None:
+        self = node._self
+        version = self._counter
+        if version is not None and version.value != node._self_version:
+            node.unpack_self()
+        self = self.array
+        min_val = node._min_val
+        max_val = node._max_val
+        grad_grad_output = k.hardtanh_backward(grad, self, min_val, max_val)
+    if self_edge is not None:
+        grad_self = k.zeros_like(grad)
+    return grad_grad_output, grad_self
+
+
+def leaky_relu_tensors(node: Any, grad: Any) -> Any:
+    self = node.unpack_self()
+    negative_slope = node._negative_slope
+    return (k.leaky_relu_backward(grad, self, negative_slope, False),)
+
+
+def leaky_relu_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self = node._self
+    version = self._counter
+    if version is not None and version.value != node._self_version:
+        node.unpack_self()
+    self = self.array
+    negative_slope = node._negative_slope
+    return (k.leaky_relu_backward(grad, self, negative_slope, False),)
+
+
+def leaky_relu_forward(grad: Any, self: Any, negative_slope: Any) -> Any:
+    return k.leaky_relu_backward(grad, self, negative_slope, False)
+
+
+def leaky_relu_backward_tensors(node: Any, grad: Any) -> Any:
+    grad_output_edge, self_edge = node.next_edges
+    grad_grad_output = grad_self = None
+    if grad_output_edge is not None:
+        self = node.unpack_self()
+        negative_slope = node._negative_slope
+        grad_grad_output = k.leaky_relu_backward(grad, self, negative_slope, False)
+    if self_edge is not None:
+        grad_self = k.zeros_like(grad)
+    return grad_grad_output, grad_self
+
+
+def leaky_relu_backward_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    grad_output_edge, self_edge = edges
+    grad_grad_output = grad_self = None
+    if grad_output_edge is not None:
+        self = node._self
+        version = self._counter
+        if version is not None and version.value != node._self_version:
+            node.unpack_self()
+        self = self.array
+        negative_slope = node._negative_slope
+        grad_grad_output = k.leaky_relu_backward(grad, self, negative_slope, False)
+    if self_edge is not None:
+        grad_self = k.zeros_like(grad)
+    return grad_grad_output, grad_self
+
+
+def log_sigmoid_forward_tensors(node: Any, grad: Any, *_: Any) -> Any:
+    self = node.unpack_self()
+    buffer = node.unpack_buffer()
+    return (k.log_sigmoid_backward(grad, self, buffer),)
+
+
+def log_sigmoid_forward_arrays(node: Any, k: Any, edges: Any, grad: Any, *_: Any) -> Any:
+    self = node._self
+    version = self._counter
+    if version is not None and version.value != node._self_version:
+        node.unpack_self()
+    self = self.array
+    buffer, version, expected = node._buffer
+    if version.value != expected:
+        node.unpack_buffer()
+    return (k.log_sigmoid_backward(grad, self, buffer),)
+
+
+def log_sigmoid_backward_tensors(node: Any, grad: Any) -> Any:
+    grad_output_edge, self_edge = node.next_edges
+    grad_grad_output = grad_self = None
+    if grad_output_edge is not None:
+        self = node.unpack_self()
+        buffer = node.unpack_buffer()
+        grad_grad_output = k.log_sigmoid_backward(grad, self, buffer)
+    if self_edge is not None:
+        grad_output = node.unpack_grad_output()
+        self = node.unpack_self()
+        grad_self = log_sigmoid_double_backward(k, k.mul(grad, grad_output), self)
+    return grad_grad_output, grad_self
+
+
+def log_sigmoid_backward_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    grad_output_edge, self_edge = edges
+    grad_grad_output = grad_self = None
+    if grad_output_edge is not None:
+        self = node._self
+        version = self._counter
+        if version is not None and version.value != node._self_version:
+            node.unpack_self()
+        self = self.array
+        buffer = node._buffer
+        version = buffer._counter
+        if version is not None and version.value != node._buffer_version:
+            node.unpack_buffer()
+        buffer = buffer.array
+        grad_grad_output = k.log_sigmoid_backward(grad, self, buffer)
+    if self_edge is not None:
+        grad_output = node._grad_output
+        version = grad_output._counter
+        if version is not None and version.value != node._grad_output_version:
+            node.unpack_grad_output()
+        grad_output = grad_output.array
+        self = node._self
+        version = self._counter
+        if version is not None and version.value != node._self_version:
+            node.unpack_self()
+        self = self.array
+        grad_self = log_sigmoid_double_backward(k, k.mul(grad, grad_output), self)
+    return grad_grad_output, grad_self
+
+
+def log_softmax_tensors(node: Any, grad: Any) -> Any:
+    result = node.unpack_result()
+    dim = node._dim
+    return (k._log_softmax_backward_data(grad, result, dim, grad.dtype),)
+
+
+def log_softmax_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    result, version, expected = node._result
+    if version.value != expected:
+        node.unpack_result()
+    dim = node._dim
+    return (k._log_softmax_backward_data(grad, result, dim, grad.dtype),)
+
+
+def log_softmax_forward(self_t: Any, dim: Any, result: Any) -> Any:
+    return k.sub(self_t, k.sum(k.mul(k.exp(result), self_t), dim, True))
+
+
+def log_softmax_backward_data_tensors(node: Any, grad: Any) -> Any:
+    grad_output_edge, output_edge = node.next_edges
+    grad_grad_output = grad_output = None
+    if grad_output_edge is not None:
+        dim = node._dim
+        output = node.unpack_output()
+        grad_grad_output = k.sub(grad, k.sum(k.mul(grad, k.exp(output)), dim, True))
+    if output_edge is not None:
+        dim = node._dim
+        grad_output = node.unpack_grad_output()
+        output = node.unpack_output()
+        grad_output = k.mul(k.mul(k.neg(k.sum(grad_output, dim, True)), k.exp(output)), grad)
+    return grad_grad_output, grad_output
+
+
+def log_softmax_backward_data_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    grad_output_edge, output_edge = edges
+    grad_grad_output = grad_output = None
+    if grad_output_edge is not None:
+        dim = node._dim
+        output = node._output
+        version = output._counter
+        if version is not None and version.value != node._output_version:
+            node.unpack_output()
+        output = output.array
+        grad_grad_output = k.sub(grad, k.sum(k.mul(grad, k.exp(output)), dim, True))
+    if output_edge is not None:
+        dim = node._dim
+        grad_output = node._grad_output
+        version = grad_output._counter
+        if version is not None and version.value != node._grad_output_version:
+            node.unpack_grad_output()
+        grad_output = grad_output.array
+        output = node._output
+        version = output._counter
+        if version is not None and version.value != node._output_version:
+            node.unpack_output()
+        output = output.array
+        grad_output = k.mul(k.mul(k.neg(k.sum(grad_output, dim, True)), k.exp(output)), grad)
+    return grad_grad_output, grad_output
+
+
+def native_layer_norm_tensors(node: Any, grad: Any, *_: Any) -> Any:
+    grad_input_mask = tuple([edge is not None for edge in node.next_edges])
+    input = node.unpack_input()
+    normalized_shape = node._normalized_shape
+    result1 = node.unpack_result1()
+    result2 = node.unpack_result2()
+    weight = node.unpack_weight()
+    bias = node.unpack_bias()
+    return k.native_layer_norm_backward(grad, input, normalized_shape, result1, result2, weight, bias, grad_input_mask)
+
+
+def native_layer_norm_arrays(node: Any, k: Any, edges: Any, grad: Any, *_: Any) -> Any:
+    grad_input_mask = tuple([edge is not None for edge in edges])
+    input = node._input
+    version = input._counter
+    if version is not None and version.value != node._input_version:
+        node.unpack_input()
+    input = input.array
+    normalized_shape = node._normalized_shape
+    result1, version, expected = node._result1
+    if version.value != expected:
+        node.unpack_result1()
+    result2, version, expected = node._result2
+    if version.value != expected:
+        node.unpack_result2()
+    weight = node._weight
+    if weight is not None:
+        version = weight._counter
+        if version is not None and version.value != node._weight_version:
+            node.unpack_weight()
+        weight = weight.array
+    bias = node._bias
+    if bias is not None:
+        version = bias._counter
+        if version is not None and version.value != node._bias_version:
+            node.unpack_bias()
+        bias = bias.array
+    return k.native_layer_norm_backward(grad, input, normalized_shape, result1, result2, weight, bias, grad_input_mask)
+
+
+def native_layer_norm_backward_tensors(node: Any, *grads: Any) -> Any:
+    grad_input_mask = tuple([edge is not None for edge in node.next_edges])
+    grad_out = node.unpack_grad_out()
+    input = node.unpack_input()
+    normalized_shape = node._normalized_shape
+    mean = node.unpack_mean()
+    rstd = node.unpack_rstd()
+    weight = node.unpack_weight()
+    return layer_norm_double_backward(k, grads[0], grads[1], grads[2], grad_out, input, normalized_shape, mean, rstd, weight, grad_input_mask)
+
+
+def native_layer_norm_backward_arrays(node: Any, k: Any, edges: Any, *grads: Any) -> Any:
+    grad_input_mask = tuple([edge is not None for edge in edges])
+    grad_out = node._grad_out
+    version = grad_out._counter
+    if version is not None and version.value != node._grad_out_version:
+        node.unpack_grad_out()
+    grad_out = grad_out.array
+    input = node._input
+    version = input._counter
+    if version is not None and version.value != node._input_version:
+        node.unpack_input()
+    input = input.array
+    normalized_shape = node._normalized_shape
+    mean = node._mean
+    version = mean._counter
+    if version is not None and version.value != node._mean_version:
+        node.unpack_mean()
+    mean = mean.array
+    rstd = node._rstd
+    version = rstd._counter
+    if version is not None and version.value != node._rstd_version:
+        node.unpack_rstd()
+    rstd = rstd.array
+    weight = node._weight
+    if weight is not None:
+        version = weight._counter
+        if version is not None and version.value != node._weight_version:
+            node.unpack_weight()
+        weight = weight.array
+    return layer_norm_double_backward(k, grads[0], grads[1], grads[2], grad_out, input, normalized_shape, mean, rstd, weight, grad_input_mask)
+
+
+def prelu_kernel_tensors(node: Any, grad: Any) -> Any:
+    self = node.unpack_self()
+    weight = node.unpack_weight()
+    return k._prelu_kernel_backward(grad, self, weight)
+
+
+def prelu_kernel_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self = node._self
+    version = self._counter
+    if version is not None and version.value != node._self_version:
+        node.unpack_self()
+    self = self.array
+    weight = node._weight
+    version = weight._counter
+    if version is not None and version.value != node._weight_version:
+        node.unpack_weight()
+    weight = weight.array
+    return k._prelu_kernel_backward(grad, self, weight)
+
+
+def prelu_kernel_backward_tensors(node: Any, *grads: Any) -> Any:
+    grad_output = node.unpack_grad_output()
+    self = node.unpack_self()
+    weight = node.unpack_weight()
+    return prelu_kernel_double_backward(k, grads[0], grads[1], grad_output, self, weight)
+
+
+def prelu_kernel_backward_arrays(node: Any, k: Any, edges: Any, *grads: Any) -> Any:
+    grad_output = node._grad_output
+    version = grad_output._counter
+    if version is not None and version.value != node._grad_output_version:
+        node.unpack_grad_output()
+    grad_output = grad_output.array
+    self = node._self
+    version = self._counter
+    if version is not None and version.value != node._self_version:
+        node.unpack_self()
+    self = self.array
+    weight = node._weight
+    version = weight._counter
+    if version is not None and version.value != node._weight_version:
+        node.unpack_weight()
+    weight = weight.array
+    return prelu_kernel_double_backward(k, grads[0], grads[1], grad_output, self, weight)
+
+
+def relu_tensors(node: Any, grad: Any) -> Any:
+    result = node.unpack_result()
+    return (k.threshold_backward(grad, result, 0),)
+
+
+def relu_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    result, version, expected = node._result
+    if version.value != expected:
+        node.unpack_result()
+    return (k.threshold_backward(grad, result, 0),)
+
+
+def relu_forward(grad: Any, result: Any) -> Any:
+    return k.threshold_backward(grad, result, 0)
+
+
+def silu_tensors(node: Any, grad: Any) -> Any:
+    self = node.unpack_self()
+    return (k.silu_backward(grad, self),)
+
+
+def silu_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self = node._self
+    version = self._counter
+    if version is not None and version.value != node._self_version:
+        node.unpack_self()
+    self = self.array
+    return (k.silu_backward(grad, self),)
+
+
+def silu_forward(grad: Any, self: Any) -> Any:
+    return k.silu_backward(grad, self)
+
+
+def silu_backward_tensors(node: Any, grad: Any) -> Any:
+    grad_output_edge, self_edge = node.next_edges
+    grad_grad_output = grad_self = None
+    if grad_output_edge is not None:
+        self = node.unpack_self()
+        grad_grad_output = k.silu_backward(grad, k.conj(self))
+    if self_edge is not None:
+        grad_output = node.unpack_grad_output()
+        self = node.unpack_self()
+        grad_self = silu_double_backward(k, k.mul(k.conj(grad), grad_output), self)
+    return grad_grad_output, grad_self
+
+
+def silu_backward_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    grad_output_edge, self_edge = edges
+    grad_grad_output = grad_self = None
+    if grad_output_edge is not None:
+        self = node._self
+        version = self._counter
+        if version is not None and version.value != node._self_version:
+            node.unpack_self()
+        self = self.array
+        grad_grad_output = k.silu_backward(grad, k.conj(self))
+    if self_edge is not None:
+        grad_output = node._grad_output
+        version = grad_output._counter
+        if version is not None and version.value != node._grad_output_version:
+            node.unpack_grad_output()
+        grad_output = grad_output.array
+        self = node._self
+        version = self._counter
+        if version is not None and version.value != node._self_version:
+            node.unpack_self()
+        self = self.array
+        grad_self = silu_double_backward(k, k.mul(k.conj(grad), grad_output), self)
+    return grad_grad_output, grad_self
+
+
+def silu_backward_real(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    grad_output_edge, self_edge = edges
+    grad_grad_output = grad_self = None
+    if grad_output_edge is not None:
+        self = node._self
+        version = self._counter
+        if version is not None and version.value != node._self_version:
+            node.unpack_self()
+        self = self.array
+        grad_grad_output = k.silu_backward(grad, self)
+    if self_edge is not None:
+        grad_output = node._grad_output
+        version = grad_output._counter
+        if version is not None and version.value != node._grad_output_version:
+            node.unpack_grad_output()
+        grad_output = grad_output.array
+        self = node._self
+        version = self._counter
+        if version is not None and version.value != node._self_version:
+            node.unpack_self()
+        self = self.array
+        grad_self = silu_double_backward(k, k.mul(grad, grad_output), self)
+    return grad_grad_output, grad_self
+
+
+def softmax_tensors(node: Any, grad: Any) -> Any:
+    result = node.unpack_result()
+    dim = node._dim
+    return (k._softmax_backward_data(grad, result, dim, grad.dtype),)
+
+
+def softmax_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    result, version, expected = node._result
+    if version.value != expected:
+        node.unpack_result()
+    dim = node._dim
+    return (k._softmax_backward_data(grad, result, dim, grad.dtype),)
+
+
+def softmax_forward(result: Any, self_t: Any, dim: Any) -> Any:
+    return k.mul(result, k.sub(self_t, k.sum(k.mul(result, self_t), dim, True)))
+
+
+def softmax_backward_data_tensors(node: Any, grad: Any) -> Any:
+    grad_output_edge, output_edge = node.next_edges
+    grad_grad_output = grad_output = None
+    if grad_output_edge is not None:
+        output = node.unpack_output()
+        dim = node._dim
+        grad_grad_output = k._softmax_backward_data(grad, output, dim, grad.dtype)
+    if output_edge is not None:
+        grad_output = node.unpack_grad_output()
+        dim = node._dim
+        output = node.unpack_output()
+        grad_output = softmax_double_backward(k, grad, grad_output, dim, output)
+    return grad_grad_output, grad_output
+
+
+def softmax_backward_data_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    grad_output_edge, output_edge = edges
+    grad_grad_output = grad_output = None
+    if grad_output_edge is not None:
+        output = node._output
+        version = output._counter
+        if version is not None and version.value != node._output_version:
+            node.unpack_output()
+        output = output.array
+        dim = node._dim
+        grad_grad_output = k._softmax_backward_data(grad, output, dim, grad.dtype)
+    if output_edge is not None:
+        grad_output = node._grad_output
+        version = grad_output._counter
+        if version is not None and version.value != node._grad_output_version:
+            node.unpack_grad_output()
+        grad_output = grad_output.array
+        dim = node._dim
+        output = node._output
+        version = output._counter
+        if version is not None and version.value != node._output_version:
+            node.unpack_output()
+        output = output.array
+        grad_output = softmax_double_backward(k, grad, grad_output, dim, output)
+    return grad_grad_output, grad_output
+
+
+def softplus_tensors(node: Any, grad: Any) -> Any:
+    self = node.unpack_self()
+    beta = node._beta
+    threshold = node._threshold
+    return (k.softplus_backward(grad, self, beta, threshold),)
+
+
+def softplus_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self = node._self
+    version = self._counter
+    if version is not None and version.value != node._self_version:
+        node.unpack_self()
+    self = self.array
+    beta = node._beta
+    threshold = node._threshold
+    return (k.softplus_backward(grad, self, beta, threshold),)
+
+
+def softplus_forward(grad: Any, self: Any, beta: Any, threshold: Any) -> Any:
+    return k.softplus_backward(grad, self, beta, threshold)
+
+
+def softplus_backward_tensors(node: Any, grad: Any) -> Any:
+    grad_output_edge, self_edge = node.next_edges
+    grad_grad_output = grad_self = None
+    if grad_output_edge is not None:
+        self = node.unpack_self()
+        beta = node._beta
+        threshold = node._threshold
+        grad_grad_output = k.softplus_backward(grad, self, beta, threshold)
+    if self_edge is not None:
+        grad_output = node.unpack_grad_output()
+        self = node.unpack_self()
+        beta = node._beta
+        threshold = node._threshold
+        grad_self = softplus_double_backward(k, k.mul(grad, grad_output), self, beta, threshold)
+    return grad_grad_output, grad_self
+
+
+def softplus_backward_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    grad_output_edge, self_edge = edges
+    grad_grad_output = grad_self = None
+    if grad_output_edge is not None:
+        self = node._self
+        version = self._counter
+        if version is not None and version.value != node._self_version:
+            node.unpack_self()
+        self = self.array
+        beta = node._beta
+        threshold = node._threshold
+        grad_grad_output = k.softplus_backward(grad, self, beta, threshold)
+    if self_edge is not None:
+        grad_output = node._grad_output
+        version = grad_output._counter
+        if version is not None and version.value != node._grad_output_version:
+            node.unpack_grad_output()
+        grad_output = grad_output.array
+        self = node._self
+        version = self._counter
+        if version is not None and version.value != node._self_version:
+            node.unpack_self()
+        self = self.array
+        beta = node._beta
+        threshold = node._threshold
+        grad_self = softplus_double_backward(k, k.mul(grad, grad_output), self, beta, threshold)
+    return grad_grad_output, grad_self
+
+
+def threshold_tensors(node: Any, grad: Any) -> Any:
+    self = node.unpack_self()
+    threshold = node._threshold
+    return (k.threshold_backward(grad, self, threshold),)
+
+
+def threshold_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self = node._self
+    version = self._counter
+    if version is not None and version.value != node._self_version:
+        node.unpack_self()
+    self = self.array
+    threshold = node._threshold
+    return (k.threshold_backward(grad, self, threshold),)
+
+
+def threshold_forward(grad: Any, self: Any, threshold: Any) -> Any:
+    return k.threshold_backward(grad, self, threshold)
+
+
+def threshold_backward_tensors(node: Any, grad: Any) -> Any:
+    grad_output_edge, self_edge = node.next_edges
+    grad_grad_output = grad_self = None
+    if grad_output_edge is not None:
+        self = node.unpack_self()
+        threshold = node._threshold
+        grad_grad_output = k.threshold_backward(grad, self, threshold)
+    if self_edge is not None:
+        grad_self = k.zeros_like(grad)
+    return grad_grad_output, grad_self
+
+
+def threshold_backward_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    grad_output_edge, self_edge = edges
+    grad_grad_output = grad_self = None
+    if grad_output_edge is not None:
+        self = node._self
+        version = self._counter
+        if version is not None and version.value != node._self_version:
+            node.unpack_self()
+        self = self.array
+        threshold = node._threshold
+        grad_grad_output = k.threshold_backward(grad, self, threshold)
+    if self_edge is not None:
+        grad_self = k.zeros_like(grad)
+    return grad_grad_output, grad_self
+
+
 def abs_tensors(node: Any, grad: Any) -> Any:
     self = node.unpack_self()
     return (k.mul(grad, k.sgn(self)),)
@@ -199,95 +2275,6 @@ def add_Scalar_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
 
 def add_Scalar_forward(grad: Any) -> Any:
     return grad
-
-
-def addbmm_tensors(node: Any, grad: Any) -> Any:
-    self_edge, batch1_edge, batch2_edge = node.next_edges
-    grad_self = grad_batch1 = grad_batch2 = None
-    if self_edge is not None:
-        beta = node._beta
-        grad_self = grad if beta == 1 else k.mul(grad, beta.conjugate())
-    if batch1_edge is not None:
-        batch2 = node.unpack_batch2()
-        batch1_sym_argsize_0 = node._batch1_sym_argsize_0
-        batch1_sym_argsize_1 = node._batch1_sym_argsize_1
-        batch2_sym_argsize_2 = node._batch2_sym_argsize_2
-        alpha = node._alpha
-        grad_batch1 = k.bmm(k.expand(k.unsqueeze(grad, 0), [batch1_sym_argsize_0, batch1_sym_argsize_1, batch2_sym_argsize_2]), k.conj(k.transpose(batch2, 1, 2))) if alpha == 1 else k.mul(k.bmm(k.expand(k.unsqueeze(grad, 0), [batch1_sym_argsize_0, batch1_sym_argsize_1, batch2_sym_argsize_2]), k.conj(k.transpose(batch2, 1, 2))), alpha.conjugate())
-    if batch2_edge is not None:
-        batch1_sym_argsize_0 = node._batch1_sym_argsize_0
-        batch1_sym_argsize_1 = node._batch1_sym_argsize_1
-        batch2_sym_argsize_2 = node._batch2_sym_argsize_2
-        batch1 = node.unpack_batch1()
-        alpha = node._alpha
-        grad_batch2 = k.bmm(k.conj(k.transpose(batch1, 1, 2)), k.expand(k.unsqueeze(grad, 0), [batch1_sym_argsize_0, batch1_sym_argsize_1, batch2_sym_argsize_2])) if alpha == 1 else k.mul(k.bmm(k.conj(k.transpose(batch1, 1, 2)), k.expand(k.unsqueeze(grad, 0), [batch1_sym_argsize_0, batch1_sym_argsize_1, batch2_sym_argsize_2])), alpha.conjugate())
-    return grad_self, grad_batch1, grad_batch2
-
-
-def addbmm_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
-    self_edge, batch1_edge, batch2_edge = edges
-    grad_self = grad_batch1 = grad_batch2 = None
-    if self_edge is not None:
-        beta = node._beta
-        grad_self = grad if beta == 1 else k.mul(grad, beta.conjugate())
-    if batch1_edge is not None:
-        batch2 = node._batch2
-        version = batch2._counter
-        if version is not None and version.value != node._batch2_version:
-            node.unpack_batch2()
-        batch2 = batch2.array
-        batch1_sym_argsize_0 = node._batch1_sym_argsize_0
-        batch1_sym_argsize_1 = node._batch1_sym_argsize_1
-        batch2_sym_argsize_2 = node._batch2_sym_argsize_2
-        alpha = node._alpha
-        grad_batch1 = k.bmm(k.expand(k.unsqueeze(grad, 0), [batch1_sym_argsize_0, batch1_sym_argsize_1, batch2_sym_argsize_2]), k.conj(k.transpose(batch2, 1, 2))) if alpha == 1 else k.mul(k.bmm(k.expand(k.unsqueeze(grad, 0), [batch1_sym_argsize_0, batch1_sym_argsize_1, batch2_sym_argsize_2]), k.conj(k.transpose(batch2, 1, 2))), alpha.conjugate())
-    if batch2_edge is not None:
-        batch1_sym_argsize_0 = node._batch1_sym_argsize_0
-        batch1_sym_argsize_1 = node._batch1_sym_argsize_1
-        batch2_sym_argsize_2 = node._batch2_sym_argsize_2
-        batch1 = node._batch1
-        version = batch1._counter
-        if version is not None and version.value != node._batch1_version:
-            node.unpack_batch1()
-        batch1 = batch1.array
-        alpha = node._alpha
-        grad_batch2 = k.bmm(k.conj(k.transpose(batch1, 1, 2)), k.expand(k.unsqueeze(grad, 0), [batch1_sym_argsize_0, batch1_sym_argsize_1, batch2_sym_argsize_2])) if alpha == 1 else k.mul(k.bmm(k.conj(k.transpose(batch1, 1, 2)), k.expand(k.unsqueeze(grad, 0), [batch1_sym_argsize_0, batch1_sym_argsize_1, batch2_sym_argsize_2])), alpha.conjugate())
-    return grad_self, grad_batch1, grad_batch2
-
-
-def addbmm_real(node: Any, k: Any, edges: Any, grad: Any) -> Any:
-    self_edge, batch1_edge, batch2_edge = edges
-    grad_self = grad_batch1 = grad_batch2 = None
-    if self_edge is not None:
-        beta = node._beta
-        grad_self = grad if beta == 1 else k.mul(grad, beta)
-    if batch1_edge is not None:
-        batch2 = node._batch2
-        version = batch2._counter
-        if version is not None and version.value != node._batch2_version:
-            node.unpack_batch2()
-        batch2 = batch2.array
-        batch1_sym_argsize_0 = node._batch1_sym_argsize_0
-        batch1_sym_argsize_1 = node._batch1_sym_argsize_1
-        batch2_sym_argsize_2 = node._batch2_sym_argsize_2
-        alpha = node._alpha
-        grad_batch1 = k.bmm(k.expand(k.unsqueeze(grad, 0), [batch1_sym_argsize_0, batch1_sym_argsize_1, batch2_sym_argsize_2]), k.transpose(batch2, 1, 2)) if alpha == 1 else k.mul(k.bmm(k.expand(k.unsqueeze(grad, 0), [batch1_sym_argsize_0, batch1_sym_argsize_1, batch2_sym_argsize_2]), k.transpose(batch2, 1, 2)), alpha)
-    if batch2_edge is not None:
-        batch1_sym_argsize_0 = node._batch1_sym_argsize_0
-        batch1_sym_argsize_1 = node._batch1_sym_argsize_1
-        batch2_sym_argsize_2 = node._batch2_sym_argsize_2
-        batch1 = node._batch1
-        version = batch1._counter
-        if version is not None and version.value != node._batch1_version:
-            node.unpack_batch1()
-        batch1 = batch1.array
-        alpha = node._alpha
-        grad_batch2 = k.bmm(k.transpose(batch1, 1, 2), k.expand(k.unsqueeze(grad, 0), [batch1_sym_argsize_0, batch1_sym_argsize_1, batch2_sym_argsize_2])) if alpha == 1 else k.mul(k.bmm(k.transpose(batch1, 1, 2), k.expand(k.unsqueeze(grad, 0), [batch1_sym_argsize_0, batch1_sym_argsize_1, batch2_sym_argsize_2])), alpha)
-    return grad_self, grad_batch1, grad_batch2
-
-
-def addbmm_forward(self_t: Any, beta: Any, batch2_p: Any, batch1_t: Any, batch2_t: Any, batch1_p: Any, alpha: Any) -> Any:
-    return k.add(self_t if beta == 1 else k.mul(self_t, beta), k.sum(k.add(k.bmm(batch1_t, batch2_p), k.bmm(batch1_p, batch2_t)), 0) if alpha == 1 else k.mul(k.sum(k.add(k.bmm(batch1_t, batch2_p), k.bmm(batch1_p, batch2_t)), 0), alpha))
 
 
 def addcdiv_tensors(node: Any, grad: Any) -> Any:
@@ -437,203 +2424,6 @@ def addcmul_forward(self_t: Any, tensor1_t: Any, tensor2_p: Any, tensor1_p: Any,
     return k.add(self_t, k.add(k.mul(tensor1_t, tensor2_p), k.mul(tensor1_p, tensor2_t)) if value == 1 else k.mul(k.add(k.mul(tensor1_t, tensor2_p), k.mul(tensor1_p, tensor2_t)), value))
 
 
-def addmm_tensors(node: Any, grad: Any) -> Any:
-    self_edge, mat1_edge, mat2_edge = node.next_edges
-    grad_self = grad_mat1 = grad_mat2 = None
-    if self_edge is not None:
-        beta = node._beta
-        grad_self = grad if beta == 1 else k.mul(grad, beta.conjugate())
-    if mat1_edge is not None:
-        mat2 = node.unpack_mat2()
-        alpha = node._alpha
-        grad_mat1 = k.mm(grad, k.conj(k.t(mat2))) if alpha == 1 else k.mul(k.mm(grad, k.conj(k.t(mat2))), alpha.conjugate())
-    if mat2_edge is not None:
-        mat1 = node.unpack_mat1()
-        mat2_is_column_major = node._mat2_is_column_major
-        alpha = node._alpha
-        grad_mat2 = mm_mat2_backward(k, grad, k.conj(mat1), mat2_is_column_major) if alpha == 1 else k.mul(mm_mat2_backward(k, grad, k.conj(mat1), mat2_is_column_major), alpha.conjugate())
-    return grad_self, grad_mat1, grad_mat2
-
-
-def addmm_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
-    self_edge, mat1_edge, mat2_edge = edges
-    grad_self = grad_mat1 = grad_mat2 = None
-    if self_edge is not None:
-        beta = node._beta
-        grad_self = grad if beta == 1 else k.mul(grad, beta.conjugate())
-    if mat1_edge is not None:
-        mat2 = node._mat2
-        version = mat2._counter
-        if version is not None and version.value != node._mat2_version:
-            node.unpack_mat2()
-        mat2 = mat2.array
-        alpha = node._alpha
-        grad_mat1 = k.mm(grad, k.conj(k.t(mat2))) if alpha == 1 else k.mul(k.mm(grad, k.conj(k.t(mat2))), alpha.conjugate())
-    if mat2_edge is not None:
-        mat1 = node._mat1
-        version = mat1._counter
-        if version is not None and version.value != node._mat1_version:
-            node.unpack_mat1()
-        mat1 = mat1.array
-        mat2_is_column_major = node._mat2_is_column_major
-        alpha = node._alpha
-        grad_mat2 = mm_mat2_backward(k, grad, k.conj(mat1), mat2_is_column_major) if alpha == 1 else k.mul(mm_mat2_backward(k, grad, k.conj(mat1), mat2_is_column_major), alpha.conjugate())
-    return grad_self, grad_mat1, grad_mat2
-
-
-def addmm_real(node: Any, k: Any, edges: Any, grad: Any) -> Any:
-    self_edge, mat1_edge, mat2_edge = edges
-    grad_self = grad_mat1 = grad_mat2 = None
-    if self_edge is not None:
-        beta = node._beta
-        grad_self = grad if beta == 1 else k.mul(grad, beta)
-    if mat1_edge is not None:
-        mat2 = node._mat2
-        version = mat2._counter
-        if version is not None and version.value != node._mat2_version:
-            node.unpack_mat2()
-        mat2 = mat2.array
-        alpha = node._alpha
-        grad_mat1 = k.mm(grad, k.t(mat2)) if alpha == 1 else k.mul(k.mm(grad, k.t(mat2)), alpha)
-    if mat2_edge is not None:
-        mat1 = node._mat1
-        version = mat1._counter
-        if version is not None and version.value != node._mat1_version:
-            node.unpack_mat1()
-        mat1 = mat1.array
-        mat2_is_column_major = node._mat2_is_column_major
-        alpha = node._alpha
-        grad_mat2 = mm_mat2_backward(k, grad, mat1, mat2_is_column_major) if alpha == 1 else k.mul(mm_mat2_backward(k, grad, mat1, mat2_is_column_major), alpha)
-    return grad_self, grad_mat1, grad_mat2
-
-
-def addmm_forward(self_t: Any, beta: Any, mat2_p: Any, mat1_t: Any, mat2_t: Any, mat1_p: Any, alpha: Any) -> Any:
-    return k.add(self_t if beta == 1 else k.mul(self_t, beta), k.add(k.mm(mat1_t, mat2_p), k.mm(mat1_p, mat2_t)) if alpha == 1 else k.mul(k.add(k.mm(mat1_t, mat2_p), k.mm(mat1_p, mat2_t)), alpha))
-
-
-def addmv_tensors(node: Any, grad: Any) -> Any:
-    self_edge, mat_edge, vec_edge = node.next_edges
-    grad_self = grad_mat = grad_vec = None
-    if self_edge is not None:
-        beta = node._beta
-        grad_self = grad if beta == 1 else k.mul(grad, beta.conjugate())
-    if mat_edge is not None:
-        vec = node.unpack_vec()
-        alpha = node._alpha
-        grad_mat = k.mul(k.unsqueeze(grad, -1), k.conj(vec)) if alpha == 1 else k.mul(k.mul(k.unsqueeze(grad, -1), k.conj(vec)), alpha.conjugate())
-    if vec_edge is not None:
-        mat = node.unpack_mat()
-        alpha = node._alpha
-        grad_vec = k.mv(k.conj(k.t(mat)), grad) if alpha == 1 else k.mul(k.mv(k.conj(k.t(mat)), grad), alpha.conjugate())
-    return grad_self, grad_mat, grad_vec
-
-
-def addmv_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
-    self_edge, mat_edge, vec_edge = edges
-    grad_self = grad_mat = grad_vec = None
-    if self_edge is not None:
-        beta = node._beta
-        grad_self = grad if beta == 1 else k.mul(grad, beta.conjugate())
-    if mat_edge is not None:
-        vec = node._vec
-        version = vec._counter
-        if version is not None and version.value != node._vec_version:
-            node.unpack_vec()
-        vec = vec.array
-        alpha = node._alpha
-        grad_mat = k.mul(k.unsqueeze(grad, -1), k.conj(vec)) if alpha == 1 else k.mul(k.mul(k.unsqueeze(grad, -1), k.conj(vec)), alpha.conjugate())
-    if vec_edge is not None:
-        mat = node._mat
-        version = mat._counter
-        if version is not None and version.value != node._mat_version:
-            node.unpack_mat()
-        mat = mat.array
-        alpha = node._alpha
-        grad_vec = k.mv(k.conj(k.t(mat)), grad) if alpha == 1 else k.mul(k.mv(k.conj(k.t(mat)), grad), alpha.conjugate())
-    return grad_self, grad_mat, grad_vec
-
-
-def addmv_real(node: Any, k: Any, edges: Any, grad: Any) -> Any:
-    self_edge, mat_edge, vec_edge = edges
-    grad_self = grad_mat = grad_vec = None
-    if self_edge is not None:
-        beta = node._beta
-        grad_self = grad if beta == 1 else k.mul(grad, beta)
-    if mat_edge is not None:
-        vec = node._vec
-        version = vec._counter
-        if version is not None and version.value != node._vec_version:
-            node.unpack_vec()
-        vec = vec.array
-        alpha = node._alpha
-        grad_mat = k.mul(k.unsqueeze(grad, -1), vec) if alpha == 1 else k.mul(k.mul(k.unsqueeze(grad, -1), vec), alpha)
-    if vec_edge is not None:
-        mat = node._mat
-        version = mat._counter
-        if version is not None and version.value != node._mat_version:
-            node.unpack_mat()
-        mat = mat.array
-        alpha = node._alpha
-        grad_vec = k.mv(k.t(mat), grad) if alpha == 1 else k.mul(k.mv(k.t(mat), grad), alpha)
-    return grad_self, grad_mat, grad_vec
-
-
-def addmv_forward(self_t: Any, beta: Any, vec_p: Any, mat_t: Any, vec_t: Any, mat_p: Any, alpha: Any) -> Any:
-    return k.add(self_t if beta == 1 else k.mul(self_t, beta), k.add(k.mv(mat_t, vec_p), k.mv(mat_p, vec_t)) if alpha == 1 else k.mul(k.add(k.mv(mat_t, vec_p), k.mv(mat_p, vec_t)), alpha))
-
-
-def alias_tensors(node: Any, grad: Any) -> Any:
-    return (grad,)
-
-
-def alias_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
-    return (grad,)
-
-
-def amax_tensors(node: Any, grad: Any) -> Any:
-    dim = node._dim
-    keepdim = node._keepdim
-    result = node.unpack_result()
-    self = node.unpack_self()
-    return (scale_grad_by_count(k, restore_reduced_dims(k, grad, dim, keepdim), k.eq(restore_reduced_dims(k, result, dim, keepdim), self), dim),)
-
-
-def amax_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
-    dim = node._dim
-    keepdim = node._keepdim
-    result, version, expected = node._result
-    if version.value != expected:
-        node.unpack_result()
-    self = node._self
-    version = self._counter
-    if version is not None and version.value != node._self_version:
-        node.unpack_self()
-    self = self.array
-    return (scale_grad_by_count(k, restore_reduced_dims(k, grad, dim, keepdim), k.eq(restore_reduced_dims(k, result, dim, keepdim), self), dim),)
-
-
-def amin_tensors(node: Any, grad: Any) -> Any:
-    dim = node._dim
-    keepdim = node._keepdim
-    result = node.unpack_result()
-    self = node.unpack_self()
-    return (scale_grad_by_count(k, restore_reduced_dims(k, grad, dim, keepdim), k.eq(restore_reduced_dims(k, result, dim, keepdim), self), dim),)
-
-
-def amin_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
-    dim = node._dim
-    keepdim = node._keepdim
-    result, version, expected = node._result
-    if version.value != expected:
-        node.unpack_result()
-    self = node._self
-    version = self._counter
-    if version is not None and version.value != node._self_version:
-        node.unpack_self()
-    self = self.array
-    return (scale_grad_by_count(k, restore_reduced_dims(k, grad, dim, keepdim), k.eq(restore_reduced_dims(k, result, dim, keepdim), self), dim),)
-
-
 def angle_tensors(node: Any, grad: Any) -> Any:
     self = node.unpack_self()
     return (angle_backward(k, grad, self),)
@@ -646,16 +2436,6 @@ def angle_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
         node.unpack_self()
     self = self.array
     return (angle_backward(k, grad, self),)
-
-
-def as_strided_tensors(node: Any, grad: Any) -> Any:
-    self_sym_sizes = node._self_sym_sizes
-    self_sym_strides = node._self_sym_strides
-    self_sym_storage_offset = node._self_sym_storage_offset
-    size = node._size
-    stride = node._stride
-    storage_offset = node._storage_offset
-    return (as_strided_backward(k, grad, self_sym_sizes, self_sym_strides, self_sym_storage_offset, size, stride, storage_offset),)
 
 
 def asin_tensors(node: Any, grad: Any) -> Any:
@@ -808,245 +2588,6 @@ def atanh_real(node: Any, k: Any, edges: Any, grad: Any) -> Any:
 
 def atanh_forward(grad: Any, self: Any) -> Any:
     return k.div(grad, k.conj(k.rsub(k.mul(self, self), 1)))
-
-
-def baddbmm_tensors(node: Any, grad: Any) -> Any:
-    self_edge, batch1_edge, batch2_edge = node.next_edges
-    grad_self = grad_batch1 = grad_batch2 = None
-    if self_edge is not None:
-        beta = node._beta
-        grad_self = grad if beta == 1 else k.mul(grad, beta.conjugate())
-    if batch1_edge is not None:
-        batch2 = node.unpack_batch2()
-        alpha = node._alpha
-        grad_batch1 = k.bmm(grad, k.conj(k.transpose(batch2, 1, 2))) if alpha == 1 else k.mul(k.bmm(grad, k.conj(k.transpose(batch2, 1, 2))), alpha.conjugate())
-    if batch2_edge is not None:
-        batch1 = node.unpack_batch1()
-        alpha = node._alpha
-        grad_batch2 = k.bmm(k.conj(k.transpose(batch1, 1, 2)), grad) if alpha == 1 else k.mul(k.bmm(k.conj(k.transpose(batch1, 1, 2)), grad), alpha.conjugate())
-    return grad_self, grad_batch1, grad_batch2
-
-
-def baddbmm_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
-    self_edge, batch1_edge, batch2_edge = edges
-    grad_self = grad_batch1 = grad_batch2 = None
-    if self_edge is not None:
-        beta = node._beta
-        grad_self = grad if beta == 1 else k.mul(grad, beta.conjugate())
-    if batch1_edge is not None:
-        batch2 = node._batch2
-        version = batch2._counter
-        if version is not None and version.value != node._batch2_version:
-            node.unpack_batch2()
-        batch2 = batch2.array
-        alpha = node._alpha
-        grad_batch1 = k.bmm(grad, k.conj(k.transpose(batch2, 1, 2))) if alpha == 1 else k.mul(k.bmm(grad, k.conj(k.transpose(batch2, 1, 2))), alpha.conjugate())
-    if batch2_edge is not None:
-        batch1 = node._batch1
-        version = batch1._counter
-        if version is not None and version.value != node._batch1_version:
-            node.unpack_batch1()
-        batch1 = batch1.array
-        alpha = node._alpha
-        grad_batch2 = k.bmm(k.conj(k.transpose(batch1, 1, 2)), grad) if alpha == 1 else k.mul(k.bmm(k.conj(k.transpose(batch1, 1, 2)), grad), alpha.conjugate())
-    return grad_self, grad_batch1, grad_batch2
-
-
-def baddbmm_real(node: Any, k: Any, edges: Any, grad: Any) -> Any:
-    self_edge, batch1_edge, batch2_edge = edges
-    grad_self = grad_batch1 = grad_batch2 = None
-    if self_edge is not None:
-        beta = node._beta
-        grad_self = grad if beta == 1 else k.mul(grad, beta)
-    if batch1_edge is not None:
-        batch2 = node._batch2
-        version = batch2._counter
-        if version is not None and version.value != node._batch2_version:
-            node.unpack_batch2()
-        batch2 = batch2.array
-        alpha = node._alpha
-        grad_batch1 = k.bmm(grad, k.transpose(batch2, 1, 2)) if alpha == 1 else k.mul(k.bmm(grad, k.transpose(batch2, 1, 2)), alpha)
-    if batch2_edge is not None:
-        batch1 = node._batch1
-        version = batch1._counter
-        if version is not None and version.value != node._batch1_version:
-            node.unpack_batch1()
-        batch1 = batch1.array
-        alpha = node._alpha
-        grad_batch2 = k.bmm(k.transpose(batch1, 1, 2), grad) if alpha == 1 else k.mul(k.bmm(k.transpose(batch1, 1, 2), grad), alpha)
-    return grad_self, grad_batch1, grad_batch2
-
-
-def baddbmm_forward(self_t: Any, beta: Any, batch2_p: Any, batch1_t: Any, batch2_t: Any, batch1_p: Any, alpha: Any) -> Any:
-    return k.add(self_t if beta == 1 else k.mul(self_t, beta), k.add(k.bmm(batch1_t, batch2_p), k.bmm(batch1_p, batch2_t)) if alpha == 1 else k.mul(k.add(k.bmm(batch1_t, batch2_p), k.bmm(batch1_p, batch2_t)), alpha))
-
-
-def bernoulli_tensors(node: Any, grad: Any) -> Any:
-    return (k.zeros_like(grad),)
-
-
-def bernoulli_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
-    return (k.zeros_like(grad),)
-
-
-def bernoulli_forward(result: Any) -> Any:
-    return k.zeros_like(result)
-
-
-def bernoulli__float_tensors(node: Any, grad: Any) -> Any:
-    return (k.zeros_like(grad),)
-
-
-def bernoulli__float_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
-    return (k.zeros_like(grad),)
-
-
-def bernoulli__float_forward(self_p: Any) -> Any:
-    return k.zeros_like(self_p)
-
-
-def binary_cross_entropy_with_logits_tensors(node: Any, grad: Any) -> Any:
-    self_edge, target_edge = node.next_edges
-    grad_self = grad_target = None
-    if self_edge is not None:
-        self = node.unpack_self()
-        target = node.unpack_target()
-        weight = node.unpack_weight()
-        pos_weight = node.unpack_pos_weight()
-        reduction = node._reduction
-        grad_self = binary_cross_entropy_with_logits_backward(k, grad, self, target, weight, pos_weight, reduction)
-    if target_edge is not None:
-        self = node.unpack_self()
-        target = node.unpack_target()
-        weight = node.unpack_weight()
-        pos_weight = node.unpack_pos_weight()
-        reduction = node._reduction
-        grad_target = binary_cross_entropy_with_logits_target_backward(k, grad, self, target, weight, pos_weight, reduction)
-    return grad_self, grad_target
-
-
-def binary_cross_entropy_with_logits_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
-    self_edge, target_edge = edges
-    grad_self = grad_target = None
-    if self_edge is not None:
-        self = node._self
-        version = self._counter
-        if version is not None and version.value != node._self_version:
-            node.unpack_self()
-        self = self.array
-        target = node._target
-        version = target._counter
-        if version is not None and version.value != node._target_version:
-            node.unpack_target()
-        target = target.array
-        weight = node._weight
-        if weight is not None:
-            version = weight._counter
-            if version is not None and version.value != node._weight_version:
-                node.unpack_weight()
-            weight = weight.array
-        pos_weight = node._pos_weight
-        if pos_weight is not None:
-            version = pos_weight._counter
-            if version is not None and version.value != node._pos_weight_version:
-                node.unpack_pos_weight()
-            pos_weight = pos_weight.array
-        reduction = node._reduction
-        grad_self = binary_cross_entropy_with_logits_backward(k, grad, self, target, weight, pos_weight, reduction)
-    if target_edge is not None:
-        self = node._self
-        version = self._counter
-        if version is not None and version.value != node._self_version:
-            node.unpack_self()
-        self = self.array
-        target = node._target
-        version = target._counter
-        if version is not None and version.value != node._target_version:
-            node.unpack_target()
-        target = target.array
-        weight = node._weight
-        if weight is not None:
-            version = weight._counter
-            if version is not None and version.value != node._weight_version:
-                node.unpack_weight()
-            weight = weight.array
-        pos_weight = node._pos_weight
-        if pos_weight is not None:
-            version = pos_weight._counter
-            if version is not None and version.value != node._pos_weight_version:
-                node.unpack_pos_weight()
-            pos_weight = pos_weight.array
-        reduction = node._reduction
-        grad_target = binary_cross_entropy_with_logits_target_backward(k, grad, self, target, weight, pos_weight, reduction)
-    return grad_self, grad_target
-
-
-def bmm_tensors(node: Any, grad: Any) -> Any:
-    self_edge, mat2_edge = node.next_edges
-    grad_self = grad_mat2 = None
-    if self_edge is not None:
-        mat2 = node.unpack_mat2()
-        grad_self = k.bmm(grad, k.conj(k.transpose(mat2, 1, 2)))
-    if mat2_edge is not None:
-        self = node.unpack_self()
-        grad_mat2 = k.bmm(k.conj(k.transpose(self, 1, 2)), grad)
-    return grad_self, grad_mat2
-
-
-def bmm_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
-    self_edge, mat2_edge = edges
-    grad_self = grad_mat2 = None
-    if self_edge is not None:
-        mat2 = node._mat2
-        version = mat2._counter
-        if version is not None and version.value != node._mat2_version:
-            node.unpack_mat2()
-        mat2 = mat2.array
-        grad_self = k.bmm(grad, k.conj(k.transpose(mat2, 1, 2)))
-    if mat2_edge is not None:
-        self = node._self
-        version = self._counter
-        if version is not None and version.value != node._self_version:
-            node.unpack_self()
-        self = self.array
-        grad_mat2 = k.bmm(k.conj(k.transpose(self, 1, 2)), grad)
-    return grad_self, grad_mat2
-
-
-def bmm_real(node: Any, k: Any, edges: Any, grad: Any) -> Any:
-    self_edge, mat2_edge = edges
-    grad_self = grad_mat2 = None
-    if self_edge is not None:
-        mat2 = node._mat2
-        version = mat2._counter
-        if version is not None and version.value != node._mat2_version:
-            node.unpack_mat2()
-        mat2 = mat2.array
-        grad_self = k.bmm(grad, k.transpose(mat2, 1, 2))
-    if mat2_edge is not None:
-        self = node._self
-        version = self._counter
-        if version is not None and version.value != node._self_version:
-            node.unpack_self()
-        self = self.array
-        grad_mat2 = k.bmm(k.transpose(self, 1, 2), grad)
-    return grad_self, grad_mat2
-
-
-def bmm_forward(mat2_p: Any, self_t: Any, mat2_t: Any, self_p: Any) -> Any:
-    return k.add(k.bmm(self_t, mat2_p), k.bmm(self_p, mat2_t))
-
-
-def cat_tensors(node: Any, grad: Any) -> Any:
-    tensors_args_sizes = node._tensors_args_sizes
-    dim = node._dim
-    return (cat_tensors_backward(k, grad, tensors_args_sizes, dim),)
-
-
-def cat_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
-    tensors_args_sizes = node._tensors_args_sizes
-    dim = node._dim
-    return (cat_tensors_backward(k, grad, tensors_args_sizes, dim),)
 
 
 def ceil_tensors(node: Any, grad: Any) -> Any:
@@ -1281,14 +2822,6 @@ def clamp_min_Tensor_forward(self_p: Any, min_p: Any, self_t: Any, min_t: Any) -
     return k.where(k.ge(self_p, min_p), self_t, min_t)
 
 
-def clone_tensors(node: Any, grad: Any) -> Any:
-    return (grad,)
-
-
-def clone_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
-    return (grad,)
-
-
 def conj_physical_tensors(node: Any, grad: Any) -> Any:
     return (k.conj(grad),)
 
@@ -1303,35 +2836,6 @@ def conj_physical_real(node: Any, k: Any, edges: Any, grad: Any) -> Any:
 
 def conj_physical_forward(self_t: Any) -> Any:
     return k.conj(self_t)
-
-
-def constant_pad_nd_tensors(node: Any, grad: Any) -> Any:
-    pad = node._pad
-    return (constant_pad_nd_backward(k, grad, pad),)
-
-
-def constant_pad_nd_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
-    pad = node._pad
-    return (constant_pad_nd_backward(k, grad, pad),)
-
-
-def constant_pad_nd_forward(self_t: Any, pad: Any) -> Any:
-    return k.constant_pad_nd(self_t, pad, 0)
-
-
-def copy__tensors(node: Any, grad: Any) -> Any:
-    self_edge, src_edge = node.next_edges
-    grad_self = grad_src = None
-    if self_edge is not None:
-        grad_self = k.zeros_like(grad)
-    if src_edge is not None:
-        src_device = node._src_device
-        grad_src = copy_to_device(k, grad, src_device)
-    return grad_self, grad_src
-
-
-def copy__forward(src_t: Any) -> Any:
-    return src_t
 
 
 def cos_tensors(node: Any, grad: Any) -> Any:
@@ -1386,80 +2890,6 @@ def cosh_real(node: Any, k: Any, edges: Any, grad: Any) -> Any:
 
 def cosh_forward(grad: Any, self: Any) -> Any:
     return k.mul(grad, k.conj(k.sinh(self)))
-
-
-def cumprod_tensors(node: Any, grad: Any) -> Any:
-    self = node.unpack_self()
-    dim = node._dim
-    result = node.unpack_result()
-    return (cumprod_backward(k, grad, self, dim, result),)
-
-
-def cumprod_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
-    self = node._self
-    version = self._counter
-    if version is not None and version.value != node._self_version:
-        node.unpack_self()
-    self = self.array
-    dim = node._dim
-    result, version, expected = node._result
-    if version.value != expected:
-        node.unpack_result()
-    return (cumprod_backward(k, grad, self, dim, result),)
-
-
-def cumsum_tensors(node: Any, grad: Any) -> Any:
-    dim = node._dim
-    return (cumsum_backward(k, grad, dim),)
-
-
-def cumsum_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
-    dim = node._dim
-    return (cumsum_backward(k, grad, dim),)
-
-
-def diag_embed_tensors(node: Any, grad: Any) -> Any:
-    offset = node._offset
-    dim1 = node._dim1
-    dim2 = node._dim2
-    return (k.diagonal(grad, offset, dim1, dim2),)
-
-
-def diag_embed_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
-    offset = node._offset
-    dim1 = node._dim1
-    dim2 = node._dim2
-    return (k.diagonal(grad, offset, dim1, dim2),)
-
-
-def diagonal_tensors(node: Any, grad: Any) -> Any:
-    self_sym_sizes = node._self_sym_sizes
-    offset = node._offset
-    dim1 = node._dim1
-    dim2 = node._dim2
-    return (k.diagonal_backward(grad, self_sym_sizes, offset, dim1, dim2),)
-
-
-def diagonal_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
-    self_sym_sizes = node._self_sym_sizes
-    offset = node._offset
-    dim1 = node._dim1
-    dim2 = node._dim2
-    return (k.diagonal_backward(grad, self_sym_sizes, offset, dim1, dim2),)
-
-
-def diagonal_backward_tensors(node: Any, grad: Any) -> Any:
-    offset = node._offset
-    dim1 = node._dim1
-    dim2 = node._dim2
-    return (k.diagonal(grad, offset, dim1, dim2),)
-
-
-def diagonal_backward_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
-    offset = node._offset
-    dim1 = node._dim1
-    dim2 = node._dim2
-    return (k.diagonal(grad, offset, dim1, dim2),)
 
 
 def div_Tensor_tensors(node: Any, grad: Any) -> Any:
@@ -1643,180 +3073,6 @@ def div_Scalar_mode_forward(grad: Any, rounding_mode: Any, other: Any) -> Any:
     return k.div(grad, other.conjugate()) if rounding_mode is None else k.zeros_like(grad)
 
 
-def dot_tensors(node: Any, grad: Any) -> Any:
-    self_edge, tensor_edge = node.next_edges
-    grad_self = grad_tensor = None
-    if self_edge is not None:
-        tensor = node.unpack_tensor()
-        grad_self = k.mul(grad, k.conj(tensor))
-    if tensor_edge is not None:
-        self = node.unpack_self()
-        grad_tensor = k.mul(grad, k.conj(self))
-    return grad_self, grad_tensor
-
-
-def dot_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
-    self_edge, tensor_edge = edges
-    grad_self = grad_tensor = None
-    if self_edge is not None:
-        tensor = node._tensor
-        version = tensor._counter
-        if version is not None and version.value != node._tensor_version:
-            node.unpack_tensor()
-        tensor = tensor.array
-        grad_self = k.mul(grad, k.conj(tensor))
-    if tensor_edge is not None:
-        self = node._self
-        version = self._counter
-        if version is not None and version.value != node._self_version:
-            node.unpack_self()
-        self = self.array
-        grad_tensor = k.mul(grad, k.conj(self))
-    return grad_self, grad_tensor
-
-
-def dot_real(node: Any, k: Any, edges: Any, grad: Any) -> Any:
-    self_edge, tensor_edge = edges
-    grad_self = grad_tensor = None
-    if self_edge is not None:
-        tensor = node._tensor
-        version = tensor._counter
-        if version is not None and version.value != node._tensor_version:
-            node.unpack_tensor()
-        tensor = tensor.array
-        grad_self = k.mul(grad, tensor)
-    if tensor_edge is not None:
-        self = node._self
-        version = self._counter
-        if version is not None and version.value != node._self_version:
-            node.unpack_self()
-        self = self.array
-        grad_tensor = k.mul(grad, self)
-    return grad_self, grad_tensor
-
-
-def dot_forward(tensor_p: Any, self_t: Any, tensor_t: Any, self_p: Any) -> Any:
-    return k.add(k.dot(self_t, tensor_p), k.dot(self_p, tensor_t))
-
-
-def elu_tensors(node: Any, grad: Any) -> Any:
-    alpha = node._alpha
-    scale = node._scale
-    input_scale = node._input_scale
-    self = node.unpack_self()
-    return (k.elu_backward(grad, alpha, scale, input_scale, False, self),)
-
-
-def elu_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
-    alpha = node._alpha
-    scale = node._scale
-    input_scale = node._input_scale
-    self = node._self
-    version = self._counter
-    if version is not None and version.value != node._self_version:
-        node.unpack_self()
-    self = self.array
-    return (k.elu_backward(grad, alpha, scale, input_scale, False, self),)
-
-
-def elu_forward(grad: Any, alpha: Any, scale: Any, input_scale: Any, self: Any) -> Any:
-    return k.elu_backward(grad, alpha, scale, input_scale, False, self)
-
-
-def elu_backward_tensors(node: Any, grad: Any) -> Any:
-    grad_output_edge, self_or_result_edge = node.next_edges
-    grad_grad_output = grad_self_or_result = None
-    if grad_output_edge is not None:
-        alpha = node._alpha
-        scale = node._scale
-        input_scale = node._input_scale
-        is_result = node._is_result
-        self_or_result = node.unpack_self_or_result()
-        grad_grad_output = k.elu_backward(grad, alpha, scale, input_scale, is_result, self_or_result)
-    if self_or_result_edge is not None:
-        grad_output = node.unpack_grad_output()
-        alpha = node._alpha
-        scale = node._scale
-        input_scale = node._input_scale
-        is_result = node._is_result
-        self_or_result = node.unpack_self_or_result()
-        grad_self_or_result = elu_double_backward(k, grad, grad_output, alpha, scale, input_scale, is_result, self_or_result)
-    return grad_grad_output, grad_self_or_result
-
-
-def elu_backward_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
-    grad_output_edge, self_or_result_edge = edges
-    grad_grad_output = grad_self_or_result = None
-    if grad_output_edge is not None:
-        alpha = node._alpha
-        scale = node._scale
-        input_scale = node._input_scale
-        is_result = node._is_result
-        self_or_result = node._self_or_result
-        version = self_or_result._counter
-        if version is not None and version.value != node._self_or_result_version:
-            node.unpack_self_or_result()
-        self_or_result = self_or_result.array
-        grad_grad_output = k.elu_backward(grad, alpha, scale, input_scale, is_result, self_or_result)
-    if self_or_result_edge is not None:
-        grad_output = node._grad_output
-        version = grad_output._counter
-        if version is not None and version.value != node._grad_output_version:
-            node.unpack_grad_output()
-        grad_output = grad_output.array
-        alpha = node._alpha
-        scale = node._scale
-        input_scale = node._input_scale
-        is_result = node._is_result
-        self_or_result = node._self_or_result
-        version = self_or_result._counter
-        if version is not None and version.value != node._self_or_result_version:
-            node.unpack_self_or_result()
-        self_or_result = self_or_result.array
-        grad_self_or_result = elu_double_backward(k, grad, grad_output, alpha, scale, input_scale, is_result, self_or_result)
-    return grad_grad_output, grad_self_or_result
-
-
-def embedding_tensors(node: Any, grad: Any) -> Any:
-    indices = node.unpack_indices()
-    weight_sym_argsize_0 = node._weight_sym_argsize_0
-    padding_idx = node._padding_idx
-    scale_grad_by_freq = node._scale_grad_by_freq
-    return (k.embedding_dense_backward(grad, indices, weight_sym_argsize_0, padding_idx, scale_grad_by_freq),)
-
-
-def embedding_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
-    indices = node._indices
-    version = indices._counter
-    if version is not None and version.value != node._indices_version:
-        node.unpack_indices()
-    indices = indices.array
-    weight_sym_argsize_0 = node._weight_sym_argsize_0
-    padding_idx = node._padding_idx
-    scale_grad_by_freq = node._scale_grad_by_freq
-    return (k.embedding_dense_backward(grad, indices, weight_sym_argsize_0, padding_idx, scale_grad_by_freq),)
-
-
-def embedding_forward(indices: Any, padding_idx: Any, weight_t: Any) -> Any:
-    return k.embedding(weight_t, indices, padding_idx)
-
-
-def embedding_dense_backward_tensors(node: Any, grad: Any) -> Any:
-    indices = node.unpack_indices()
-    padding_idx = node._padding_idx
-    return (embedding_dense_double_backward(k, grad, indices, padding_idx),)
-
-
-def embedding_dense_backward_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
-    indices = node._indices
-    version = indices._counter
-    if version is not None and version.value != node._indices_version:
-        node.unpack_indices()
-    indices = indices.array
-    padding_idx = node._padding_idx
-    return (embedding_dense_double_backward(k, grad, indices, padding_idx),)
-
-
 def eq__Scalar_tensors(node: Any, grad: Any) -> Any:
     return (k.zeros_like(grad),)
 
@@ -1935,14 +3191,6 @@ def exp2_forward(grad: Any, result: Any) -> Any:
     return k.mul(grad, k.conj(k.mul(result, 0.6931471805599453)))
 
 
-def expand_tensors(node: Any, grad: Any) -> Any:
-    return (grad,)
-
-
-def expand_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
-    return (grad,)
-
-
 def expm1_tensors(node: Any, grad: Any) -> Any:
     result = node.unpack_result()
     return (k.mul(grad, k.add(k.conj(result), 1)),)
@@ -1964,52 +3212,6 @@ def expm1_real(node: Any, k: Any, edges: Any, grad: Any) -> Any:
 
 def expm1_forward(grad: Any, result: Any) -> Any:
     return k.mul(grad, k.add(k.conj(result), 1))
-
-
-def fill__Scalar_tensors(node: Any, grad: Any) -> Any:
-    return (k.zeros_like(grad),)
-
-
-def fill__Scalar_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
-    return (k.zeros_like(grad),)
-
-
-def fill__Scalar_forward(self_p: Any) -> Any:
-    return k.zeros_like(self_p)
-
-
-def fill__Tensor_tensors(node: Any, grad: Any) -> Any:
-    self_edge, value_edge = node.next_edges
-    grad_self = grad_value = None
-    if self_edge is not None:
-        grad_self = k.zeros_like(grad)
-    if value_edge is not None:
-        grad_value = k.sum(grad)
-    return grad_self, grad_value
-
-
-def fill__Tensor_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
-    self_edge, value_edge = edges
-    grad_self = grad_value = None
-    if self_edge is not None:
-        grad_self = k.zeros_like(grad)
-    if value_edge is not None:
-        grad_value = k.sum(grad)
-    return grad_self, grad_value
-
-
-def fill__Tensor_forward(value_t: Any) -> Any:
-    return value_t
-
-
-def flip_tensors(node: Any, grad: Any) -> Any:
-    dims = node._dims
-    return (k.flip(grad, dims),)
-
-
-def flip_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
-    dims = node._dims
-    return (k.flip(grad, dims),)
 
 
 def floor_tensors(node: Any, grad: Any) -> Any:
@@ -2112,24 +3314,6 @@ def frac_forward(self_t: Any) -> Any:
     return self_t
 
 
-def gather_tensors(node: Any, grad: Any) -> Any:
-    self_sym_sizes = node._self_sym_sizes
-    dim = node._dim
-    index = node.unpack_index()
-    return (gather_backward(k, grad, self_sym_sizes, dim, index),)
-
-
-def gather_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
-    self_sym_sizes = node._self_sym_sizes
-    dim = node._dim
-    index = node._index
-    version = index._counter
-    if version is not None and version.value != node._index_version:
-        node.unpack_index()
-    index = index.array
-    return (gather_backward(k, grad, self_sym_sizes, dim, index),)
-
-
 def ge__Scalar_tensors(node: Any, grad: Any) -> Any:
     return (k.zeros_like(grad),)
 
@@ -2166,68 +3350,6 @@ def ge__Tensor_forward(self_p: Any) -> Any:
     return k.zeros_like(self_p)
 
 
-def gelu_tensors(node: Any, grad: Any) -> Any:
-    self = node.unpack_self()
-    approximate = node._approximate
-    return (k.gelu_backward(grad, self, approximate=approximate),)
-
-
-def gelu_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
-    self = node._self
-    version = self._counter
-    if version is not None and version.value != node._self_version:
-        node.unpack_self()
-    self = self.array
-    approximate = node._approximate
-    return (k.gelu_backward(grad, self, approximate=approximate),)
-
-
-def gelu_forward(grad: Any, self: Any, approximate: Any) -> Any:
-    return k.gelu_backward(grad, self, approximate=approximate)
-
-
-def gelu_backward_tensors(node: Any, grad: Any) -> Any:
-    grad_output_edge, self_edge = node.next_edges
-    grad_grad_output = grad_self = None
-    if grad_output_edge is not None:
-        self = node.unpack_self()
-        approximate = node._approximate
-        grad_grad_output = k.gelu_backward(grad, self, approximate=approximate)
-    if self_edge is not None:
-        grad_output = node.unpack_grad_output()
-        self = node.unpack_self()
-        approximate = node._approximate
-        grad_self = gelu_double_backward(k, grad, grad_output, self, approximate)
-    return grad_grad_output, grad_self
-
-
-def gelu_backward_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
-    grad_output_edge, self_edge = edges
-    grad_grad_output = grad_self = None
-    if grad_output_edge is not None:
-        self = node._self
-        version = self._counter
-        if version is not None and version.value != node._self_version:
-            node.unpack_self()
-        self = self.array
-        approximate = node._approximate
-        grad_grad_output = k.gelu_backward(grad, self, approximate=approximate)
-    if self_edge is not None:
-        grad_output = node._grad_output
-        version = grad_output._counter
-        if version is not None and version.value != node._grad_output_version:
-            node.unpack_grad_output()
-        grad_output = grad_output.array
-        self = node._self
-        version = self._counter
-        if version is not None and version.value != node._self_version:
-            node.unpack_self()
-        self = self.array
-        approximate = node._approximate
-        grad_self = gelu_double_backward(k, grad, grad_output, self, approximate)
-    return grad_grad_output, grad_self
-
-
 def gt__Scalar_tensors(node: Any, grad: Any) -> Any:
     return (k.zeros_like(grad),)
 
@@ -2262,58 +3384,6 @@ def gt__Tensor_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
 
 def gt__Tensor_forward(self_p: Any) -> Any:
     return k.zeros_like(self_p)
-
-
-def hardtanh_tensors(node: Any, grad: Any) -> Any:
-    self = node.unpack_self()
-    min_val = node._min_val
-    max_val = node._max_val
-    return (k.hardtanh_backward(grad, self, min_val, max_val),)
-
-
-def hardtanh_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
-    self = node._self
-    version = self._counter
-    if version is not None and version.value != node._self_version:
-        node.unpack_self()
-    self = self.array
-    min_val = node._min_val
-    max_val = node._max_val
-    return (k.hardtanh_backward(grad, self, min_val, max_val),)
-
-
-def hardtanh_forward(grad: Any, self: Any, min_val: Any, max_val: Any) -> Any:
-    return k.hardtanh_backward(grad, self, min_val, max_val)
-
-
-def hardtanh_backward_tensors(node: Any, grad: Any) -> Any:
-    grad_output_edge, self_edge = node.next_edges
-    grad_grad_output = grad_self = None
-    if grad_output_edge is not None:
-        self = node.unpack_self()
-        min_val = node._min_val
-        max_val = node._max_val
-        grad_grad_output = k.hardtanh_backward(grad, self, min_val, max_val)
-    if self_edge is not None:
-        grad_self = k.zeros_like(grad)
-    return grad_grad_output, grad_self
-
-
-def hardtanh_backward_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
-    grad_output_edge, self_edge = edges
-    grad_grad_output = grad_self = None
-    if grad_output_edge is not None:
-        self = node._self
-        version = self._counter
-        if version is not None and version.value != node._self_version:
-            node.unpack_self()
-        self = self.array
-        min_val = node._min_val
-        max_val = node._max_val
-        grad_grad_output = k.hardtanh_backward(grad, self, min_val, max_val)
-    if self_edge is not None:
-        grad_self = k.zeros_like(grad)
-    return grad_grad_output, grad_self
 
 
 def hypot_tensors(node: Any, grad: Any) -> Any:
@@ -2360,98 +3430,6 @@ def hypot_forward(self_t: Any, self_p: Any, other_t: Any, other_p: Any, result: 
     return k.div(k.add(k.mul(self_t, self_p), k.mul(other_t, other_p)), result)
 
 
-def index_Tensor_tensors(node: Any, grad: Any) -> Any:
-    self_sym_sizes = node._self_sym_sizes
-    indices = node.unpack_indices()
-    return (index_backward(k, grad, self_sym_sizes, indices),)
-
-
-def index_Tensor_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
-    self_sym_sizes = node._self_sym_sizes
-    indices = [None if tensor is None else tensor.array for tensor in node.unpack_indices()]
-    return (index_backward(k, grad, self_sym_sizes, indices),)
-
-
-def index_add_tensors(node: Any, grad: Any) -> Any:
-    self_edge, source_edge = node.next_edges
-    grad_self = grad_source = None
-    if self_edge is not None:
-        grad_self = grad
-    if source_edge is not None:
-        source_sym_sizes = node._source_sym_sizes
-        dim = node._dim
-        index = node.unpack_index()
-        alpha = node._alpha
-        grad_source = k.reshape(k.index_select(grad, dim, index), source_sym_sizes) if alpha == 1 else k.mul(k.reshape(k.index_select(grad, dim, index), source_sym_sizes), alpha.conjugate())
-    return grad_self, grad_source
-
-
-def index_add_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
-    self_edge, source_edge = edges
-    grad_self = grad_source = None
-    if self_edge is not None:
-        grad_self = grad
-    if source_edge is not None:
-        source_sym_sizes = node._source_sym_sizes
-        dim = node._dim
-        index = node._index
-        version = index._counter
-        if version is not None and version.value != node._index_version:
-            node.unpack_index()
-        index = index.array
-        alpha = node._alpha
-        grad_source = k.reshape(k.index_select(grad, dim, index), source_sym_sizes) if alpha == 1 else k.mul(k.reshape(k.index_select(grad, dim, index), source_sym_sizes), alpha.conjugate())
-    return grad_self, grad_source
-
-
-def index_add_forward(dim: Any, index: Any, source_t: Any, alpha: Any, self_t: Any) -> Any:
-    return k.index_add(self_t, dim, index, source_t, alpha=alpha)
-
-
-def index_put_tensors(node: Any, grad: Any) -> Any:
-    self_edge, values_edge = node.next_edges
-    grad_self = grad_values = None
-    if self_edge is not None:
-        accumulate = node._accumulate
-        indices = node.unpack_indices()
-        grad_self = grad if accumulate else k.index_put(grad, indices, zero_of(k, grad))
-    if values_edge is not None:
-        indices = node.unpack_indices()
-        grad_values = k.index(grad, indices)
-    return grad_self, grad_values
-
-
-def index_put_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
-    self_edge, values_edge = edges
-    grad_self = grad_values = None
-    if self_edge is not None:
-        accumulate = node._accumulate
-        indices = [None if tensor is None else tensor.array for tensor in node.unpack_indices()]
-        grad_self = grad if accumulate else k.index_put(grad, indices, zero_of(k, grad))
-    if values_edge is not None:
-        indices = [None if tensor is None else tensor.array for tensor in node.unpack_indices()]
-        grad_values = k.index(grad, indices)
-    return grad_self, grad_values
-
-
-def index_select_tensors(node: Any, grad: Any) -> Any:
-    self_sym_sizes = node._self_sym_sizes
-    dim = node._dim
-    index = node.unpack_index()
-    return (index_select_backward(k, grad, self_sym_sizes, dim, index),)
-
-
-def index_select_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
-    self_sym_sizes = node._self_sym_sizes
-    dim = node._dim
-    index = node._index
-    version = index._counter
-    if version is not None and version.value != node._index_version:
-        node.unpack_index()
-    index = index.array
-    return (index_select_backward(k, grad, self_sym_sizes, dim, index),)
-
-
 def le__Scalar_tensors(node: Any, grad: Any) -> Any:
     return (k.zeros_like(grad),)
 
@@ -2486,54 +3464,6 @@ def le__Tensor_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
 
 def le__Tensor_forward(self_p: Any) -> Any:
     return k.zeros_like(self_p)
-
-
-def leaky_relu_tensors(node: Any, grad: Any) -> Any:
-    self = node.unpack_self()
-    negative_slope = node._negative_slope
-    return (k.leaky_relu_backward(grad, self, negative_slope, False),)
-
-
-def leaky_relu_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
-    self = node._self
-    version = self._counter
-    if version is not None and version.value != node._self_version:
-        node.unpack_self()
-    self = self.array
-    negative_slope = node._negative_slope
-    return (k.leaky_relu_backward(grad, self, negative_slope, False),)
-
-
-def leaky_relu_forward(grad: Any, self: Any, negative_slope: Any) -> Any:
-    return k.leaky_relu_backward(grad, self, negative_slope, False)
-
-
-def leaky_relu_backward_tensors(node: Any, grad: Any) -> Any:
-    grad_output_edge, self_edge = node.next_edges
-    grad_grad_output = grad_self = None
-    if grad_output_edge is not None:
-        self = node.unpack_self()
-        negative_slope = node._negative_slope
-        grad_grad_output = k.leaky_relu_backward(grad, self, negative_slope, False)
-    if self_edge is not None:
-        grad_self = k.zeros_like(grad)
-    return grad_grad_output, grad_self
-
-
-def leaky_relu_backward_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
-    grad_output_edge, self_edge = edges
-    grad_grad_output = grad_self = None
-    if grad_output_edge is not None:
-        self = node._self
-        version = self._counter
-        if version is not None and version.value != node._self_version:
-            node.unpack_self()
-        self = self.array
-        negative_slope = node._negative_slope
-        grad_grad_output = k.leaky_relu_backward(grad, self, negative_slope, False)
-    if self_edge is not None:
-        grad_self = k.zeros_like(grad)
-    return grad_grad_output, grad_self
 
 
 def lerp_Scalar_tensors(node: Any, grad: Any) -> Any:
@@ -2658,30 +3588,6 @@ def lerp_Tensor_real(node: Any, k: Any, edges: Any, grad: Any) -> Any:
 
 def lerp_Tensor_forward(self_t: Any, end_t: Any, weight_p: Any, weight_t: Any, end_p: Any, self_p: Any) -> Any:
     return k.add(k.add(self_t, k.mul(k.sub(end_t, self_t), weight_p)), k.mul(weight_t, k.sub(end_p, self_p)))
-
-
-def linalg_vector_norm_tensors(node: Any, grad: Any) -> Any:
-    self = node.unpack_self()
-    ord = node._ord
-    result = node.unpack_result()
-    dim = node._dim
-    keepdim = node._keepdim
-    return (linalg_vector_norm_backward(k, grad, self, ord, result, dim, keepdim),)
-
-
-def linalg_vector_norm_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
-    self = node._self
-    version = self._counter
-    if version is not None and version.value != node._self_version:
-        node.unpack_self()
-    self = self.array
-    ord = node._ord
-    result, version, expected = node._result
-    if version.value != expected:
-        node.unpack_result()
-    dim = node._dim
-    keepdim = node._keepdim
-    return (linalg_vector_norm_backward(k, grad, self, ord, result, dim, keepdim),)
 
 
 def log_tensors(node: Any, grad: Any) -> Any:
@@ -2870,150 +3776,6 @@ def logaddexp_forward(self_t: Any, other_p: Any, self_p: Any, other_t: Any) -> A
     return k.add(k.div(self_t, k.add(k.exp(k.sub(other_p, self_p)), 1)), k.div(other_t, k.add(k.exp(k.sub(self_p, other_p)), 1)))
 
 
-def log_sigmoid_forward_tensors(node: Any, grad: Any, *_: Any) -> Any:
-    self = node.unpack_self()
-    buffer = node.unpack_buffer()
-    return (k.log_sigmoid_backward(grad, self, buffer),)
-
-
-def log_sigmoid_forward_arrays(node: Any, k: Any, edges: Any, grad: Any, *_: Any) -> Any:
-    self = node._self
-    version = self._counter
-    if version is not None and version.value != node._self_version:
-        node.unpack_self()
-    self = self.array
-    buffer, version, expected = node._buffer
-    if version.value != expected:
-        node.unpack_buffer()
-    return (k.log_sigmoid_backward(grad, self, buffer),)
-
-
-def log_sigmoid_backward_tensors(node: Any, grad: Any) -> Any:
-    grad_output_edge, self_edge = node.next_edges
-    grad_grad_output = grad_self = None
-    if grad_output_edge is not None:
-        self = node.unpack_self()
-        buffer = node.unpack_buffer()
-        grad_grad_output = k.log_sigmoid_backward(grad, self, buffer)
-    if self_edge is not None:
-        grad_output = node.unpack_grad_output()
-        self = node.unpack_self()
-        grad_self = log_sigmoid_double_backward(k, k.mul(grad, grad_output), self)
-    return grad_grad_output, grad_self
-
-
-def log_sigmoid_backward_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
-    grad_output_edge, self_edge = edges
-    grad_grad_output = grad_self = None
-    if grad_output_edge is not None:
-        self = node._self
-        version = self._counter
-        if version is not None and version.value != node._self_version:
-            node.unpack_self()
-        self = self.array
-        buffer = node._buffer
-        version = buffer._counter
-        if version is not None and version.value != node._buffer_version:
-            node.unpack_buffer()
-        buffer = buffer.array
-        grad_grad_output = k.log_sigmoid_backward(grad, self, buffer)
-    if self_edge is not None:
-        grad_output = node._grad_output
-        version = grad_output._counter
-        if version is not None and version.value != node._grad_output_version:
-            node.unpack_grad_output()
-        grad_output = grad_output.array
-        self = node._self
-        version = self._counter
-        if version is not None and version.value != node._self_version:
-            node.unpack_self()
-        self = self.array
-        grad_self = log_sigmoid_double_backward(k, k.mul(grad, grad_output), self)
-    return grad_grad_output, grad_self
-
-
-def log_softmax_tensors(node: Any, grad: Any) -> Any:
-    result = node.unpack_result()
-    dim = node._dim
-    return (k._log_softmax_backward_data(grad, result, dim, grad.dtype),)
-
-
-def log_softmax_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
-    result, version, expected = node._result
-    if version.value != expected:
-        node.unpack_result()
-    dim = node._dim
-    return (k._log_softmax_backward_data(grad, result, dim, grad.dtype),)
-
-
-def log_softmax_forward(self_t: Any, dim: Any, result: Any) -> Any:
-    return k.sub(self_t, k.sum(k.mul(k.exp(result), self_t), dim, True))
-
-
-def log_softmax_backward_data_tensors(node: Any, grad: Any) -> Any:
-    grad_output_edge, output_edge = node.next_edges
-    grad_grad_output = grad_output = None
-    if grad_output_edge is not None:
-        dim = node._dim
-        output = node.unpack_output()
-        grad_grad_output = k.sub(grad, k.sum(k.mul(grad, k.exp(output)), dim, True))
-    if output_edge is not None:
-        dim = node._dim
-        grad_output = node.unpack_grad_output()
-        output = node.unpack_output()
-        grad_output = k.mul(k.mul(k.neg(k.sum(grad_output, dim, True)), k.exp(output)), grad)
-    return grad_grad_output, grad_output
-
-
-def log_softmax_backward_data_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
-    grad_output_edge, output_edge = edges
-    grad_grad_output = grad_output = None
-    if grad_output_edge is not None:
-        dim = node._dim
-        output = node._output
-        version = output._counter
-        if version is not None and version.value != node._output_version:
-            node.unpack_output()
-        output = output.array
-        grad_grad_output = k.sub(grad, k.sum(k.mul(grad, k.exp(output)), dim, True))
-    if output_edge is not None:
-        dim = node._dim
-        grad_output = node._grad_output
-        version = grad_output._counter
-        if version is not None and version.value != node._grad_output_version:
-            node.unpack_grad_output()
-        grad_output = grad_output.array
-        output = node._output
-        version = output._counter
-        if version is not None and version.value != node._output_version:
-            node.unpack_output()
-        output = output.array
-        grad_output = k.mul(k.mul(k.neg(k.sum(grad_output, dim, True)), k.exp(output)), grad)
-    return grad_grad_output, grad_output
-
-
-def logsumexp_tensors(node: Any, grad: Any) -> Any:
-    self = node.unpack_self()
-    result = node.unpack_result()
-    dim = node._dim
-    keepdim = node._keepdim
-    return (logsumexp_backward(k, grad, self, result, dim, keepdim),)
-
-
-def logsumexp_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
-    self = node._self
-    version = self._counter
-    if version is not None and version.value != node._self_version:
-        node.unpack_self()
-    self = self.array
-    result, version, expected = node._result
-    if version.value != expected:
-        node.unpack_result()
-    dim = node._dim
-    keepdim = node._keepdim
-    return (logsumexp_backward(k, grad, self, result, dim, keepdim),)
-
-
 def lt__Scalar_tensors(node: Any, grad: Any) -> Any:
     return (k.zeros_like(grad),)
 
@@ -3104,58 +3866,6 @@ def masked_fill_Tensor_forward(mask: Any, value_t: Any, self_t: Any) -> Any:
     return k.where(mask, value_t, self_t)
 
 
-def masked_select_tensors(node: Any, grad: Any) -> Any:
-    self_sym_sizes = node._self_sym_sizes
-    mask = node.unpack_mask()
-    return (masked_select_backward(k, grad, self_sym_sizes, mask),)
-
-
-def masked_select_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
-    self_sym_sizes = node._self_sym_sizes
-    mask = node._mask
-    version = mask._counter
-    if version is not None and version.value != node._mask_version:
-        node.unpack_mask()
-    mask = mask.array
-    return (masked_select_backward(k, grad, self_sym_sizes, mask),)
-
-
-def max_dim_tensors(node: Any, grad: Any, *_: Any) -> Any:
-    dim = node._dim
-    indices = node.unpack_indices()
-    self_sym_sizes = node._self_sym_sizes
-    keepdim = node._keepdim
-    return (value_selecting_reduction_backward(k, grad, dim, indices, self_sym_sizes, keepdim),)
-
-
-def max_dim_arrays(node: Any, k: Any, edges: Any, grad: Any, *_: Any) -> Any:
-    dim = node._dim
-    indices, version, expected = node._indices
-    if version.value != expected:
-        node.unpack_indices()
-    self_sym_sizes = node._self_sym_sizes
-    keepdim = node._keepdim
-    return (value_selecting_reduction_backward(k, grad, dim, indices, self_sym_sizes, keepdim),)
-
-
-def max_tensors(node: Any, grad: Any) -> Any:
-    self = node.unpack_self()
-    result = node.unpack_result()
-    return (evenly_distribute_backward(k, grad, self, result),)
-
-
-def max_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
-    self = node._self
-    version = self._counter
-    if version is not None and version.value != node._self_version:
-        node.unpack_self()
-    self = self.array
-    result, version, expected = node._result
-    if version.value != expected:
-        node.unpack_result()
-    return (evenly_distribute_backward(k, grad, self, result),)
-
-
 def maximum_tensors(node: Any, grad: Any) -> Any:
     self_edge, other_edge = node.next_edges
     grad_self = grad_other = None
@@ -3204,68 +3914,6 @@ def maximum_forward(self_p: Any, other_p: Any, self_t: Any, other_t: Any) -> Any
     return k.where(k.eq(self_p, other_p), k.div(k.add(self_t, other_t), 2), k.where(k.gt(self_p, other_p), self_t, other_t))
 
 
-def mean_tensors(node: Any, grad: Any) -> Any:
-    self_sym_sizes = node._self_sym_sizes
-    self_sym_numel = node._self_sym_numel
-    return (k.div(k.expand(grad, self_sym_sizes), self_sym_numel),)
-
-
-def mean_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
-    self_sym_sizes = node._self_sym_sizes
-    self_sym_numel = node._self_sym_numel
-    return (k.div(k.expand(grad, self_sym_sizes), self_sym_numel),)
-
-
-def mean_dim_tensors(node: Any, grad: Any) -> Any:
-    self_sym_sizes = node._self_sym_sizes
-    dim = node._dim
-    keepdim = node._keepdim
-    return (mean_backward(k, grad, self_sym_sizes, dim, keepdim),)
-
-
-def mean_dim_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
-    self_sym_sizes = node._self_sym_sizes
-    dim = node._dim
-    keepdim = node._keepdim
-    return (mean_backward(k, grad, self_sym_sizes, dim, keepdim),)
-
-
-def min_dim_tensors(node: Any, grad: Any, *_: Any) -> Any:
-    dim = node._dim
-    indices = node.unpack_indices()
-    self_sym_sizes = node._self_sym_sizes
-    keepdim = node._keepdim
-    return (value_selecting_reduction_backward(k, grad, dim, indices, self_sym_sizes, keepdim),)
-
-
-def min_dim_arrays(node: Any, k: Any, edges: Any, grad: Any, *_: Any) -> Any:
-    dim = node._dim
-    indices, version, expected = node._indices
-    if version.value != expected:
-        node.unpack_indices()
-    self_sym_sizes = node._self_sym_sizes
-    keepdim = node._keepdim
-    return (value_selecting_reduction_backward(k, grad, dim, indices, self_sym_sizes, keepdim),)
-
-
-def min_tensors(node: Any, grad: Any) -> Any:
-    self = node.unpack_self()
-    result = node.unpack_result()
-    return (evenly_distribute_backward(k, grad, self, result),)
-
-
-def min_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
-    self = node._self
-    version = self._counter
-    if version is not None and version.value != node._self_version:
-        node.unpack_self()
-    self = self.array
-    result, version, expected = node._result
-    if version.value != expected:
-        node.unpack_result()
-    return (evenly_distribute_backward(k, grad, self, result),)
-
-
 def minimum_tensors(node: Any, grad: Any) -> Any:
     self_edge, other_edge = node.next_edges
     grad_self = grad_other = None
@@ -3312,191 +3960,6 @@ def minimum_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
 
 def minimum_forward(self_p: Any, other_p: Any, self_t: Any, other_t: Any) -> Any:
     return k.where(k.eq(self_p, other_p), k.div(k.add(self_t, other_t), 2), k.where(k.lt(self_p, other_p), self_t, other_t))
-
-
-def mm_tensors(node: Any, grad: Any) -> Any:
-    self_edge, mat2_edge = node.next_edges
-    grad_self = grad_mat2 = None
-    if self_edge is not None:
-        mat2 = node.unpack_mat2()
-        grad_self = k.mm(grad, k.conj(k.t(mat2)))
-    if mat2_edge is not None:
-        self = node.unpack_self()
-        mat2_is_column_major = node._mat2_is_column_major
-        grad_mat2 = mm_mat2_backward(k, grad, k.conj(self), mat2_is_column_major)
-    return grad_self, grad_mat2
-
-
-def mm_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
-    self_edge, mat2_edge = edges
-    grad_self = grad_mat2 = None
-    if self_edge is not None:
-        mat2 = node._mat2
-        version = mat2._counter
-        if version is not None and version.value != node._mat2_version:
-            node.unpack_mat2()
-        mat2 = mat2.array
-        grad_self = k.mm(grad, k.conj(k.t(mat2)))
-    if mat2_edge is not None:
-        self = node._self
-        version = self._counter
-        if version is not None and version.value != node._self_version:
-            node.unpack_self()
-        self = self.array
-        mat2_is_column_major = node._mat2_is_column_major
-        grad_mat2 = mm_mat2_backward(k, grad, k.conj(self), mat2_is_column_major)
-    return grad_self, grad_mat2
-
-
-def mm_real(node: Any, k: Any, edges: Any, grad: Any) -> Any:
-    self_edge, mat2_edge = edges
-    grad_self = grad_mat2 = None
-    if self_edge is not None:
-        mat2 = node._mat2
-        version = mat2._counter
-        if version is not None and version.value != node._mat2_version:
-            node.unpack_mat2()
-        mat2 = mat2.array
-        grad_self = k.mm(grad, k.t(mat2))
-    if mat2_edge is not None:
-        self = node._self
-        version = self._counter
-        if version is not None and version.value != node._self_version:
-            node.unpack_self()
-        self = self.array
-        mat2_is_column_major = node._mat2_is_column_major
-        grad_mat2 = mm_mat2_backward(k, grad, self, mat2_is_column_major)
-    return grad_self, grad_mat2
-
-
-def mm_forward(mat2_p: Any, self_t: Any, mat2_t: Any, self_p: Any) -> Any:
-    return k.add(k.mm(self_t, mat2_p), k.mm(self_p, mat2_t))
-
-
-def mse_loss_tensors(node: Any, grad: Any) -> Any:
-    self_edge, target_edge = node.next_edges
-    grad_self = grad_target = None
-    if self_edge is not None:
-        self = node.unpack_self()
-        target = node.unpack_target()
-        reduction = node._reduction
-        grad_self = k.mse_loss_backward(grad, self, target, reduction)
-    if target_edge is not None:
-        self = node.unpack_self()
-        target = node.unpack_target()
-        reduction = node._reduction
-        grad_target = k.neg(k.mse_loss_backward(grad, self, target, reduction))
-    return grad_self, grad_target
-
-
-def mse_loss_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
-    self_edge, target_edge = edges
-    grad_self = grad_target = None
-    if self_edge is not None:
-        self = node._self
-        version = self._counter
-        if version is not None and version.value != node._self_version:
-            node.unpack_self()
-        self = self.array
-        target = node._target
-        version = target._counter
-        if version is not None and version.value != node._target_version:
-            node.unpack_target()
-        target = target.array
-        reduction = node._reduction
-        grad_self = k.mse_loss_backward(grad, self, target, reduction)
-    if target_edge is not None:
-        self = node._self
-        version = self._counter
-        if version is not None and version.value != node._self_version:
-            node.unpack_self()
-        self = self.array
-        target = node._target
-        version = target._counter
-        if version is not None and version.value != node._target_version:
-            node.unpack_target()
-        target = target.array
-        reduction = node._reduction
-        grad_target = k.neg(k.mse_loss_backward(grad, self, target, reduction))
-    return grad_self, grad_target
-
-
-def mse_loss_backward_tensors(node: Any, grad: Any) -> Any:
-    grad_output_edge, self_edge, target_edge = node.next_edges
-    grad_grad_output = grad_self = grad_target = None
-    if grad_output_edge is not None:
-        self = node.unpack_self()
-        target = node.unpack_target()
-        reduction = node._reduction
-        grad_grad_output = mse_loss_double_backward(k, k.mul(grad, k.sub(self, target)), self, target, reduction)
-    if self_edge is not None:
-        grad_output = node.unpack_grad_output()
-        self = node.unpack_self()
-        target = node.unpack_target()
-        reduction = node._reduction
-        grad_self = mse_loss_double_backward(k, k.mul(grad, grad_output), self, target, reduction)
-    if target_edge is not None:
-        grad_output = node.unpack_grad_output()
-        self = node.unpack_self()
-        target = node.unpack_target()
-        reduction = node._reduction
-        grad_target = k.neg(mse_loss_double_backward(k, k.mul(grad, grad_output), self, target, reduction))
-    return grad_grad_output, grad_self, grad_target
-
-
-def mse_loss_backward_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
-    grad_output_edge, self_edge, target_edge = edges
-    grad_grad_output = grad_self = grad_target = None
-    if grad_output_edge is not None:
-        self = node._self
-        version = self._counter
-        if version is not None and version.value != node._self_version:
-            node.unpack_self()
-        self = self.array
-        target = node._target
-        version = target._counter
-        if version is not None and version.value != node._target_version:
-            node.unpack_target()
-        target = target.array
-        reduction = node._reduction
-        grad_grad_output = mse_loss_double_backward(k, k.mul(grad, k.sub(self, target)), self, target, reduction)
-    if self_edge is not None:
-        grad_output = node._grad_output
-        version = grad_output._counter
-        if version is not None and version.value != node._grad_output_version:
-            node.unpack_grad_output()
-        grad_output = grad_output.array
-        self = node._self
-        version = self._counter
-        if version is not None and version.value != node._self_version:
-            node.unpack_self()
-        self = self.array
-        target = node._target
-        version = target._counter
-        if version is not None and version.value != node._target_version:
-            node.unpack_target()
-        target = target.array
-        reduction = node._reduction
-        grad_self = mse_loss_double_backward(k, k.mul(grad, grad_output), self, target, reduction)
-    if target_edge is not None:
-        grad_output = node._grad_output
-        version = grad_output._counter
-        if version is not None and version.value != node._grad_output_version:
-            node.unpack_grad_output()
-        grad_output = grad_output.array
-        self = node._self
-        version = self._counter
-        if version is not None and version.value != node._self_version:
-            node.unpack_self()
-        self = self.array
-        target = node._target
-        version = target._counter
-        if version is not None and version.value != node._target_version:
-            node.unpack_target()
-        target = target.array
-        reduction = node._reduction
-        grad_target = k.neg(mse_loss_double_backward(k, k.mul(grad, grad_output), self, target, reduction))
-    return grad_grad_output, grad_self, grad_target
 
 
 def mul_Tensor_tensors(node: Any, grad: Any) -> Any:
@@ -3574,62 +4037,6 @@ def mul_Scalar_forward(grad: Any, other: Any) -> Any:
     return k.mul(grad, other.conjugate())
 
 
-def mv_tensors(node: Any, grad: Any) -> Any:
-    self_edge, vec_edge = node.next_edges
-    grad_self = grad_vec = None
-    if self_edge is not None:
-        vec = node.unpack_vec()
-        grad_self = k.mul(k.unsqueeze(grad, -1), k.conj(vec))
-    if vec_edge is not None:
-        self = node.unpack_self()
-        grad_vec = k.mv(k.conj(k.t(self)), grad)
-    return grad_self, grad_vec
-
-
-def mv_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
-    self_edge, vec_edge = edges
-    grad_self = grad_vec = None
-    if self_edge is not None:
-        vec = node._vec
-        version = vec._counter
-        if version is not None and version.value != node._vec_version:
-            node.unpack_vec()
-        vec = vec.array
-        grad_self = k.mul(k.unsqueeze(grad, -1), k.conj(vec))
-    if vec_edge is not None:
-        self = node._self
-        version = self._counter
-        if version is not None and version.value != node._self_version:
-            node.unpack_self()
-        self = self.array
-        grad_vec = k.mv(k.conj(k.t(self)), grad)
-    return grad_self, grad_vec
-
-
-def mv_real(node: Any, k: Any, edges: Any, grad: Any) -> Any:
-    self_edge, vec_edge = edges
-    grad_self = grad_vec = None
-    if self_edge is not None:
-        vec = node._vec
-        version = vec._counter
-        if version is not None and version.value != node._vec_version:
-            node.unpack_vec()
-        vec = vec.array
-        grad_self = k.mul(k.unsqueeze(grad, -1), vec)
-    if vec_edge is not None:
-        self = node._self
-        version = self._counter
-        if version is not None and version.value != node._self_version:
-            node.unpack_self()
-        self = self.array
-        grad_vec = k.mv(k.t(self), grad)
-    return grad_self, grad_vec
-
-
-def mv_forward(vec_p: Any, self_t: Any, vec_t: Any, self_p: Any) -> Any:
-    return k.add(k.mv(self_t, vec_p), k.mv(self_p, vec_t))
-
-
 def nan_to_num_tensors(node: Any, grad: Any) -> Any:
     self = node.unpack_self()
     return (nan_to_num_backward(k, grad, self),)
@@ -3646,133 +4053,6 @@ def nan_to_num_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
 
 def nan_to_num_forward(grad: Any, self: Any) -> Any:
     return nan_to_num_backward(k, grad, self)
-
-
-def native_dropout_tensors(node: Any, grad: Any, *_: Any) -> Any:
-    result1 = node.unpack_result1()
-    train = node._train
-    p = node._p
-    return (k.native_dropout_backward(grad, result1, 1.0 if not train else 0.0 if p == 1 else 1.0 / (1.0 - p)),)
-
-
-def native_dropout_arrays(node: Any, k: Any, edges: Any, grad: Any, *_: Any) -> Any:
-    result1, version, expected = node._result1
-    if version.value != expected:
-        node.unpack_result1()
-    train = node._train
-    p = node._p
-    return (k.native_dropout_backward(grad, result1, 1.0 if not train else 0.0 if p == 1 else 1.0 / (1.0 - p)),)
-
-
-def native_dropout_backward_tensors(node: Any, grad: Any) -> Any:
-    grad_output_edge, mask_edge = node.next_edges
-    grad_grad_output = grad_mask = None
-    if grad_output_edge is not None:
-        mask = node.unpack_mask()
-        scale = node._scale
-        grad_grad_output = k.native_dropout_backward(grad, mask, scale)
-    if mask_edge is not None:
-        raise NotImplementedError("the derivative for 'native_dropout_backward: mask' is not implemented.")
-    return grad_grad_output, grad_mask
-
-
-def native_dropout_backward_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
-    grad_output_edge, mask_edge = edges
-    grad_grad_output = grad_mask = None
-    if grad_output_edge is not None:
-        mask = node._mask
-        version = mask._counter
-        if version is not None and version.value != node._mask_version:
-            node.unpack_mask()
-        mask = mask.array
-        scale = node._scale
-        grad_grad_output = k.native_dropout_backward(grad, mask, scale)
-    if mask_edge is not None:
-        raise NotImplementedError("the derivative for 'native_dropout_backward: mask' is not implemented.")
-    return grad_grad_output, grad_mask
-
-
-def native_layer_norm_tensors(node: Any, grad: Any, *_: Any) -> Any:
-    grad_input_mask = tuple([edge is not None for edge in node.next_edges])
-    input = node.unpack_input()
-    normalized_shape = node._normalized_shape
-    result1 = node.unpack_result1()
-    result2 = node.unpack_result2()
-    weight = node.unpack_weight()
-    bias = node.unpack_bias()
-    return k.native_layer_norm_backward(grad, input, normalized_shape, result1, result2, weight, bias, grad_input_mask)
-
-
-def native_layer_norm_arrays(node: Any, k: Any, edges: Any, grad: Any, *_: Any) -> Any:
-    grad_input_mask = tuple([edge is not None for edge in edges])
-    input = node._input
-    version = input._counter
-    if version is not None and version.value != node._input_version:
-        node.unpack_input()
-    input = input.array
-    normalized_shape = node._normalized_shape
-    result1, version, expected = node._result1
-    if version.value != expected:
-        node.unpack_result1()
-    result2, version, expected = node._result2
-    if version.value != expected:
-        node.unpack_result2()
-    weight = node._weight
-    if weight is not None:
-        version = weight._counter
-        if version is not None and version.value != node._weight_version:
-            node.unpack_weight()
-        weight = weight.array
-    bias = node._bias
-    if bias is not None:
-        version = bias._counter
-        if version is not None and version.value != node._bias_version:
-            node.unpack_bias()
-        bias = bias.array
-    return k.native_layer_norm_backward(grad, input, normalized_shape, result1, result2, weight, bias, grad_input_mask)
-
-
-def native_layer_norm_backward_tensors(node: Any, *grads: Any) -> Any:
-    grad_input_mask = tuple([edge is not None for edge in node.next_edges])
-    grad_out = node.unpack_grad_out()
-    input = node.unpack_input()
-    normalized_shape = node._normalized_shape
-    mean = node.unpack_mean()
-    rstd = node.unpack_rstd()
-    weight = node.unpack_weight()
-    return layer_norm_double_backward(k, grads[0], grads[1], grads[2], grad_out, input, normalized_shape, mean, rstd, weight, grad_input_mask)
-
-
-def native_layer_norm_backward_arrays(node: Any, k: Any, edges: Any, *grads: Any) -> Any:
-    grad_input_mask = tuple([edge is not None for edge in edges])
-    grad_out = node._grad_out
-    version = grad_out._counter
-    if version is not None and version.value != node._grad_out_version:
-        node.unpack_grad_out()
-    grad_out = grad_out.array
-    input = node._input
-    version = input._counter
-    if version is not None and version.value != node._input_version:
-        node.unpack_input()
-    input = input.array
-    normalized_shape = node._normalized_shape
-    mean = node._mean
-    version = mean._counter
-    if version is not None and version.value != node._mean_version:
-        node.unpack_mean()
-    mean = mean.array
-    rstd = node._rstd
-    version = rstd._counter
-    if version is not None and version.value != node._rstd_version:
-        node.unpack_rstd()
-    rstd = rstd.array
-    weight = node._weight
-    if weight is not None:
-        version = weight._counter
-        if version is not None and version.value != node._weight_version:
-            node.unpack_weight()
-        weight = weight.array
-    return layer_norm_double_backward(k, grads[0], grads[1], grads[2], grad_out, input, normalized_shape, mean, rstd, weight, grad_input_mask)
 
 
 def ne__Scalar_tensors(node: Any, grad: Any) -> Any:
@@ -3821,144 +4101,6 @@ def neg_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
 
 def neg_forward(grad: Any) -> Any:
     return k.neg(grad)
-
-
-def nll_loss_forward_tensors(node: Any, grad: Any, *_: Any) -> Any:
-    self = node.unpack_self()
-    target = node.unpack_target()
-    weight = node.unpack_weight()
-    reduction = node._reduction
-    ignore_index = node._ignore_index
-    total_weight = node.unpack_total_weight()
-    return (k.nll_loss_backward(grad, self, target, weight, reduction, ignore_index, total_weight),)
-
-
-def nll_loss_forward_arrays(node: Any, k: Any, edges: Any, grad: Any, *_: Any) -> Any:
-    self = node._self
-    version = self._counter
-    if version is not None and version.value != node._self_version:
-        node.unpack_self()
-    self = self.array
-    target = node._target
-    version = target._counter
-    if version is not None and version.value != node._target_version:
-        node.unpack_target()
-    target = target.array
-    weight = node._weight
-    if weight is not None:
-        version = weight._counter
-        if version is not None and version.value != node._weight_version:
-            node.unpack_weight()
-        weight = weight.array
-    reduction = node._reduction
-    ignore_index = node._ignore_index
-    total_weight, version, expected = node._total_weight
-    if version.value != expected:
-        node.unpack_total_weight()
-    return (k.nll_loss_backward(grad, self, target, weight, reduction, ignore_index, total_weight),)
-
-
-def nll_loss_backward_tensors(node: Any, grad: Any) -> Any:
-    grad_output_edge, self_edge = node.next_edges
-    grad_grad_output = grad_self = None
-    if grad_output_edge is not None:
-        target = node.unpack_target()
-        weight = node.unpack_weight()
-        reduction = node._reduction
-        ignore_index = node._ignore_index
-        grad_grad_output = nll_loss_double_backward(k, grad, target, weight, reduction, ignore_index)
-    if self_edge is not None:
-        grad_self = k.zeros_like(grad)
-    return grad_grad_output, grad_self
-
-
-def nll_loss_backward_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
-    grad_output_edge, self_edge = edges
-    grad_grad_output = grad_self = None
-    if grad_output_edge is not None:
-        target = node._target
-        version = target._counter
-        if version is not None and version.value != node._target_version:
-            node.unpack_target()
-        target = target.array
-        weight = node._weight
-        if weight is not None:
-            version = weight._counter
-            if version is not None and version.value != node._weight_version:
-                node.unpack_weight()
-            weight = weight.array
-        reduction = node._reduction
-        ignore_index = node._ignore_index
-        grad_grad_output = nll_loss_double_backward(k, grad, target, weight, reduction, ignore_index)
-    if self_edge is not None:
-        grad_self = k.zeros_like(grad)
-    return grad_grad_output, grad_self
-
-
-def norm_Scalar_tensors(node: Any, grad: Any) -> Any:
-    self = node.unpack_self()
-    p = node._p
-    result = node.unpack_result()
-    return (norm_backward(k, grad, self, p, result),)
-
-
-def norm_Scalar_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
-    self = node._self
-    version = self._counter
-    if version is not None and version.value != node._self_version:
-        node.unpack_self()
-    self = self.array
-    p = node._p
-    result, version, expected = node._result
-    if version.value != expected:
-        node.unpack_result()
-    return (norm_backward(k, grad, self, p, result),)
-
-
-def norm_ScalarOpt_dim_tensors(node: Any, grad: Any) -> Any:
-    self = node.unpack_self()
-    p = node._p
-    result = node.unpack_result()
-    dim = node._dim
-    keepdim = node._keepdim
-    return (norm_backward(k, grad, self, p, result, dim, keepdim),)
-
-
-def norm_ScalarOpt_dim_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
-    self = node._self
-    version = self._counter
-    if version is not None and version.value != node._self_version:
-        node.unpack_self()
-    self = self.array
-    p = node._p
-    result, version, expected = node._result
-    if version.value != expected:
-        node.unpack_result()
-    dim = node._dim
-    keepdim = node._keepdim
-    return (norm_backward(k, grad, self, p, result, dim, keepdim),)
-
-
-def normal__tensors(node: Any, grad: Any) -> Any:
-    return (k.zeros_like(grad),)
-
-
-def normal__arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
-    return (k.zeros_like(grad),)
-
-
-def normal__forward(self_p: Any) -> Any:
-    return k.zeros_like(self_p)
-
-
-def permute_tensors(node: Any, grad: Any) -> Any:
-    dims = node._dims
-    return (permute_backwards(k, grad, dims),)
-
-
-def permute_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
-    dims = node._dims
-    return (permute_backwards(k, grad, dims),)
 
 
 def pow_Tensor_Scalar_tensors(node: Any, grad: Any) -> Any:
@@ -4057,92 +4199,6 @@ def pow_Scalar_forward(grad: Any, self: Any, exponent: Any, result: Any) -> Any:
     return pow_backward_exponent(k, grad, self, exponent, result)
 
 
-def prelu_kernel_tensors(node: Any, grad: Any) -> Any:
-    self = node.unpack_self()
-    weight = node.unpack_weight()
-    return k._prelu_kernel_backward(grad, self, weight)
-
-
-def prelu_kernel_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
-    self = node._self
-    version = self._counter
-    if version is not None and version.value != node._self_version:
-        node.unpack_self()
-    self = self.array
-    weight = node._weight
-    version = weight._counter
-    if version is not None and version.value != node._weight_version:
-        node.unpack_weight()
-    weight = weight.array
-    return k._prelu_kernel_backward(grad, self, weight)
-
-
-def prelu_kernel_backward_tensors(node: Any, *grads: Any) -> Any:
-    grad_output = node.unpack_grad_output()
-    self = node.unpack_self()
-    weight = node.unpack_weight()
-    return prelu_kernel_double_backward(k, grads[0], grads[1], grad_output, self, weight)
-
-
-def prelu_kernel_backward_arrays(node: Any, k: Any, edges: Any, *grads: Any) -> Any:
-    grad_output = node._grad_output
-    version = grad_output._counter
-    if version is not None and version.value != node._grad_output_version:
-        node.unpack_grad_output()
-    grad_output = grad_output.array
-    self = node._self
-    version = self._counter
-    if version is not None and version.value != node._self_version:
-        node.unpack_self()
-    self = self.array
-    weight = node._weight
-    version = weight._counter
-    if version is not None and version.value != node._weight_version:
-        node.unpack_weight()
-    weight = weight.array
-    return prelu_kernel_double_backward(k, grads[0], grads[1], grad_output, self, weight)
-
-
-def prod_tensors(node: Any, grad: Any) -> Any:
-    self = node.unpack_self()
-    result = node.unpack_result()
-    return (prod_backward(k, grad, self, result),)
-
-
-def prod_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
-    self = node._self
-    version = self._counter
-    if version is not None and version.value != node._self_version:
-        node.unpack_self()
-    self = self.array
-    result, version, expected = node._result
-    if version.value != expected:
-        node.unpack_result()
-    return (prod_backward(k, grad, self, result),)
-
-
-def prod_dim_int_tensors(node: Any, grad: Any) -> Any:
-    self = node.unpack_self()
-    result = node.unpack_result()
-    dim = node._dim
-    keepdim = node._keepdim
-    return (prod_backward(k, grad, self, result, dim, keepdim),)
-
-
-def prod_dim_int_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
-    self = node._self
-    version = self._counter
-    if version is not None and version.value != node._self_version:
-        node.unpack_self()
-    self = self.array
-    result, version, expected = node._result
-    if version.value != expected:
-        node.unpack_result()
-    dim = node._dim
-    keepdim = node._keepdim
-    return (prod_backward(k, grad, self, result, dim, keepdim),)
-
-
 def reciprocal_tensors(node: Any, grad: Any) -> Any:
     result = node.unpack_result()
     return (k.mul(k.neg(grad), k.conj(k.mul(result, result))),)
@@ -4164,22 +4220,6 @@ def reciprocal_real(node: Any, k: Any, edges: Any, grad: Any) -> Any:
 
 def reciprocal_forward(grad: Any, result: Any) -> Any:
     return k.mul(k.neg(grad), k.conj(k.mul(result, result)))
-
-
-def relu_tensors(node: Any, grad: Any) -> Any:
-    result = node.unpack_result()
-    return (k.threshold_backward(grad, result, 0),)
-
-
-def relu_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
-    result, version, expected = node._result
-    if version.value != expected:
-        node.unpack_result()
-    return (k.threshold_backward(grad, result, 0),)
-
-
-def relu_forward(grad: Any, result: Any) -> Any:
-    return k.threshold_backward(grad, result, 0)
 
 
 def remainder_Scalar_tensors(node: Any, grad: Any) -> Any:
@@ -4228,30 +4268,6 @@ def remainder_Tensor_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
 
 def remainder_Tensor_forward(self_t: Any, other_t: Any, other_p: Any, self_p: Any) -> Any:
     return k.sub(self_t, k.mul(other_t, k.div(self_p, other_p, rounding_mode='floor')))
-
-
-def repeat_tensors(node: Any, grad: Any) -> Any:
-    repeats = node._repeats
-    self_sym_sizes = node._self_sym_sizes
-    return (repeat_backward(k, grad, repeats, self_sym_sizes),)
-
-
-def repeat_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
-    repeats = node._repeats
-    self_sym_sizes = node._self_sym_sizes
-    return (repeat_backward(k, grad, repeats, self_sym_sizes),)
-
-
-def roll_tensors(node: Any, grad: Any) -> Any:
-    shifts = node._shifts
-    dims = node._dims
-    return (roll_backward(k, grad, shifts, dims),)
-
-
-def roll_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
-    shifts = node._shifts
-    dims = node._dims
-    return (roll_backward(k, grad, shifts, dims),)
 
 
 def round_tensors(node: Any, grad: Any) -> Any:
@@ -4343,116 +4359,6 @@ def rsub_Scalar_real(node: Any, k: Any, edges: Any, grad: Any) -> Any:
 
 def rsub_Scalar_forward(grad: Any, alpha: Any) -> Any:
     return k.neg(grad) if alpha == 1 else k.mul(k.neg(grad), alpha.conjugate())
-
-
-def scatter_src_tensors(node: Any, grad: Any) -> Any:
-    self_edge, src_edge = node.next_edges
-    grad_self = grad_src = None
-    if self_edge is not None:
-        dim = node._dim
-        index = node.unpack_index()
-        grad_self = k.scatter(grad, dim, index, 0)
-    if src_edge is not None:
-        dim = node._dim
-        index = node.unpack_index()
-        grad_src = k.gather(grad, dim, index)
-    return grad_self, grad_src
-
-
-def scatter_src_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
-    self_edge, src_edge = edges
-    grad_self = grad_src = None
-    if self_edge is not None:
-        dim = node._dim
-        index = node._index
-        version = index._counter
-        if version is not None and version.value != node._index_version:
-            node.unpack_index()
-        index = index.array
-        grad_self = k.scatter(grad, dim, index, 0)
-    if src_edge is not None:
-        dim = node._dim
-        index = node._index
-        version = index._counter
-        if version is not None and version.value != node._index_version:
-            node.unpack_index()
-        index = index.array
-        grad_src = k.gather(grad, dim, index)
-    return grad_self, grad_src
-
-
-def scatter_value_tensors(node: Any, grad: Any) -> Any:
-    dim = node._dim
-    index = node.unpack_index()
-    return (k.scatter(grad, dim, index, 0),)
-
-
-def scatter_value_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
-    dim = node._dim
-    index = node._index
-    version = index._counter
-    if version is not None and version.value != node._index_version:
-        node.unpack_index()
-    index = index.array
-    return (k.scatter(grad, dim, index, 0),)
-
-
-def scatter_value_forward(dim: Any, index: Any, self_t: Any) -> Any:
-    return k.scatter(self_t, dim, index, 0)
-
-
-def scatter_add_tensors(node: Any, grad: Any) -> Any:
-    self_edge, src_edge = node.next_edges
-    grad_self = grad_src = None
-    if self_edge is not None:
-        grad_self = grad
-    if src_edge is not None:
-        dim = node._dim
-        index = node.unpack_index()
-        grad_src = k.gather(grad, dim, index)
-    return grad_self, grad_src
-
-
-def scatter_add_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
-    self_edge, src_edge = edges
-    grad_self = grad_src = None
-    if self_edge is not None:
-        grad_self = grad
-    if src_edge is not None:
-        dim = node._dim
-        index = node._index
-        version = index._counter
-        if version is not None and version.value != node._index_version:
-            node.unpack_index()
-        index = index.array
-        grad_src = k.gather(grad, dim, index)
-    return grad_self, grad_src
-
-
-def select_int_tensors(node: Any, grad: Any) -> Any:
-    self_sym_sizes = node._self_sym_sizes
-    dim = node._dim
-    index = node._index
-    return (k.select_backward(grad, self_sym_sizes, dim, index),)
-
-
-def select_int_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
-    self_sym_sizes = node._self_sym_sizes
-    dim = node._dim
-    index = node._index
-    return (k.select_backward(grad, self_sym_sizes, dim, index),)
-
-
-def select_backward_tensors(node: Any, grad: Any) -> Any:
-    dim = node._dim
-    index = node._index
-    return (k.select(grad, dim, index),)
-
-
-def select_backward_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
-    dim = node._dim
-    index = node._index
-    return (k.select(grad, dim, index),)
 
 
 def sgn_tensors(node: Any, grad: Any) -> Any:
@@ -4564,87 +4470,6 @@ def sign_forward(grad: Any) -> Any:
     return k.zeros_like(grad)
 
 
-def silu_tensors(node: Any, grad: Any) -> Any:
-    self = node.unpack_self()
-    return (k.silu_backward(grad, self),)
-
-
-def silu_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
-    self = node._self
-    version = self._counter
-    if version is not None and version.value != node._self_version:
-        node.unpack_self()
-    self = self.array
-    return (k.silu_backward(grad, self),)
-
-
-def silu_forward(grad: Any, self: Any) -> Any:
-    return k.silu_backward(grad, self)
-
-
-def silu_backward_tensors(node: Any, grad: Any) -> Any:
-    grad_output_edge, self_edge = node.next_edges
-    grad_grad_output = grad_self = None
-    if grad_output_edge is not None:
-        self = node.unpack_self()
-        grad_grad_output = k.silu_backward(grad, k.conj(self))
-    if self_edge is not None:
-        grad_output = node.unpack_grad_output()
-        self = node.unpack_self()
-        grad_self = silu_double_backward(k, k.mul(k.conj(grad), grad_output), self)
-    return grad_grad_output, grad_self
-
-
-def silu_backward_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
-    grad_output_edge, self_edge = edges
-    grad_grad_output = grad_self = None
-    if grad_output_edge is not None:
-        self = node._self
-        version = self._counter
-        if version is not None and version.value != node._self_version:
-            node.unpack_self()
-        self = self.array
-        grad_grad_output = k.silu_backward(grad, k.conj(self))
-    if self_edge is not None:
-        grad_output = node._grad_output
-        version = grad_output._counter
-        if version is not None and version.value != node._grad_output_version:
-            node.unpack_grad_output()
-        grad_output = grad_output.array
-        self = node._self
-        version = self._counter
-        if version is not None and version.value != node._self_version:
-            node.unpack_self()
-        self = self.array
-        grad_self = silu_double_backward(k, k.mul(k.conj(grad), grad_output), self)
-    return grad_grad_output, grad_self
-
-
-def silu_backward_real(node: Any, k: Any, edges: Any, grad: Any) -> Any:
-    grad_output_edge, self_edge = edges
-    grad_grad_output = grad_self = None
-    if grad_output_edge is not None:
-        self = node._self
-        version = self._counter
-        if version is not None and version.value != node._self_version:
-            node.unpack_self()
-        self = self.array
-        grad_grad_output = k.silu_backward(grad, self)
-    if self_edge is not None:
-        grad_output = node._grad_output
-        version = grad_output._counter
-        if version is not None and version.value != node._grad_output_version:
-            node.unpack_grad_output()
-        grad_output = grad_output.array
-        self = node._self
-        version = self._counter
-        if version is not None and version.value != node._self_version:
-            node.unpack_self()
-        self = self.array
-        grad_self = silu_double_backward(k, k.mul(grad, grad_output), self)
-    return grad_grad_output, grad_self
-
-
 def sin_tensors(node: Any, grad: Any) -> Any:
     self = node.unpack_self()
     return (k.mul(grad, k.conj(k.cos(self))),)
@@ -4699,348 +4524,6 @@ def sinh_forward(grad: Any, self: Any) -> Any:
     return k.mul(grad, k.conj(k.cosh(self)))
 
 
-def slice_Tensor_tensors(node: Any, grad: Any) -> Any:
-    self_sym_sizes = node._self_sym_sizes
-    dim = node._dim
-    start = node._start
-    end = node._end
-    step = node._step
-    return (slice_backward_wrapper(k, grad, self_sym_sizes, dim, start, end, step),)
-
-
-def slice_Tensor_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
-    self_sym_sizes = node._self_sym_sizes
-    dim = node._dim
-    start = node._start
-    end = node._end
-    step = node._step
-    return (slice_backward_wrapper(k, grad, self_sym_sizes, dim, start, end, step),)
-
-
-def slice_backward_tensors(node: Any, grad: Any) -> Any:
-    dim = node._dim
-    start = node._start
-    end = node._end
-    step = node._step
-    return (k.slice(grad, dim, start, end, step),)
-
-
-def slice_backward_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
-    dim = node._dim
-    start = node._start
-    end = node._end
-    step = node._step
-    return (k.slice(grad, dim, start, end, step),)
-
-
-def smooth_l1_loss_tensors(node: Any, grad: Any) -> Any:
-    self_edge, target_edge = node.next_edges
-    grad_self = grad_target = None
-    if self_edge is not None:
-        self = node.unpack_self()
-        target = node.unpack_target()
-        reduction = node._reduction
-        beta = node._beta
-        grad_self = k.smooth_l1_loss_backward(grad, self, target, reduction, beta)
-    if target_edge is not None:
-        target = node.unpack_target()
-        self = node.unpack_self()
-        reduction = node._reduction
-        beta = node._beta
-        grad_target = k.smooth_l1_loss_backward(grad, target, self, reduction, beta)
-    return grad_self, grad_target
-
-
-def smooth_l1_loss_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
-    self_edge, target_edge = edges
-    grad_self = grad_target = None
-    if self_edge is not None:
-        self = node._self
-        version = self._counter
-        if version is not None and version.value != node._self_version:
-            node.unpack_self()
-        self = self.array
-        target = node._target
-        version = target._counter
-        if version is not None and version.value != node._target_version:
-            node.unpack_target()
-        target = target.array
-        reduction = node._reduction
-        beta = node._beta
-        grad_self = k.smooth_l1_loss_backward(grad, self, target, reduction, beta)
-    if target_edge is not None:
-        target = node._target
-        version = target._counter
-        if version is not None and version.value != node._target_version:
-            node.unpack_target()
-        target = target.array
-        self = node._self
-        version = self._counter
-        if version is not None and version.value != node._self_version:
-            node.unpack_self()
-        self = self.array
-        reduction = node._reduction
-        beta = node._beta
-        grad_target = k.smooth_l1_loss_backward(grad, target, self, reduction, beta)
-    return grad_self, grad_target
-
-
-def smooth_l1_loss_backward_tensors(node: Any, grad: Any) -> Any:
-    grad_output_edge, self_edge, target_edge = node.next_edges
-    grad_grad_output = grad_self = grad_target = None
-    if grad_output_edge is not None:
-        self = node.unpack_self()
-        target = node.unpack_target()
-        reduction = node._reduction
-        beta = node._beta
-        grad_grad_output = smooth_l1_loss_double_backward_grad_output(k, grad, self, target, reduction, beta)
-    if self_edge is not None:
-        grad_output = node.unpack_grad_output()
-        self = node.unpack_self()
-        target = node.unpack_target()
-        reduction = node._reduction
-        beta = node._beta
-        grad_self = smooth_l1_loss_double_backward(k, k.mul(grad, grad_output), self, target, reduction, beta)
-    if target_edge is not None:
-        grad_output = node.unpack_grad_output()
-        self = node.unpack_self()
-        target = node.unpack_target()
-        reduction = node._reduction
-        beta = node._beta
-        grad_target = k.neg(smooth_l1_loss_double_backward(k, k.mul(grad, grad_output), self, target, reduction, beta))
-    return grad_grad_output, grad_self, grad_target
-
-
-def smooth_l1_loss_backward_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
-    grad_output_edge, self_edge, target_edge = edges
-    grad_grad_output = grad_self = grad_target = None
-    if grad_output_edge is not None:
-        self = node._self
-        version = self._counter
-        if version is not None and version.value != node._self_version:
-            node.unpack_self()
-        self = self.array
-        target = node._target
-        version = target._counter
-        if version is not None and version.value != node._target_version:
-            node.unpack_target()
-        target = target.array
-        reduction = node._reduction
-        beta = node._beta
-        grad_grad_output = smooth_l1_loss_double_backward_grad_output(k, grad, self, target, reduction, beta)
-    if self_edge is not None:
-        grad_output = node._grad_output
-        version = grad_output._counter
-        if version is not None and version.value != node._grad_output_version:
-            node.unpack_grad_output()
-        grad_output = grad_output.array
-        self = node._self
-        version = self._counter
-        if version is not None and version.value != node._self_version:
-            node.unpack_self()
-        self = self.array
-        target = node._target
-        version = target._counter
-        if version is not None and version.value != node._target_version:
-            node.unpack_target()
-        target = target.array
-        reduction = node._reduction
-        beta = node._beta
-        grad_self = smooth_l1_loss_double_backward(k, k.mul(grad, grad_output), self, target, reduction, beta)
-    if target_edge is not None:
-        grad_output = node._grad_output
-        version = grad_output._counter
-        if version is not None and version.value != node._grad_output_version:
-            node.unpack_grad_output()
-        grad_output = grad_output.array
-        self = node._self
-        version = self._counter
-        if version is not None and version.value != node._self_version:
-            node.unpack_self()
-        self = self.array
-        target = node._target
-        version = target._counter
-        if version is not None and version.value != node._target_version:
-            node.unpack_target()
-        target = target.array
-        reduction = node._reduction
-        beta = node._beta
-        grad_target = k.neg(smooth_l1_loss_double_backward(k, k.mul(grad, grad_output), self, target, reduction, beta))
-    return grad_grad_output, grad_self, grad_target
-
-
-def softmax_tensors(node: Any, grad: Any) -> Any:
-    result = node.unpack_result()
-    dim = node._dim
-    return (k._softmax_backward_data(grad, result, dim, grad.dtype),)
-
-
-def softmax_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
-    result, version, expected = node._result
-    if version.value != expected:
-        node.unpack_result()
-    dim = node._dim
-    return (k._softmax_backward_data(grad, result, dim, grad.dtype),)
-
-
-def softmax_forward(result: Any, self_t: Any, dim: Any) -> Any:
-    return k.mul(result, k.sub(self_t, k.sum(k.mul(result, self_t), dim, True)))
-
-
-def softmax_backward_data_tensors(node: Any, grad: Any) -> Any:
-    grad_output_edge, output_edge = node.next_edges
-    grad_grad_output = grad_output = None
-    if grad_output_edge is not None:
-        output = node.unpack_output()
-        dim = node._dim
-        grad_grad_output = k._softmax_backward_data(grad, output, dim, grad.dtype)
-    if output_edge is not None:
-        grad_output = node.unpack_grad_output()
-        dim = node._dim
-        output = node.unpack_output()
-        grad_output = softmax_double_backward(k, grad, grad_output, dim, output)
-    return grad_grad_output, grad_output
-
-
-def softmax_backward_data_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
-    grad_output_edge, output_edge = edges
-    grad_grad_output = grad_output = None
-    if grad_output_edge is not None:
-        output = node._output
-        version = output._counter
-        if version is not None and version.value != node._output_version:
-            node.unpack_output()
-        output = output.array
-        dim = node._dim
-        grad_grad_output = k._softmax_backward_data(grad, output, dim, grad.dtype)
-    if output_edge is not None:
-        grad_output = node._grad_output
-        version = grad_output._counter
-        if version is not None and version.value != node._grad_output_version:
-            node.unpack_grad_output()
-        grad_output = grad_output.array
-        dim = node._dim
-        output = node._output
-        version = output._counter
-        if version is not None and version.value != node._output_version:
-            node.unpack_output()
-        output = output.array
-        grad_output = softmax_double_backward(k, grad, grad_output, dim, output)
-    return grad_grad_output, grad_output
-
-
-def softplus_tensors(node: Any, grad: Any) -> Any:
-    self = node.unpack_self()
-    beta = node._beta
-    threshold = node._threshold
-    return (k.softplus_backward(grad, self, beta, threshold),)
-
-
-def softplus_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
-    self = node._self
-    version = self._counter
-    if version is not None and version.value != node._self_version:
-        node.unpack_self()
-    self = self.array
-    beta = node._beta
-    threshold = node._threshold
-    return (k.softplus_backward(grad, self, beta, threshold),)
-
-
-def softplus_forward(grad: Any, self: Any, beta: Any, threshold: Any) -> Any:
-    return k.softplus_backward(grad, self, beta, threshold)
-
-
-def softplus_backward_tensors(node: Any, grad: Any) -> Any:
-    grad_output_edge, self_edge = node.next_edges
-    grad_grad_output = grad_self = None
-    if grad_output_edge is not None:
-        self = node.unpack_self()
-        beta = node._beta
-        threshold = node._threshold
-        grad_grad_output = k.softplus_backward(grad, self, beta, threshold)
-    if self_edge is not None:
-        grad_output = node.unpack_grad_output()
-        self = node.unpack_self()
-        beta = node._beta
-        threshold = node._threshold
-        grad_self = softplus_double_backward(k, k.mul(grad, grad_output), self, beta, threshold)
-    return grad_grad_output, grad_self
-
-
-def softplus_backward_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
-    grad_output_edge, self_edge = edges
-    grad_grad_output = grad_self = None
-    if grad_output_edge is not None:
-        self = node._self
-        version = self._counter
-        if version is not None and version.value != node._self_version:
-            node.unpack_self()
-        self = self.array
-        beta = node._beta
-        threshold = node._threshold
-        grad_grad_output = k.softplus_backward(grad, self, beta, threshold)
-    if self_edge is not None:
-        grad_output = node._grad_output
-        version = grad_output._counter
-        if version is not None and version.value != node._grad_output_version:
-            node.unpack_grad_output()
-        grad_output = grad_output.array
-        self = node._self
-        version = self._counter
-        if version is not None and version.value != node._self_version:
-            node.unpack_self()
-        self = self.array
-        beta = node._beta
-        threshold = node._threshold
-        grad_self = softplus_double_backward(k, k.mul(grad, grad_output), self, beta, threshold)
-    return grad_grad_output, grad_self
-
-
-def sort_tensors(node: Any, grad: Any, *_: Any) -> Any:
-    dim = node._dim
-    indices = node.unpack_indices()
-    self_sym_sizes = node._self_sym_sizes
-    return (value_selecting_reduction_backward(k, grad, dim, indices, self_sym_sizes, True),)
-
-
-def sort_arrays(node: Any, k: Any, edges: Any, grad: Any, *_: Any) -> Any:
-    dim = node._dim
-    indices, version, expected = node._indices
-    if version.value != expected:
-        node.unpack_indices()
-    self_sym_sizes = node._self_sym_sizes
-    return (value_selecting_reduction_backward(k, grad, dim, indices, self_sym_sizes, True),)
-
-
-def split_Tensor_tensors(node: Any, *grads: Any) -> Any:
-    split_size = node._split_size
-    dim = node._dim
-    self_sym_sizes = node._self_sym_sizes
-    return (split_backward(k, grads, split_size, dim, self_sym_sizes),)
-
-
-def split_Tensor_arrays(node: Any, k: Any, edges: Any, *grads: Any) -> Any:
-    split_size = node._split_size
-    dim = node._dim
-    self_sym_sizes = node._self_sym_sizes
-    return (split_backward(k, grads, split_size, dim, self_sym_sizes),)
-
-
-def split_with_sizes_tensors(node: Any, *grads: Any) -> Any:
-    split_sizes = node._split_sizes
-    dim = node._dim
-    self_sym_sizes = node._self_sym_sizes
-    return (split_with_sizes_backward(k, grads, split_sizes, dim, self_sym_sizes),)
-
-
-def split_with_sizes_arrays(node: Any, k: Any, edges: Any, *grads: Any) -> Any:
-    split_sizes = node._split_sizes
-    dim = node._dim
-    self_sym_sizes = node._self_sym_sizes
-    return (split_with_sizes_backward(k, grads, split_sizes, dim, self_sym_sizes),)
-
-
 def sqrt_tensors(node: Any, grad: Any) -> Any:
     result = node.unpack_result()
     return (k.div(grad, k.mul(k.conj(result), 2)),)
@@ -5062,74 +4545,6 @@ def sqrt_real(node: Any, k: Any, edges: Any, grad: Any) -> Any:
 
 def sqrt_forward(grad: Any, result: Any) -> Any:
     return k.div(grad, k.mul(k.conj(result), 2))
-
-
-def squeeze_tensors(node: Any, grad: Any) -> Any:
-    self_sym_sizes = node._self_sym_sizes
-    return (k.reshape(grad, self_sym_sizes),)
-
-
-def squeeze_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
-    self_sym_sizes = node._self_sym_sizes
-    return (k.reshape(grad, self_sym_sizes),)
-
-
-def squeeze_dim_tensors(node: Any, grad: Any) -> Any:
-    self_sym_sizes = node._self_sym_sizes
-    return (k.reshape(grad, self_sym_sizes),)
-
-
-def squeeze_dim_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
-    self_sym_sizes = node._self_sym_sizes
-    return (k.reshape(grad, self_sym_sizes),)
-
-
-def squeeze_dims_tensors(node: Any, grad: Any) -> Any:
-    self_sym_sizes = node._self_sym_sizes
-    return (k.reshape(grad, self_sym_sizes),)
-
-
-def squeeze_dims_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
-    self_sym_sizes = node._self_sym_sizes
-    return (k.reshape(grad, self_sym_sizes),)
-
-
-def stack_tensors(node: Any, grad: Any) -> Any:
-    dim = node._dim
-    return (k.unbind(grad, dim),)
-
-
-def stack_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
-    dim = node._dim
-    return (k.unbind(grad, dim),)
-
-
-def std_correction_tensors(node: Any, grad: Any) -> Any:
-    result = node.unpack_result()
-    self = node.unpack_self()
-    dim = node._dim
-    correction = node._correction
-    keepdim = node._keepdim
-    return (std_backward(k, result, grad, self, dim, correction, keepdim),)
-
-
-def std_correction_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
-    result, version, expected = node._result
-    if version.value != expected:
-        node.unpack_result()
-    self = node._self
-    version = self._counter
-    if version is not None and version.value != node._self_version:
-        node.unpack_self()
-    self = self.array
-    dim = node._dim
-    correction = node._correction
-    keepdim = node._keepdim
-    return (std_backward(k, result, grad, self, dim, correction, keepdim),)
-
-
-def std_correction_forward(result: Any, dim: Any, keepdim: Any, self_t: Any, self_p: Any, correction: Any) -> Any:
-    return k.masked_fill(k.div(k.sum(k.real(var_backward(k, k.conj(self_t), self_p, dim, correction, True)), dim, keepdim), k.mul(result, 2)), k.eq(result, 0), 0)
 
 
 def sub_Tensor_tensors(node: Any, grad: Any) -> Any:
@@ -5179,54 +4594,6 @@ def sub_Scalar_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
 
 def sub_Scalar_forward(grad: Any) -> Any:
     return grad
-
-
-def sum_tensors(node: Any, grad: Any) -> Any:
-    self_sym_sizes = node._self_sym_sizes
-    return (k.expand(grad, self_sym_sizes),)
-
-
-def sum_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
-    self_sym_sizes = node._self_sym_sizes
-    return (k.expand(grad, self_sym_sizes),)
-
-
-def sum_dim_IntList_tensors(node: Any, grad: Any) -> Any:
-    self_sym_sizes = node._self_sym_sizes
-    dim = node._dim
-    keepdim = node._keepdim
-    return (sum_backward(k, grad, self_sym_sizes, dim, keepdim),)
-
-
-def sum_dim_IntList_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
-    self_sym_sizes = node._self_sym_sizes
-    dim = node._dim
-    keepdim = node._keepdim
-    return (sum_backward(k, grad, self_sym_sizes, dim, keepdim),)
-
-
-def t_tensors(node: Any, grad: Any) -> Any:
-    return (k.t(grad),)
-
-
-def t_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
-    return (k.t(grad),)
-
-
-def take_tensors(node: Any, grad: Any) -> Any:
-    self_sym_sizes = node._self_sym_sizes
-    index = node.unpack_index()
-    return (take_backward(k, grad, self_sym_sizes, index),)
-
-
-def take_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
-    self_sym_sizes = node._self_sym_sizes
-    index = node._index
-    version = index._counter
-    if version is not None and version.value != node._index_version:
-        node.unpack_index()
-    index = index.array
-    return (take_backward(k, grad, self_sym_sizes, index),)
 
 
 def tan_tensors(node: Any, grad: Any) -> Any:
@@ -5331,108 +4698,6 @@ def tanh_backward_real(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     return grad_grad_output, grad_output
 
 
-def threshold_tensors(node: Any, grad: Any) -> Any:
-    self = node.unpack_self()
-    threshold = node._threshold
-    return (k.threshold_backward(grad, self, threshold),)
-
-
-def threshold_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
-    self = node._self
-    version = self._counter
-    if version is not None and version.value != node._self_version:
-        node.unpack_self()
-    self = self.array
-    threshold = node._threshold
-    return (k.threshold_backward(grad, self, threshold),)
-
-
-def threshold_forward(grad: Any, self: Any, threshold: Any) -> Any:
-    return k.threshold_backward(grad, self, threshold)
-
-
-def threshold_backward_tensors(node: Any, grad: Any) -> Any:
-    grad_output_edge, self_edge = node.next_edges
-    grad_grad_output = grad_self = None
-    if grad_output_edge is not None:
-        self = node.unpack_self()
-        threshold = node._threshold
-        grad_grad_output = k.threshold_backward(grad, self, threshold)
-    if self_edge is not None:
-        grad_self = k.zeros_like(grad)
-    return grad_grad_output, grad_self
-
-
-def threshold_backward_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
-    grad_output_edge, self_edge = edges
-    grad_grad_output = grad_self = None
-    if grad_output_edge is not None:
-        self = node._self
-        version = self._counter
-        if version is not None and version.value != node._self_version:
-            node.unpack_self()
-        self = self.array
-        threshold = node._threshold
-        grad_grad_output = k.threshold_backward(grad, self, threshold)
-    if self_edge is not None:
-        grad_self = k.zeros_like(grad)
-    return grad_grad_output, grad_self
-
-
-def to_copy_tensors(node: Any, grad: Any) -> Any:
-    self_scalar_type = node._self_scalar_type
-    self_device = node._self_device
-    return (to_copy_backward(k, grad, self_scalar_type, self_device),)
-
-
-def topk_tensors(node: Any, grad: Any, *_: Any) -> Any:
-    dim = node._dim
-    indices = node.unpack_indices()
-    self_sym_sizes = node._self_sym_sizes
-    return (value_selecting_reduction_backward(k, grad, dim, indices, self_sym_sizes, True),)
-
-
-def topk_arrays(node: Any, k: Any, edges: Any, grad: Any, *_: Any) -> Any:
-    dim = node._dim
-    indices, version, expected = node._indices
-    if version.value != expected:
-        node.unpack_indices()
-    self_sym_sizes = node._self_sym_sizes
-    return (value_selecting_reduction_backward(k, grad, dim, indices, self_sym_sizes, True),)
-
-
-def transpose_int_tensors(node: Any, grad: Any) -> Any:
-    dim0 = node._dim0
-    dim1 = node._dim1
-    return (k.transpose(grad, dim0, dim1),)
-
-
-def transpose_int_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
-    dim0 = node._dim0
-    dim1 = node._dim1
-    return (k.transpose(grad, dim0, dim1),)
-
-
-def tril_tensors(node: Any, grad: Any) -> Any:
-    diagonal = node._diagonal
-    return (k.tril(grad, diagonal),)
-
-
-def tril_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
-    diagonal = node._diagonal
-    return (k.tril(grad, diagonal),)
-
-
-def triu_tensors(node: Any, grad: Any) -> Any:
-    diagonal = node._diagonal
-    return (k.triu(grad, diagonal),)
-
-
-def triu_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
-    diagonal = node._diagonal
-    return (k.triu(grad, diagonal),)
-
-
 def trunc_tensors(node: Any, grad: Any) -> Any:
     return (k.zeros_like(grad),)
 
@@ -5443,156 +4708,6 @@ def trunc_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
 
 def trunc_forward(grad: Any) -> Any:
     return k.zeros_like(grad)
-
-
-def unbind_int_tensors(node: Any, *grads: Any) -> Any:
-    dim = node._dim
-    self_sym_sizes = node._self_sym_sizes
-    return (unbind_backward(k, grads, dim, self_sym_sizes),)
-
-
-def unbind_int_arrays(node: Any, k: Any, edges: Any, *grads: Any) -> Any:
-    dim = node._dim
-    self_sym_sizes = node._self_sym_sizes
-    return (unbind_backward(k, grads, dim, self_sym_sizes),)
-
-
-def uniform__tensors(node: Any, grad: Any) -> Any:
-    return (k.zeros_like(grad),)
-
-
-def uniform__arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
-    return (k.zeros_like(grad),)
-
-
-def uniform__forward(self_p: Any) -> Any:
-    return k.zeros_like(self_p)
-
-
-def unsafe_view_tensors(node: Any, grad: Any) -> Any:
-    self_sym_sizes = node._self_sym_sizes
-    return (k.reshape(grad, self_sym_sizes),)
-
-
-def unsafe_view_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
-    self_sym_sizes = node._self_sym_sizes
-    return (k.reshape(grad, self_sym_sizes),)
-
-
-def unsqueeze_tensors(node: Any, grad: Any) -> Any:
-    dim = node._dim
-    return (k.squeeze(grad, dim),)
-
-
-def unsqueeze_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
-    dim = node._dim
-    return (k.squeeze(grad, dim),)
-
-
-def var_correction_tensors(node: Any, grad: Any) -> Any:
-    self = node.unpack_self()
-    dim = node._dim
-    correction = node._correction
-    keepdim = node._keepdim
-    return (var_backward(k, grad, self, dim, correction, keepdim),)
-
-
-def var_correction_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
-    self = node._self
-    version = self._counter
-    if version is not None and version.value != node._self_version:
-        node.unpack_self()
-    self = self.array
-    dim = node._dim
-    correction = node._correction
-    keepdim = node._keepdim
-    return (var_backward(k, grad, self, dim, correction, keepdim),)
-
-
-def var_correction_forward(dim: Any, keepdim: Any, self_t: Any, self_p: Any, correction: Any) -> Any:
-    return k.sum(k.real(var_backward(k, k.conj(self_t), self_p, dim, correction, True)), dim, keepdim)
-
-
-def vdot_tensors(node: Any, grad: Any) -> Any:
-    self_edge, other_edge = node.next_edges
-    grad_self = grad_other = None
-    if self_edge is not None:
-        other = node.unpack_other()
-        grad_self = k.mul(k.conj(grad), other)
-    if other_edge is not None:
-        self = node.unpack_self()
-        grad_other = k.mul(grad, self)
-    return grad_self, grad_other
-
-
-def vdot_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
-    self_edge, other_edge = edges
-    grad_self = grad_other = None
-    if self_edge is not None:
-        other = node._other
-        version = other._counter
-        if version is not None and version.value != node._other_version:
-            node.unpack_other()
-        other = other.array
-        grad_self = k.mul(k.conj(grad), other)
-    if other_edge is not None:
-        self = node._self
-        version = self._counter
-        if version is not None and version.value != node._self_version:
-            node.unpack_self()
-        self = self.array
-        grad_other = k.mul(grad, self)
-    return grad_self, grad_other
-
-
-def vdot_real(node: Any, k: Any, edges: Any, grad: Any) -> Any:
-    self_edge, other_edge = edges
-    grad_self = grad_other = None
-    if self_edge is not None:
-        other = node._other
-        version = other._counter
-        if version is not None and version.value != node._other_version:
-            node.unpack_other()
-        other = other.array
-        grad_self = k.mul(grad, other)
-    if other_edge is not None:
-        self = node._self
-        version = self._counter
-        if version is not None and version.value != node._self_version:
-            node.unpack_self()
-        self = self.array
-        grad_other = k.mul(grad, self)
-    return grad_self, grad_other
-
-
-def vdot_forward(other_p: Any, self_t: Any, other_t: Any, self_p: Any) -> Any:
-    return k.add(k.vdot(self_t, other_p), k.vdot(self_p, other_t))
-
-
-def view_tensors(node: Any, grad: Any) -> Any:
-    self_sym_sizes = node._self_sym_sizes
-    return (k.reshape(grad, self_sym_sizes),)
-
-
-def view_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
-    self_sym_sizes = node._self_sym_sizes
-    return (k.reshape(grad, self_sym_sizes),)
-
-
-def view_as_complex_tensors(node: Any, grad: Any) -> Any:
-    return (k.view_as_real(k.contiguous(grad)),)
-
-
-def view_as_complex_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
-    return (k.view_as_real(k.contiguous(grad)),)
-
-
-def view_as_real_tensors(node: Any, grad: Any) -> Any:
-    return (k.view_as_complex(k.contiguous(grad)),)
-
-
-def view_as_real_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
-    return (k.view_as_complex(k.contiguous(grad)),)
 
 
 def where_self_tensors(node: Any, grad: Any) -> Any:
@@ -5675,87 +4790,1251 @@ def xlogy_Tensor_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     return grad_self, grad_other
 
 
-def zero__tensors(node: Any, grad: Any) -> Any:
+def bernoulli_tensors(node: Any, grad: Any) -> Any:
     return (k.zeros_like(grad),)
 
 
-def zero__arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+def bernoulli_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
     return (k.zeros_like(grad),)
 
 
-def zero__forward(self_p: Any) -> Any:
+def bernoulli_forward(result: Any) -> Any:
+    return k.zeros_like(result)
+
+
+def bernoulli__float_tensors(node: Any, grad: Any) -> Any:
+    return (k.zeros_like(grad),)
+
+
+def bernoulli__float_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    return (k.zeros_like(grad),)
+
+
+def bernoulli__float_forward(self_p: Any) -> Any:
     return k.zeros_like(self_p)
+
+
+def native_dropout_tensors(node: Any, grad: Any, *_: Any) -> Any:
+    result1 = node.unpack_result1()
+    train = node._train
+    p = node._p
+    return (k.native_dropout_backward(grad, result1, 1.0 if not train else 0.0 if p == 1 else 1.0 / (1.0 - p)),)
+
+
+def native_dropout_arrays(node: Any, k: Any, edges: Any, grad: Any, *_: Any) -> Any:
+    result1, version, expected = node._result1
+    if version.value != expected:
+        node.unpack_result1()
+    train = node._train
+    p = node._p
+    return (k.native_dropout_backward(grad, result1, 1.0 if not train else 0.0 if p == 1 else 1.0 / (1.0 - p)),)
+
+
+def native_dropout_backward_tensors(node: Any, grad: Any) -> Any:
+    grad_output_edge, mask_edge = node.next_edges
+    grad_grad_output = grad_mask = None
+    if grad_output_edge is not None:
+        mask = node.unpack_mask()
+        scale = node._scale
+        grad_grad_output = k.native_dropout_backward(grad, mask, scale)
+    if mask_edge is not None:
+        raise NotImplementedError("the derivative for 'native_dropout_backward: mask' is not implemented.")
+    return grad_grad_output, grad_mask
+
+
+def native_dropout_backward_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    grad_output_edge, mask_edge = edges
+    grad_grad_output = grad_mask = None
+    if grad_output_edge is not None:
+        mask = node._mask
+        version = mask._counter
+        if version is not None and version.value != node._mask_version:
+            node.unpack_mask()
+        mask = mask.array
+        scale = node._scale
+        grad_grad_output = k.native_dropout_backward(grad, mask, scale)
+    if mask_edge is not None:
+        raise NotImplementedError("the derivative for 'native_dropout_backward: mask' is not implemented.")
+    return grad_grad_output, grad_mask
+
+
+def normal__tensors(node: Any, grad: Any) -> Any:
+    return (k.zeros_like(grad),)
+
+
+def normal__arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    return (k.zeros_like(grad),)
+
+
+def normal__forward(self_p: Any) -> Any:
+    return k.zeros_like(self_p)
+
+
+def uniform__tensors(node: Any, grad: Any) -> Any:
+    return (k.zeros_like(grad),)
+
+
+def uniform__arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    return (k.zeros_like(grad),)
+
+
+def uniform__forward(self_p: Any) -> Any:
+    return k.zeros_like(self_p)
+
+
+def amax_tensors(node: Any, grad: Any) -> Any:
+    dim = node._dim
+    keepdim = node._keepdim
+    result = node.unpack_result()
+    self = node.unpack_self()
+    return (scale_grad_by_count(k, restore_reduced_dims(k, grad, dim, keepdim), k.eq(restore_reduced_dims(k, result, dim, keepdim), self), dim),)
+
+
+def amax_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    dim = node._dim
+    keepdim = node._keepdim
+    result, version, expected = node._result
+    if version.value != expected:
+        node.unpack_result()
+    self = node._self
+    version = self._counter
+    if version is not None and version.value != node._self_version:
+        node.unpack_self()
+    self = self.array
+    return (scale_grad_by_count(k, restore_reduced_dims(k, grad, dim, keepdim), k.eq(restore_reduced_dims(k, result, dim, keepdim), self), dim),)
+
+
+def amin_tensors(node: Any, grad: Any) -> Any:
+    dim = node._dim
+    keepdim = node._keepdim
+    result = node.unpack_result()
+    self = node.unpack_self()
+    return (scale_grad_by_count(k, restore_reduced_dims(k, grad, dim, keepdim), k.eq(restore_reduced_dims(k, result, dim, keepdim), self), dim),)
+
+
+def amin_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    dim = node._dim
+    keepdim = node._keepdim
+    result, version, expected = node._result
+    if version.value != expected:
+        node.unpack_result()
+    self = node._self
+    version = self._counter
+    if version is not None and version.value != node._self_version:
+        node.unpack_self()
+    self = self.array
+    return (scale_grad_by_count(k, restore_reduced_dims(k, grad, dim, keepdim), k.eq(restore_reduced_dims(k, result, dim, keepdim), self), dim),)
+
+
+def cumprod_tensors(node: Any, grad: Any) -> Any:
+    self = node.unpack_self()
+    dim = node._dim
+    result = node.unpack_result()
+    return (cumprod_backward(k, grad, self, dim, result),)
+
+
+def cumprod_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self = node._self
+    version = self._counter
+    if version is not None and version.value != node._self_version:
+        node.unpack_self()
+    self = self.array
+    dim = node._dim
+    result, version, expected = node._result
+    if version.value != expected:
+        node.unpack_result()
+    return (cumprod_backward(k, grad, self, dim, result),)
+
+
+def cumsum_tensors(node: Any, grad: Any) -> Any:
+    dim = node._dim
+    return (cumsum_backward(k, grad, dim),)
+
+
+def cumsum_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    dim = node._dim
+    return (cumsum_backward(k, grad, dim),)
+
+
+def linalg_vector_norm_tensors(node: Any, grad: Any) -> Any:
+    self = node.unpack_self()
+    ord = node._ord
+    result = node.unpack_result()
+    dim = node._dim
+    keepdim = node._keepdim
+    return (linalg_vector_norm_backward(k, grad, self, ord, result, dim, keepdim),)
+
+
+def linalg_vector_norm_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self = node._self
+    version = self._counter
+    if version is not None and version.value != node._self_version:
+        node.unpack_self()
+    self = self.array
+    ord = node._ord
+    result, version, expected = node._result
+    if version.value != expected:
+        node.unpack_result()
+    dim = node._dim
+    keepdim = node._keepdim
+    return (linalg_vector_norm_backward(k, grad, self, ord, result, dim, keepdim),)
+
+
+def logsumexp_tensors(node: Any, grad: Any) -> Any:
+    self = node.unpack_self()
+    result = node.unpack_result()
+    dim = node._dim
+    keepdim = node._keepdim
+    return (logsumexp_backward(k, grad, self, result, dim, keepdim),)
+
+
+def logsumexp_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self = node._self
+    version = self._counter
+    if version is not None and version.value != node._self_version:
+        node.unpack_self()
+    self = self.array
+    result, version, expected = node._result
+    if version.value != expected:
+        node.unpack_result()
+    dim = node._dim
+    keepdim = node._keepdim
+    return (logsumexp_backward(k, grad, self, result, dim, keepdim),)
+
+
+def max_dim_tensors(node: Any, grad: Any, *_: Any) -> Any:
+    dim = node._dim
+    indices = node.unpack_indices()
+    self_sym_sizes = node._self_sym_sizes
+    keepdim = node._keepdim
+    return (value_selecting_reduction_backward(k, grad, dim, indices, self_sym_sizes, keepdim),)
+
+
+def max_dim_arrays(node: Any, k: Any, edges: Any, grad: Any, *_: Any) -> Any:
+    dim = node._dim
+    indices, version, expected = node._indices
+    if version.value != expected:
+        node.unpack_indices()
+    self_sym_sizes = node._self_sym_sizes
+    keepdim = node._keepdim
+    return (value_selecting_reduction_backward(k, grad, dim, indices, self_sym_sizes, keepdim),)
+
+
+def max_tensors(node: Any, grad: Any) -> Any:
+    self = node.unpack_self()
+    result = node.unpack_result()
+    return (evenly_distribute_backward(k, grad, self, result),)
+
+
+def max_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self = node._self
+    version = self._counter
+    if version is not None and version.value != node._self_version:
+        node.unpack_self()
+    self = self.array
+    result, version, expected = node._result
+    if version.value != expected:
+        node.unpack_result()
+    return (evenly_distribute_backward(k, grad, self, result),)
+
+
+def mean_tensors(node: Any, grad: Any) -> Any:
+    self_sym_sizes = node._self_sym_sizes
+    self_sym_numel = node._self_sym_numel
+    return (k.div(k.expand(grad, self_sym_sizes), self_sym_numel),)
+
+
+def mean_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self_sym_sizes = node._self_sym_sizes
+    self_sym_numel = node._self_sym_numel
+    return (k.div(k.expand(grad, self_sym_sizes), self_sym_numel),)
+
+
+def mean_dim_tensors(node: Any, grad: Any) -> Any:
+    self_sym_sizes = node._self_sym_sizes
+    dim = node._dim
+    keepdim = node._keepdim
+    return (mean_backward(k, grad, self_sym_sizes, dim, keepdim),)
+
+
+def mean_dim_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self_sym_sizes = node._self_sym_sizes
+    dim = node._dim
+    keepdim = node._keepdim
+    return (mean_backward(k, grad, self_sym_sizes, dim, keepdim),)
+
+
+def min_dim_tensors(node: Any, grad: Any, *_: Any) -> Any:
+    dim = node._dim
+    indices = node.unpack_indices()
+    self_sym_sizes = node._self_sym_sizes
+    keepdim = node._keepdim
+    return (value_selecting_reduction_backward(k, grad, dim, indices, self_sym_sizes, keepdim),)
+
+
+def min_dim_arrays(node: Any, k: Any, edges: Any, grad: Any, *_: Any) -> Any:
+    dim = node._dim
+    indices, version, expected = node._indices
+    if version.value != expected:
+        node.unpack_indices()
+    self_sym_sizes = node._self_sym_sizes
+    keepdim = node._keepdim
+    return (value_selecting_reduction_backward(k, grad, dim, indices, self_sym_sizes, keepdim),)
+
+
+def min_tensors(node: Any, grad: Any) -> Any:
+    self = node.unpack_self()
+    result = node.unpack_result()
+    return (evenly_distribute_backward(k, grad, self, result),)
+
+
+def min_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self = node._self
+    version = self._counter
+    if version is not None and version.value != node._self_version:
+        node.unpack_self()
+    self = self.array
+    result, version, expected = node._result
+    if version.value != expected:
+        node.unpack_result()
+    return (evenly_distribute_backward(k, grad, self, result),)
+
+
+def norm_Scalar_tensors(node: Any, grad: Any) -> Any:
+    self = node.unpack_self()
+    p = node._p
+    result = node.unpack_result()
+    return (norm_backward(k, grad, self, p, result),)
+
+
+def norm_Scalar_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self = node._self
+    version = self._counter
+    if version is not None and version.value != node._self_version:
+        node.unpack_self()
+    self = self.array
+    p = node._p
+    result, version, expected = node._result
+    if version.value != expected:
+        node.unpack_result()
+    return (norm_backward(k, grad, self, p, result),)
+
+
+def norm_ScalarOpt_dim_tensors(node: Any, grad: Any) -> Any:
+    self = node.unpack_self()
+    p = node._p
+    result = node.unpack_result()
+    dim = node._dim
+    keepdim = node._keepdim
+    return (norm_backward(k, grad, self, p, result, dim, keepdim),)
+
+
+def norm_ScalarOpt_dim_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self = node._self
+    version = self._counter
+    if version is not None and version.value != node._self_version:
+        node.unpack_self()
+    self = self.array
+    p = node._p
+    result, version, expected = node._result
+    if version.value != expected:
+        node.unpack_result()
+    dim = node._dim
+    keepdim = node._keepdim
+    return (norm_backward(k, grad, self, p, result, dim, keepdim),)
+
+
+def prod_tensors(node: Any, grad: Any) -> Any:
+    self = node.unpack_self()
+    result = node.unpack_result()
+    return (prod_backward(k, grad, self, result),)
+
+
+def prod_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self = node._self
+    version = self._counter
+    if version is not None and version.value != node._self_version:
+        node.unpack_self()
+    self = self.array
+    result, version, expected = node._result
+    if version.value != expected:
+        node.unpack_result()
+    return (prod_backward(k, grad, self, result),)
+
+
+def prod_dim_int_tensors(node: Any, grad: Any) -> Any:
+    self = node.unpack_self()
+    result = node.unpack_result()
+    dim = node._dim
+    keepdim = node._keepdim
+    return (prod_backward(k, grad, self, result, dim, keepdim),)
+
+
+def prod_dim_int_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self = node._self
+    version = self._counter
+    if version is not None and version.value != node._self_version:
+        node.unpack_self()
+    self = self.array
+    result, version, expected = node._result
+    if version.value != expected:
+        node.unpack_result()
+    dim = node._dim
+    keepdim = node._keepdim
+    return (prod_backward(k, grad, self, result, dim, keepdim),)
+
+
+def sort_tensors(node: Any, grad: Any, *_: Any) -> Any:
+    dim = node._dim
+    indices = node.unpack_indices()
+    self_sym_sizes = node._self_sym_sizes
+    return (value_selecting_reduction_backward(k, grad, dim, indices, self_sym_sizes, True),)
+
+
+def sort_arrays(node: Any, k: Any, edges: Any, grad: Any, *_: Any) -> Any:
+    dim = node._dim
+    indices, version, expected = node._indices
+    if version.value != expected:
+        node.unpack_indices()
+    self_sym_sizes = node._self_sym_sizes
+    return (value_selecting_reduction_backward(k, grad, dim, indices, self_sym_sizes, True),)
+
+
+def std_correction_tensors(node: Any, grad: Any) -> Any:
+    result = node.unpack_result()
+    self = node.unpack_self()
+    dim = node._dim
+    correction = node._correction
+    keepdim = node._keepdim
+    return (std_backward(k, result, grad, self, dim, correction, keepdim),)
+
+
+def std_correction_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    result, version, expected = node._result
+    if version.value != expected:
+        node.unpack_result()
+    self = node._self
+    version = self._counter
+    if version is not None and version.value != node._self_version:
+        node.unpack_self()
+    self = self.array
+    dim = node._dim
+    correction = node._correction
+    keepdim = node._keepdim
+    return (std_backward(k, result, grad, self, dim, correction, keepdim),)
+
+
+def std_correction_forward(result: Any, dim: Any, keepdim: Any, self_t: Any, self_p: Any, correction: Any) -> Any:
+    return k.masked_fill(k.div(k.sum(k.real(var_backward(k, k.conj(self_t), self_p, dim, correction, True)), dim, keepdim), k.mul(result, 2)), k.eq(result, 0), 0)
+
+
+def sum_tensors(node: Any, grad: Any) -> Any:
+    self_sym_sizes = node._self_sym_sizes
+    return (k.expand(grad, self_sym_sizes),)
+
+
+def sum_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self_sym_sizes = node._self_sym_sizes
+    return (k.expand(grad, self_sym_sizes),)
+
+
+def sum_dim_IntList_tensors(node: Any, grad: Any) -> Any:
+    self_sym_sizes = node._self_sym_sizes
+    dim = node._dim
+    keepdim = node._keepdim
+    return (sum_backward(k, grad, self_sym_sizes, dim, keepdim),)
+
+
+def sum_dim_IntList_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self_sym_sizes = node._self_sym_sizes
+    dim = node._dim
+    keepdim = node._keepdim
+    return (sum_backward(k, grad, self_sym_sizes, dim, keepdim),)
+
+
+def topk_tensors(node: Any, grad: Any, *_: Any) -> Any:
+    dim = node._dim
+    indices = node.unpack_indices()
+    self_sym_sizes = node._self_sym_sizes
+    return (value_selecting_reduction_backward(k, grad, dim, indices, self_sym_sizes, True),)
+
+
+def topk_arrays(node: Any, k: Any, edges: Any, grad: Any, *_: Any) -> Any:
+    dim = node._dim
+    indices, version, expected = node._indices
+    if version.value != expected:
+        node.unpack_indices()
+    self_sym_sizes = node._self_sym_sizes
+    return (value_selecting_reduction_backward(k, grad, dim, indices, self_sym_sizes, True),)
+
+
+def var_correction_tensors(node: Any, grad: Any) -> Any:
+    self = node.unpack_self()
+    dim = node._dim
+    correction = node._correction
+    keepdim = node._keepdim
+    return (var_backward(k, grad, self, dim, correction, keepdim),)
+
+
+def var_correction_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self = node._self
+    version = self._counter
+    if version is not None and version.value != node._self_version:
+        node.unpack_self()
+    self = self.array
+    dim = node._dim
+    correction = node._correction
+    keepdim = node._keepdim
+    return (var_backward(k, grad, self, dim, correction, keepdim),)
+
+
+def var_correction_forward(dim: Any, keepdim: Any, self_t: Any, self_p: Any, correction: Any) -> Any:
+    return k.sum(k.real(var_backward(k, k.conj(self_t), self_p, dim, correction, True)), dim, keepdim)
+
+
+def cat_tensors(node: Any, grad: Any) -> Any:
+    tensors_args_sizes = node._tensors_args_sizes
+    dim = node._dim
+    return (cat_tensors_backward(k, grad, tensors_args_sizes, dim),)
+
+
+def cat_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    tensors_args_sizes = node._tensors_args_sizes
+    dim = node._dim
+    return (cat_tensors_backward(k, grad, tensors_args_sizes, dim),)
+
+
+def clone_tensors(node: Any, grad: Any) -> Any:
+    return (grad,)
+
+
+def clone_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    return (grad,)
+
+
+def constant_pad_nd_tensors(node: Any, grad: Any) -> Any:
+    pad = node._pad
+    return (constant_pad_nd_backward(k, grad, pad),)
+
+
+def constant_pad_nd_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    pad = node._pad
+    return (constant_pad_nd_backward(k, grad, pad),)
+
+
+def constant_pad_nd_forward(self_t: Any, pad: Any) -> Any:
+    return k.constant_pad_nd(self_t, pad, 0)
+
+
+def copy__tensors(node: Any, grad: Any) -> Any:
+    self_edge, src_edge = node.next_edges
+    grad_self = grad_src = None
+    if self_edge is not None:
+        grad_self = k.zeros_like(grad)
+    if src_edge is not None:
+        src_device = node._src_device
+        grad_src = copy_to_device(k, grad, src_device)
+    return grad_self, grad_src
+
+
+def copy__forward(src_t: Any) -> Any:
+    return src_t
+
+
+def diag_embed_tensors(node: Any, grad: Any) -> Any:
+    offset = node._offset
+    dim1 = node._dim1
+    dim2 = node._dim2
+    return (k.diagonal(grad, offset, dim1, dim2),)
+
+
+def diag_embed_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    offset = node._offset
+    dim1 = node._dim1
+    dim2 = node._dim2
+    return (k.diagonal(grad, offset, dim1, dim2),)
+
+
+def flip_tensors(node: Any, grad: Any) -> Any:
+    dims = node._dims
+    return (k.flip(grad, dims),)
+
+
+def flip_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    dims = node._dims
+    return (k.flip(grad, dims),)
+
+
+def repeat_tensors(node: Any, grad: Any) -> Any:
+    repeats = node._repeats
+    self_sym_sizes = node._self_sym_sizes
+    return (repeat_backward(k, grad, repeats, self_sym_sizes),)
+
+
+def repeat_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    repeats = node._repeats
+    self_sym_sizes = node._self_sym_sizes
+    return (repeat_backward(k, grad, repeats, self_sym_sizes),)
+
+
+def roll_tensors(node: Any, grad: Any) -> Any:
+    shifts = node._shifts
+    dims = node._dims
+    return (roll_backward(k, grad, shifts, dims),)
+
+
+def roll_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    shifts = node._shifts
+    dims = node._dims
+    return (roll_backward(k, grad, shifts, dims),)
+
+
+def stack_tensors(node: Any, grad: Any) -> Any:
+    dim = node._dim
+    return (k.unbind(grad, dim),)
+
+
+def stack_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    dim = node._dim
+    return (k.unbind(grad, dim),)
+
+
+def to_copy_tensors(node: Any, grad: Any) -> Any:
+    self_scalar_type = node._self_scalar_type
+    self_device = node._self_device
+    return (to_copy_backward(k, grad, self_scalar_type, self_device),)
+
+
+def tril_tensors(node: Any, grad: Any) -> Any:
+    diagonal = node._diagonal
+    return (k.tril(grad, diagonal),)
+
+
+def tril_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    diagonal = node._diagonal
+    return (k.tril(grad, diagonal),)
+
+
+def triu_tensors(node: Any, grad: Any) -> Any:
+    diagonal = node._diagonal
+    return (k.triu(grad, diagonal),)
+
+
+def triu_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    diagonal = node._diagonal
+    return (k.triu(grad, diagonal),)
+
+
+def alias_tensors(node: Any, grad: Any) -> Any:
+    return (grad,)
+
+
+def alias_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    return (grad,)
+
+
+def as_strided_tensors(node: Any, grad: Any) -> Any:
+    self_sym_sizes = node._self_sym_sizes
+    self_sym_strides = node._self_sym_strides
+    self_sym_storage_offset = node._self_sym_storage_offset
+    size = node._size
+    stride = node._stride
+    storage_offset = node._storage_offset
+    return (as_strided_backward(k, grad, self_sym_sizes, self_sym_strides, self_sym_storage_offset, size, stride, storage_offset),)
+
+
+def diagonal_tensors(node: Any, grad: Any) -> Any:
+    self_sym_sizes = node._self_sym_sizes
+    offset = node._offset
+    dim1 = node._dim1
+    dim2 = node._dim2
+    return (k.diagonal_backward(grad, self_sym_sizes, offset, dim1, dim2),)
+
+
+def diagonal_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self_sym_sizes = node._self_sym_sizes
+    offset = node._offset
+    dim1 = node._dim1
+    dim2 = node._dim2
+    return (k.diagonal_backward(grad, self_sym_sizes, offset, dim1, dim2),)
+
+
+def diagonal_backward_tensors(node: Any, grad: Any) -> Any:
+    offset = node._offset
+    dim1 = node._dim1
+    dim2 = node._dim2
+    return (k.diagonal(grad, offset, dim1, dim2),)
+
+
+def diagonal_backward_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    offset = node._offset
+    dim1 = node._dim1
+    dim2 = node._dim2
+    return (k.diagonal(grad, offset, dim1, dim2),)
+
+
+def expand_tensors(node: Any, grad: Any) -> Any:
+    return (grad,)
+
+
+def expand_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    return (grad,)
+
+
+def permute_tensors(node: Any, grad: Any) -> Any:
+    dims = node._dims
+    return (permute_backwards(k, grad, dims),)
+
+
+def permute_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    dims = node._dims
+    return (permute_backwards(k, grad, dims),)
+
+
+def select_int_tensors(node: Any, grad: Any) -> Any:
+    self_sym_sizes = node._self_sym_sizes
+    dim = node._dim
+    index = node._index
+    return (k.select_backward(grad, self_sym_sizes, dim, index),)
+
+
+def select_int_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self_sym_sizes = node._self_sym_sizes
+    dim = node._dim
+    index = node._index
+    return (k.select_backward(grad, self_sym_sizes, dim, index),)
+
+
+def select_backward_tensors(node: Any, grad: Any) -> Any:
+    dim = node._dim
+    index = node._index
+    return (k.select(grad, dim, index),)
+
+
+def select_backward_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    dim = node._dim
+    index = node._index
+    return (k.select(grad, dim, index),)
+
+
+def slice_Tensor_tensors(node: Any, grad: Any) -> Any:
+    self_sym_sizes = node._self_sym_sizes
+    dim = node._dim
+    start = node._start
+    end = node._end
+    step = node._step
+    return (slice_backward_wrapper(k, grad, self_sym_sizes, dim, start, end, step),)
+
+
+def slice_Tensor_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self_sym_sizes = node._self_sym_sizes
+    dim = node._dim
+    start = node._start
+    end = node._end
+    step = node._step
+    return (slice_backward_wrapper(k, grad, self_sym_sizes, dim, start, end, step),)
+
+
+def slice_backward_tensors(node: Any, grad: Any) -> Any:
+    dim = node._dim
+    start = node._start
+    end = node._end
+    step = node._step
+    return (k.slice(grad, dim, start, end, step),)
+
+
+def slice_backward_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    dim = node._dim
+    start = node._start
+    end = node._end
+    step = node._step
+    return (k.slice(grad, dim, start, end, step),)
+
+
+def split_Tensor_tensors(node: Any, *grads: Any) -> Any:
+    split_size = node._split_size
+    dim = node._dim
+    self_sym_sizes = node._self_sym_sizes
+    return (split_backward(k, grads, split_size, dim, self_sym_sizes),)
+
+
+def split_Tensor_arrays(node: Any, k: Any, edges: Any, *grads: Any) -> Any:
+    split_size = node._split_size
+    dim = node._dim
+    self_sym_sizes = node._self_sym_sizes
+    return (split_backward(k, grads, split_size, dim, self_sym_sizes),)
+
+
+def split_with_sizes_tensors(node: Any, *grads: Any) -> Any:
+    split_sizes = node._split_sizes
+    dim = node._dim
+    self_sym_sizes = node._self_sym_sizes
+    return (split_with_sizes_backward(k, grads, split_sizes, dim, self_sym_sizes),)
+
+
+def split_with_sizes_arrays(node: Any, k: Any, edges: Any, *grads: Any) -> Any:
+    split_sizes = node._split_sizes
+    dim = node._dim
+    self_sym_sizes = node._self_sym_sizes
+    return (split_with_sizes_backward(k, grads, split_sizes, dim, self_sym_sizes),)
+
+
+def squeeze_tensors(node: Any, grad: Any) -> Any:
+    self_sym_sizes = node._self_sym_sizes
+    return (k.reshape(grad, self_sym_sizes),)
+
+
+def squeeze_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self_sym_sizes = node._self_sym_sizes
+    return (k.reshape(grad, self_sym_sizes),)
+
+
+def squeeze_dim_tensors(node: Any, grad: Any) -> Any:
+    self_sym_sizes = node._self_sym_sizes
+    return (k.reshape(grad, self_sym_sizes),)
+
+
+def squeeze_dim_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self_sym_sizes = node._self_sym_sizes
+    return (k.reshape(grad, self_sym_sizes),)
+
+
+def squeeze_dims_tensors(node: Any, grad: Any) -> Any:
+    self_sym_sizes = node._self_sym_sizes
+    return (k.reshape(grad, self_sym_sizes),)
+
+
+def squeeze_dims_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self_sym_sizes = node._self_sym_sizes
+    return (k.reshape(grad, self_sym_sizes),)
+
+
+def t_tensors(node: Any, grad: Any) -> Any:
+    return (k.t(grad),)
+
+
+def t_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    return (k.t(grad),)
+
+
+def transpose_int_tensors(node: Any, grad: Any) -> Any:
+    dim0 = node._dim0
+    dim1 = node._dim1
+    return (k.transpose(grad, dim0, dim1),)
+
+
+def transpose_int_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    dim0 = node._dim0
+    dim1 = node._dim1
+    return (k.transpose(grad, dim0, dim1),)
+
+
+def unbind_int_tensors(node: Any, *grads: Any) -> Any:
+    dim = node._dim
+    self_sym_sizes = node._self_sym_sizes
+    return (unbind_backward(k, grads, dim, self_sym_sizes),)
+
+
+def unbind_int_arrays(node: Any, k: Any, edges: Any, *grads: Any) -> Any:
+    dim = node._dim
+    self_sym_sizes = node._self_sym_sizes
+    return (unbind_backward(k, grads, dim, self_sym_sizes),)
+
+
+def unsafe_view_tensors(node: Any, grad: Any) -> Any:
+    self_sym_sizes = node._self_sym_sizes
+    return (k.reshape(grad, self_sym_sizes),)
+
+
+def unsafe_view_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self_sym_sizes = node._self_sym_sizes
+    return (k.reshape(grad, self_sym_sizes),)
+
+
+def unsqueeze_tensors(node: Any, grad: Any) -> Any:
+    dim = node._dim
+    return (k.squeeze(grad, dim),)
+
+
+def unsqueeze_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    dim = node._dim
+    return (k.squeeze(grad, dim),)
+
+
+def view_tensors(node: Any, grad: Any) -> Any:
+    self_sym_sizes = node._self_sym_sizes
+    return (k.reshape(grad, self_sym_sizes),)
+
+
+def view_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    self_sym_sizes = node._self_sym_sizes
+    return (k.reshape(grad, self_sym_sizes),)
+
+
+def view_as_complex_tensors(node: Any, grad: Any) -> Any:
+    return (k.view_as_real(k.contiguous(grad)),)
+
+
+def view_as_complex_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    return (k.view_as_real(k.contiguous(grad)),)
+
+
+def view_as_real_tensors(node: Any, grad: Any) -> Any:
+    return (k.view_as_complex(k.contiguous(grad)),)
+
+
+def view_as_real_arrays(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    return (k.view_as_complex(k.contiguous(grad)),)
 
 
 FORMULAS = (
     Formula(
-        operator='aten::abs',
-        name='AbsBackward0',
+        operator='aten::fill_.Scalar',
+        name='FillBackward2',
+        inputs=('self',),
+        tensors=fill__Scalar_tensors,
+        arrays=fill__Scalar_arrays,
+        forward=(
+            Forward(0, 'expression', fill__Scalar_forward, ('self_p',)),
+        ),
+        where='creation/derivatives.yaml:3',
+    ),
+    Formula(
+        operator='aten::fill_.Tensor',
+        name='FillBackward3',
+        inputs=('self', 'value'),
+        tensors=fill__Tensor_tensors,
+        arrays=fill__Tensor_arrays,
+        forward=(
+            Forward(0, 'expression', fill__Tensor_forward, ('value_t',)),
+        ),
+        where='creation/derivatives.yaml:8',
+    ),
+    Formula(
+        operator='aten::zero_',
+        name='ZeroBackward0',
+        inputs=('self',),
+        tensors=zero__tensors,
+        arrays=zero__arrays,
+        forward=(
+            Forward(0, 'expression', zero__forward, ('self_p',)),
+        ),
+        where='creation/derivatives.yaml:13',
+    ),
+    Formula(
+        operator='aten::empty_like',
+        name='EmptyLikeBackward',
+        inputs=(),
+        output_differentiability=(False,),
+        where='creation/derivatives.yaml:17',
+    ),
+    Formula(
+        operator='aten::ones_like',
+        name='OnesLikeBackward',
+        inputs=(),
+        output_differentiability=(False,),
+        where='creation/derivatives.yaml:20',
+    ),
+    Formula(
+        operator='aten::zeros_like',
+        name='ZerosLikeBackward',
+        inputs=(),
+        output_differentiability=(False,),
+        where='creation/derivatives.yaml:23',
+    ),
+    Formula(
+        operator='aten::full_like',
+        name='FullLikeBackward',
+        inputs=(),
+        output_differentiability=(False,),
+        where='creation/derivatives.yaml:26',
+    ),
+    Formula(
+        operator='aten::new_zeros',
+        name='NewZerosBackward',
+        inputs=(),
+        output_differentiability=(False,),
+        where='creation/derivatives.yaml:29',
+    ),
+    Formula(
+        operator='aten::new_ones',
+        name='NewOnesBackward',
+        inputs=(),
+        output_differentiability=(False,),
+        where='creation/derivatives.yaml:32',
+    ),
+    Formula(
+        operator='aten::new_full',
+        name='NewFullBackward',
+        inputs=(),
+        output_differentiability=(False,),
+        where='creation/derivatives.yaml:35',
+    ),
+    Formula(
+        operator='aten::new_empty',
+        name='NewEmptyBackward',
+        inputs=(),
+        output_differentiability=(False,),
+        where='creation/derivatives.yaml:38',
+    ),
+    Formula(
+        operator='aten::gather',
+        name='GatherBackward0',
+        inputs=('self',),
+        saved=(
+            Saved('self_sym_sizes', 'value', expression='self.array.shape'),
+            Saved('dim', 'value'),
+            Saved('index', 'input'),
+        ),
+        tensors=gather_tensors,
+        arrays=gather_arrays,
+        forward=(
+            Forward(0, 'linear'),
+        ),
+        where='indexing/derivatives.yaml:3',
+    ),
+    Formula(
+        operator='aten::index.Tensor',
+        name='IndexBackward0',
+        inputs=('self',),
+        saved=(
+            Saved('self_sym_sizes', 'value', expression='self.array.shape'),
+            Saved('indices', 'list'),
+        ),
+        tensors=index_Tensor_tensors,
+        arrays=index_Tensor_arrays,
+        forward=(
+            Forward(0, 'linear'),
+        ),
+        where='indexing/derivatives.yaml:8',
+    ),
+    Formula(
+        operator='aten::index_add',
+        name='IndexAddBackward0',
+        inputs=('self', 'source'),
+        saved=(
+            Saved('dim', 'value', needed_by=('source',)),
+            Saved('index', 'input', needed_by=('source',)),
+            Saved('source_sym_sizes', 'value', needed_by=('source',), expression='source.array.shape'),
+            Saved('alpha', 'value', needed_by=('source',)),
+        ),
+        tensors=index_add_tensors,
+        arrays=index_add_arrays,
+        forward=(
+            Forward(0, 'expression', index_add_forward, ('dim', 'index', 'source_t', 'alpha', 'self_t')),
+        ),
+        where='indexing/derivatives.yaml:13',
+    ),
+    Formula(
+        operator='aten::index_put',
+        name='IndexPutBackward0',
+        inputs=('self', 'values'),
+        saved=(
+            Saved('indices', 'list', needed_by=('self', 'values')),
+            Saved('accumulate', 'value', needed_by=('self',)),
+        ),
+        tensors=index_put_tensors,
+        arrays=index_put_arrays,
+        forward=(
+            Forward(0, 'linear'),
+        ),
+        where='indexing/derivatives.yaml:19',
+    ),
+    Formula(
+        operator='aten::index_select',
+        name='IndexSelectBackward0',
+        inputs=('self',),
+        saved=(
+            Saved('self_sym_sizes', 'value', expression='self.array.shape'),
+            Saved('dim', 'value'),
+            Saved('index', 'input'),
+        ),
+        tensors=index_select_tensors,
+        arrays=index_select_arrays,
+        forward=(
+            Forward(0, 'linear'),
+        ),
+        where='indexing/derivatives.yaml:25',
+    ),
+    Formula(
+        operator='aten::masked_select',
+        name='MaskedSelectBackward0',
+        inputs=('self',),
+        saved=(
+            Saved('self_sym_sizes', 'value', expression='self.array.shape'),
+            Saved('mask', 'input'),
+        ),
+        tensors=masked_select_tensors,
+        arrays=masked_select_arrays,
+        forward=(
+            Forward(0, 'linear'),
+        ),
+        where='indexing/derivatives.yaml:30',
+    ),
+    Formula(
+        operator='aten::scatter.src',
+        name='ScatterBackward0',
+        inputs=('self', 'src'),
+        saved=(
+            Saved('dim', 'value', needed_by=('self', 'src')),
+            Saved('index', 'input', needed_by=('self', 'src')),
+        ),
+        tensors=scatter_src_tensors,
+        arrays=scatter_src_arrays,
+        forward=(
+            Forward(0, 'linear'),
+        ),
+        where='indexing/derivatives.yaml:35',
+    ),
+    Formula(
+        operator='aten::scatter.value',
+        name='ScatterBackward1',
+        inputs=('self',),
+        saved=(
+            Saved('dim', 'value'),
+            Saved('index', 'input'),
+        ),
+        tensors=scatter_value_tensors,
+        arrays=scatter_value_arrays,
+        forward=(
+            Forward(0, 'expression', scatter_value_forward, ('dim', 'index', 'self_t')),
+        ),
+        where='indexing/derivatives.yaml:41',
+    ),
+    Formula(
+        operator='aten::scatter_add',
+        name='ScatterAddBackward0',
+        inputs=('self', 'src'),
+        saved=(
+            Saved('dim', 'value', needed_by=('src',)),
+            Saved('index', 'input', needed_by=('src',)),
+        ),
+        tensors=scatter_add_tensors,
+        arrays=scatter_add_arrays,
+        forward=(
+            Forward(0, 'linear'),
+        ),
+        where='indexing/derivatives.yaml:46',
+    ),
+    Formula(
+        operator='aten::take',
+        name='TakeBackward0',
+        inputs=('self',),
+        saved=(
+            Saved('self_sym_sizes', 'value', expression='self.array.shape'),
+            Saved('index', 'input'),
+        ),
+        tensors=take_tensors,
+        arrays=take_arrays,
+        forward=(
+            Forward(0, 'linear'),
+        ),
+        where='indexing/derivatives.yaml:52',
+    ),
+    Formula(
+        operator='aten::binary_cross_entropy_with_logits',
+        name='BinaryCrossEntropyWithLogitsBackward0',
+        inputs=('self', 'target'),
+        saved=(
+            Saved('self', 'input', needed_by=('self', 'target')),
+            Saved('target', 'input', needed_by=('self', 'target')),
+            Saved('weight', 'input', needed_by=('self', 'target')),
+            Saved('pos_weight', 'input', needed_by=('self', 'target')),
+            Saved('reduction', 'value', needed_by=('self', 'target')),
+        ),
+        tensors=binary_cross_entropy_with_logits_tensors,
+        arrays=binary_cross_entropy_with_logits_arrays,
+        refused=('weight', 'pos_weight'),
+        where='losses/derivatives.yaml:3',
+    ),
+    Formula(
+        operator='aten::mse_loss',
+        name='MseLossBackward0',
+        inputs=('self', 'target'),
+        saved=(
+            Saved('self', 'input', needed_by=('self', 'target')),
+            Saved('target', 'input', needed_by=('self', 'target')),
+            Saved('reduction', 'value', needed_by=('self', 'target')),
+        ),
+        tensors=mse_loss_tensors,
+        arrays=mse_loss_arrays,
+        where='losses/derivatives.yaml:7',
+    ),
+    Formula(
+        operator='aten::mse_loss_backward',
+        name='MseLossBackwardBackward0',
+        inputs=('grad_output', 'self', 'target'),
+        saved=(
+            Saved('grad_output', 'input', needed_by=('self', 'target')),
+            Saved('self', 'input', needed_by=('grad_output', 'self', 'target')),
+            Saved('target', 'input', needed_by=('grad_output', 'self', 'target')),
+            Saved('reduction', 'value', needed_by=('grad_output', 'self', 'target')),
+        ),
+        tensors=mse_loss_backward_tensors,
+        arrays=mse_loss_backward_arrays,
+        where='losses/derivatives.yaml:11',
+    ),
+    Formula(
+        operator='aten::nll_loss_forward',
+        name='NllLossBackward0',
         inputs=('self',),
         saved=(
             Saved('self', 'input'),
+            Saved('target', 'input'),
+            Saved('weight', 'input'),
+            Saved('reduction', 'value'),
+            Saved('ignore_index', 'value'),
+            Saved('total_weight', 'result', output=1),
         ),
-        tensors=abs_tensors,
-        arrays=abs_arrays,
-        forward=(
-            Forward(0, 'elementwise', abs_forward, ('self',)),
-        ),
-        where='derivatives.yaml:21',
+        tensors=nll_loss_forward_tensors,
+        arrays=nll_loss_forward_arrays,
+        output_differentiability=(True, False),
+        refused=('weight',),
+        where='losses/derivatives.yaml:16',
     ),
     Formula(
-        operator='aten::acos',
-        name='AcosBackward0',
-        inputs=('self',),
+        operator='aten::nll_loss_backward',
+        name='NllLossBackwardBackward0',
+        inputs=('grad_output', 'self'),
         saved=(
-            Saved('self', 'input'),
+            Saved('target', 'input', needed_by=('grad_output',)),
+            Saved('weight', 'input', needed_by=('grad_output',)),
+            Saved('reduction', 'value', needed_by=('grad_output',)),
+            Saved('ignore_index', 'value', needed_by=('grad_output',)),
         ),
-        tensors=acos_tensors,
-        arrays=acos_arrays,
-        real_arrays=acos_real,
-        forward=(
-            Forward(0, 'elementwise', acos_forward, ('self',)),
-        ),
-        where='derivatives.yaml:25',
+        tensors=nll_loss_backward_tensors,
+        arrays=nll_loss_backward_arrays,
+        refused=('weight', 'total_weight'),
+        where='losses/derivatives.yaml:21',
     ),
     Formula(
-        operator='aten::acosh',
-        name='AcoshBackward0',
-        inputs=('self',),
+        operator='aten::smooth_l1_loss',
+        name='SmoothL1LossBackward0',
+        inputs=('self', 'target'),
         saved=(
-            Saved('self', 'input'),
+            Saved('self', 'input', needed_by=('self', 'target')),
+            Saved('target', 'input', needed_by=('self', 'target')),
+            Saved('reduction', 'value', needed_by=('self', 'target')),
+            Saved('beta', 'value', needed_by=('self', 'target')),
         ),
-        tensors=acosh_tensors,
-        arrays=acosh_arrays,
-        forward=(
-            Forward(0, 'elementwise', acosh_forward, ('self',)),
-        ),
-        where='derivatives.yaml:29',
+        tensors=smooth_l1_loss_tensors,
+        arrays=smooth_l1_loss_arrays,
+        where='losses/derivatives.yaml:26',
     ),
     Formula(
-        operator='aten::add.Tensor',
-        name='AddBackward0',
-        inputs=('self', 'other'),
+        operator='aten::smooth_l1_loss_backward',
+        name='SmoothL1LossBackwardBackward0',
+        inputs=('grad_output', 'self', 'target'),
         saved=(
-            Saved('alpha', 'value', needed_by=('other',)),
+            Saved('grad_output', 'input', needed_by=('self', 'target')),
+            Saved('self', 'input', needed_by=('grad_output', 'self', 'target')),
+            Saved('target', 'input', needed_by=('grad_output', 'self', 'target')),
+            Saved('reduction', 'value', needed_by=('grad_output', 'self', 'target')),
+            Saved('beta', 'value', needed_by=('grad_output', 'self', 'target')),
         ),
-        tensors=add_Tensor_tensors,
-        arrays=add_Tensor_arrays,
-        real_arrays=add_Tensor_real,
-        forward=(
-            Forward(0, 'expression', add_Tensor_forward, ('self_t', 'other_t', 'alpha')),
-        ),
-        where='derivatives.yaml:33',
-    ),
-    Formula(
-        operator='aten::add.Scalar',
-        name='AddBackward1',
-        inputs=('self',),
-        tensors=add_Scalar_tensors,
-        arrays=add_Scalar_arrays,
-        forward=(
-            Forward(0, 'elementwise', add_Scalar_forward, ()),
-        ),
-        where='derivatives.yaml:38',
+        tensors=smooth_l1_loss_backward_tensors,
+        arrays=smooth_l1_loss_backward_arrays,
+        where='losses/derivatives.yaml:30',
     ),
     Formula(
         operator='aten::addbmm',
@@ -5776,41 +6055,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'expression', addbmm_forward, ('self_t', 'beta', 'batch2_p', 'batch1_t', 'batch2_t', 'batch1_p', 'alpha')),
         ),
-        where='derivatives.yaml:42',
-    ),
-    Formula(
-        operator='aten::addcdiv',
-        name='AddcdivBackward0',
-        inputs=('self', 'tensor1', 'tensor2'),
-        saved=(
-            Saved('tensor1', 'input', needed_by=('tensor2',)),
-            Saved('tensor2', 'input', needed_by=('tensor1', 'tensor2')),
-            Saved('value', 'value', needed_by=('tensor1', 'tensor2')),
-        ),
-        tensors=addcdiv_tensors,
-        arrays=addcdiv_arrays,
-        real_arrays=addcdiv_real,
-        forward=(
-            Forward(0, 'expression', addcdiv_forward, ('self_t', 'tensor1_t', 'tensor2_t', 'tensor1_p', 'tensor2_p', 'value')),
-        ),
-        where='derivatives.yaml:48',
-    ),
-    Formula(
-        operator='aten::addcmul',
-        name='AddcmulBackward0',
-        inputs=('self', 'tensor1', 'tensor2'),
-        saved=(
-            Saved('tensor1', 'input', needed_by=('tensor2',)),
-            Saved('tensor2', 'input', needed_by=('tensor1',)),
-            Saved('value', 'value', needed_by=('tensor1', 'tensor2')),
-        ),
-        tensors=addcmul_tensors,
-        arrays=addcmul_arrays,
-        real_arrays=addcmul_real,
-        forward=(
-            Forward(0, 'expression', addcmul_forward, ('self_t', 'tensor1_t', 'tensor2_p', 'tensor1_p', 'tensor2_t', 'value')),
-        ),
-        where='derivatives.yaml:54',
+        where='matmul/derivatives.yaml:3',
     ),
     Formula(
         operator='aten::addmm',
@@ -5829,7 +6074,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'expression', addmm_forward, ('self_t', 'beta', 'mat2_p', 'mat1_t', 'mat2_t', 'mat1_p', 'alpha')),
         ),
-        where='derivatives.yaml:60',
+        where='matmul/derivatives.yaml:9',
     ),
     Formula(
         operator='aten::addmv',
@@ -5847,189 +6092,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'expression', addmv_forward, ('self_t', 'beta', 'vec_p', 'mat_t', 'vec_t', 'mat_p', 'alpha')),
         ),
-        where='derivatives.yaml:66',
-    ),
-    Formula(
-        operator='aten::alias',
-        name='AliasBackward0',
-        inputs=('self',),
-        tensors=alias_tensors,
-        arrays=alias_arrays,
-        forward=(
-            Forward(0, 'linear'),
-        ),
-        where='derivatives.yaml:72',
-    ),
-    Formula(
-        operator='aten::all',
-        name='AllBackward',
-        inputs=(),
-        output_differentiability=(False,),
-        where='derivatives.yaml:76',
-    ),
-    Formula(
-        operator='aten::all.dim',
-        name='AllBackward',
-        inputs=(),
-        output_differentiability=(False,),
-        where='derivatives.yaml:79',
-    ),
-    Formula(
-        operator='aten::any',
-        name='AnyBackward',
-        inputs=(),
-        output_differentiability=(False,),
-        where='derivatives.yaml:82',
-    ),
-    Formula(
-        operator='aten::any.dim',
-        name='AnyBackward',
-        inputs=(),
-        output_differentiability=(False,),
-        where='derivatives.yaml:85',
-    ),
-    Formula(
-        operator='aten::amax',
-        name='AmaxBackward0',
-        inputs=('self',),
-        saved=(
-            Saved('self', 'input'),
-            Saved('dim', 'value'),
-            Saved('keepdim', 'value'),
-            Saved('result', 'result'),
-        ),
-        tensors=amax_tensors,
-        arrays=amax_arrays,
-        where='derivatives.yaml:88',
-    ),
-    Formula(
-        operator='aten::amin',
-        name='AminBackward0',
-        inputs=('self',),
-        saved=(
-            Saved('self', 'input'),
-            Saved('dim', 'value'),
-            Saved('keepdim', 'value'),
-            Saved('result', 'result'),
-        ),
-        tensors=amin_tensors,
-        arrays=amin_arrays,
-        where='derivatives.yaml:91',
-    ),
-    Formula(
-        operator='aten::angle',
-        name='AngleBackward0',
-        inputs=('self',),
-        saved=(
-            Saved('self', 'input'),
-        ),
-        tensors=angle_tensors,
-        arrays=angle_arrays,
-        where='derivatives.yaml:94',
-    ),
-    Formula(
-        operator='aten::argmax',
-        name='ArgmaxBackward',
-        inputs=(),
-        output_differentiability=(False,),
-        where='derivatives.yaml:97',
-    ),
-    Formula(
-        operator='aten::argmin',
-        name='ArgminBackward',
-        inputs=(),
-        output_differentiability=(False,),
-        where='derivatives.yaml:100',
-    ),
-    Formula(
-        operator='aten::as_strided',
-        name='AsStridedBackward0',
-        inputs=('self',),
-        saved=(
-            Saved('self_sym_sizes', 'value', expression='self.array.shape'),
-            Saved('self_sym_storage_offset', 'value', expression='self.storage_offset()'),
-            Saved('self_sym_strides', 'value', expression='self.stride()'),
-            Saved('size', 'value'),
-            Saved('stride', 'value'),
-            Saved('storage_offset', 'value'),
-        ),
-        tensors=as_strided_tensors,
-        forward=(
-            Forward(0, 'linear'),
-        ),
-        where='derivatives.yaml:103',
-    ),
-    Formula(
-        operator='aten::asin',
-        name='AsinBackward0',
-        inputs=('self',),
-        saved=(
-            Saved('self', 'input'),
-        ),
-        tensors=asin_tensors,
-        arrays=asin_arrays,
-        real_arrays=asin_real,
-        forward=(
-            Forward(0, 'elementwise', asin_forward, ('self',)),
-        ),
-        where='derivatives.yaml:107',
-    ),
-    Formula(
-        operator='aten::asinh',
-        name='AsinhBackward0',
-        inputs=('self',),
-        saved=(
-            Saved('self', 'input'),
-        ),
-        tensors=asinh_tensors,
-        arrays=asinh_arrays,
-        real_arrays=asinh_real,
-        forward=(
-            Forward(0, 'elementwise', asinh_forward, ('self',)),
-        ),
-        where='derivatives.yaml:111',
-    ),
-    Formula(
-        operator='aten::atan',
-        name='AtanBackward0',
-        inputs=('self',),
-        saved=(
-            Saved('self', 'input'),
-        ),
-        tensors=atan_tensors,
-        arrays=atan_arrays,
-        real_arrays=atan_real,
-        forward=(
-            Forward(0, 'elementwise', atan_forward, ('self',)),
-        ),
-        where='derivatives.yaml:115',
-    ),
-    Formula(
-        operator='aten::atan2',
-        name='Atan2Backward0',
-        inputs=('self', 'other'),
-        saved=(
-            Saved('self', 'input', needed_by=('self', 'other')),
-            Saved('other', 'input', needed_by=('self', 'other')),
-        ),
-        tensors=atan2_tensors,
-        arrays=atan2_arrays,
-        where='derivatives.yaml:119',
-    ),
-    Formula(
-        operator='aten::atanh',
-        name='AtanhBackward0',
-        inputs=('self',),
-        saved=(
-            Saved('self', 'input'),
-        ),
-        tensors=atanh_tensors,
-        arrays=atanh_arrays,
-        real_arrays=atanh_real,
-        forward=(
-            Forward(0, 'elementwise', atanh_forward, ('self',)),
-        ),
-        where='derivatives.yaml:123',
+        where='matmul/derivatives.yaml:15',
     ),
     Formula(
         operator='aten::baddbmm',
@@ -6047,94 +6110,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'expression', baddbmm_forward, ('self_t', 'beta', 'batch2_p', 'batch1_t', 'batch2_t', 'batch1_p', 'alpha')),
         ),
-        where='derivatives.yaml:127',
-    ),
-    Formula(
-        operator='aten::bernoulli',
-        name='BernoulliBackward0',
-        inputs=('self',),
-        tensors=bernoulli_tensors,
-        arrays=bernoulli_arrays,
-        forward=(
-            Forward(0, 'expression', bernoulli_forward, ('result',)),
-        ),
-        where='derivatives.yaml:133',
-    ),
-    Formula(
-        operator='aten::bernoulli_.float',
-        name='BernoulliBackward2',
-        inputs=('self',),
-        tensors=bernoulli__float_tensors,
-        arrays=bernoulli__float_arrays,
-        forward=(
-            Forward(0, 'expression', bernoulli__float_forward, ('self_p',)),
-        ),
-        where='derivatives.yaml:137',
-    ),
-    Formula(
-        operator='aten::binary_cross_entropy_with_logits',
-        name='BinaryCrossEntropyWithLogitsBackward0',
-        inputs=('self', 'target'),
-        saved=(
-            Saved('self', 'input', needed_by=('self', 'target')),
-            Saved('target', 'input', needed_by=('self', 'target')),
-            Saved('weight', 'input', needed_by=('self', 'target')),
-            Saved('pos_weight', 'input', needed_by=('self', 'target')),
-            Saved('reduction', 'value', needed_by=('self', 'target')),
-        ),
-        tensors=binary_cross_entropy_with_logits_tensors,
-        arrays=binary_cross_entropy_with_logits_arrays,
-        refused=('weight', 'pos_weight'),
-        where='derivatives.yaml:142',
-    ),
-    Formula(
-        operator='aten::bitwise_and.Tensor',
-        name='BitwiseAndBackward',
-        inputs=(),
-        output_differentiability=(False,),
-        where='derivatives.yaml:146',
-    ),
-    Formula(
-        operator='aten::bitwise_and.Scalar',
-        name='BitwiseAndBackward',
-        inputs=(),
-        output_differentiability=(False,),
-        where='derivatives.yaml:149',
-    ),
-    Formula(
-        operator='aten::bitwise_or.Tensor',
-        name='BitwiseOrBackward',
-        inputs=(),
-        output_differentiability=(False,),
-        where='derivatives.yaml:152',
-    ),
-    Formula(
-        operator='aten::bitwise_or.Scalar',
-        name='BitwiseOrBackward',
-        inputs=(),
-        output_differentiability=(False,),
-        where='derivatives.yaml:155',
-    ),
-    Formula(
-        operator='aten::bitwise_xor.Tensor',
-        name='BitwiseXorBackward',
-        inputs=(),
-        output_differentiability=(False,),
-        where='derivatives.yaml:158',
-    ),
-    Formula(
-        operator='aten::bitwise_xor.Scalar',
-        name='BitwiseXorBackward',
-        inputs=(),
-        output_differentiability=(False,),
-        where='derivatives.yaml:161',
-    ),
-    Formula(
-        operator='aten::bitwise_not',
-        name='BitwiseNotBackward',
-        inputs=(),
-        output_differentiability=(False,),
-        where='derivatives.yaml:164',
+        where='matmul/derivatives.yaml:21',
     ),
     Formula(
         operator='aten::bmm',
@@ -6150,363 +6126,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'expression', bmm_forward, ('mat2_p', 'self_t', 'mat2_t', 'self_p')),
         ),
-        where='derivatives.yaml:167',
-    ),
-    Formula(
-        operator='aten::cat',
-        name='CatBackward0',
-        inputs=('tensors',),
-        saved=(
-            Saved('tensors_args_sizes', 'value', expression='[tensor.array.shape for tensor in tensors]'),
-            Saved('dim', 'value'),
-        ),
-        tensors=cat_tensors,
-        arrays=cat_arrays,
-        forward=(
-            Forward(0, 'linear'),
-        ),
-        where='derivatives.yaml:172',
-    ),
-    Formula(
-        operator='aten::ceil',
-        name='CeilBackward0',
-        inputs=('self',),
-        tensors=ceil_tensors,
-        arrays=ceil_arrays,
-        forward=(
-            Forward(0, 'elementwise', ceil_forward, ()),
-        ),
-        where='derivatives.yaml:176',
-    ),
-    Formula(
-        operator='aten::clamp.Tensor',
-        name='ClampBackward0',
-        inputs=('self', 'min', 'max'),
-        saved=(
-            Saved('self', 'input', needed_by=('self', 'min', 'max')),
-            Saved('min', 'input', needed_by=('self', 'min', 'max')),
-            Saved('max', 'input', needed_by=('self', 'min', 'max')),
-        ),
-        tensors=clamp_Tensor_tensors,
-        arrays=clamp_Tensor_arrays,
-        where='derivatives.yaml:180',
-    ),
-    Formula(
-        operator='aten::clamp',
-        name='ClampBackward1',
-        inputs=('self',),
-        saved=(
-            Saved('self', 'input'),
-            Saved('min', 'value'),
-            Saved('max', 'value'),
-        ),
-        tensors=clamp_tensors,
-        arrays=clamp_arrays,
-        forward=(
-            Forward(0, 'elementwise', clamp_forward, ('self', 'min', 'max')),
-        ),
-        where='derivatives.yaml:184',
-    ),
-    Formula(
-        operator='aten::clamp_max',
-        name='ClampMaxBackward0',
-        inputs=('self',),
-        saved=(
-            Saved('self', 'input'),
-            Saved('max', 'value'),
-        ),
-        tensors=clamp_max_tensors,
-        arrays=clamp_max_arrays,
-        forward=(
-            Forward(0, 'elementwise', clamp_max_forward, ('self', 'max')),
-        ),
-        where='derivatives.yaml:188',
-    ),
-    Formula(
-        operator='aten::clamp_max.Tensor',
-        name='ClampMaxBackward1',
-        inputs=('self', 'max'),
-        saved=(
-            Saved('self', 'input', needed_by=('self', 'max')),
-            Saved('max', 'input', needed_by=('self', 'max')),
-        ),
-        tensors=clamp_max_Tensor_tensors,
-        arrays=clamp_max_Tensor_arrays,
-        forward=(
-            Forward(0, 'expression', clamp_max_Tensor_forward, ('self_p', 'max_p', 'self_t', 'max_t')),
-        ),
-        where='derivatives.yaml:192',
-    ),
-    Formula(
-        operator='aten::clamp_min',
-        name='ClampMinBackward0',
-        inputs=('self',),
-        saved=(
-            Saved('self', 'input'),
-            Saved('min', 'value'),
-        ),
-        tensors=clamp_min_tensors,
-        arrays=clamp_min_arrays,
-        forward=(
-            Forward(0, 'elementwise', clamp_min_forward, ('self', 'min')),
-        ),
-        where='derivatives.yaml:197',
-    ),
-    Formula(
-        operator='aten::clamp_min.Tensor',
-        name='ClampMinBackward1',
-        inputs=('self', 'min'),
-        saved=(
-            Saved('self', 'input', needed_by=('self', 'min')),
-            Saved('min', 'input', needed_by=('self', 'min')),
-        ),
-        tensors=clamp_min_Tensor_tensors,
-        arrays=clamp_min_Tensor_arrays,
-        forward=(
-            Forward(0, 'expression', clamp_min_Tensor_forward, ('self_p', 'min_p', 'self_t', 'min_t')),
-        ),
-        where='derivatives.yaml:201',
-    ),
-    Formula(
-        operator='aten::clone',
-        name='CloneBackward0',
-        inputs=('self',),
-        tensors=clone_tensors,
-        arrays=clone_arrays,
-        forward=(
-            Forward(0, 'linear'),
-        ),
-        where='derivatives.yaml:206',
-    ),
-    Formula(
-        operator='aten::_conj_physical',
-        name='ConjPhysicalBackward0',
-        inputs=('self',),
-        tensors=conj_physical_tensors,
-        arrays=conj_physical_arrays,
-        real_arrays=conj_physical_real,
-        forward=(
-            Forward(0, 'expression', conj_physical_forward, ('self_t',)),
-        ),
-        where='derivatives.yaml:210',
-    ),
-    Formula(
-        operator='aten::constant_pad_nd',
-        name='ConstantPadNdBackward0',
-        inputs=('self',),
-        saved=(
-            Saved('pad', 'value'),
-        ),
-        tensors=constant_pad_nd_tensors,
-        arrays=constant_pad_nd_arrays,
-        forward=(
-            Forward(0, 'expression', constant_pad_nd_forward, ('self_t', 'pad')),
-        ),
-        where='derivatives.yaml:214',
-    ),
-    Formula(
-        operator='aten::copy_',
-        name='CopyBackwards',
-        inputs=('self', 'src'),
-        saved=(
-            Saved('src_device', 'value', needed_by=('src',), expression='src.device'),
-        ),
-        tensors=copy__tensors,
-        forward=(
-            Forward(0, 'expression', copy__forward, ('src_t',)),
-        ),
-        where='derivatives.yaml:218',
-    ),
-    Formula(
-        operator='aten::cos',
-        name='CosBackward0',
-        inputs=('self',),
-        saved=(
-            Saved('self', 'input'),
-        ),
-        tensors=cos_tensors,
-        arrays=cos_arrays,
-        real_arrays=cos_real,
-        forward=(
-            Forward(0, 'elementwise', cos_forward, ('self',)),
-        ),
-        where='derivatives.yaml:224',
-    ),
-    Formula(
-        operator='aten::cosh',
-        name='CoshBackward0',
-        inputs=('self',),
-        saved=(
-            Saved('self', 'input'),
-        ),
-        tensors=cosh_tensors,
-        arrays=cosh_arrays,
-        real_arrays=cosh_real,
-        forward=(
-            Forward(0, 'elementwise', cosh_forward, ('self',)),
-        ),
-        where='derivatives.yaml:228',
-    ),
-    Formula(
-        operator='aten::count_nonzero.dim_IntList',
-        name='CountNonzeroBackward',
-        inputs=(),
-        output_differentiability=(False,),
-        where='derivatives.yaml:232',
-    ),
-    Formula(
-        operator='aten::count_nonzero',
-        name='CountNonzeroBackward',
-        inputs=(),
-        output_differentiability=(False,),
-        where='derivatives.yaml:235',
-    ),
-    Formula(
-        operator='aten::cumprod',
-        name='CumprodBackward0',
-        inputs=('self',),
-        saved=(
-            Saved('self', 'input'),
-            Saved('dim', 'value'),
-            Saved('result', 'result'),
-        ),
-        tensors=cumprod_tensors,
-        arrays=cumprod_arrays,
-        where='derivatives.yaml:238',
-    ),
-    Formula(
-        operator='aten::cumsum',
-        name='CumsumBackward0',
-        inputs=('self',),
-        saved=(
-            Saved('dim', 'value'),
-        ),
-        tensors=cumsum_tensors,
-        arrays=cumsum_arrays,
-        forward=(
-            Forward(0, 'linear'),
-        ),
-        where='derivatives.yaml:241',
-    ),
-    Formula(
-        operator='aten::detach',
-        name='DetachBackward',
-        inputs=(),
-        output_differentiability=(False,),
-        where='derivatives.yaml:245',
-    ),
-    Formula(
-        operator='aten::diag_embed',
-        name='DiagEmbedBackward0',
-        inputs=('self',),
-        saved=(
-            Saved('offset', 'value'),
-            Saved('dim1', 'value'),
-            Saved('dim2', 'value'),
-        ),
-        tensors=diag_embed_tensors,
-        arrays=diag_embed_arrays,
-        forward=(
-            Forward(0, 'linear'),
-        ),
-        where='derivatives.yaml:248',
-    ),
-    Formula(
-        operator='aten::diagonal',
-        name='DiagonalBackward0',
-        inputs=('self',),
-        saved=(
-            Saved('self_sym_sizes', 'value', expression='self.array.shape'),
-            Saved('offset', 'value'),
-            Saved('dim1', 'value'),
-            Saved('dim2', 'value'),
-        ),
-        tensors=diagonal_tensors,
-        arrays=diagonal_arrays,
-        forward=(
-            Forward(0, 'linear'),
-        ),
-        where='derivatives.yaml:252',
-    ),
-    Formula(
-        operator='aten::diagonal_backward',
-        name='DiagonalBackwardBackward0',
-        inputs=('grad_output',),
-        saved=(
-            Saved('offset', 'value'),
-            Saved('dim1', 'value'),
-            Saved('dim2', 'value'),
-        ),
-        tensors=diagonal_backward_tensors,
-        arrays=diagonal_backward_arrays,
-        forward=(
-            Forward(0, 'linear'),
-        ),
-        where='derivatives.yaml:256',
-    ),
-    Formula(
-        operator='aten::div.Tensor',
-        name='DivBackward0',
-        inputs=('self', 'other'),
-        saved=(
-            Saved('self', 'input', needed_by=('other',)),
-            Saved('other', 'input', needed_by=('self', 'other')),
-        ),
-        tensors=div_Tensor_tensors,
-        arrays=div_Tensor_arrays,
-        real_arrays=div_Tensor_real,
-        forward=(
-            Forward(0, 'expression', div_Tensor_forward, ('self_t', 'other_t', 'result', 'other_p')),
-        ),
-        where='derivatives.yaml:260',
-    ),
-    Formula(
-        operator='aten::div.Scalar',
-        name='DivBackward1',
-        inputs=('self',),
-        saved=(
-            Saved('other', 'value'),
-        ),
-        tensors=div_Scalar_tensors,
-        arrays=div_Scalar_arrays,
-        real_arrays=div_Scalar_real,
-        forward=(
-            Forward(0, 'elementwise', div_Scalar_forward, ('other',)),
-        ),
-        where='derivatives.yaml:265',
-    ),
-    Formula(
-        operator='aten::div.Tensor_mode',
-        name='DivBackward2',
-        inputs=('self', 'other'),
-        saved=(
-            Saved('self', 'input', needed_by=('other',)),
-            Saved('other', 'input', needed_by=('self', 'other')),
-            Saved('rounding_mode', 'value', needed_by=('self', 'other')),
-        ),
-        tensors=div_Tensor_mode_tensors,
-        arrays=div_Tensor_mode_arrays,
-        real_arrays=div_Tensor_mode_real,
-        forward=(
-            Forward(0, 'expression', div_Tensor_mode_forward, ('rounding_mode', 'self_t', 'other_t', 'result', 'other_p')),
-        ),
-        where='derivatives.yaml:269',
-    ),
-    Formula(
-        operator='aten::div.Scalar_mode',
-        name='DivBackward3',
-        inputs=('self',),
-        saved=(
-            Saved('other', 'value'),
-            Saved('rounding_mode', 'value'),
-        ),
-        tensors=div_Scalar_mode_tensors,
-        arrays=div_Scalar_mode_arrays,
-        real_arrays=div_Scalar_mode_real,
-        forward=(
-            Forward(0, 'elementwise', div_Scalar_mode_forward, ('rounding_mode', 'other')),
-        ),
-        where='derivatives.yaml:274',
+        where='matmul/derivatives.yaml:27',
     ),
     Formula(
         operator='aten::dot',
@@ -6522,934 +6142,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'expression', dot_forward, ('tensor_p', 'self_t', 'tensor_t', 'self_p')),
         ),
-        where='derivatives.yaml:278',
-    ),
-    Formula(
-        operator='aten::elu',
-        name='EluBackward0',
-        inputs=('self',),
-        saved=(
-            Saved('self', 'input'),
-            Saved('alpha', 'value'),
-            Saved('scale', 'value'),
-            Saved('input_scale', 'value'),
-        ),
-        tensors=elu_tensors,
-        arrays=elu_arrays,
-        forward=(
-            Forward(0, 'elementwise', elu_forward, ('alpha', 'scale', 'input_scale', 'self')),
-        ),
-        where='derivatives.yaml:283',
-    ),
-    Formula(
-        operator='aten::elu_backward',
-        name='EluBackwardBackward0',
-        inputs=('grad_output', 'self_or_result'),
-        saved=(
-            Saved('grad_output', 'input', needed_by=('self_or_result',)),
-            Saved('alpha', 'value', needed_by=('grad_output', 'self_or_result')),
-            Saved('scale', 'value', needed_by=('grad_output', 'self_or_result')),
-            Saved('input_scale', 'value', needed_by=('grad_output', 'self_or_result')),
-            Saved('is_result', 'value', needed_by=('grad_output', 'self_or_result')),
-            Saved('self_or_result', 'input', needed_by=('grad_output', 'self_or_result')),
-        ),
-        tensors=elu_backward_tensors,
-        arrays=elu_backward_arrays,
-        where='derivatives.yaml:287',
-    ),
-    Formula(
-        operator='aten::embedding',
-        name='EmbeddingBackward0',
-        inputs=('weight',),
-        saved=(
-            Saved('weight_sym_argsize_0', 'value', expression='weight.array.shape[0]'),
-            Saved('indices', 'input'),
-            Saved('padding_idx', 'value'),
-            Saved('scale_grad_by_freq', 'value'),
-        ),
-        tensors=embedding_tensors,
-        arrays=embedding_arrays,
-        forward=(
-            Forward(0, 'expression', embedding_forward, ('indices', 'padding_idx', 'weight_t')),
-        ),
-        where='derivatives.yaml:291',
-    ),
-    Formula(
-        operator='aten::embedding_dense_backward',
-        name='EmbeddingDenseBackwardBackward0',
-        inputs=('grad_output',),
-        saved=(
-            Saved('indices', 'input'),
-            Saved('padding_idx', 'value'),
-        ),
-        tensors=embedding_dense_backward_tensors,
-        arrays=embedding_dense_backward_arrays,
-        where='derivatives.yaml:296',
-    ),
-    Formula(
-        operator='aten::eq_.Scalar',
-        name='EqBackward0',
-        inputs=('self',),
-        tensors=eq__Scalar_tensors,
-        arrays=eq__Scalar_arrays,
-        forward=(
-            Forward(0, 'expression', eq__Scalar_forward, ('self_p',)),
-        ),
-        where='derivatives.yaml:300',
-    ),
-    Formula(
-        operator='aten::eq_.Tensor',
-        name='EqBackward1',
-        inputs=('self', 'other'),
-        tensors=eq__Tensor_tensors,
-        arrays=eq__Tensor_arrays,
-        forward=(
-            Forward(0, 'expression', eq__Tensor_forward, ('self_p',)),
-        ),
-        where='derivatives.yaml:304',
-    ),
-    Formula(
-        operator='aten::erf',
-        name='ErfBackward0',
-        inputs=('self',),
-        saved=(
-            Saved('self', 'input'),
-        ),
-        tensors=erf_tensors,
-        arrays=erf_arrays,
-        forward=(
-            Forward(0, 'elementwise', erf_forward, ('self',)),
-        ),
-        where='derivatives.yaml:309',
-    ),
-    Formula(
-        operator='aten::erfc',
-        name='ErfcBackward0',
-        inputs=('self',),
-        saved=(
-            Saved('self', 'input'),
-        ),
-        tensors=erfc_tensors,
-        arrays=erfc_arrays,
-        forward=(
-            Forward(0, 'elementwise', erfc_forward, ('self',)),
-        ),
-        where='derivatives.yaml:313',
-    ),
-    Formula(
-        operator='aten::exp',
-        name='ExpBackward0',
-        inputs=('self',),
-        saved=(
-            Saved('result', 'result'),
-        ),
-        tensors=exp_tensors,
-        arrays=exp_arrays,
-        real_arrays=exp_real,
-        forward=(
-            Forward(0, 'elementwise', exp_forward, ('result',)),
-        ),
-        where='derivatives.yaml:317',
-    ),
-    Formula(
-        operator='aten::exp2',
-        name='Exp2Backward0',
-        inputs=('self',),
-        saved=(
-            Saved('result', 'result'),
-        ),
-        tensors=exp2_tensors,
-        arrays=exp2_arrays,
-        real_arrays=exp2_real,
-        forward=(
-            Forward(0, 'elementwise', exp2_forward, ('result',)),
-        ),
-        where='derivatives.yaml:321',
-    ),
-    Formula(
-        operator='aten::expand',
-        name='ExpandBackward0',
-        inputs=('self',),
-        tensors=expand_tensors,
-        arrays=expand_arrays,
-        forward=(
-            Forward(0, 'linear'),
-        ),
-        where='derivatives.yaml:325',
-    ),
-    Formula(
-        operator='aten::expm1',
-        name='Expm1Backward0',
-        inputs=('self',),
-        saved=(
-            Saved('result', 'result'),
-        ),
-        tensors=expm1_tensors,
-        arrays=expm1_arrays,
-        real_arrays=expm1_real,
-        forward=(
-            Forward(0, 'elementwise', expm1_forward, ('result',)),
-        ),
-        where='derivatives.yaml:329',
-    ),
-    Formula(
-        operator='aten::fill_.Scalar',
-        name='FillBackward2',
-        inputs=('self',),
-        tensors=fill__Scalar_tensors,
-        arrays=fill__Scalar_arrays,
-        forward=(
-            Forward(0, 'expression', fill__Scalar_forward, ('self_p',)),
-        ),
-        where='derivatives.yaml:333',
-    ),
-    Formula(
-        operator='aten::fill_.Tensor',
-        name='FillBackward3',
-        inputs=('self', 'value'),
-        tensors=fill__Tensor_tensors,
-        arrays=fill__Tensor_arrays,
-        forward=(
-            Forward(0, 'expression', fill__Tensor_forward, ('value_t',)),
-        ),
-        where='derivatives.yaml:338',
-    ),
-    Formula(
-        operator='aten::flip',
-        name='FlipBackward0',
-        inputs=('self',),
-        saved=(
-            Saved('dims', 'value'),
-        ),
-        tensors=flip_tensors,
-        arrays=flip_arrays,
-        forward=(
-            Forward(0, 'linear'),
-        ),
-        where='derivatives.yaml:343',
-    ),
-    Formula(
-        operator='aten::floor',
-        name='FloorBackward0',
-        inputs=('self',),
-        tensors=floor_tensors,
-        arrays=floor_arrays,
-        forward=(
-            Forward(0, 'elementwise', floor_forward, ()),
-        ),
-        where='derivatives.yaml:347',
-    ),
-    Formula(
-        operator='aten::floor_divide',
-        name='NotImplemented',
-        inputs=('self', 'other'),
-        tensors=floor_divide_tensors,
-        arrays=floor_divide_arrays,
-        where='derivatives.yaml:351',
-    ),
-    Formula(
-        operator='aten::floor_divide.Scalar',
-        name='NotImplemented',
-        inputs=('self',),
-        tensors=floor_divide_Scalar_tensors,
-        arrays=floor_divide_Scalar_arrays,
-        where='derivatives.yaml:356',
-    ),
-    Formula(
-        operator='aten::fmod.Scalar',
-        name='FmodBackward0',
-        inputs=('self',),
-        tensors=fmod_Scalar_tensors,
-        arrays=fmod_Scalar_arrays,
-        forward=(
-            Forward(0, 'elementwise', fmod_Scalar_forward, ()),
-        ),
-        where='derivatives.yaml:360',
-    ),
-    Formula(
-        operator='aten::fmod.Tensor',
-        name='FmodBackward1',
-        inputs=('self', 'other'),
-        saved=(
-            Saved('self', 'input', needed_by=('other',)),
-            Saved('other', 'input', needed_by=('other',)),
-        ),
-        tensors=fmod_Tensor_tensors,
-        arrays=fmod_Tensor_arrays,
-        forward=(
-            Forward(0, 'expression', fmod_Tensor_forward, ('self_t', 'other_t', 'other_p', 'self_p')),
-        ),
-        where='derivatives.yaml:364',
-    ),
-    Formula(
-        operator='aten::frac',
-        name='FracBackward0',
-        inputs=('self',),
-        tensors=frac_tensors,
-        arrays=frac_arrays,
-        forward=(
-            Forward(0, 'expression', frac_forward, ('self_t',)),
-        ),
-        where='derivatives.yaml:369',
-    ),
-    Formula(
-        operator='aten::gather',
-        name='GatherBackward0',
-        inputs=('self',),
-        saved=(
-            Saved('self_sym_sizes', 'value', expression='self.array.shape'),
-            Saved('dim', 'value'),
-            Saved('index', 'input'),
-        ),
-        tensors=gather_tensors,
-        arrays=gather_arrays,
-        forward=(
-            Forward(0, 'linear'),
-        ),
-        where='derivatives.yaml:373',
-    ),
-    Formula(
-        operator='aten::ge_.Scalar',
-        name='GeBackward0',
-        inputs=('self',),
-        tensors=ge__Scalar_tensors,
-        arrays=ge__Scalar_arrays,
-        forward=(
-            Forward(0, 'expression', ge__Scalar_forward, ('self_p',)),
-        ),
-        where='derivatives.yaml:378',
-    ),
-    Formula(
-        operator='aten::ge_.Tensor',
-        name='GeBackward1',
-        inputs=('self', 'other'),
-        tensors=ge__Tensor_tensors,
-        arrays=ge__Tensor_arrays,
-        forward=(
-            Forward(0, 'expression', ge__Tensor_forward, ('self_p',)),
-        ),
-        where='derivatives.yaml:382',
-    ),
-    Formula(
-        operator='aten::gelu',
-        name='GeluBackward0',
-        inputs=('self',),
-        saved=(
-            Saved('self', 'input'),
-            Saved('approximate', 'value'),
-        ),
-        tensors=gelu_tensors,
-        arrays=gelu_arrays,
-        forward=(
-            Forward(0, 'elementwise', gelu_forward, ('self', 'approximate')),
-        ),
-        where='derivatives.yaml:387',
-    ),
-    Formula(
-        operator='aten::gelu_backward',
-        name='GeluBackwardBackward0',
-        inputs=('grad_output', 'self'),
-        saved=(
-            Saved('grad_output', 'input', needed_by=('self',)),
-            Saved('self', 'input', needed_by=('grad_output', 'self')),
-            Saved('approximate', 'value', needed_by=('grad_output', 'self')),
-        ),
-        tensors=gelu_backward_tensors,
-        arrays=gelu_backward_arrays,
-        where='derivatives.yaml:391',
-    ),
-    Formula(
-        operator='aten::gt_.Scalar',
-        name='GtBackward0',
-        inputs=('self',),
-        tensors=gt__Scalar_tensors,
-        arrays=gt__Scalar_arrays,
-        forward=(
-            Forward(0, 'expression', gt__Scalar_forward, ('self_p',)),
-        ),
-        where='derivatives.yaml:395',
-    ),
-    Formula(
-        operator='aten::gt_.Tensor',
-        name='GtBackward1',
-        inputs=('self', 'other'),
-        tensors=gt__Tensor_tensors,
-        arrays=gt__Tensor_arrays,
-        forward=(
-            Forward(0, 'expression', gt__Tensor_forward, ('self_p',)),
-        ),
-        where='derivatives.yaml:399',
-    ),
-    Formula(
-        operator='aten::hardtanh',
-        name='HardtanhBackward0',
-        inputs=('self',),
-        saved=(
-            Saved('self', 'input'),
-            Saved('min_val', 'value'),
-            Saved('max_val', 'value'),
-        ),
-        tensors=hardtanh_tensors,
-        arrays=hardtanh_arrays,
-        forward=(
-            Forward(0, 'elementwise', hardtanh_forward, ('self', 'min_val', 'max_val')),
-        ),
-        where='derivatives.yaml:404',
-    ),
-    Formula(
-        operator='aten::hardtanh_backward',
-        name='HardtanhBackwardBackward0',
-        inputs=('grad_output', 'self'),
-        saved=(
-            Saved('self', 'input', needed_by=('grad_output',)),
-            Saved('min_val', 'value', needed_by=('grad_output',)),
-            Saved('max_val', 'value', needed_by=('grad_output',)),
-        ),
-        tensors=hardtanh_backward_tensors,
-        arrays=hardtanh_backward_arrays,
-        where='derivatives.yaml:408',
-    ),
-    Formula(
-        operator='aten::hypot',
-        name='HypotBackward0',
-        inputs=('self', 'other'),
-        saved=(
-            Saved('self', 'input', needed_by=('self',)),
-            Saved('other', 'input', needed_by=('other',)),
-            Saved('result', 'result', needed_by=('self', 'other')),
-        ),
-        tensors=hypot_tensors,
-        arrays=hypot_arrays,
-        forward=(
-            Forward(0, 'expression', hypot_forward, ('self_t', 'self_p', 'other_t', 'other_p', 'result')),
-        ),
-        where='derivatives.yaml:412',
-    ),
-    Formula(
-        operator='aten::index.Tensor',
-        name='IndexBackward0',
-        inputs=('self',),
-        saved=(
-            Saved('self_sym_sizes', 'value', expression='self.array.shape'),
-            Saved('indices', 'list'),
-        ),
-        tensors=index_Tensor_tensors,
-        arrays=index_Tensor_arrays,
-        forward=(
-            Forward(0, 'linear'),
-        ),
-        where='derivatives.yaml:417',
-    ),
-    Formula(
-        operator='aten::index_add',
-        name='IndexAddBackward0',
-        inputs=('self', 'source'),
-        saved=(
-            Saved('dim', 'value', needed_by=('source',)),
-            Saved('index', 'input', needed_by=('source',)),
-            Saved('source_sym_sizes', 'value', needed_by=('source',), expression='source.array.shape'),
-            Saved('alpha', 'value', needed_by=('source',)),
-        ),
-        tensors=index_add_tensors,
-        arrays=index_add_arrays,
-        forward=(
-            Forward(0, 'expression', index_add_forward, ('dim', 'index', 'source_t', 'alpha', 'self_t')),
-        ),
-        where='derivatives.yaml:422',
-    ),
-    Formula(
-        operator='aten::index_put',
-        name='IndexPutBackward0',
-        inputs=('self', 'values'),
-        saved=(
-            Saved('indices', 'list', needed_by=('self', 'values')),
-            Saved('accumulate', 'value', needed_by=('self',)),
-        ),
-        tensors=index_put_tensors,
-        arrays=index_put_arrays,
-        forward=(
-            Forward(0, 'linear'),
-        ),
-        where='derivatives.yaml:428',
-    ),
-    Formula(
-        operator='aten::index_select',
-        name='IndexSelectBackward0',
-        inputs=('self',),
-        saved=(
-            Saved('self_sym_sizes', 'value', expression='self.array.shape'),
-            Saved('dim', 'value'),
-            Saved('index', 'input'),
-        ),
-        tensors=index_select_tensors,
-        arrays=index_select_arrays,
-        forward=(
-            Forward(0, 'linear'),
-        ),
-        where='derivatives.yaml:434',
-    ),
-    Formula(
-        operator='aten::isinf',
-        name='IsinfBackward',
-        inputs=(),
-        output_differentiability=(False,),
-        where='derivatives.yaml:439',
-    ),
-    Formula(
-        operator='aten::isnan',
-        name='IsnanBackward',
-        inputs=(),
-        output_differentiability=(False,),
-        where='derivatives.yaml:442',
-    ),
-    Formula(
-        operator='aten::le_.Scalar',
-        name='LeBackward0',
-        inputs=('self',),
-        tensors=le__Scalar_tensors,
-        arrays=le__Scalar_arrays,
-        forward=(
-            Forward(0, 'expression', le__Scalar_forward, ('self_p',)),
-        ),
-        where='derivatives.yaml:445',
-    ),
-    Formula(
-        operator='aten::le_.Tensor',
-        name='LeBackward1',
-        inputs=('self', 'other'),
-        tensors=le__Tensor_tensors,
-        arrays=le__Tensor_arrays,
-        forward=(
-            Forward(0, 'expression', le__Tensor_forward, ('self_p',)),
-        ),
-        where='derivatives.yaml:449',
-    ),
-    Formula(
-        operator='aten::leaky_relu',
-        name='LeakyReluBackward0',
-        inputs=('self',),
-        saved=(
-            Saved('self', 'input'),
-            Saved('negative_slope', 'value'),
-        ),
-        tensors=leaky_relu_tensors,
-        arrays=leaky_relu_arrays,
-        forward=(
-            Forward(0, 'elementwise', leaky_relu_forward, ('self', 'negative_slope')),
-        ),
-        where='derivatives.yaml:454',
-    ),
-    Formula(
-        operator='aten::leaky_relu_backward',
-        name='LeakyReluBackwardBackward0',
-        inputs=('grad_output', 'self'),
-        saved=(
-            Saved('self', 'input', needed_by=('grad_output',)),
-            Saved('negative_slope', 'value', needed_by=('grad_output',)),
-        ),
-        tensors=leaky_relu_backward_tensors,
-        arrays=leaky_relu_backward_arrays,
-        where='derivatives.yaml:458',
-    ),
-    Formula(
-        operator='aten::lerp.Scalar',
-        name='LerpBackward0',
-        inputs=('self', 'end'),
-        saved=(
-            Saved('weight', 'value', needed_by=('self', 'end')),
-        ),
-        tensors=lerp_Scalar_tensors,
-        arrays=lerp_Scalar_arrays,
-        real_arrays=lerp_Scalar_real,
-        forward=(
-            Forward(0, 'expression', lerp_Scalar_forward, ('self_t', 'end_t', 'weight')),
-        ),
-        where='derivatives.yaml:462',
-    ),
-    Formula(
-        operator='aten::lerp.Tensor',
-        name='LerpBackward1',
-        inputs=('self', 'end', 'weight'),
-        saved=(
-            Saved('self', 'input', needed_by=('weight',)),
-            Saved('end', 'input', needed_by=('weight',)),
-            Saved('weight', 'input', needed_by=('self', 'end')),
-        ),
-        tensors=lerp_Tensor_tensors,
-        arrays=lerp_Tensor_arrays,
-        real_arrays=lerp_Tensor_real,
-        forward=(
-            Forward(0, 'expression', lerp_Tensor_forward, ('self_t', 'end_t', 'weight_p', 'weight_t', 'end_p', 'self_p')),
-        ),
-        where='derivatives.yaml:467',
-    ),
-    Formula(
-        operator='aten::linalg_vector_norm',
-        name='LinalgVectorNormBackward0',
-        inputs=('self',),
-        saved=(
-            Saved('self', 'input'),
-            Saved('ord', 'value'),
-            Saved('dim', 'value'),
-            Saved('keepdim', 'value'),
-            Saved('result', 'result'),
-        ),
-        tensors=linalg_vector_norm_tensors,
-        arrays=linalg_vector_norm_arrays,
-        where='derivatives.yaml:473',
-    ),
-    Formula(
-        operator='aten::log',
-        name='LogBackward0',
-        inputs=('self',),
-        saved=(
-            Saved('self', 'input'),
-        ),
-        tensors=log_tensors,
-        arrays=log_arrays,
-        real_arrays=log_real,
-        forward=(
-            Forward(0, 'elementwise', log_forward, ('self',)),
-        ),
-        where='derivatives.yaml:476',
-    ),
-    Formula(
-        operator='aten::log10',
-        name='Log10Backward0',
-        inputs=('self',),
-        saved=(
-            Saved('self', 'input'),
-        ),
-        tensors=log10_tensors,
-        arrays=log10_arrays,
-        real_arrays=log10_real,
-        forward=(
-            Forward(0, 'elementwise', log10_forward, ('self',)),
-        ),
-        where='derivatives.yaml:480',
-    ),
-    Formula(
-        operator='aten::log1p',
-        name='Log1PBackward0',
-        inputs=('self',),
-        saved=(
-            Saved('self', 'input'),
-        ),
-        tensors=log1p_tensors,
-        arrays=log1p_arrays,
-        real_arrays=log1p_real,
-        forward=(
-            Forward(0, 'elementwise', log1p_forward, ('self',)),
-        ),
-        where='derivatives.yaml:484',
-    ),
-    Formula(
-        operator='aten::log2',
-        name='Log2Backward0',
-        inputs=('self',),
-        saved=(
-            Saved('self', 'input'),
-        ),
-        tensors=log2_tensors,
-        arrays=log2_arrays,
-        real_arrays=log2_real,
-        forward=(
-            Forward(0, 'elementwise', log2_forward, ('self',)),
-        ),
-        where='derivatives.yaml:488',
-    ),
-    Formula(
-        operator='aten::logaddexp',
-        name='LogaddexpBackward0',
-        inputs=('self', 'other'),
-        saved=(
-            Saved('self', 'input', needed_by=('self', 'other')),
-            Saved('other', 'input', needed_by=('self', 'other')),
-        ),
-        tensors=logaddexp_tensors,
-        arrays=logaddexp_arrays,
-        real_arrays=logaddexp_real,
-        forward=(
-            Forward(0, 'expression', logaddexp_forward, ('self_t', 'other_p', 'self_p', 'other_t')),
-        ),
-        where='derivatives.yaml:492',
-    ),
-    Formula(
-        operator='aten::logical_and',
-        name='LogicalAndBackward',
-        inputs=(),
-        output_differentiability=(False,),
-        where='derivatives.yaml:497',
-    ),
-    Formula(
-        operator='aten::logical_or',
-        name='LogicalOrBackward',
-        inputs=(),
-        output_differentiability=(False,),
-        where='derivatives.yaml:500',
-    ),
-    Formula(
-        operator='aten::logical_xor',
-        name='LogicalXorBackward',
-        inputs=(),
-        output_differentiability=(False,),
-        where='derivatives.yaml:503',
-    ),
-    Formula(
-        operator='aten::logical_not',
-        name='LogicalNotBackward',
-        inputs=(),
-        output_differentiability=(False,),
-        where='derivatives.yaml:506',
-    ),
-    Formula(
-        operator='aten::log_sigmoid_forward',
-        name='LogSigmoidBackward0',
-        inputs=('self',),
-        saved=(
-            Saved('self', 'input'),
-            Saved('buffer', 'result', output=1),
-        ),
-        tensors=log_sigmoid_forward_tensors,
-        arrays=log_sigmoid_forward_arrays,
-        output_differentiability=(True, False),
-        where='derivatives.yaml:509',
-    ),
-    Formula(
-        operator='aten::log_sigmoid_backward',
-        name='LogSigmoidBackwardBackward0',
-        inputs=('grad_output', 'self'),
-        saved=(
-            Saved('grad_output', 'input', needed_by=('self',)),
-            Saved('self', 'input', needed_by=('grad_output', 'self')),
-            Saved('buffer', 'input', needed_by=('grad_output',)),
-        ),
-        tensors=log_sigmoid_backward_tensors,
-        arrays=log_sigmoid_backward_arrays,
-        refused=('buffer',),
-        where='derivatives.yaml:513',
-    ),
-    Formula(
-        operator='aten::_log_softmax',
-        name='LogSoftmaxBackward0',
-        inputs=('self',),
-        saved=(
-            Saved('dim', 'value'),
-            Saved('result', 'result'),
-        ),
-        tensors=log_softmax_tensors,
-        arrays=log_softmax_arrays,
-        forward=(
-            Forward(0, 'expression', log_softmax_forward, ('self_t', 'dim', 'result')),
-        ),
-        where='derivatives.yaml:517',
-    ),
-    Formula(
-        operator='aten::_log_softmax_backward_data',
-        name='LogSoftmaxBackwardDataBackward0',
-        inputs=('grad_output', 'output'),
-        saved=(
-            Saved('grad_output', 'input', needed_by=('output',)),
-            Saved('output', 'input', needed_by=('grad_output', 'output')),
-            Saved('dim', 'value', needed_by=('grad_output', 'output')),
-        ),
-        tensors=log_softmax_backward_data_tensors,
-        arrays=log_softmax_backward_data_arrays,
-        where='derivatives.yaml:521',
-    ),
-    Formula(
-        operator='aten::logsumexp',
-        name='LogsumexpBackward0',
-        inputs=('self',),
-        saved=(
-            Saved('self', 'input'),
-            Saved('dim', 'value'),
-            Saved('keepdim', 'value'),
-            Saved('result', 'result'),
-        ),
-        tensors=logsumexp_tensors,
-        arrays=logsumexp_arrays,
-        where='derivatives.yaml:525',
-    ),
-    Formula(
-        operator='aten::lt_.Scalar',
-        name='LtBackward0',
-        inputs=('self',),
-        tensors=lt__Scalar_tensors,
-        arrays=lt__Scalar_arrays,
-        forward=(
-            Forward(0, 'expression', lt__Scalar_forward, ('self_p',)),
-        ),
-        where='derivatives.yaml:528',
-    ),
-    Formula(
-        operator='aten::lt_.Tensor',
-        name='LtBackward1',
-        inputs=('self', 'other'),
-        tensors=lt__Tensor_tensors,
-        arrays=lt__Tensor_arrays,
-        forward=(
-            Forward(0, 'expression', lt__Tensor_forward, ('self_p',)),
-        ),
-        where='derivatives.yaml:532',
-    ),
-    Formula(
-        operator='aten::masked_fill.Scalar',
-        name='MaskedFillBackward0',
-        inputs=('self',),
-        saved=(
-            Saved('mask', 'input'),
-        ),
-        tensors=masked_fill_Scalar_tensors,
-        arrays=masked_fill_Scalar_arrays,
-        forward=(
-            Forward(0, 'expression', masked_fill_Scalar_forward, ('mask', 'self_t')),
-        ),
-        where='derivatives.yaml:537',
-    ),
-    Formula(
-        operator='aten::masked_fill.Tensor',
-        name='MaskedFillBackward1',
-        inputs=('self', 'value'),
-        saved=(
-            Saved('mask', 'input', needed_by=('self', 'value')),
-        ),
-        tensors=masked_fill_Tensor_tensors,
-        arrays=masked_fill_Tensor_arrays,
-        forward=(
-            Forward(0, 'expression', masked_fill_Tensor_forward, ('mask', 'value_t', 'self_t')),
-        ),
-        where='derivatives.yaml:542',
-    ),
-    Formula(
-        operator='aten::masked_select',
-        name='MaskedSelectBackward0',
-        inputs=('self',),
-        saved=(
-            Saved('self_sym_sizes', 'value', expression='self.array.shape'),
-            Saved('mask', 'input'),
-        ),
-        tensors=masked_select_tensors,
-        arrays=masked_select_arrays,
-        forward=(
-            Forward(0, 'linear'),
-        ),
-        where='derivatives.yaml:548',
-    ),
-    Formula(
-        operator='aten::max.dim',
-        name='MaxBackward0',
-        inputs=('self',),
-        saved=(
-            Saved('self_sym_sizes', 'value', expression='self.array.shape'),
-            Saved('dim', 'value'),
-            Saved('keepdim', 'value'),
-            Saved('indices', 'result', output=1),
-        ),
-        tensors=max_dim_tensors,
-        arrays=max_dim_arrays,
-        output_differentiability=(True, False),
-        where='derivatives.yaml:553',
-    ),
-    Formula(
-        operator='aten::max',
-        name='MaxBackward1',
-        inputs=('self',),
-        saved=(
-            Saved('self', 'input'),
-            Saved('result', 'result'),
-        ),
-        tensors=max_tensors,
-        arrays=max_arrays,
-        where='derivatives.yaml:556',
-    ),
-    Formula(
-        operator='aten::maximum',
-        name='MaximumBackward0',
-        inputs=('self', 'other'),
-        saved=(
-            Saved('self', 'input', needed_by=('self', 'other')),
-            Saved('other', 'input', needed_by=('self', 'other')),
-        ),
-        tensors=maximum_tensors,
-        arrays=maximum_arrays,
-        forward=(
-            Forward(0, 'expression', maximum_forward, ('self_p', 'other_p', 'self_t', 'other_t')),
-        ),
-        where='derivatives.yaml:559',
-    ),
-    Formula(
-        operator='aten::mean',
-        name='MeanBackward0',
-        inputs=('self',),
-        saved=(
-            Saved('self_sym_numel', 'value', expression='self.array.size'),
-            Saved('self_sym_sizes', 'value', expression='self.array.shape'),
-        ),
-        tensors=mean_tensors,
-        arrays=mean_arrays,
-        forward=(
-            Forward(0, 'linear'),
-        ),
-        where='derivatives.yaml:564',
-    ),
-    Formula(
-        operator='aten::mean.dim',
-        name='MeanBackward1',
-        inputs=('self',),
-        saved=(
-            Saved('self_sym_sizes', 'value', expression='self.array.shape'),
-            Saved('dim', 'value'),
-            Saved('keepdim', 'value'),
-        ),
-        tensors=mean_dim_tensors,
-        arrays=mean_dim_arrays,
-        forward=(
-            Forward(0, 'linear'),
-        ),
-        where='derivatives.yaml:568',
-    ),
-    Formula(
-        operator='aten::min.dim',
-        name='MinBackward0',
-        inputs=('self',),
-        saved=(
-            Saved('self_sym_sizes', 'value', expression='self.array.shape'),
-            Saved('dim', 'value'),
-            Saved('keepdim', 'value'),
-            Saved('indices', 'result', output=1),
-        ),
-        tensors=min_dim_tensors,
-        arrays=min_dim_arrays,
-        output_differentiability=(True, False),
-        where='derivatives.yaml:572',
-    ),
-    Formula(
-        operator='aten::min',
-        name='MinBackward1',
-        inputs=('self',),
-        saved=(
-            Saved('self', 'input'),
-            Saved('result', 'result'),
-        ),
-        tensors=min_tensors,
-        arrays=min_arrays,
-        where='derivatives.yaml:575',
-    ),
-    Formula(
-        operator='aten::minimum',
-        name='MinimumBackward0',
-        inputs=('self', 'other'),
-        saved=(
-            Saved('self', 'input', needed_by=('self', 'other')),
-            Saved('other', 'input', needed_by=('self', 'other')),
-        ),
-        tensors=minimum_tensors,
-        arrays=minimum_arrays,
-        forward=(
-            Forward(0, 'expression', minimum_forward, ('self_p', 'other_p', 'self_t', 'other_t')),
-        ),
-        where='derivatives.yaml:578',
+        where='matmul/derivatives.yaml:32',
     ),
     Formula(
         operator='aten::mm',
@@ -7466,72 +6159,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'expression', mm_forward, ('mat2_p', 'self_t', 'mat2_t', 'self_p')),
         ),
-        where='derivatives.yaml:583',
-    ),
-    Formula(
-        operator='aten::mse_loss',
-        name='MseLossBackward0',
-        inputs=('self', 'target'),
-        saved=(
-            Saved('self', 'input', needed_by=('self', 'target')),
-            Saved('target', 'input', needed_by=('self', 'target')),
-            Saved('reduction', 'value', needed_by=('self', 'target')),
-        ),
-        tensors=mse_loss_tensors,
-        arrays=mse_loss_arrays,
-        where='derivatives.yaml:588',
-    ),
-    Formula(
-        operator='aten::mse_loss_backward',
-        name='MseLossBackwardBackward0',
-        inputs=('grad_output', 'self', 'target'),
-        saved=(
-            Saved('grad_output', 'input', needed_by=('self', 'target')),
-            Saved('self', 'input', needed_by=('grad_output', 'self', 'target')),
-            Saved('target', 'input', needed_by=('grad_output', 'self', 'target')),
-            Saved('reduction', 'value', needed_by=('grad_output', 'self', 'target')),
-        ),
-        tensors=mse_loss_backward_tensors,
-        arrays=mse_loss_backward_arrays,
-        where='derivatives.yaml:592',
-    ),
-    Formula(
-        operator='aten::mul.Tensor',
-        name='MulBackward0',
-        inputs=('self', 'other'),
-        saved=(
-            Saved('self', 'input', needed_by=('other',)),
-            Saved('other', 'input', needed_by=('self',)),
-        ),
-        tensors=mul_Tensor_tensors,
-        arrays=mul_Tensor_arrays,
-        real_arrays=mul_Tensor_real,
-        forward=(
-            Forward(0, 'expression', mul_Tensor_forward, ('other_t', 'self_p', 'self_t', 'other_p')),
-        ),
-        where='derivatives.yaml:597',
-    ),
-    Formula(
-        operator='aten::mul.Scalar',
-        name='MulBackward1',
-        inputs=('self',),
-        saved=(
-            Saved('other', 'value'),
-        ),
-        tensors=mul_Scalar_tensors,
-        arrays=mul_Scalar_arrays,
-        real_arrays=mul_Scalar_real,
-        forward=(
-            Forward(0, 'elementwise', mul_Scalar_forward, ('other',)),
-        ),
-        where='derivatives.yaml:602',
-    ),
-    Formula(
-        operator='aten::multinomial',
-        name='MultinomialBackward',
-        inputs=(),
-        output_differentiability=(False,),
-        where='derivatives.yaml:606',
+        where='matmul/derivatives.yaml:37',
     ),
     Formula(
         operator='aten::mv',
@@ -7547,47 +6175,224 @@ FORMULAS = (
         forward=(
             Forward(0, 'expression', mv_forward, ('vec_p', 'self_t', 'vec_t', 'self_p')),
         ),
-        where='derivatives.yaml:609',
+        where='matmul/derivatives.yaml:42',
     ),
     Formula(
-        operator='aten::nan_to_num',
-        name='NanToNumBackward0',
+        operator='aten::vdot',
+        name='VdotBackward0',
+        inputs=('self', 'other'),
+        saved=(
+            Saved('self', 'input', needed_by=('other',)),
+            Saved('other', 'input', needed_by=('self',)),
+        ),
+        tensors=vdot_tensors,
+        arrays=vdot_arrays,
+        real_arrays=vdot_real,
+        forward=(
+            Forward(0, 'expression', vdot_forward, ('other_p', 'self_t', 'other_t', 'self_p')),
+        ),
+        where='matmul/derivatives.yaml:47',
+    ),
+    Formula(
+        operator='aten::elu',
+        name='EluBackward0',
         inputs=('self',),
         saved=(
             Saved('self', 'input'),
+            Saved('alpha', 'value'),
+            Saved('scale', 'value'),
+            Saved('input_scale', 'value'),
         ),
-        tensors=nan_to_num_tensors,
-        arrays=nan_to_num_arrays,
+        tensors=elu_tensors,
+        arrays=elu_arrays,
         forward=(
-            Forward(0, 'elementwise', nan_to_num_forward, ('self',)),
+            Forward(0, 'elementwise', elu_forward, ('alpha', 'scale', 'input_scale', 'self')),
         ),
-        where='derivatives.yaml:614',
+        where='nn/derivatives.yaml:3',
     ),
     Formula(
-        operator='aten::native_dropout',
-        name='NativeDropoutBackward0',
-        inputs=('input',),
+        operator='aten::elu_backward',
+        name='EluBackwardBackward0',
+        inputs=('grad_output', 'self_or_result'),
         saved=(
-            Saved('p', 'value'),
-            Saved('train', 'value'),
-            Saved('result1', 'result', output=1),
+            Saved('grad_output', 'input', needed_by=('self_or_result',)),
+            Saved('alpha', 'value', needed_by=('grad_output', 'self_or_result')),
+            Saved('scale', 'value', needed_by=('grad_output', 'self_or_result')),
+            Saved('input_scale', 'value', needed_by=('grad_output', 'self_or_result')),
+            Saved('is_result', 'value', needed_by=('grad_output', 'self_or_result')),
+            Saved('self_or_result', 'input', needed_by=('grad_output', 'self_or_result')),
         ),
-        tensors=native_dropout_tensors,
-        arrays=native_dropout_arrays,
+        tensors=elu_backward_tensors,
+        arrays=elu_backward_arrays,
+        where='nn/derivatives.yaml:7',
+    ),
+    Formula(
+        operator='aten::embedding',
+        name='EmbeddingBackward0',
+        inputs=('weight',),
+        saved=(
+            Saved('weight_sym_argsize_0', 'value', expression='weight.array.shape[0]'),
+            Saved('indices', 'input'),
+            Saved('padding_idx', 'value'),
+            Saved('scale_grad_by_freq', 'value'),
+        ),
+        tensors=embedding_tensors,
+        arrays=embedding_arrays,
+        forward=(
+            Forward(0, 'expression', embedding_forward, ('indices', 'padding_idx', 'weight_t')),
+        ),
+        where='nn/derivatives.yaml:11',
+    ),
+    Formula(
+        operator='aten::embedding_dense_backward',
+        name='EmbeddingDenseBackwardBackward0',
+        inputs=('grad_output',),
+        saved=(
+            Saved('indices', 'input'),
+            Saved('padding_idx', 'value'),
+        ),
+        tensors=embedding_dense_backward_tensors,
+        arrays=embedding_dense_backward_arrays,
+        where='nn/derivatives.yaml:16',
+    ),
+    Formula(
+        operator='aten::gelu',
+        name='GeluBackward0',
+        inputs=('self',),
+        saved=(
+            Saved('self', 'input'),
+            Saved('approximate', 'value'),
+        ),
+        tensors=gelu_tensors,
+        arrays=gelu_arrays,
+        forward=(
+            Forward(0, 'elementwise', gelu_forward, ('self', 'approximate')),
+        ),
+        where='nn/derivatives.yaml:20',
+    ),
+    Formula(
+        operator='aten::gelu_backward',
+        name='GeluBackwardBackward0',
+        inputs=('grad_output', 'self'),
+        saved=(
+            Saved('grad_output', 'input', needed_by=('self',)),
+            Saved('self', 'input', needed_by=('grad_output', 'self')),
+            Saved('approximate', 'value', needed_by=('grad_output', 'self')),
+        ),
+        tensors=gelu_backward_tensors,
+        arrays=gelu_backward_arrays,
+        where='nn/derivatives.yaml:24',
+    ),
+    Formula(
+        operator='aten::hardtanh',
+        name='HardtanhBackward0',
+        inputs=('self',),
+        saved=(
+            Saved('self', 'input'),
+            Saved('min_val', 'value'),
+            Saved('max_val', 'value'),
+        ),
+        tensors=hardtanh_tensors,
+        arrays=hardtanh_arrays,
+        forward=(
+            Forward(0, 'elementwise', hardtanh_forward, ('self', 'min_val', 'max_val')),
+        ),
+        where='nn/derivatives.yaml:28',
+    ),
+    Formula(
+        operator='aten::hardtanh_backward',
+        name='HardtanhBackwardBackward0',
+        inputs=('grad_output', 'self'),
+        saved=(
+            Saved('self', 'input', needed_by=('grad_output',)),
+            Saved('min_val', 'value', needed_by=('grad_output',)),
+            Saved('max_val', 'value', needed_by=('grad_output',)),
+        ),
+        tensors=hardtanh_backward_tensors,
+        arrays=hardtanh_backward_arrays,
+        where='nn/derivatives.yaml:32',
+    ),
+    Formula(
+        operator='aten::leaky_relu',
+        name='LeakyReluBackward0',
+        inputs=('self',),
+        saved=(
+            Saved('self', 'input'),
+            Saved('negative_slope', 'value'),
+        ),
+        tensors=leaky_relu_tensors,
+        arrays=leaky_relu_arrays,
+        forward=(
+            Forward(0, 'elementwise', leaky_relu_forward, ('self', 'negative_slope')),
+        ),
+        where='nn/derivatives.yaml:36',
+    ),
+    Formula(
+        operator='aten::leaky_relu_backward',
+        name='LeakyReluBackwardBackward0',
+        inputs=('grad_output', 'self'),
+        saved=(
+            Saved('self', 'input', needed_by=('grad_output',)),
+            Saved('negative_slope', 'value', needed_by=('grad_output',)),
+        ),
+        tensors=leaky_relu_backward_tensors,
+        arrays=leaky_relu_backward_arrays,
+        where='nn/derivatives.yaml:40',
+    ),
+    Formula(
+        operator='aten::log_sigmoid_forward',
+        name='LogSigmoidBackward0',
+        inputs=('self',),
+        saved=(
+            Saved('self', 'input'),
+            Saved('buffer', 'result', output=1),
+        ),
+        tensors=log_sigmoid_forward_tensors,
+        arrays=log_sigmoid_forward_arrays,
         output_differentiability=(True, False),
-        where='derivatives.yaml:618',
+        where='nn/derivatives.yaml:44',
     ),
     Formula(
-        operator='aten::native_dropout_backward',
-        name='NativeDropoutBackwardBackward0',
-        inputs=('grad_output', 'mask'),
+        operator='aten::log_sigmoid_backward',
+        name='LogSigmoidBackwardBackward0',
+        inputs=('grad_output', 'self'),
         saved=(
-            Saved('mask', 'input', needed_by=('grad_output',)),
-            Saved('scale', 'value', needed_by=('grad_output',)),
+            Saved('grad_output', 'input', needed_by=('self',)),
+            Saved('self', 'input', needed_by=('grad_output', 'self')),
+            Saved('buffer', 'input', needed_by=('grad_output',)),
         ),
-        tensors=native_dropout_backward_tensors,
-        arrays=native_dropout_backward_arrays,
-        where='derivatives.yaml:622',
+        tensors=log_sigmoid_backward_tensors,
+        arrays=log_sigmoid_backward_arrays,
+        refused=('buffer',),
+        where='nn/derivatives.yaml:48',
+    ),
+    Formula(
+        operator='aten::_log_softmax',
+        name='LogSoftmaxBackward0',
+        inputs=('self',),
+        saved=(
+            Saved('dim', 'value'),
+            Saved('result', 'result'),
+        ),
+        tensors=log_softmax_tensors,
+        arrays=log_softmax_arrays,
+        forward=(
+            Forward(0, 'expression', log_softmax_forward, ('self_t', 'dim', 'result')),
+        ),
+        where='nn/derivatives.yaml:52',
+    ),
+    Formula(
+        operator='aten::_log_softmax_backward_data',
+        name='LogSoftmaxBackwardDataBackward0',
+        inputs=('grad_output', 'output'),
+        saved=(
+            Saved('grad_output', 'input', needed_by=('output',)),
+            Saved('output', 'input', needed_by=('grad_output', 'output')),
+            Saved('dim', 'value', needed_by=('grad_output', 'output')),
+        ),
+        tensors=log_softmax_backward_data_tensors,
+        arrays=log_softmax_backward_data_arrays,
+        where='nn/derivatives.yaml:56',
     ),
     Formula(
         operator='aten::native_layer_norm',
@@ -7604,7 +6409,7 @@ FORMULAS = (
         tensors=native_layer_norm_tensors,
         arrays=native_layer_norm_arrays,
         output_differentiability=(True, False, False),
-        where='derivatives.yaml:626',
+        where='nn/derivatives.yaml:60',
     ),
     Formula(
         operator='aten::native_layer_norm_backward',
@@ -7621,180 +6426,7 @@ FORMULAS = (
         tensors=native_layer_norm_backward_tensors,
         arrays=native_layer_norm_backward_arrays,
         refused=('mean', 'rstd'),
-        where='derivatives.yaml:630',
-    ),
-    Formula(
-        operator='aten::ne_.Scalar',
-        name='NeBackward0',
-        inputs=('self',),
-        tensors=ne__Scalar_tensors,
-        arrays=ne__Scalar_arrays,
-        forward=(
-            Forward(0, 'expression', ne__Scalar_forward, ('self_p',)),
-        ),
-        where='derivatives.yaml:634',
-    ),
-    Formula(
-        operator='aten::ne_.Tensor',
-        name='NeBackward1',
-        inputs=('self', 'other'),
-        tensors=ne__Tensor_tensors,
-        arrays=ne__Tensor_arrays,
-        forward=(
-            Forward(0, 'expression', ne__Tensor_forward, ('self_p',)),
-        ),
-        where='derivatives.yaml:638',
-    ),
-    Formula(
-        operator='aten::neg',
-        name='NegBackward0',
-        inputs=('self',),
-        tensors=neg_tensors,
-        arrays=neg_arrays,
-        forward=(
-            Forward(0, 'elementwise', neg_forward, ()),
-        ),
-        where='derivatives.yaml:643',
-    ),
-    Formula(
-        operator='aten::nll_loss_forward',
-        name='NllLossBackward0',
-        inputs=('self',),
-        saved=(
-            Saved('self', 'input'),
-            Saved('target', 'input'),
-            Saved('weight', 'input'),
-            Saved('reduction', 'value'),
-            Saved('ignore_index', 'value'),
-            Saved('total_weight', 'result', output=1),
-        ),
-        tensors=nll_loss_forward_tensors,
-        arrays=nll_loss_forward_arrays,
-        output_differentiability=(True, False),
-        refused=('weight',),
-        where='derivatives.yaml:647',
-    ),
-    Formula(
-        operator='aten::nll_loss_backward',
-        name='NllLossBackwardBackward0',
-        inputs=('grad_output', 'self'),
-        saved=(
-            Saved('target', 'input', needed_by=('grad_output',)),
-            Saved('weight', 'input', needed_by=('grad_output',)),
-            Saved('reduction', 'value', needed_by=('grad_output',)),
-            Saved('ignore_index', 'value', needed_by=('grad_output',)),
-        ),
-        tensors=nll_loss_backward_tensors,
-        arrays=nll_loss_backward_arrays,
-        refused=('weight', 'total_weight'),
-        where='derivatives.yaml:652',
-    ),
-    Formula(
-        operator='aten::nonzero',
-        name='NonzeroBackward',
-        inputs=(),
-        output_differentiability=(False,),
-        where='derivatives.yaml:657',
-    ),
-    Formula(
-        operator='aten::norm.Scalar',
-        name='NormBackward0',
-        inputs=('self',),
-        saved=(
-            Saved('self', 'input'),
-            Saved('p', 'value'),
-            Saved('result', 'result'),
-        ),
-        tensors=norm_Scalar_tensors,
-        arrays=norm_Scalar_arrays,
-        where='derivatives.yaml:660',
-    ),
-    Formula(
-        operator='aten::norm.ScalarOpt_dim',
-        name='NormBackward1',
-        inputs=('self',),
-        saved=(
-            Saved('self', 'input'),
-            Saved('p', 'value'),
-            Saved('dim', 'value'),
-            Saved('keepdim', 'value'),
-            Saved('result', 'result'),
-        ),
-        tensors=norm_ScalarOpt_dim_tensors,
-        arrays=norm_ScalarOpt_dim_arrays,
-        where='derivatives.yaml:663',
-    ),
-    Formula(
-        operator='aten::normal_',
-        name='NormalBackward0',
-        inputs=('self',),
-        tensors=normal__tensors,
-        arrays=normal__arrays,
-        forward=(
-            Forward(0, 'expression', normal__forward, ('self_p',)),
-        ),
-        where='derivatives.yaml:666',
-    ),
-    Formula(
-        operator='aten::permute',
-        name='PermuteBackward0',
-        inputs=('self',),
-        saved=(
-            Saved('dims', 'value'),
-        ),
-        tensors=permute_tensors,
-        arrays=permute_arrays,
-        forward=(
-            Forward(0, 'linear'),
-        ),
-        where='derivatives.yaml:670',
-    ),
-    Formula(
-        operator='aten::pow.Tensor_Scalar',
-        name='PowBackward0',
-        inputs=('self',),
-        saved=(
-            Saved('self', 'input'),
-            Saved('exponent', 'value'),
-        ),
-        tensors=pow_Tensor_Scalar_tensors,
-        arrays=pow_Tensor_Scalar_arrays,
-        forward=(
-            Forward(0, 'elementwise', pow_Tensor_Scalar_forward, ('self', 'exponent')),
-        ),
-        where='derivatives.yaml:674',
-    ),
-    Formula(
-        operator='aten::pow.Tensor_Tensor',
-        name='PowBackward1',
-        inputs=('self', 'exponent'),
-        saved=(
-            Saved('self', 'input', needed_by=('self', 'exponent')),
-            Saved('exponent', 'input', needed_by=('self', 'exponent')),
-            Saved('result', 'result', needed_by=('exponent',)),
-        ),
-        tensors=pow_Tensor_Tensor_tensors,
-        arrays=pow_Tensor_Tensor_arrays,
-        forward=(
-            Forward(0, 'expression', pow_Tensor_Tensor_forward, ('self_t', 'self_p', 'exponent_p', 'exponent_t', 'result')),
-        ),
-        where='derivatives.yaml:678',
-    ),
-    Formula(
-        operator='aten::pow.Scalar',
-        name='PowBackward2',
-        inputs=('exponent',),
-        saved=(
-            Saved('self', 'value'),
-            Saved('exponent', 'input'),
-            Saved('result', 'result'),
-        ),
-        tensors=pow_Scalar_tensors,
-        arrays=pow_Scalar_arrays,
-        forward=(
-            Forward(0, 'elementwise', pow_Scalar_forward, ('self', 'exponent', 'result')),
-        ),
-        where='derivatives.yaml:683',
+        where='nn/derivatives.yaml:64',
     ),
     Formula(
         operator='aten::_prelu_kernel',
@@ -7806,7 +6438,7 @@ FORMULAS = (
         ),
         tensors=prelu_kernel_tensors,
         arrays=prelu_kernel_arrays,
-        where='derivatives.yaml:687',
+        where='nn/derivatives.yaml:68',
     ),
     Formula(
         operator='aten::_prelu_kernel_backward',
@@ -7819,48 +6451,7 @@ FORMULAS = (
         ),
         tensors=prelu_kernel_backward_tensors,
         arrays=prelu_kernel_backward_arrays,
-        where='derivatives.yaml:690',
-    ),
-    Formula(
-        operator='aten::prod',
-        name='ProdBackward0',
-        inputs=('self',),
-        saved=(
-            Saved('self', 'input'),
-            Saved('result', 'result'),
-        ),
-        tensors=prod_tensors,
-        arrays=prod_arrays,
-        where='derivatives.yaml:693',
-    ),
-    Formula(
-        operator='aten::prod.dim_int',
-        name='ProdBackward1',
-        inputs=('self',),
-        saved=(
-            Saved('self', 'input'),
-            Saved('dim', 'value'),
-            Saved('keepdim', 'value'),
-            Saved('result', 'result'),
-        ),
-        tensors=prod_dim_int_tensors,
-        arrays=prod_dim_int_arrays,
-        where='derivatives.yaml:696',
-    ),
-    Formula(
-        operator='aten::reciprocal',
-        name='ReciprocalBackward0',
-        inputs=('self',),
-        saved=(
-            Saved('result', 'result'),
-        ),
-        tensors=reciprocal_tensors,
-        arrays=reciprocal_arrays,
-        real_arrays=reciprocal_real,
-        forward=(
-            Forward(0, 'elementwise', reciprocal_forward, ('result',)),
-        ),
-        where='derivatives.yaml:699',
+        where='nn/derivatives.yaml:71',
     ),
     Formula(
         operator='aten::relu',
@@ -7874,245 +6465,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'elementwise', relu_forward, ('result',)),
         ),
-        where='derivatives.yaml:703',
-    ),
-    Formula(
-        operator='aten::remainder.Scalar',
-        name='RemainderBackward0',
-        inputs=('self',),
-        tensors=remainder_Scalar_tensors,
-        arrays=remainder_Scalar_arrays,
-        forward=(
-            Forward(0, 'elementwise', remainder_Scalar_forward, ()),
-        ),
-        where='derivatives.yaml:707',
-    ),
-    Formula(
-        operator='aten::remainder.Tensor',
-        name='RemainderBackward1',
-        inputs=('self', 'other'),
-        saved=(
-            Saved('self', 'input', needed_by=('other',)),
-            Saved('other', 'input', needed_by=('other',)),
-        ),
-        tensors=remainder_Tensor_tensors,
-        arrays=remainder_Tensor_arrays,
-        forward=(
-            Forward(0, 'expression', remainder_Tensor_forward, ('self_t', 'other_t', 'other_p', 'self_p')),
-        ),
-        where='derivatives.yaml:711',
-    ),
-    Formula(
-        operator='aten::repeat',
-        name='RepeatBackward0',
-        inputs=('self',),
-        saved=(
-            Saved('self_sym_sizes', 'value', expression='self.array.shape'),
-            Saved('repeats', 'value'),
-        ),
-        tensors=repeat_tensors,
-        arrays=repeat_arrays,
-        forward=(
-            Forward(0, 'linear'),
-        ),
-        where='derivatives.yaml:716',
-    ),
-    Formula(
-        operator='aten::roll',
-        name='RollBackward0',
-        inputs=('self',),
-        saved=(
-            Saved('shifts', 'value'),
-            Saved('dims', 'value'),
-        ),
-        tensors=roll_tensors,
-        arrays=roll_arrays,
-        forward=(
-            Forward(0, 'linear'),
-        ),
-        where='derivatives.yaml:720',
-    ),
-    Formula(
-        operator='aten::round',
-        name='RoundBackward0',
-        inputs=('self',),
-        tensors=round_tensors,
-        arrays=round_arrays,
-        forward=(
-            Forward(0, 'elementwise', round_forward, ()),
-        ),
-        where='derivatives.yaml:724',
-    ),
-    Formula(
-        operator='aten::rsqrt',
-        name='RsqrtBackward0',
-        inputs=('self',),
-        saved=(
-            Saved('result', 'result'),
-        ),
-        tensors=rsqrt_tensors,
-        arrays=rsqrt_arrays,
-        real_arrays=rsqrt_real,
-        forward=(
-            Forward(0, 'elementwise', rsqrt_forward, ('result',)),
-        ),
-        where='derivatives.yaml:728',
-    ),
-    Formula(
-        operator='aten::rsub.Tensor',
-        name='RsubBackward0',
-        inputs=('self', 'other'),
-        saved=(
-            Saved('alpha', 'value', needed_by=('self',)),
-        ),
-        tensors=rsub_Tensor_tensors,
-        arrays=rsub_Tensor_arrays,
-        real_arrays=rsub_Tensor_real,
-        forward=(
-            Forward(0, 'expression', rsub_Tensor_forward, ('other_t', 'self_t', 'alpha')),
-        ),
-        where='derivatives.yaml:732',
-    ),
-    Formula(
-        operator='aten::rsub.Scalar',
-        name='RsubBackward1',
-        inputs=('self',),
-        saved=(
-            Saved('alpha', 'value'),
-        ),
-        tensors=rsub_Scalar_tensors,
-        arrays=rsub_Scalar_arrays,
-        real_arrays=rsub_Scalar_real,
-        forward=(
-            Forward(0, 'elementwise', rsub_Scalar_forward, ('alpha',)),
-        ),
-        where='derivatives.yaml:737',
-    ),
-    Formula(
-        operator='aten::scatter.src',
-        name='ScatterBackward0',
-        inputs=('self', 'src'),
-        saved=(
-            Saved('dim', 'value', needed_by=('self', 'src')),
-            Saved('index', 'input', needed_by=('self', 'src')),
-        ),
-        tensors=scatter_src_tensors,
-        arrays=scatter_src_arrays,
-        forward=(
-            Forward(0, 'linear'),
-        ),
-        where='derivatives.yaml:741',
-    ),
-    Formula(
-        operator='aten::scatter.value',
-        name='ScatterBackward1',
-        inputs=('self',),
-        saved=(
-            Saved('dim', 'value'),
-            Saved('index', 'input'),
-        ),
-        tensors=scatter_value_tensors,
-        arrays=scatter_value_arrays,
-        forward=(
-            Forward(0, 'expression', scatter_value_forward, ('dim', 'index', 'self_t')),
-        ),
-        where='derivatives.yaml:747',
-    ),
-    Formula(
-        operator='aten::scatter_add',
-        name='ScatterAddBackward0',
-        inputs=('self', 'src'),
-        saved=(
-            Saved('dim', 'value', needed_by=('src',)),
-            Saved('index', 'input', needed_by=('src',)),
-        ),
-        tensors=scatter_add_tensors,
-        arrays=scatter_add_arrays,
-        forward=(
-            Forward(0, 'linear'),
-        ),
-        where='derivatives.yaml:752',
-    ),
-    Formula(
-        operator='aten::select.int',
-        name='SelectBackward0',
-        inputs=('self',),
-        saved=(
-            Saved('self_sym_sizes', 'value', expression='self.array.shape'),
-            Saved('dim', 'value'),
-            Saved('index', 'value'),
-        ),
-        tensors=select_int_tensors,
-        arrays=select_int_arrays,
-        forward=(
-            Forward(0, 'linear'),
-        ),
-        where='derivatives.yaml:758',
-    ),
-    Formula(
-        operator='aten::select_backward',
-        name='SelectBackwardBackward0',
-        inputs=('grad_output',),
-        saved=(
-            Saved('dim', 'value'),
-            Saved('index', 'value'),
-        ),
-        tensors=select_backward_tensors,
-        arrays=select_backward_arrays,
-        forward=(
-            Forward(0, 'linear'),
-        ),
-        where='derivatives.yaml:762',
-    ),
-    Formula(
-        operator='aten::sgn',
-        name='SgnBackward0',
-        inputs=('self',),
-        saved=(
-            Saved('self', 'input'),
-            Saved('result', 'result'),
-        ),
-        tensors=sgn_tensors,
-        arrays=sgn_arrays,
-        where='derivatives.yaml:766',
-    ),
-    Formula(
-        operator='aten::sigmoid',
-        name='SigmoidBackward0',
-        inputs=('self',),
-        saved=(
-            Saved('result', 'result'),
-        ),
-        tensors=sigmoid_tensors,
-        arrays=sigmoid_arrays,
-        forward=(
-            Forward(0, 'elementwise', sigmoid_forward, ('result',)),
-        ),
-        where='derivatives.yaml:769',
-    ),
-    Formula(
-        operator='aten::sigmoid_backward',
-        name='SigmoidBackwardBackward0',
-        inputs=('grad_output', 'output'),
-        saved=(
-            Saved('grad_output', 'input', needed_by=('output',)),
-            Saved('output', 'input', needed_by=('grad_output', 'output')),
-        ),
-        tensors=sigmoid_backward_tensors,
-        arrays=sigmoid_backward_arrays,
-        real_arrays=sigmoid_backward_real,
-        where='derivatives.yaml:773',
-    ),
-    Formula(
-        operator='aten::sign',
-        name='SignBackward0',
-        inputs=('self',),
-        tensors=sign_tensors,
-        arrays=sign_arrays,
-        forward=(
-            Forward(0, 'elementwise', sign_forward, ()),
-        ),
-        where='derivatives.yaml:777',
+        where='nn/derivatives.yaml:74',
     ),
     Formula(
         operator='aten::silu',
@@ -8126,7 +6479,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'elementwise', silu_forward, ('self',)),
         ),
-        where='derivatives.yaml:781',
+        where='nn/derivatives.yaml:78',
     ),
     Formula(
         operator='aten::silu_backward',
@@ -8139,101 +6492,7 @@ FORMULAS = (
         tensors=silu_backward_tensors,
         arrays=silu_backward_arrays,
         real_arrays=silu_backward_real,
-        where='derivatives.yaml:785',
-    ),
-    Formula(
-        operator='aten::sin',
-        name='SinBackward0',
-        inputs=('self',),
-        saved=(
-            Saved('self', 'input'),
-        ),
-        tensors=sin_tensors,
-        arrays=sin_arrays,
-        real_arrays=sin_real,
-        forward=(
-            Forward(0, 'elementwise', sin_forward, ('self',)),
-        ),
-        where='derivatives.yaml:789',
-    ),
-    Formula(
-        operator='aten::sinh',
-        name='SinhBackward0',
-        inputs=('self',),
-        saved=(
-            Saved('self', 'input'),
-        ),
-        tensors=sinh_tensors,
-        arrays=sinh_arrays,
-        real_arrays=sinh_real,
-        forward=(
-            Forward(0, 'elementwise', sinh_forward, ('self',)),
-        ),
-        where='derivatives.yaml:793',
-    ),
-    Formula(
-        operator='aten::slice.Tensor',
-        name='SliceBackward0',
-        inputs=('self',),
-        saved=(
-            Saved('self_sym_sizes', 'value', expression='self.array.shape'),
-            Saved('dim', 'value'),
-            Saved('start', 'value'),
-            Saved('end', 'value'),
-            Saved('step', 'value'),
-        ),
-        tensors=slice_Tensor_tensors,
-        arrays=slice_Tensor_arrays,
-        forward=(
-            Forward(0, 'linear'),
-        ),
-        where='derivatives.yaml:797',
-    ),
-    Formula(
-        operator='aten::slice_backward',
-        name='SliceBackwardBackward0',
-        inputs=('grad_output',),
-        saved=(
-            Saved('dim', 'value'),
-            Saved('start', 'value'),
-            Saved('end', 'value'),
-            Saved('step', 'value'),
-        ),
-        tensors=slice_backward_tensors,
-        arrays=slice_backward_arrays,
-        forward=(
-            Forward(0, 'linear'),
-        ),
-        where='derivatives.yaml:801',
-    ),
-    Formula(
-        operator='aten::smooth_l1_loss',
-        name='SmoothL1LossBackward0',
-        inputs=('self', 'target'),
-        saved=(
-            Saved('self', 'input', needed_by=('self', 'target')),
-            Saved('target', 'input', needed_by=('self', 'target')),
-            Saved('reduction', 'value', needed_by=('self', 'target')),
-            Saved('beta', 'value', needed_by=('self', 'target')),
-        ),
-        tensors=smooth_l1_loss_tensors,
-        arrays=smooth_l1_loss_arrays,
-        where='derivatives.yaml:805',
-    ),
-    Formula(
-        operator='aten::smooth_l1_loss_backward',
-        name='SmoothL1LossBackwardBackward0',
-        inputs=('grad_output', 'self', 'target'),
-        saved=(
-            Saved('grad_output', 'input', needed_by=('self', 'target')),
-            Saved('self', 'input', needed_by=('grad_output', 'self', 'target')),
-            Saved('target', 'input', needed_by=('grad_output', 'self', 'target')),
-            Saved('reduction', 'value', needed_by=('grad_output', 'self', 'target')),
-            Saved('beta', 'value', needed_by=('grad_output', 'self', 'target')),
-        ),
-        tensors=smooth_l1_loss_backward_tensors,
-        arrays=smooth_l1_loss_backward_arrays,
-        where='derivatives.yaml:809',
+        where='nn/derivatives.yaml:82',
     ),
     Formula(
         operator='aten::_softmax',
@@ -8248,7 +6507,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'expression', softmax_forward, ('result', 'self_t', 'dim')),
         ),
-        where='derivatives.yaml:814',
+        where='nn/derivatives.yaml:86',
     ),
     Formula(
         operator='aten::_softmax_backward_data',
@@ -8261,7 +6520,7 @@ FORMULAS = (
         ),
         tensors=softmax_backward_data_tensors,
         arrays=softmax_backward_data_arrays,
-        where='derivatives.yaml:818',
+        where='nn/derivatives.yaml:90',
     ),
     Formula(
         operator='aten::softplus',
@@ -8277,7 +6536,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'elementwise', softplus_forward, ('self', 'beta', 'threshold')),
         ),
-        where='derivatives.yaml:822',
+        where='nn/derivatives.yaml:94',
     ),
     Formula(
         operator='aten::softplus_backward',
@@ -8291,53 +6550,1248 @@ FORMULAS = (
         ),
         tensors=softplus_backward_tensors,
         arrays=softplus_backward_arrays,
-        where='derivatives.yaml:826',
+        where='nn/derivatives.yaml:98',
     ),
     Formula(
-        operator='aten::sort',
-        name='SortBackward0',
+        operator='aten::threshold',
+        name='ThresholdBackward0',
         inputs=('self',),
         saved=(
-            Saved('self_sym_sizes', 'value', expression='self.array.shape'),
-            Saved('dim', 'value'),
-            Saved('indices', 'result', output=1),
+            Saved('self', 'input'),
+            Saved('threshold', 'value'),
         ),
-        tensors=sort_tensors,
-        arrays=sort_arrays,
-        output_differentiability=(True, False),
-        where='derivatives.yaml:830',
-    ),
-    Formula(
-        operator='aten::split.Tensor',
-        name='SplitBackward0',
-        inputs=('self',),
-        saved=(
-            Saved('self_sym_sizes', 'value', expression='self.array.shape'),
-            Saved('split_size', 'value'),
-            Saved('dim', 'value'),
-        ),
-        tensors=split_Tensor_tensors,
-        arrays=split_Tensor_arrays,
+        tensors=threshold_tensors,
+        arrays=threshold_arrays,
         forward=(
-            Forward(0, 'linear'),
+            Forward(0, 'elementwise', threshold_forward, ('self', 'threshold')),
         ),
-        where='derivatives.yaml:833',
+        where='nn/derivatives.yaml:102',
     ),
     Formula(
-        operator='aten::split_with_sizes',
-        name='SplitWithSizesBackward0',
+        operator='aten::threshold_backward',
+        name='ThresholdBackwardBackward0',
+        inputs=('grad_output', 'self'),
+        saved=(
+            Saved('self', 'input', needed_by=('grad_output',)),
+            Saved('threshold', 'value', needed_by=('grad_output',)),
+        ),
+        tensors=threshold_backward_tensors,
+        arrays=threshold_backward_arrays,
+        where='nn/derivatives.yaml:106',
+    ),
+    Formula(
+        operator='aten::abs',
+        name='AbsBackward0',
         inputs=('self',),
         saved=(
-            Saved('self_sym_sizes', 'value', expression='self.array.shape'),
-            Saved('split_sizes', 'value'),
-            Saved('dim', 'value'),
+            Saved('self', 'input'),
         ),
-        tensors=split_with_sizes_tensors,
-        arrays=split_with_sizes_arrays,
+        tensors=abs_tensors,
+        arrays=abs_arrays,
         forward=(
-            Forward(0, 'linear'),
+            Forward(0, 'elementwise', abs_forward, ('self',)),
         ),
-        where='derivatives.yaml:837',
+        where='pointwise/derivatives.yaml:3',
+    ),
+    Formula(
+        operator='aten::acos',
+        name='AcosBackward0',
+        inputs=('self',),
+        saved=(
+            Saved('self', 'input'),
+        ),
+        tensors=acos_tensors,
+        arrays=acos_arrays,
+        real_arrays=acos_real,
+        forward=(
+            Forward(0, 'elementwise', acos_forward, ('self',)),
+        ),
+        where='pointwise/derivatives.yaml:7',
+    ),
+    Formula(
+        operator='aten::acosh',
+        name='AcoshBackward0',
+        inputs=('self',),
+        saved=(
+            Saved('self', 'input'),
+        ),
+        tensors=acosh_tensors,
+        arrays=acosh_arrays,
+        forward=(
+            Forward(0, 'elementwise', acosh_forward, ('self',)),
+        ),
+        where='pointwise/derivatives.yaml:11',
+    ),
+    Formula(
+        operator='aten::add.Tensor',
+        name='AddBackward0',
+        inputs=('self', 'other'),
+        saved=(
+            Saved('alpha', 'value', needed_by=('other',)),
+        ),
+        tensors=add_Tensor_tensors,
+        arrays=add_Tensor_arrays,
+        real_arrays=add_Tensor_real,
+        forward=(
+            Forward(0, 'expression', add_Tensor_forward, ('self_t', 'other_t', 'alpha')),
+        ),
+        where='pointwise/derivatives.yaml:15',
+    ),
+    Formula(
+        operator='aten::add.Scalar',
+        name='AddBackward1',
+        inputs=('self',),
+        tensors=add_Scalar_tensors,
+        arrays=add_Scalar_arrays,
+        forward=(
+            Forward(0, 'elementwise', add_Scalar_forward, ()),
+        ),
+        where='pointwise/derivatives.yaml:20',
+    ),
+    Formula(
+        operator='aten::addcdiv',
+        name='AddcdivBackward0',
+        inputs=('self', 'tensor1', 'tensor2'),
+        saved=(
+            Saved('tensor1', 'input', needed_by=('tensor2',)),
+            Saved('tensor2', 'input', needed_by=('tensor1', 'tensor2')),
+            Saved('value', 'value', needed_by=('tensor1', 'tensor2')),
+        ),
+        tensors=addcdiv_tensors,
+        arrays=addcdiv_arrays,
+        real_arrays=addcdiv_real,
+        forward=(
+            Forward(0, 'expression', addcdiv_forward, ('self_t', 'tensor1_t', 'tensor2_t', 'tensor1_p', 'tensor2_p', 'value')),
+        ),
+        where='pointwise/derivatives.yaml:24',
+    ),
+    Formula(
+        operator='aten::addcmul',
+        name='AddcmulBackward0',
+        inputs=('self', 'tensor1', 'tensor2'),
+        saved=(
+            Saved('tensor1', 'input', needed_by=('tensor2',)),
+            Saved('tensor2', 'input', needed_by=('tensor1',)),
+            Saved('value', 'value', needed_by=('tensor1', 'tensor2')),
+        ),
+        tensors=addcmul_tensors,
+        arrays=addcmul_arrays,
+        real_arrays=addcmul_real,
+        forward=(
+            Forward(0, 'expression', addcmul_forward, ('self_t', 'tensor1_t', 'tensor2_p', 'tensor1_p', 'tensor2_t', 'value')),
+        ),
+        where='pointwise/derivatives.yaml:30',
+    ),
+    Formula(
+        operator='aten::angle',
+        name='AngleBackward0',
+        inputs=('self',),
+        saved=(
+            Saved('self', 'input'),
+        ),
+        tensors=angle_tensors,
+        arrays=angle_arrays,
+        where='pointwise/derivatives.yaml:36',
+    ),
+    Formula(
+        operator='aten::asin',
+        name='AsinBackward0',
+        inputs=('self',),
+        saved=(
+            Saved('self', 'input'),
+        ),
+        tensors=asin_tensors,
+        arrays=asin_arrays,
+        real_arrays=asin_real,
+        forward=(
+            Forward(0, 'elementwise', asin_forward, ('self',)),
+        ),
+        where='pointwise/derivatives.yaml:39',
+    ),
+    Formula(
+        operator='aten::asinh',
+        name='AsinhBackward0',
+        inputs=('self',),
+        saved=(
+            Saved('self', 'input'),
+        ),
+        tensors=asinh_tensors,
+        arrays=asinh_arrays,
+        real_arrays=asinh_real,
+        forward=(
+            Forward(0, 'elementwise', asinh_forward, ('self',)),
+        ),
+        where='pointwise/derivatives.yaml:43',
+    ),
+    Formula(
+        operator='aten::atan',
+        name='AtanBackward0',
+        inputs=('self',),
+        saved=(
+            Saved('self', 'input'),
+        ),
+        tensors=atan_tensors,
+        arrays=atan_arrays,
+        real_arrays=atan_real,
+        forward=(
+            Forward(0, 'elementwise', atan_forward, ('self',)),
+        ),
+        where='pointwise/derivatives.yaml:47',
+    ),
+    Formula(
+        operator='aten::atan2',
+        name='Atan2Backward0',
+        inputs=('self', 'other'),
+        saved=(
+            Saved('self', 'input', needed_by=('self', 'other')),
+            Saved('other', 'input', needed_by=('self', 'other')),
+        ),
+        tensors=atan2_tensors,
+        arrays=atan2_arrays,
+        where='pointwise/derivatives.yaml:51',
+    ),
+    Formula(
+        operator='aten::atanh',
+        name='AtanhBackward0',
+        inputs=('self',),
+        saved=(
+            Saved('self', 'input'),
+        ),
+        tensors=atanh_tensors,
+        arrays=atanh_arrays,
+        real_arrays=atanh_real,
+        forward=(
+            Forward(0, 'elementwise', atanh_forward, ('self',)),
+        ),
+        where='pointwise/derivatives.yaml:55',
+    ),
+    Formula(
+        operator='aten::bitwise_and.Tensor',
+        name='BitwiseAndBackward',
+        inputs=(),
+        output_differentiability=(False,),
+        where='pointwise/derivatives.yaml:59',
+    ),
+    Formula(
+        operator='aten::bitwise_and.Scalar',
+        name='BitwiseAndBackward',
+        inputs=(),
+        output_differentiability=(False,),
+        where='pointwise/derivatives.yaml:62',
+    ),
+    Formula(
+        operator='aten::bitwise_or.Tensor',
+        name='BitwiseOrBackward',
+        inputs=(),
+        output_differentiability=(False,),
+        where='pointwise/derivatives.yaml:65',
+    ),
+    Formula(
+        operator='aten::bitwise_or.Scalar',
+        name='BitwiseOrBackward',
+        inputs=(),
+        output_differentiability=(False,),
+        where='pointwise/derivatives.yaml:68',
+    ),
+    Formula(
+        operator='aten::bitwise_xor.Tensor',
+        name='BitwiseXorBackward',
+        inputs=(),
+        output_differentiability=(False,),
+        where='pointwise/derivatives.yaml:71',
+    ),
+    Formula(
+        operator='aten::bitwise_xor.Scalar',
+        name='BitwiseXorBackward',
+        inputs=(),
+        output_differentiability=(False,),
+        where='pointwise/derivatives.yaml:74',
+    ),
+    Formula(
+        operator='aten::bitwise_not',
+        name='BitwiseNotBackward',
+        inputs=(),
+        output_differentiability=(False,),
+        where='pointwise/derivatives.yaml:77',
+    ),
+    Formula(
+        operator='aten::ceil',
+        name='CeilBackward0',
+        inputs=('self',),
+        tensors=ceil_tensors,
+        arrays=ceil_arrays,
+        forward=(
+            Forward(0, 'elementwise', ceil_forward, ()),
+        ),
+        where='pointwise/derivatives.yaml:80',
+    ),
+    Formula(
+        operator='aten::clamp.Tensor',
+        name='ClampBackward0',
+        inputs=('self', 'min', 'max'),
+        saved=(
+            Saved('self', 'input', needed_by=('self', 'min', 'max')),
+            Saved('min', 'input', needed_by=('self', 'min', 'max')),
+            Saved('max', 'input', needed_by=('self', 'min', 'max')),
+        ),
+        tensors=clamp_Tensor_tensors,
+        arrays=clamp_Tensor_arrays,
+        where='pointwise/derivatives.yaml:84',
+    ),
+    Formula(
+        operator='aten::clamp',
+        name='ClampBackward1',
+        inputs=('self',),
+        saved=(
+            Saved('self', 'input'),
+            Saved('min', 'value'),
+            Saved('max', 'value'),
+        ),
+        tensors=clamp_tensors,
+        arrays=clamp_arrays,
+        forward=(
+            Forward(0, 'elementwise', clamp_forward, ('self', 'min', 'max')),
+        ),
+        where='pointwise/derivatives.yaml:88',
+    ),
+    Formula(
+        operator='aten::clamp_max',
+        name='ClampMaxBackward0',
+        inputs=('self',),
+        saved=(
+            Saved('self', 'input'),
+            Saved('max', 'value'),
+        ),
+        tensors=clamp_max_tensors,
+        arrays=clamp_max_arrays,
+        forward=(
+            Forward(0, 'elementwise', clamp_max_forward, ('self', 'max')),
+        ),
+        where='pointwise/derivatives.yaml:92',
+    ),
+    Formula(
+        operator='aten::clamp_max.Tensor',
+        name='ClampMaxBackward1',
+        inputs=('self', 'max'),
+        saved=(
+            Saved('self', 'input', needed_by=('self', 'max')),
+            Saved('max', 'input', needed_by=('self', 'max')),
+        ),
+        tensors=clamp_max_Tensor_tensors,
+        arrays=clamp_max_Tensor_arrays,
+        forward=(
+            Forward(0, 'expression', clamp_max_Tensor_forward, ('self_p', 'max_p', 'self_t', 'max_t')),
+        ),
+        where='pointwise/derivatives.yaml:96',
+    ),
+    Formula(
+        operator='aten::clamp_min',
+        name='ClampMinBackward0',
+        inputs=('self',),
+        saved=(
+            Saved('self', 'input'),
+            Saved('min', 'value'),
+        ),
+        tensors=clamp_min_tensors,
+        arrays=clamp_min_arrays,
+        forward=(
+            Forward(0, 'elementwise', clamp_min_forward, ('self', 'min')),
+        ),
+        where='pointwise/derivatives.yaml:101',
+    ),
+    Formula(
+        operator='aten::clamp_min.Tensor',
+        name='ClampMinBackward1',
+        inputs=('self', 'min'),
+        saved=(
+            Saved('self', 'input', needed_by=('self', 'min')),
+            Saved('min', 'input', needed_by=('self', 'min')),
+        ),
+        tensors=clamp_min_Tensor_tensors,
+        arrays=clamp_min_Tensor_arrays,
+        forward=(
+            Forward(0, 'expression', clamp_min_Tensor_forward, ('self_p', 'min_p', 'self_t', 'min_t')),
+        ),
+        where='pointwise/derivatives.yaml:105',
+    ),
+    Formula(
+        operator='aten::_conj_physical',
+        name='ConjPhysicalBackward0',
+        inputs=('self',),
+        tensors=conj_physical_tensors,
+        arrays=conj_physical_arrays,
+        real_arrays=conj_physical_real,
+        forward=(
+            Forward(0, 'expression', conj_physical_forward, ('self_t',)),
+        ),
+        where='pointwise/derivatives.yaml:110',
+    ),
+    Formula(
+        operator='aten::cos',
+        name='CosBackward0',
+        inputs=('self',),
+        saved=(
+            Saved('self', 'input'),
+        ),
+        tensors=cos_tensors,
+        arrays=cos_arrays,
+        real_arrays=cos_real,
+        forward=(
+            Forward(0, 'elementwise', cos_forward, ('self',)),
+        ),
+        where='pointwise/derivatives.yaml:114',
+    ),
+    Formula(
+        operator='aten::cosh',
+        name='CoshBackward0',
+        inputs=('self',),
+        saved=(
+            Saved('self', 'input'),
+        ),
+        tensors=cosh_tensors,
+        arrays=cosh_arrays,
+        real_arrays=cosh_real,
+        forward=(
+            Forward(0, 'elementwise', cosh_forward, ('self',)),
+        ),
+        where='pointwise/derivatives.yaml:118',
+    ),
+    Formula(
+        operator='aten::div.Tensor',
+        name='DivBackward0',
+        inputs=('self', 'other'),
+        saved=(
+            Saved('self', 'input', needed_by=('other',)),
+            Saved('other', 'input', needed_by=('self', 'other')),
+        ),
+        tensors=div_Tensor_tensors,
+        arrays=div_Tensor_arrays,
+        real_arrays=div_Tensor_real,
+        forward=(
+            Forward(0, 'expression', div_Tensor_forward, ('self_t', 'other_t', 'result', 'other_p')),
+        ),
+        where='pointwise/derivatives.yaml:122',
+    ),
+    Formula(
+        operator='aten::div.Scalar',
+        name='DivBackward1',
+        inputs=('self',),
+        saved=(
+            Saved('other', 'value'),
+        ),
+        tensors=div_Scalar_tensors,
+        arrays=div_Scalar_arrays,
+        real_arrays=div_Scalar_real,
+        forward=(
+            Forward(0, 'elementwise', div_Scalar_forward, ('other',)),
+        ),
+        where='pointwise/derivatives.yaml:127',
+    ),
+    Formula(
+        operator='aten::div.Tensor_mode',
+        name='DivBackward2',
+        inputs=('self', 'other'),
+        saved=(
+            Saved('self', 'input', needed_by=('other',)),
+            Saved('other', 'input', needed_by=('self', 'other')),
+            Saved('rounding_mode', 'value', needed_by=('self', 'other')),
+        ),
+        tensors=div_Tensor_mode_tensors,
+        arrays=div_Tensor_mode_arrays,
+        real_arrays=div_Tensor_mode_real,
+        forward=(
+            Forward(0, 'expression', div_Tensor_mode_forward, ('rounding_mode', 'self_t', 'other_t', 'result', 'other_p')),
+        ),
+        where='pointwise/derivatives.yaml:131',
+    ),
+    Formula(
+        operator='aten::div.Scalar_mode',
+        name='DivBackward3',
+        inputs=('self',),
+        saved=(
+            Saved('other', 'value'),
+            Saved('rounding_mode', 'value'),
+        ),
+        tensors=div_Scalar_mode_tensors,
+        arrays=div_Scalar_mode_arrays,
+        real_arrays=div_Scalar_mode_real,
+        forward=(
+            Forward(0, 'elementwise', div_Scalar_mode_forward, ('rounding_mode', 'other')),
+        ),
+        where='pointwise/derivatives.yaml:136',
+    ),
+    Formula(
+        operator='aten::eq_.Scalar',
+        name='EqBackward0',
+        inputs=('self',),
+        tensors=eq__Scalar_tensors,
+        arrays=eq__Scalar_arrays,
+        forward=(
+            Forward(0, 'expression', eq__Scalar_forward, ('self_p',)),
+        ),
+        where='pointwise/derivatives.yaml:140',
+    ),
+    Formula(
+        operator='aten::eq_.Tensor',
+        name='EqBackward1',
+        inputs=('self', 'other'),
+        tensors=eq__Tensor_tensors,
+        arrays=eq__Tensor_arrays,
+        forward=(
+            Forward(0, 'expression', eq__Tensor_forward, ('self_p',)),
+        ),
+        where='pointwise/derivatives.yaml:144',
+    ),
+    Formula(
+        operator='aten::erf',
+        name='ErfBackward0',
+        inputs=('self',),
+        saved=(
+            Saved('self', 'input'),
+        ),
+        tensors=erf_tensors,
+        arrays=erf_arrays,
+        forward=(
+            Forward(0, 'elementwise', erf_forward, ('self',)),
+        ),
+        where='pointwise/derivatives.yaml:149',
+    ),
+    Formula(
+        operator='aten::erfc',
+        name='ErfcBackward0',
+        inputs=('self',),
+        saved=(
+            Saved('self', 'input'),
+        ),
+        tensors=erfc_tensors,
+        arrays=erfc_arrays,
+        forward=(
+            Forward(0, 'elementwise', erfc_forward, ('self',)),
+        ),
+        where='pointwise/derivatives.yaml:153',
+    ),
+    Formula(
+        operator='aten::exp',
+        name='ExpBackward0',
+        inputs=('self',),
+        saved=(
+            Saved('result', 'result'),
+        ),
+        tensors=exp_tensors,
+        arrays=exp_arrays,
+        real_arrays=exp_real,
+        forward=(
+            Forward(0, 'elementwise', exp_forward, ('result',)),
+        ),
+        where='pointwise/derivatives.yaml:157',
+    ),
+    Formula(
+        operator='aten::exp2',
+        name='Exp2Backward0',
+        inputs=('self',),
+        saved=(
+            Saved('result', 'result'),
+        ),
+        tensors=exp2_tensors,
+        arrays=exp2_arrays,
+        real_arrays=exp2_real,
+        forward=(
+            Forward(0, 'elementwise', exp2_forward, ('result',)),
+        ),
+        where='pointwise/derivatives.yaml:161',
+    ),
+    Formula(
+        operator='aten::expm1',
+        name='Expm1Backward0',
+        inputs=('self',),
+        saved=(
+            Saved('result', 'result'),
+        ),
+        tensors=expm1_tensors,
+        arrays=expm1_arrays,
+        real_arrays=expm1_real,
+        forward=(
+            Forward(0, 'elementwise', expm1_forward, ('result',)),
+        ),
+        where='pointwise/derivatives.yaml:165',
+    ),
+    Formula(
+        operator='aten::floor',
+        name='FloorBackward0',
+        inputs=('self',),
+        tensors=floor_tensors,
+        arrays=floor_arrays,
+        forward=(
+            Forward(0, 'elementwise', floor_forward, ()),
+        ),
+        where='pointwise/derivatives.yaml:169',
+    ),
+    Formula(
+        operator='aten::floor_divide',
+        name='NotImplemented',
+        inputs=('self', 'other'),
+        tensors=floor_divide_tensors,
+        arrays=floor_divide_arrays,
+        where='pointwise/derivatives.yaml:173',
+    ),
+    Formula(
+        operator='aten::floor_divide.Scalar',
+        name='NotImplemented',
+        inputs=('self',),
+        tensors=floor_divide_Scalar_tensors,
+        arrays=floor_divide_Scalar_arrays,
+        where='pointwise/derivatives.yaml:178',
+    ),
+    Formula(
+        operator='aten::fmod.Scalar',
+        name='FmodBackward0',
+        inputs=('self',),
+        tensors=fmod_Scalar_tensors,
+        arrays=fmod_Scalar_arrays,
+        forward=(
+            Forward(0, 'elementwise', fmod_Scalar_forward, ()),
+        ),
+        where='pointwise/derivatives.yaml:182',
+    ),
+    Formula(
+        operator='aten::fmod.Tensor',
+        name='FmodBackward1',
+        inputs=('self', 'other'),
+        saved=(
+            Saved('self', 'input', needed_by=('other',)),
+            Saved('other', 'input', needed_by=('other',)),
+        ),
+        tensors=fmod_Tensor_tensors,
+        arrays=fmod_Tensor_arrays,
+        forward=(
+            Forward(0, 'expression', fmod_Tensor_forward, ('self_t', 'other_t', 'other_p', 'self_p')),
+        ),
+        where='pointwise/derivatives.yaml:186',
+    ),
+    Formula(
+        operator='aten::frac',
+        name='FracBackward0',
+        inputs=('self',),
+        tensors=frac_tensors,
+        arrays=frac_arrays,
+        forward=(
+            Forward(0, 'expression', frac_forward, ('self_t',)),
+        ),
+        where='pointwise/derivatives.yaml:191',
+    ),
+    Formula(
+        operator='aten::ge_.Scalar',
+        name='GeBackward0',
+        inputs=('self',),
+        tensors=ge__Scalar_tensors,
+        arrays=ge__Scalar_arrays,
+        forward=(
+            Forward(0, 'expression', ge__Scalar_forward, ('self_p',)),
+        ),
+        where='pointwise/derivatives.yaml:195',
+    ),
+    Formula(
+        operator='aten::ge_.Tensor',
+        name='GeBackward1',
+        inputs=('self', 'other'),
+        tensors=ge__Tensor_tensors,
+        arrays=ge__Tensor_arrays,
+        forward=(
+            Forward(0, 'expression', ge__Tensor_forward, ('self_p',)),
+        ),
+        where='pointwise/derivatives.yaml:199',
+    ),
+    Formula(
+        operator='aten::gt_.Scalar',
+        name='GtBackward0',
+        inputs=('self',),
+        tensors=gt__Scalar_tensors,
+        arrays=gt__Scalar_arrays,
+        forward=(
+            Forward(0, 'expression', gt__Scalar_forward, ('self_p',)),
+        ),
+        where='pointwise/derivatives.yaml:204',
+    ),
+    Formula(
+        operator='aten::gt_.Tensor',
+        name='GtBackward1',
+        inputs=('self', 'other'),
+        tensors=gt__Tensor_tensors,
+        arrays=gt__Tensor_arrays,
+        forward=(
+            Forward(0, 'expression', gt__Tensor_forward, ('self_p',)),
+        ),
+        where='pointwise/derivatives.yaml:208',
+    ),
+    Formula(
+        operator='aten::hypot',
+        name='HypotBackward0',
+        inputs=('self', 'other'),
+        saved=(
+            Saved('self', 'input', needed_by=('self',)),
+            Saved('other', 'input', needed_by=('other',)),
+            Saved('result', 'result', needed_by=('self', 'other')),
+        ),
+        tensors=hypot_tensors,
+        arrays=hypot_arrays,
+        forward=(
+            Forward(0, 'expression', hypot_forward, ('self_t', 'self_p', 'other_t', 'other_p', 'result')),
+        ),
+        where='pointwise/derivatives.yaml:213',
+    ),
+    Formula(
+        operator='aten::isinf',
+        name='IsinfBackward',
+        inputs=(),
+        output_differentiability=(False,),
+        where='pointwise/derivatives.yaml:218',
+    ),
+    Formula(
+        operator='aten::isnan',
+        name='IsnanBackward',
+        inputs=(),
+        output_differentiability=(False,),
+        where='pointwise/derivatives.yaml:221',
+    ),
+    Formula(
+        operator='aten::le_.Scalar',
+        name='LeBackward0',
+        inputs=('self',),
+        tensors=le__Scalar_tensors,
+        arrays=le__Scalar_arrays,
+        forward=(
+            Forward(0, 'expression', le__Scalar_forward, ('self_p',)),
+        ),
+        where='pointwise/derivatives.yaml:224',
+    ),
+    Formula(
+        operator='aten::le_.Tensor',
+        name='LeBackward1',
+        inputs=('self', 'other'),
+        tensors=le__Tensor_tensors,
+        arrays=le__Tensor_arrays,
+        forward=(
+            Forward(0, 'expression', le__Tensor_forward, ('self_p',)),
+        ),
+        where='pointwise/derivatives.yaml:228',
+    ),
+    Formula(
+        operator='aten::lerp.Scalar',
+        name='LerpBackward0',
+        inputs=('self', 'end'),
+        saved=(
+            Saved('weight', 'value', needed_by=('self', 'end')),
+        ),
+        tensors=lerp_Scalar_tensors,
+        arrays=lerp_Scalar_arrays,
+        real_arrays=lerp_Scalar_real,
+        forward=(
+            Forward(0, 'expression', lerp_Scalar_forward, ('self_t', 'end_t', 'weight')),
+        ),
+        where='pointwise/derivatives.yaml:233',
+    ),
+    Formula(
+        operator='aten::lerp.Tensor',
+        name='LerpBackward1',
+        inputs=('self', 'end', 'weight'),
+        saved=(
+            Saved('self', 'input', needed_by=('weight',)),
+            Saved('end', 'input', needed_by=('weight',)),
+            Saved('weight', 'input', needed_by=('self', 'end')),
+        ),
+        tensors=lerp_Tensor_tensors,
+        arrays=lerp_Tensor_arrays,
+        real_arrays=lerp_Tensor_real,
+        forward=(
+            Forward(0, 'expression', lerp_Tensor_forward, ('self_t', 'end_t', 'weight_p', 'weight_t', 'end_p', 'self_p')),
+        ),
+        where='pointwise/derivatives.yaml:238',
+    ),
+    Formula(
+        operator='aten::log',
+        name='LogBackward0',
+        inputs=('self',),
+        saved=(
+            Saved('self', 'input'),
+        ),
+        tensors=log_tensors,
+        arrays=log_arrays,
+        real_arrays=log_real,
+        forward=(
+            Forward(0, 'elementwise', log_forward, ('self',)),
+        ),
+        where='pointwise/derivatives.yaml:244',
+    ),
+    Formula(
+        operator='aten::log10',
+        name='Log10Backward0',
+        inputs=('self',),
+        saved=(
+            Saved('self', 'input'),
+        ),
+        tensors=log10_tensors,
+        arrays=log10_arrays,
+        real_arrays=log10_real,
+        forward=(
+            Forward(0, 'elementwise', log10_forward, ('self',)),
+        ),
+        where='pointwise/derivatives.yaml:248',
+    ),
+    Formula(
+        operator='aten::log1p',
+        name='Log1PBackward0',
+        inputs=('self',),
+        saved=(
+            Saved('self', 'input'),
+        ),
+        tensors=log1p_tensors,
+        arrays=log1p_arrays,
+        real_arrays=log1p_real,
+        forward=(
+            Forward(0, 'elementwise', log1p_forward, ('self',)),
+        ),
+        where='pointwise/derivatives.yaml:252',
+    ),
+    Formula(
+        operator='aten::log2',
+        name='Log2Backward0',
+        inputs=('self',),
+        saved=(
+            Saved('self', 'input'),
+        ),
+        tensors=log2_tensors,
+        arrays=log2_arrays,
+        real_arrays=log2_real,
+        forward=(
+            Forward(0, 'elementwise', log2_forward, ('self',)),
+        ),
+        where='pointwise/derivatives.yaml:256',
+    ),
+    Formula(
+        operator='aten::logaddexp',
+        name='LogaddexpBackward0',
+        inputs=('self', 'other'),
+        saved=(
+            Saved('self', 'input', needed_by=('self', 'other')),
+            Saved('other', 'input', needed_by=('self', 'other')),
+        ),
+        tensors=logaddexp_tensors,
+        arrays=logaddexp_arrays,
+        real_arrays=logaddexp_real,
+        forward=(
+            Forward(0, 'expression', logaddexp_forward, ('self_t', 'other_p', 'self_p', 'other_t')),
+        ),
+        where='pointwise/derivatives.yaml:260',
+    ),
+    Formula(
+        operator='aten::logical_and',
+        name='LogicalAndBackward',
+        inputs=(),
+        output_differentiability=(False,),
+        where='pointwise/derivatives.yaml:265',
+    ),
+    Formula(
+        operator='aten::logical_or',
+        name='LogicalOrBackward',
+        inputs=(),
+        output_differentiability=(False,),
+        where='pointwise/derivatives.yaml:268',
+    ),
+    Formula(
+        operator='aten::logical_xor',
+        name='LogicalXorBackward',
+        inputs=(),
+        output_differentiability=(False,),
+        where='pointwise/derivatives.yaml:271',
+    ),
+    Formula(
+        operator='aten::logical_not',
+        name='LogicalNotBackward',
+        inputs=(),
+        output_differentiability=(False,),
+        where='pointwise/derivatives.yaml:274',
+    ),
+    Formula(
+        operator='aten::lt_.Scalar',
+        name='LtBackward0',
+        inputs=('self',),
+        tensors=lt__Scalar_tensors,
+        arrays=lt__Scalar_arrays,
+        forward=(
+            Forward(0, 'expression', lt__Scalar_forward, ('self_p',)),
+        ),
+        where='pointwise/derivatives.yaml:277',
+    ),
+    Formula(
+        operator='aten::lt_.Tensor',
+        name='LtBackward1',
+        inputs=('self', 'other'),
+        tensors=lt__Tensor_tensors,
+        arrays=lt__Tensor_arrays,
+        forward=(
+            Forward(0, 'expression', lt__Tensor_forward, ('self_p',)),
+        ),
+        where='pointwise/derivatives.yaml:281',
+    ),
+    Formula(
+        operator='aten::masked_fill.Scalar',
+        name='MaskedFillBackward0',
+        inputs=('self',),
+        saved=(
+            Saved('mask', 'input'),
+        ),
+        tensors=masked_fill_Scalar_tensors,
+        arrays=masked_fill_Scalar_arrays,
+        forward=(
+            Forward(0, 'expression', masked_fill_Scalar_forward, ('mask', 'self_t')),
+        ),
+        where='pointwise/derivatives.yaml:286',
+    ),
+    Formula(
+        operator='aten::masked_fill.Tensor',
+        name='MaskedFillBackward1',
+        inputs=('self', 'value'),
+        saved=(
+            Saved('mask', 'input', needed_by=('self', 'value')),
+        ),
+        tensors=masked_fill_Tensor_tensors,
+        arrays=masked_fill_Tensor_arrays,
+        forward=(
+            Forward(0, 'expression', masked_fill_Tensor_forward, ('mask', 'value_t', 'self_t')),
+        ),
+        where='pointwise/derivatives.yaml:291',
+    ),
+    Formula(
+        operator='aten::maximum',
+        name='MaximumBackward0',
+        inputs=('self', 'other'),
+        saved=(
+            Saved('self', 'input', needed_by=('self', 'other')),
+            Saved('other', 'input', needed_by=('self', 'other')),
+        ),
+        tensors=maximum_tensors,
+        arrays=maximum_arrays,
+        forward=(
+            Forward(0, 'expression', maximum_forward, ('self_p', 'other_p', 'self_t', 'other_t')),
+        ),
+        where='pointwise/derivatives.yaml:297',
+    ),
+    Formula(
+        operator='aten::minimum',
+        name='MinimumBackward0',
+        inputs=('self', 'other'),
+        saved=(
+            Saved('self', 'input', needed_by=('self', 'other')),
+            Saved('other', 'input', needed_by=('self', 'other')),
+        ),
+        tensors=minimum_tensors,
+        arrays=minimum_arrays,
+        forward=(
+            Forward(0, 'expression', minimum_forward, ('self_p', 'other_p', 'self_t', 'other_t')),
+        ),
+        where='pointwise/derivatives.yaml:302',
+    ),
+    Formula(
+        operator='aten::mul.Tensor',
+        name='MulBackward0',
+        inputs=('self', 'other'),
+        saved=(
+            Saved('self', 'input', needed_by=('other',)),
+            Saved('other', 'input', needed_by=('self',)),
+        ),
+        tensors=mul_Tensor_tensors,
+        arrays=mul_Tensor_arrays,
+        real_arrays=mul_Tensor_real,
+        forward=(
+            Forward(0, 'expression', mul_Tensor_forward, ('other_t', 'self_p', 'self_t', 'other_p')),
+        ),
+        where='pointwise/derivatives.yaml:307',
+    ),
+    Formula(
+        operator='aten::mul.Scalar',
+        name='MulBackward1',
+        inputs=('self',),
+        saved=(
+            Saved('other', 'value'),
+        ),
+        tensors=mul_Scalar_tensors,
+        arrays=mul_Scalar_arrays,
+        real_arrays=mul_Scalar_real,
+        forward=(
+            Forward(0, 'elementwise', mul_Scalar_forward, ('other',)),
+        ),
+        where='pointwise/derivatives.yaml:312',
+    ),
+    Formula(
+        operator='aten::nan_to_num',
+        name='NanToNumBackward0',
+        inputs=('self',),
+        saved=(
+            Saved('self', 'input'),
+        ),
+        tensors=nan_to_num_tensors,
+        arrays=nan_to_num_arrays,
+        forward=(
+            Forward(0, 'elementwise', nan_to_num_forward, ('self',)),
+        ),
+        where='pointwise/derivatives.yaml:316',
+    ),
+    Formula(
+        operator='aten::ne_.Scalar',
+        name='NeBackward0',
+        inputs=('self',),
+        tensors=ne__Scalar_tensors,
+        arrays=ne__Scalar_arrays,
+        forward=(
+            Forward(0, 'expression', ne__Scalar_forward, ('self_p',)),
+        ),
+        where='pointwise/derivatives.yaml:320',
+    ),
+    Formula(
+        operator='aten::ne_.Tensor',
+        name='NeBackward1',
+        inputs=('self', 'other'),
+        tensors=ne__Tensor_tensors,
+        arrays=ne__Tensor_arrays,
+        forward=(
+            Forward(0, 'expression', ne__Tensor_forward, ('self_p',)),
+        ),
+        where='pointwise/derivatives.yaml:324',
+    ),
+    Formula(
+        operator='aten::neg',
+        name='NegBackward0',
+        inputs=('self',),
+        tensors=neg_tensors,
+        arrays=neg_arrays,
+        forward=(
+            Forward(0, 'elementwise', neg_forward, ()),
+        ),
+        where='pointwise/derivatives.yaml:329',
+    ),
+    Formula(
+        operator='aten::pow.Tensor_Scalar',
+        name='PowBackward0',
+        inputs=('self',),
+        saved=(
+            Saved('self', 'input'),
+            Saved('exponent', 'value'),
+        ),
+        tensors=pow_Tensor_Scalar_tensors,
+        arrays=pow_Tensor_Scalar_arrays,
+        forward=(
+            Forward(0, 'elementwise', pow_Tensor_Scalar_forward, ('self', 'exponent')),
+        ),
+        where='pointwise/derivatives.yaml:333',
+    ),
+    Formula(
+        operator='aten::pow.Tensor_Tensor',
+        name='PowBackward1',
+        inputs=('self', 'exponent'),
+        saved=(
+            Saved('self', 'input', needed_by=('self', 'exponent')),
+            Saved('exponent', 'input', needed_by=('self', 'exponent')),
+            Saved('result', 'result', needed_by=('exponent',)),
+        ),
+        tensors=pow_Tensor_Tensor_tensors,
+        arrays=pow_Tensor_Tensor_arrays,
+        forward=(
+            Forward(0, 'expression', pow_Tensor_Tensor_forward, ('self_t', 'self_p', 'exponent_p', 'exponent_t', 'result')),
+        ),
+        where='pointwise/derivatives.yaml:337',
+    ),
+    Formula(
+        operator='aten::pow.Scalar',
+        name='PowBackward2',
+        inputs=('exponent',),
+        saved=(
+            Saved('self', 'value'),
+            Saved('exponent', 'input'),
+            Saved('result', 'result'),
+        ),
+        tensors=pow_Scalar_tensors,
+        arrays=pow_Scalar_arrays,
+        forward=(
+            Forward(0, 'elementwise', pow_Scalar_forward, ('self', 'exponent', 'result')),
+        ),
+        where='pointwise/derivatives.yaml:342',
+    ),
+    Formula(
+        operator='aten::reciprocal',
+        name='ReciprocalBackward0',
+        inputs=('self',),
+        saved=(
+            Saved('result', 'result'),
+        ),
+        tensors=reciprocal_tensors,
+        arrays=reciprocal_arrays,
+        real_arrays=reciprocal_real,
+        forward=(
+            Forward(0, 'elementwise', reciprocal_forward, ('result',)),
+        ),
+        where='pointwise/derivatives.yaml:346',
+    ),
+    Formula(
+        operator='aten::remainder.Scalar',
+        name='RemainderBackward0',
+        inputs=('self',),
+        tensors=remainder_Scalar_tensors,
+        arrays=remainder_Scalar_arrays,
+        forward=(
+            Forward(0, 'elementwise', remainder_Scalar_forward, ()),
+        ),
+        where='pointwise/derivatives.yaml:350',
+    ),
+    Formula(
+        operator='aten::remainder.Tensor',
+        name='RemainderBackward1',
+        inputs=('self', 'other'),
+        saved=(
+            Saved('self', 'input', needed_by=('other',)),
+            Saved('other', 'input', needed_by=('other',)),
+        ),
+        tensors=remainder_Tensor_tensors,
+        arrays=remainder_Tensor_arrays,
+        forward=(
+            Forward(0, 'expression', remainder_Tensor_forward, ('self_t', 'other_t', 'other_p', 'self_p')),
+        ),
+        where='pointwise/derivatives.yaml:354',
+    ),
+    Formula(
+        operator='aten::round',
+        name='RoundBackward0',
+        inputs=('self',),
+        tensors=round_tensors,
+        arrays=round_arrays,
+        forward=(
+            Forward(0, 'elementwise', round_forward, ()),
+        ),
+        where='pointwise/derivatives.yaml:359',
+    ),
+    Formula(
+        operator='aten::rsqrt',
+        name='RsqrtBackward0',
+        inputs=('self',),
+        saved=(
+            Saved('result', 'result'),
+        ),
+        tensors=rsqrt_tensors,
+        arrays=rsqrt_arrays,
+        real_arrays=rsqrt_real,
+        forward=(
+            Forward(0, 'elementwise', rsqrt_forward, ('result',)),
+        ),
+        where='pointwise/derivatives.yaml:363',
+    ),
+    Formula(
+        operator='aten::rsub.Tensor',
+        name='RsubBackward0',
+        inputs=('self', 'other'),
+        saved=(
+            Saved('alpha', 'value', needed_by=('self',)),
+        ),
+        tensors=rsub_Tensor_tensors,
+        arrays=rsub_Tensor_arrays,
+        real_arrays=rsub_Tensor_real,
+        forward=(
+            Forward(0, 'expression', rsub_Tensor_forward, ('other_t', 'self_t', 'alpha')),
+        ),
+        where='pointwise/derivatives.yaml:367',
+    ),
+    Formula(
+        operator='aten::rsub.Scalar',
+        name='RsubBackward1',
+        inputs=('self',),
+        saved=(
+            Saved('alpha', 'value'),
+        ),
+        tensors=rsub_Scalar_tensors,
+        arrays=rsub_Scalar_arrays,
+        real_arrays=rsub_Scalar_real,
+        forward=(
+            Forward(0, 'elementwise', rsub_Scalar_forward, ('alpha',)),
+        ),
+        where='pointwise/derivatives.yaml:372',
+    ),
+    Formula(
+        operator='aten::sgn',
+        name='SgnBackward0',
+        inputs=('self',),
+        saved=(
+            Saved('self', 'input'),
+            Saved('result', 'result'),
+        ),
+        tensors=sgn_tensors,
+        arrays=sgn_arrays,
+        where='pointwise/derivatives.yaml:376',
+    ),
+    Formula(
+        operator='aten::sigmoid',
+        name='SigmoidBackward0',
+        inputs=('self',),
+        saved=(
+            Saved('result', 'result'),
+        ),
+        tensors=sigmoid_tensors,
+        arrays=sigmoid_arrays,
+        forward=(
+            Forward(0, 'elementwise', sigmoid_forward, ('result',)),
+        ),
+        where='pointwise/derivatives.yaml:379',
+    ),
+    Formula(
+        operator='aten::sigmoid_backward',
+        name='SigmoidBackwardBackward0',
+        inputs=('grad_output', 'output'),
+        saved=(
+            Saved('grad_output', 'input', needed_by=('output',)),
+            Saved('output', 'input', needed_by=('grad_output', 'output')),
+        ),
+        tensors=sigmoid_backward_tensors,
+        arrays=sigmoid_backward_arrays,
+        real_arrays=sigmoid_backward_real,
+        where='pointwise/derivatives.yaml:383',
+    ),
+    Formula(
+        operator='aten::sign',
+        name='SignBackward0',
+        inputs=('self',),
+        tensors=sign_tensors,
+        arrays=sign_arrays,
+        forward=(
+            Forward(0, 'elementwise', sign_forward, ()),
+        ),
+        where='pointwise/derivatives.yaml:387',
+    ),
+    Formula(
+        operator='aten::sin',
+        name='SinBackward0',
+        inputs=('self',),
+        saved=(
+            Saved('self', 'input'),
+        ),
+        tensors=sin_tensors,
+        arrays=sin_arrays,
+        real_arrays=sin_real,
+        forward=(
+            Forward(0, 'elementwise', sin_forward, ('self',)),
+        ),
+        where='pointwise/derivatives.yaml:391',
+    ),
+    Formula(
+        operator='aten::sinh',
+        name='SinhBackward0',
+        inputs=('self',),
+        saved=(
+            Saved('self', 'input'),
+        ),
+        tensors=sinh_tensors,
+        arrays=sinh_arrays,
+        real_arrays=sinh_real,
+        forward=(
+            Forward(0, 'elementwise', sinh_forward, ('self',)),
+        ),
+        where='pointwise/derivatives.yaml:395',
     ),
     Formula(
         operator='aten::sqrt',
@@ -8352,63 +7806,587 @@ FORMULAS = (
         forward=(
             Forward(0, 'elementwise', sqrt_forward, ('result',)),
         ),
-        where='derivatives.yaml:841',
+        where='pointwise/derivatives.yaml:399',
     ),
     Formula(
-        operator='aten::squeeze',
-        name='SqueezeBackward0',
+        operator='aten::sub.Tensor',
+        name='SubBackward0',
+        inputs=('self', 'other'),
+        saved=(
+            Saved('alpha', 'value', needed_by=('other',)),
+        ),
+        tensors=sub_Tensor_tensors,
+        arrays=sub_Tensor_arrays,
+        real_arrays=sub_Tensor_real,
+        forward=(
+            Forward(0, 'expression', sub_Tensor_forward, ('self_t', 'other_t', 'alpha')),
+        ),
+        where='pointwise/derivatives.yaml:403',
+    ),
+    Formula(
+        operator='aten::sub.Scalar',
+        name='SubBackward1',
+        inputs=('self',),
+        tensors=sub_Scalar_tensors,
+        arrays=sub_Scalar_arrays,
+        forward=(
+            Forward(0, 'elementwise', sub_Scalar_forward, ()),
+        ),
+        where='pointwise/derivatives.yaml:408',
+    ),
+    Formula(
+        operator='aten::tan',
+        name='TanBackward0',
         inputs=('self',),
         saved=(
-            Saved('self_sym_sizes', 'value', expression='self.array.shape'),
+            Saved('result', 'result'),
         ),
-        tensors=squeeze_tensors,
-        arrays=squeeze_arrays,
+        tensors=tan_tensors,
+        arrays=tan_arrays,
+        real_arrays=tan_real,
         forward=(
-            Forward(0, 'linear'),
+            Forward(0, 'elementwise', tan_forward, ('result',)),
         ),
-        where='derivatives.yaml:845',
+        where='pointwise/derivatives.yaml:412',
     ),
     Formula(
-        operator='aten::squeeze.dim',
-        name='SqueezeBackward1',
+        operator='aten::tanh',
+        name='TanhBackward0',
         inputs=('self',),
         saved=(
-            Saved('self_sym_sizes', 'value', expression='self.array.shape'),
+            Saved('result', 'result'),
         ),
-        tensors=squeeze_dim_tensors,
-        arrays=squeeze_dim_arrays,
+        tensors=tanh_tensors,
+        arrays=tanh_arrays,
         forward=(
-            Forward(0, 'linear'),
+            Forward(0, 'elementwise', tanh_forward, ('result',)),
         ),
-        where='derivatives.yaml:849',
+        where='pointwise/derivatives.yaml:416',
     ),
     Formula(
-        operator='aten::squeeze.dims',
-        name='SqueezeBackward2',
+        operator='aten::tanh_backward',
+        name='TanhBackwardBackward0',
+        inputs=('grad_output', 'output'),
+        saved=(
+            Saved('grad_output', 'input', needed_by=('output',)),
+            Saved('output', 'input', needed_by=('grad_output', 'output')),
+        ),
+        tensors=tanh_backward_tensors,
+        arrays=tanh_backward_arrays,
+        real_arrays=tanh_backward_real,
+        where='pointwise/derivatives.yaml:420',
+    ),
+    Formula(
+        operator='aten::trunc',
+        name='TruncBackward0',
+        inputs=('self',),
+        tensors=trunc_tensors,
+        arrays=trunc_arrays,
+        forward=(
+            Forward(0, 'elementwise', trunc_forward, ()),
+        ),
+        where='pointwise/derivatives.yaml:424',
+    ),
+    Formula(
+        operator='aten::where.self',
+        name='WhereBackward0',
+        inputs=('self', 'other'),
+        saved=(
+            Saved('condition', 'input', needed_by=('self', 'other')),
+        ),
+        tensors=where_self_tensors,
+        arrays=where_self_arrays,
+        forward=(
+            Forward(0, 'expression', where_self_forward, ('condition', 'self_t', 'other_t')),
+        ),
+        where='pointwise/derivatives.yaml:428',
+    ),
+    Formula(
+        operator='aten::xlogy.Tensor',
+        name='XlogyBackward0',
+        inputs=('self', 'other'),
+        saved=(
+            Saved('self', 'input', needed_by=('self', 'other')),
+            Saved('other', 'input', needed_by=('self', 'other')),
+        ),
+        tensors=xlogy_Tensor_tensors,
+        arrays=xlogy_Tensor_arrays,
+        where='pointwise/derivatives.yaml:434',
+    ),
+    Formula(
+        operator='aten::eq.Tensor',
+        name='EqBackward',
+        inputs=(),
+        output_differentiability=(False,),
+        where='pointwise/derivatives.yaml:438',
+    ),
+    Formula(
+        operator='aten::eq.Scalar',
+        name='EqBackward',
+        inputs=(),
+        output_differentiability=(False,),
+        where='pointwise/derivatives.yaml:441',
+    ),
+    Formula(
+        operator='aten::ne.Tensor',
+        name='NeBackward',
+        inputs=(),
+        output_differentiability=(False,),
+        where='pointwise/derivatives.yaml:444',
+    ),
+    Formula(
+        operator='aten::ne.Scalar',
+        name='NeBackward',
+        inputs=(),
+        output_differentiability=(False,),
+        where='pointwise/derivatives.yaml:447',
+    ),
+    Formula(
+        operator='aten::lt.Tensor',
+        name='LtBackward',
+        inputs=(),
+        output_differentiability=(False,),
+        where='pointwise/derivatives.yaml:450',
+    ),
+    Formula(
+        operator='aten::lt.Scalar',
+        name='LtBackward',
+        inputs=(),
+        output_differentiability=(False,),
+        where='pointwise/derivatives.yaml:453',
+    ),
+    Formula(
+        operator='aten::le.Tensor',
+        name='LeBackward',
+        inputs=(),
+        output_differentiability=(False,),
+        where='pointwise/derivatives.yaml:456',
+    ),
+    Formula(
+        operator='aten::le.Scalar',
+        name='LeBackward',
+        inputs=(),
+        output_differentiability=(False,),
+        where='pointwise/derivatives.yaml:459',
+    ),
+    Formula(
+        operator='aten::gt.Tensor',
+        name='GtBackward',
+        inputs=(),
+        output_differentiability=(False,),
+        where='pointwise/derivatives.yaml:462',
+    ),
+    Formula(
+        operator='aten::gt.Scalar',
+        name='GtBackward',
+        inputs=(),
+        output_differentiability=(False,),
+        where='pointwise/derivatives.yaml:465',
+    ),
+    Formula(
+        operator='aten::ge.Tensor',
+        name='GeBackward',
+        inputs=(),
+        output_differentiability=(False,),
+        where='pointwise/derivatives.yaml:468',
+    ),
+    Formula(
+        operator='aten::ge.Scalar',
+        name='GeBackward',
+        inputs=(),
+        output_differentiability=(False,),
+        where='pointwise/derivatives.yaml:471',
+    ),
+    Formula(
+        operator='aten::bernoulli',
+        name='BernoulliBackward0',
+        inputs=('self',),
+        tensors=bernoulli_tensors,
+        arrays=bernoulli_arrays,
+        forward=(
+            Forward(0, 'expression', bernoulli_forward, ('result',)),
+        ),
+        where='random/derivatives.yaml:3',
+    ),
+    Formula(
+        operator='aten::bernoulli_.float',
+        name='BernoulliBackward2',
+        inputs=('self',),
+        tensors=bernoulli__float_tensors,
+        arrays=bernoulli__float_arrays,
+        forward=(
+            Forward(0, 'expression', bernoulli__float_forward, ('self_p',)),
+        ),
+        where='random/derivatives.yaml:7',
+    ),
+    Formula(
+        operator='aten::multinomial',
+        name='MultinomialBackward',
+        inputs=(),
+        output_differentiability=(False,),
+        where='random/derivatives.yaml:12',
+    ),
+    Formula(
+        operator='aten::native_dropout',
+        name='NativeDropoutBackward0',
+        inputs=('input',),
+        saved=(
+            Saved('p', 'value'),
+            Saved('train', 'value'),
+            Saved('result1', 'result', output=1),
+        ),
+        tensors=native_dropout_tensors,
+        arrays=native_dropout_arrays,
+        output_differentiability=(True, False),
+        where='random/derivatives.yaml:15',
+    ),
+    Formula(
+        operator='aten::native_dropout_backward',
+        name='NativeDropoutBackwardBackward0',
+        inputs=('grad_output', 'mask'),
+        saved=(
+            Saved('mask', 'input', needed_by=('grad_output',)),
+            Saved('scale', 'value', needed_by=('grad_output',)),
+        ),
+        tensors=native_dropout_backward_tensors,
+        arrays=native_dropout_backward_arrays,
+        where='random/derivatives.yaml:19',
+    ),
+    Formula(
+        operator='aten::normal_',
+        name='NormalBackward0',
+        inputs=('self',),
+        tensors=normal__tensors,
+        arrays=normal__arrays,
+        forward=(
+            Forward(0, 'expression', normal__forward, ('self_p',)),
+        ),
+        where='random/derivatives.yaml:23',
+    ),
+    Formula(
+        operator='aten::uniform_',
+        name='UniformBackward0',
+        inputs=('self',),
+        tensors=uniform__tensors,
+        arrays=uniform__arrays,
+        forward=(
+            Forward(0, 'expression', uniform__forward, ('self_p',)),
+        ),
+        where='random/derivatives.yaml:27',
+    ),
+    Formula(
+        operator='aten::rand_like',
+        name='RandLikeBackward',
+        inputs=(),
+        output_differentiability=(False,),
+        where='random/derivatives.yaml:31',
+    ),
+    Formula(
+        operator='aten::randn_like',
+        name='RandnLikeBackward',
+        inputs=(),
+        output_differentiability=(False,),
+        where='random/derivatives.yaml:34',
+    ),
+    Formula(
+        operator='aten::all',
+        name='AllBackward',
+        inputs=(),
+        output_differentiability=(False,),
+        where='reductions/derivatives.yaml:3',
+    ),
+    Formula(
+        operator='aten::all.dim',
+        name='AllBackward',
+        inputs=(),
+        output_differentiability=(False,),
+        where='reductions/derivatives.yaml:6',
+    ),
+    Formula(
+        operator='aten::any',
+        name='AnyBackward',
+        inputs=(),
+        output_differentiability=(False,),
+        where='reductions/derivatives.yaml:9',
+    ),
+    Formula(
+        operator='aten::any.dim',
+        name='AnyBackward',
+        inputs=(),
+        output_differentiability=(False,),
+        where='reductions/derivatives.yaml:12',
+    ),
+    Formula(
+        operator='aten::amax',
+        name='AmaxBackward0',
         inputs=('self',),
         saved=(
-            Saved('self_sym_sizes', 'value', expression='self.array.shape'),
+            Saved('self', 'input'),
+            Saved('dim', 'value'),
+            Saved('keepdim', 'value'),
+            Saved('result', 'result'),
         ),
-        tensors=squeeze_dims_tensors,
-        arrays=squeeze_dims_arrays,
-        forward=(
-            Forward(0, 'linear'),
-        ),
-        where='derivatives.yaml:853',
+        tensors=amax_tensors,
+        arrays=amax_arrays,
+        where='reductions/derivatives.yaml:15',
     ),
     Formula(
-        operator='aten::stack',
-        name='StackBackward0',
-        inputs=('tensors',),
+        operator='aten::amin',
+        name='AminBackward0',
+        inputs=('self',),
+        saved=(
+            Saved('self', 'input'),
+            Saved('dim', 'value'),
+            Saved('keepdim', 'value'),
+            Saved('result', 'result'),
+        ),
+        tensors=amin_tensors,
+        arrays=amin_arrays,
+        where='reductions/derivatives.yaml:18',
+    ),
+    Formula(
+        operator='aten::argmax',
+        name='ArgmaxBackward',
+        inputs=(),
+        output_differentiability=(False,),
+        where='reductions/derivatives.yaml:21',
+    ),
+    Formula(
+        operator='aten::argmin',
+        name='ArgminBackward',
+        inputs=(),
+        output_differentiability=(False,),
+        where='reductions/derivatives.yaml:24',
+    ),
+    Formula(
+        operator='aten::count_nonzero.dim_IntList',
+        name='CountNonzeroBackward',
+        inputs=(),
+        output_differentiability=(False,),
+        where='reductions/derivatives.yaml:27',
+    ),
+    Formula(
+        operator='aten::count_nonzero',
+        name='CountNonzeroBackward',
+        inputs=(),
+        output_differentiability=(False,),
+        where='reductions/derivatives.yaml:30',
+    ),
+    Formula(
+        operator='aten::cumprod',
+        name='CumprodBackward0',
+        inputs=('self',),
+        saved=(
+            Saved('self', 'input'),
+            Saved('dim', 'value'),
+            Saved('result', 'result'),
+        ),
+        tensors=cumprod_tensors,
+        arrays=cumprod_arrays,
+        where='reductions/derivatives.yaml:33',
+    ),
+    Formula(
+        operator='aten::cumsum',
+        name='CumsumBackward0',
+        inputs=('self',),
         saved=(
             Saved('dim', 'value'),
         ),
-        tensors=stack_tensors,
-        arrays=stack_arrays,
+        tensors=cumsum_tensors,
+        arrays=cumsum_arrays,
         forward=(
             Forward(0, 'linear'),
         ),
-        where='derivatives.yaml:857',
+        where='reductions/derivatives.yaml:36',
+    ),
+    Formula(
+        operator='aten::linalg_vector_norm',
+        name='LinalgVectorNormBackward0',
+        inputs=('self',),
+        saved=(
+            Saved('self', 'input'),
+            Saved('ord', 'value'),
+            Saved('dim', 'value'),
+            Saved('keepdim', 'value'),
+            Saved('result', 'result'),
+        ),
+        tensors=linalg_vector_norm_tensors,
+        arrays=linalg_vector_norm_arrays,
+        where='reductions/derivatives.yaml:40',
+    ),
+    Formula(
+        operator='aten::logsumexp',
+        name='LogsumexpBackward0',
+        inputs=('self',),
+        saved=(
+            Saved('self', 'input'),
+            Saved('dim', 'value'),
+            Saved('keepdim', 'value'),
+            Saved('result', 'result'),
+        ),
+        tensors=logsumexp_tensors,
+        arrays=logsumexp_arrays,
+        where='reductions/derivatives.yaml:43',
+    ),
+    Formula(
+        operator='aten::max.dim',
+        name='MaxBackward0',
+        inputs=('self',),
+        saved=(
+            Saved('self_sym_sizes', 'value', expression='self.array.shape'),
+            Saved('dim', 'value'),
+            Saved('keepdim', 'value'),
+            Saved('indices', 'result', output=1),
+        ),
+        tensors=max_dim_tensors,
+        arrays=max_dim_arrays,
+        output_differentiability=(True, False),
+        where='reductions/derivatives.yaml:46',
+    ),
+    Formula(
+        operator='aten::max',
+        name='MaxBackward1',
+        inputs=('self',),
+        saved=(
+            Saved('self', 'input'),
+            Saved('result', 'result'),
+        ),
+        tensors=max_tensors,
+        arrays=max_arrays,
+        where='reductions/derivatives.yaml:49',
+    ),
+    Formula(
+        operator='aten::mean',
+        name='MeanBackward0',
+        inputs=('self',),
+        saved=(
+            Saved('self_sym_numel', 'value', expression='self.array.size'),
+            Saved('self_sym_sizes', 'value', expression='self.array.shape'),
+        ),
+        tensors=mean_tensors,
+        arrays=mean_arrays,
+        forward=(
+            Forward(0, 'linear'),
+        ),
+        where='reductions/derivatives.yaml:52',
+    ),
+    Formula(
+        operator='aten::mean.dim',
+        name='MeanBackward1',
+        inputs=('self',),
+        saved=(
+            Saved('self_sym_sizes', 'value', expression='self.array.shape'),
+            Saved('dim', 'value'),
+            Saved('keepdim', 'value'),
+        ),
+        tensors=mean_dim_tensors,
+        arrays=mean_dim_arrays,
+        forward=(
+            Forward(0, 'linear'),
+        ),
+        where='reductions/derivatives.yaml:56',
+    ),
+    Formula(
+        operator='aten::min.dim',
+        name='MinBackward0',
+        inputs=('self',),
+        saved=(
+            Saved('self_sym_sizes', 'value', expression='self.array.shape'),
+            Saved('dim', 'value'),
+            Saved('keepdim', 'value'),
+            Saved('indices', 'result', output=1),
+        ),
+        tensors=min_dim_tensors,
+        arrays=min_dim_arrays,
+        output_differentiability=(True, False),
+        where='reductions/derivatives.yaml:60',
+    ),
+    Formula(
+        operator='aten::min',
+        name='MinBackward1',
+        inputs=('self',),
+        saved=(
+            Saved('self', 'input'),
+            Saved('result', 'result'),
+        ),
+        tensors=min_tensors,
+        arrays=min_arrays,
+        where='reductions/derivatives.yaml:63',
+    ),
+    Formula(
+        operator='aten::nonzero',
+        name='NonzeroBackward',
+        inputs=(),
+        output_differentiability=(False,),
+        where='reductions/derivatives.yaml:66',
+    ),
+    Formula(
+        operator='aten::norm.Scalar',
+        name='NormBackward0',
+        inputs=('self',),
+        saved=(
+            Saved('self', 'input'),
+            Saved('p', 'value'),
+            Saved('result', 'result'),
+        ),
+        tensors=norm_Scalar_tensors,
+        arrays=norm_Scalar_arrays,
+        where='reductions/derivatives.yaml:69',
+    ),
+    Formula(
+        operator='aten::norm.ScalarOpt_dim',
+        name='NormBackward1',
+        inputs=('self',),
+        saved=(
+            Saved('self', 'input'),
+            Saved('p', 'value'),
+            Saved('dim', 'value'),
+            Saved('keepdim', 'value'),
+            Saved('result', 'result'),
+        ),
+        tensors=norm_ScalarOpt_dim_tensors,
+        arrays=norm_ScalarOpt_dim_arrays,
+        where='reductions/derivatives.yaml:72',
+    ),
+    Formula(
+        operator='aten::prod',
+        name='ProdBackward0',
+        inputs=('self',),
+        saved=(
+            Saved('self', 'input'),
+            Saved('result', 'result'),
+        ),
+        tensors=prod_tensors,
+        arrays=prod_arrays,
+        where='reductions/derivatives.yaml:75',
+    ),
+    Formula(
+        operator='aten::prod.dim_int',
+        name='ProdBackward1',
+        inputs=('self',),
+        saved=(
+            Saved('self', 'input'),
+            Saved('dim', 'value'),
+            Saved('keepdim', 'value'),
+            Saved('result', 'result'),
+        ),
+        tensors=prod_dim_int_tensors,
+        arrays=prod_dim_int_arrays,
+        where='reductions/derivatives.yaml:78',
+    ),
+    Formula(
+        operator='aten::sort',
+        name='SortBackward0',
+        inputs=('self',),
+        saved=(
+            Saved('self_sym_sizes', 'value', expression='self.array.shape'),
+            Saved('dim', 'value'),
+            Saved('indices', 'result', output=1),
+        ),
+        tensors=sort_tensors,
+        arrays=sort_arrays,
+        output_differentiability=(True, False),
+        where='reductions/derivatives.yaml:81',
     ),
     Formula(
         operator='aten::std.correction',
@@ -8426,33 +8404,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'expression', std_correction_forward, ('result', 'dim', 'keepdim', 'self_t', 'self_p', 'correction')),
         ),
-        where='derivatives.yaml:861',
-    ),
-    Formula(
-        operator='aten::sub.Tensor',
-        name='SubBackward0',
-        inputs=('self', 'other'),
-        saved=(
-            Saved('alpha', 'value', needed_by=('other',)),
-        ),
-        tensors=sub_Tensor_tensors,
-        arrays=sub_Tensor_arrays,
-        real_arrays=sub_Tensor_real,
-        forward=(
-            Forward(0, 'expression', sub_Tensor_forward, ('self_t', 'other_t', 'alpha')),
-        ),
-        where='derivatives.yaml:865',
-    ),
-    Formula(
-        operator='aten::sub.Scalar',
-        name='SubBackward1',
-        inputs=('self',),
-        tensors=sub_Scalar_tensors,
-        arrays=sub_Scalar_arrays,
-        forward=(
-            Forward(0, 'elementwise', sub_Scalar_forward, ()),
-        ),
-        where='derivatives.yaml:870',
+        where='reductions/derivatives.yaml:84',
     ),
     Formula(
         operator='aten::sum',
@@ -8466,7 +8418,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'linear'),
         ),
-        where='derivatives.yaml:874',
+        where='reductions/derivatives.yaml:88',
     ),
     Formula(
         operator='aten::sum.dim_IntList',
@@ -8482,116 +8434,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'linear'),
         ),
-        where='derivatives.yaml:878',
-    ),
-    Formula(
-        operator='aten::t',
-        name='TBackward0',
-        inputs=('self',),
-        tensors=t_tensors,
-        arrays=t_arrays,
-        forward=(
-            Forward(0, 'linear'),
-        ),
-        where='derivatives.yaml:882',
-    ),
-    Formula(
-        operator='aten::take',
-        name='TakeBackward0',
-        inputs=('self',),
-        saved=(
-            Saved('self_sym_sizes', 'value', expression='self.array.shape'),
-            Saved('index', 'input'),
-        ),
-        tensors=take_tensors,
-        arrays=take_arrays,
-        forward=(
-            Forward(0, 'linear'),
-        ),
-        where='derivatives.yaml:886',
-    ),
-    Formula(
-        operator='aten::tan',
-        name='TanBackward0',
-        inputs=('self',),
-        saved=(
-            Saved('result', 'result'),
-        ),
-        tensors=tan_tensors,
-        arrays=tan_arrays,
-        real_arrays=tan_real,
-        forward=(
-            Forward(0, 'elementwise', tan_forward, ('result',)),
-        ),
-        where='derivatives.yaml:891',
-    ),
-    Formula(
-        operator='aten::tanh',
-        name='TanhBackward0',
-        inputs=('self',),
-        saved=(
-            Saved('result', 'result'),
-        ),
-        tensors=tanh_tensors,
-        arrays=tanh_arrays,
-        forward=(
-            Forward(0, 'elementwise', tanh_forward, ('result',)),
-        ),
-        where='derivatives.yaml:895',
-    ),
-    Formula(
-        operator='aten::tanh_backward',
-        name='TanhBackwardBackward0',
-        inputs=('grad_output', 'output'),
-        saved=(
-            Saved('grad_output', 'input', needed_by=('output',)),
-            Saved('output', 'input', needed_by=('grad_output', 'output')),
-        ),
-        tensors=tanh_backward_tensors,
-        arrays=tanh_backward_arrays,
-        real_arrays=tanh_backward_real,
-        where='derivatives.yaml:899',
-    ),
-    Formula(
-        operator='aten::threshold',
-        name='ThresholdBackward0',
-        inputs=('self',),
-        saved=(
-            Saved('self', 'input'),
-            Saved('threshold', 'value'),
-        ),
-        tensors=threshold_tensors,
-        arrays=threshold_arrays,
-        forward=(
-            Forward(0, 'elementwise', threshold_forward, ('self', 'threshold')),
-        ),
-        where='derivatives.yaml:903',
-    ),
-    Formula(
-        operator='aten::threshold_backward',
-        name='ThresholdBackwardBackward0',
-        inputs=('grad_output', 'self'),
-        saved=(
-            Saved('self', 'input', needed_by=('grad_output',)),
-            Saved('threshold', 'value', needed_by=('grad_output',)),
-        ),
-        tensors=threshold_backward_tensors,
-        arrays=threshold_backward_arrays,
-        where='derivatives.yaml:907',
-    ),
-    Formula(
-        operator='aten::_to_copy',
-        name='ToCopyBackward0',
-        inputs=('self',),
-        saved=(
-            Saved('self_device', 'value', expression='self.device'),
-            Saved('self_scalar_type', 'value', expression='self.dtype'),
-        ),
-        tensors=to_copy_tensors,
-        forward=(
-            Forward(0, 'linear'),
-        ),
-        where='derivatives.yaml:911',
+        where='reductions/derivatives.yaml:92',
     ),
     Formula(
         operator='aten::topk',
@@ -8605,115 +8448,7 @@ FORMULAS = (
         tensors=topk_tensors,
         arrays=topk_arrays,
         output_differentiability=(True, False),
-        where='derivatives.yaml:915',
-    ),
-    Formula(
-        operator='aten::transpose.int',
-        name='TransposeBackward0',
-        inputs=('self',),
-        saved=(
-            Saved('dim0', 'value'),
-            Saved('dim1', 'value'),
-        ),
-        tensors=transpose_int_tensors,
-        arrays=transpose_int_arrays,
-        forward=(
-            Forward(0, 'linear'),
-        ),
-        where='derivatives.yaml:918',
-    ),
-    Formula(
-        operator='aten::tril',
-        name='TrilBackward0',
-        inputs=('self',),
-        saved=(
-            Saved('diagonal', 'value'),
-        ),
-        tensors=tril_tensors,
-        arrays=tril_arrays,
-        forward=(
-            Forward(0, 'linear'),
-        ),
-        where='derivatives.yaml:922',
-    ),
-    Formula(
-        operator='aten::triu',
-        name='TriuBackward0',
-        inputs=('self',),
-        saved=(
-            Saved('diagonal', 'value'),
-        ),
-        tensors=triu_tensors,
-        arrays=triu_arrays,
-        forward=(
-            Forward(0, 'linear'),
-        ),
-        where='derivatives.yaml:926',
-    ),
-    Formula(
-        operator='aten::trunc',
-        name='TruncBackward0',
-        inputs=('self',),
-        tensors=trunc_tensors,
-        arrays=trunc_arrays,
-        forward=(
-            Forward(0, 'elementwise', trunc_forward, ()),
-        ),
-        where='derivatives.yaml:930',
-    ),
-    Formula(
-        operator='aten::unbind.int',
-        name='UnbindBackward0',
-        inputs=('self',),
-        saved=(
-            Saved('self_sym_sizes', 'value', expression='self.array.shape'),
-            Saved('dim', 'value'),
-        ),
-        tensors=unbind_int_tensors,
-        arrays=unbind_int_arrays,
-        forward=(
-            Forward(0, 'linear'),
-        ),
-        where='derivatives.yaml:934',
-    ),
-    Formula(
-        operator='aten::uniform_',
-        name='UniformBackward0',
-        inputs=('self',),
-        tensors=uniform__tensors,
-        arrays=uniform__arrays,
-        forward=(
-            Forward(0, 'expression', uniform__forward, ('self_p',)),
-        ),
-        where='derivatives.yaml:938',
-    ),
-    Formula(
-        operator='aten::_unsafe_view',
-        name='UnsafeViewBackward0',
-        inputs=('self',),
-        saved=(
-            Saved('self_sym_sizes', 'value', expression='self.array.shape'),
-        ),
-        tensors=unsafe_view_tensors,
-        arrays=unsafe_view_arrays,
-        forward=(
-            Forward(0, 'linear'),
-        ),
-        where='derivatives.yaml:942',
-    ),
-    Formula(
-        operator='aten::unsqueeze',
-        name='UnsqueezeBackward0',
-        inputs=('self',),
-        saved=(
-            Saved('dim', 'value'),
-        ),
-        tensors=unsqueeze_tensors,
-        arrays=unsqueeze_arrays,
-        forward=(
-            Forward(0, 'linear'),
-        ),
-        where='derivatives.yaml:946',
+        where='reductions/derivatives.yaml:96',
     ),
     Formula(
         operator='aten::var.correction',
@@ -8730,23 +8465,479 @@ FORMULAS = (
         forward=(
             Forward(0, 'expression', var_correction_forward, ('dim', 'keepdim', 'self_t', 'self_p', 'correction')),
         ),
-        where='derivatives.yaml:950',
+        where='reductions/derivatives.yaml:99',
     ),
     Formula(
-        operator='aten::vdot',
-        name='VdotBackward0',
-        inputs=('self', 'other'),
+        operator='aten::cat',
+        name='CatBackward0',
+        inputs=('tensors',),
         saved=(
-            Saved('self', 'input', needed_by=('other',)),
-            Saved('other', 'input', needed_by=('self',)),
+            Saved('tensors_args_sizes', 'value', expression='[tensor.array.shape for tensor in tensors]'),
+            Saved('dim', 'value'),
         ),
-        tensors=vdot_tensors,
-        arrays=vdot_arrays,
-        real_arrays=vdot_real,
+        tensors=cat_tensors,
+        arrays=cat_arrays,
         forward=(
-            Forward(0, 'expression', vdot_forward, ('other_p', 'self_t', 'other_t', 'self_p')),
+            Forward(0, 'linear'),
         ),
-        where='derivatives.yaml:954',
+        where='shapes/derivatives.yaml:3',
+    ),
+    Formula(
+        operator='aten::clone',
+        name='CloneBackward0',
+        inputs=('self',),
+        tensors=clone_tensors,
+        arrays=clone_arrays,
+        forward=(
+            Forward(0, 'linear'),
+        ),
+        where='shapes/derivatives.yaml:7',
+    ),
+    Formula(
+        operator='aten::constant_pad_nd',
+        name='ConstantPadNdBackward0',
+        inputs=('self',),
+        saved=(
+            Saved('pad', 'value'),
+        ),
+        tensors=constant_pad_nd_tensors,
+        arrays=constant_pad_nd_arrays,
+        forward=(
+            Forward(0, 'expression', constant_pad_nd_forward, ('self_t', 'pad')),
+        ),
+        where='shapes/derivatives.yaml:11',
+    ),
+    Formula(
+        operator='aten::copy_',
+        name='CopyBackwards',
+        inputs=('self', 'src'),
+        saved=(
+            Saved('src_device', 'value', needed_by=('src',), expression='src.device'),
+        ),
+        tensors=copy__tensors,
+        forward=(
+            Forward(0, 'expression', copy__forward, ('src_t',)),
+        ),
+        where='shapes/derivatives.yaml:15',
+    ),
+    Formula(
+        operator='aten::diag_embed',
+        name='DiagEmbedBackward0',
+        inputs=('self',),
+        saved=(
+            Saved('offset', 'value'),
+            Saved('dim1', 'value'),
+            Saved('dim2', 'value'),
+        ),
+        tensors=diag_embed_tensors,
+        arrays=diag_embed_arrays,
+        forward=(
+            Forward(0, 'linear'),
+        ),
+        where='shapes/derivatives.yaml:21',
+    ),
+    Formula(
+        operator='aten::flip',
+        name='FlipBackward0',
+        inputs=('self',),
+        saved=(
+            Saved('dims', 'value'),
+        ),
+        tensors=flip_tensors,
+        arrays=flip_arrays,
+        forward=(
+            Forward(0, 'linear'),
+        ),
+        where='shapes/derivatives.yaml:25',
+    ),
+    Formula(
+        operator='aten::repeat',
+        name='RepeatBackward0',
+        inputs=('self',),
+        saved=(
+            Saved('self_sym_sizes', 'value', expression='self.array.shape'),
+            Saved('repeats', 'value'),
+        ),
+        tensors=repeat_tensors,
+        arrays=repeat_arrays,
+        forward=(
+            Forward(0, 'linear'),
+        ),
+        where='shapes/derivatives.yaml:29',
+    ),
+    Formula(
+        operator='aten::roll',
+        name='RollBackward0',
+        inputs=('self',),
+        saved=(
+            Saved('shifts', 'value'),
+            Saved('dims', 'value'),
+        ),
+        tensors=roll_tensors,
+        arrays=roll_arrays,
+        forward=(
+            Forward(0, 'linear'),
+        ),
+        where='shapes/derivatives.yaml:33',
+    ),
+    Formula(
+        operator='aten::stack',
+        name='StackBackward0',
+        inputs=('tensors',),
+        saved=(
+            Saved('dim', 'value'),
+        ),
+        tensors=stack_tensors,
+        arrays=stack_arrays,
+        forward=(
+            Forward(0, 'linear'),
+        ),
+        where='shapes/derivatives.yaml:37',
+    ),
+    Formula(
+        operator='aten::_to_copy',
+        name='ToCopyBackward0',
+        inputs=('self',),
+        saved=(
+            Saved('self_device', 'value', expression='self.device'),
+            Saved('self_scalar_type', 'value', expression='self.dtype'),
+        ),
+        tensors=to_copy_tensors,
+        forward=(
+            Forward(0, 'linear'),
+        ),
+        where='shapes/derivatives.yaml:41',
+    ),
+    Formula(
+        operator='aten::tril',
+        name='TrilBackward0',
+        inputs=('self',),
+        saved=(
+            Saved('diagonal', 'value'),
+        ),
+        tensors=tril_tensors,
+        arrays=tril_arrays,
+        forward=(
+            Forward(0, 'linear'),
+        ),
+        where='shapes/derivatives.yaml:45',
+    ),
+    Formula(
+        operator='aten::triu',
+        name='TriuBackward0',
+        inputs=('self',),
+        saved=(
+            Saved('diagonal', 'value'),
+        ),
+        tensors=triu_tensors,
+        arrays=triu_arrays,
+        forward=(
+            Forward(0, 'linear'),
+        ),
+        where='shapes/derivatives.yaml:49',
+    ),
+    Formula(
+        operator='aten::alias',
+        name='AliasBackward0',
+        inputs=('self',),
+        tensors=alias_tensors,
+        arrays=alias_arrays,
+        forward=(
+            Forward(0, 'linear'),
+        ),
+        where='views/derivatives.yaml:3',
+    ),
+    Formula(
+        operator='aten::as_strided',
+        name='AsStridedBackward0',
+        inputs=('self',),
+        saved=(
+            Saved('self_sym_sizes', 'value', expression='self.array.shape'),
+            Saved('self_sym_storage_offset', 'value', expression='self.storage_offset()'),
+            Saved('self_sym_strides', 'value', expression='self.stride()'),
+            Saved('size', 'value'),
+            Saved('stride', 'value'),
+            Saved('storage_offset', 'value'),
+        ),
+        tensors=as_strided_tensors,
+        forward=(
+            Forward(0, 'linear'),
+        ),
+        where='views/derivatives.yaml:7',
+    ),
+    Formula(
+        operator='aten::detach',
+        name='DetachBackward',
+        inputs=(),
+        output_differentiability=(False,),
+        where='views/derivatives.yaml:11',
+    ),
+    Formula(
+        operator='aten::diagonal',
+        name='DiagonalBackward0',
+        inputs=('self',),
+        saved=(
+            Saved('self_sym_sizes', 'value', expression='self.array.shape'),
+            Saved('offset', 'value'),
+            Saved('dim1', 'value'),
+            Saved('dim2', 'value'),
+        ),
+        tensors=diagonal_tensors,
+        arrays=diagonal_arrays,
+        forward=(
+            Forward(0, 'linear'),
+        ),
+        where='views/derivatives.yaml:14',
+    ),
+    Formula(
+        operator='aten::diagonal_backward',
+        name='DiagonalBackwardBackward0',
+        inputs=('grad_output',),
+        saved=(
+            Saved('offset', 'value'),
+            Saved('dim1', 'value'),
+            Saved('dim2', 'value'),
+        ),
+        tensors=diagonal_backward_tensors,
+        arrays=diagonal_backward_arrays,
+        forward=(
+            Forward(0, 'linear'),
+        ),
+        where='views/derivatives.yaml:18',
+    ),
+    Formula(
+        operator='aten::expand',
+        name='ExpandBackward0',
+        inputs=('self',),
+        tensors=expand_tensors,
+        arrays=expand_arrays,
+        forward=(
+            Forward(0, 'linear'),
+        ),
+        where='views/derivatives.yaml:22',
+    ),
+    Formula(
+        operator='aten::permute',
+        name='PermuteBackward0',
+        inputs=('self',),
+        saved=(
+            Saved('dims', 'value'),
+        ),
+        tensors=permute_tensors,
+        arrays=permute_arrays,
+        forward=(
+            Forward(0, 'linear'),
+        ),
+        where='views/derivatives.yaml:26',
+    ),
+    Formula(
+        operator='aten::select.int',
+        name='SelectBackward0',
+        inputs=('self',),
+        saved=(
+            Saved('self_sym_sizes', 'value', expression='self.array.shape'),
+            Saved('dim', 'value'),
+            Saved('index', 'value'),
+        ),
+        tensors=select_int_tensors,
+        arrays=select_int_arrays,
+        forward=(
+            Forward(0, 'linear'),
+        ),
+        where='views/derivatives.yaml:30',
+    ),
+    Formula(
+        operator='aten::select_backward',
+        name='SelectBackwardBackward0',
+        inputs=('grad_output',),
+        saved=(
+            Saved('dim', 'value'),
+            Saved('index', 'value'),
+        ),
+        tensors=select_backward_tensors,
+        arrays=select_backward_arrays,
+        forward=(
+            Forward(0, 'linear'),
+        ),
+        where='views/derivatives.yaml:34',
+    ),
+    Formula(
+        operator='aten::slice.Tensor',
+        name='SliceBackward0',
+        inputs=('self',),
+        saved=(
+            Saved('self_sym_sizes', 'value', expression='self.array.shape'),
+            Saved('dim', 'value'),
+            Saved('start', 'value'),
+            Saved('end', 'value'),
+            Saved('step', 'value'),
+        ),
+        tensors=slice_Tensor_tensors,
+        arrays=slice_Tensor_arrays,
+        forward=(
+            Forward(0, 'linear'),
+        ),
+        where='views/derivatives.yaml:38',
+    ),
+    Formula(
+        operator='aten::slice_backward',
+        name='SliceBackwardBackward0',
+        inputs=('grad_output',),
+        saved=(
+            Saved('dim', 'value'),
+            Saved('start', 'value'),
+            Saved('end', 'value'),
+            Saved('step', 'value'),
+        ),
+        tensors=slice_backward_tensors,
+        arrays=slice_backward_arrays,
+        forward=(
+            Forward(0, 'linear'),
+        ),
+        where='views/derivatives.yaml:42',
+    ),
+    Formula(
+        operator='aten::split.Tensor',
+        name='SplitBackward0',
+        inputs=('self',),
+        saved=(
+            Saved('self_sym_sizes', 'value', expression='self.array.shape'),
+            Saved('split_size', 'value'),
+            Saved('dim', 'value'),
+        ),
+        tensors=split_Tensor_tensors,
+        arrays=split_Tensor_arrays,
+        forward=(
+            Forward(0, 'linear'),
+        ),
+        where='views/derivatives.yaml:46',
+    ),
+    Formula(
+        operator='aten::split_with_sizes',
+        name='SplitWithSizesBackward0',
+        inputs=('self',),
+        saved=(
+            Saved('self_sym_sizes', 'value', expression='self.array.shape'),
+            Saved('split_sizes', 'value'),
+            Saved('dim', 'value'),
+        ),
+        tensors=split_with_sizes_tensors,
+        arrays=split_with_sizes_arrays,
+        forward=(
+            Forward(0, 'linear'),
+        ),
+        where='views/derivatives.yaml:50',
+    ),
+    Formula(
+        operator='aten::squeeze',
+        name='SqueezeBackward0',
+        inputs=('self',),
+        saved=(
+            Saved('self_sym_sizes', 'value', expression='self.array.shape'),
+        ),
+        tensors=squeeze_tensors,
+        arrays=squeeze_arrays,
+        forward=(
+            Forward(0, 'linear'),
+        ),
+        where='views/derivatives.yaml:54',
+    ),
+    Formula(
+        operator='aten::squeeze.dim',
+        name='SqueezeBackward1',
+        inputs=('self',),
+        saved=(
+            Saved('self_sym_sizes', 'value', expression='self.array.shape'),
+        ),
+        tensors=squeeze_dim_tensors,
+        arrays=squeeze_dim_arrays,
+        forward=(
+            Forward(0, 'linear'),
+        ),
+        where='views/derivatives.yaml:58',
+    ),
+    Formula(
+        operator='aten::squeeze.dims',
+        name='SqueezeBackward2',
+        inputs=('self',),
+        saved=(
+            Saved('self_sym_sizes', 'value', expression='self.array.shape'),
+        ),
+        tensors=squeeze_dims_tensors,
+        arrays=squeeze_dims_arrays,
+        forward=(
+            Forward(0, 'linear'),
+        ),
+        where='views/derivatives.yaml:62',
+    ),
+    Formula(
+        operator='aten::t',
+        name='TBackward0',
+        inputs=('self',),
+        tensors=t_tensors,
+        arrays=t_arrays,
+        forward=(
+            Forward(0, 'linear'),
+        ),
+        where='views/derivatives.yaml:66',
+    ),
+    Formula(
+        operator='aten::transpose.int',
+        name='TransposeBackward0',
+        inputs=('self',),
+        saved=(
+            Saved('dim0', 'value'),
+            Saved('dim1', 'value'),
+        ),
+        tensors=transpose_int_tensors,
+        arrays=transpose_int_arrays,
+        forward=(
+            Forward(0, 'linear'),
+        ),
+        where='views/derivatives.yaml:70',
+    ),
+    Formula(
+        operator='aten::unbind.int',
+        name='UnbindBackward0',
+        inputs=('self',),
+        saved=(
+            Saved('self_sym_sizes', 'value', expression='self.array.shape'),
+            Saved('dim', 'value'),
+        ),
+        tensors=unbind_int_tensors,
+        arrays=unbind_int_arrays,
+        forward=(
+            Forward(0, 'linear'),
+        ),
+        where='views/derivatives.yaml:74',
+    ),
+    Formula(
+        operator='aten::_unsafe_view',
+        name='UnsafeViewBackward0',
+        inputs=('self',),
+        saved=(
+            Saved('self_sym_sizes', 'value', expression='self.array.shape'),
+        ),
+        tensors=unsafe_view_tensors,
+        arrays=unsafe_view_arrays,
+        forward=(
+            Forward(0, 'linear'),
+        ),
+        where='views/derivatives.yaml:78',
+    ),
+    Formula(
+        operator='aten::unsqueeze',
+        name='UnsqueezeBackward0',
+        inputs=('self',),
+        saved=(
+            Saved('dim', 'value'),
+        ),
+        tensors=unsqueeze_tensors,
+        arrays=unsqueeze_arrays,
+        forward=(
+            Forward(0, 'linear'),
+        ),
+        where='views/derivatives.yaml:82',
     ),
     Formula(
         operator='aten::view',
@@ -8760,14 +8951,14 @@ FORMULAS = (
         forward=(
             Forward(0, 'linear'),
         ),
-        where='derivatives.yaml:959',
+        where='views/derivatives.yaml:86',
     ),
     Formula(
         operator='aten::view.dtype',
         name='ViewBackward',
         inputs=(),
         output_differentiability=(False,),
-        where='derivatives.yaml:963',
+        where='views/derivatives.yaml:90',
     ),
     Formula(
         operator='aten::view_as_complex',
@@ -8778,7 +8969,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'linear'),
         ),
-        where='derivatives.yaml:966',
+        where='views/derivatives.yaml:93',
     ),
     Formula(
         operator='aten::view_as_real',
@@ -8789,198 +8980,7 @@ FORMULAS = (
         forward=(
             Forward(0, 'linear'),
         ),
-        where='derivatives.yaml:970',
-    ),
-    Formula(
-        operator='aten::where.self',
-        name='WhereBackward0',
-        inputs=('self', 'other'),
-        saved=(
-            Saved('condition', 'input', needed_by=('self', 'other')),
-        ),
-        tensors=where_self_tensors,
-        arrays=where_self_arrays,
-        forward=(
-            Forward(0, 'expression', where_self_forward, ('condition', 'self_t', 'other_t')),
-        ),
-        where='derivatives.yaml:974',
-    ),
-    Formula(
-        operator='aten::xlogy.Tensor',
-        name='XlogyBackward0',
-        inputs=('self', 'other'),
-        saved=(
-            Saved('self', 'input', needed_by=('self', 'other')),
-            Saved('other', 'input', needed_by=('self', 'other')),
-        ),
-        tensors=xlogy_Tensor_tensors,
-        arrays=xlogy_Tensor_arrays,
-        where='derivatives.yaml:980',
-    ),
-    Formula(
-        operator='aten::zero_',
-        name='ZeroBackward0',
-        inputs=('self',),
-        tensors=zero__tensors,
-        arrays=zero__arrays,
-        forward=(
-            Forward(0, 'expression', zero__forward, ('self_p',)),
-        ),
-        where='derivatives.yaml:984',
-    ),
-    Formula(
-        operator='aten::eq.Tensor',
-        name='EqBackward',
-        inputs=(),
-        output_differentiability=(False,),
-        where='derivatives.yaml:988',
-    ),
-    Formula(
-        operator='aten::eq.Scalar',
-        name='EqBackward',
-        inputs=(),
-        output_differentiability=(False,),
-        where='derivatives.yaml:991',
-    ),
-    Formula(
-        operator='aten::ne.Tensor',
-        name='NeBackward',
-        inputs=(),
-        output_differentiability=(False,),
-        where='derivatives.yaml:994',
-    ),
-    Formula(
-        operator='aten::ne.Scalar',
-        name='NeBackward',
-        inputs=(),
-        output_differentiability=(False,),
-        where='derivatives.yaml:997',
-    ),
-    Formula(
-        operator='aten::lt.Tensor',
-        name='LtBackward',
-        inputs=(),
-        output_differentiability=(False,),
-        where='derivatives.yaml:1000',
-    ),
-    Formula(
-        operator='aten::lt.Scalar',
-        name='LtBackward',
-        inputs=(),
-        output_differentiability=(False,),
-        where='derivatives.yaml:1003',
-    ),
-    Formula(
-        operator='aten::le.Tensor',
-        name='LeBackward',
-        inputs=(),
-        output_differentiability=(False,),
-        where='derivatives.yaml:1006',
-    ),
-    Formula(
-        operator='aten::le.Scalar',
-        name='LeBackward',
-        inputs=(),
-        output_differentiability=(False,),
-        where='derivatives.yaml:1009',
-    ),
-    Formula(
-        operator='aten::gt.Tensor',
-        name='GtBackward',
-        inputs=(),
-        output_differentiability=(False,),
-        where='derivatives.yaml:1012',
-    ),
-    Formula(
-        operator='aten::gt.Scalar',
-        name='GtBackward',
-        inputs=(),
-        output_differentiability=(False,),
-        where='derivatives.yaml:1015',
-    ),
-    Formula(
-        operator='aten::ge.Tensor',
-        name='GeBackward',
-        inputs=(),
-        output_differentiability=(False,),
-        where='derivatives.yaml:1018',
-    ),
-    Formula(
-        operator='aten::ge.Scalar',
-        name='GeBackward',
-        inputs=(),
-        output_differentiability=(False,),
-        where='derivatives.yaml:1021',
-    ),
-    Formula(
-        operator='aten::empty_like',
-        name='EmptyLikeBackward',
-        inputs=(),
-        output_differentiability=(False,),
-        where='derivatives.yaml:1024',
-    ),
-    Formula(
-        operator='aten::ones_like',
-        name='OnesLikeBackward',
-        inputs=(),
-        output_differentiability=(False,),
-        where='derivatives.yaml:1027',
-    ),
-    Formula(
-        operator='aten::zeros_like',
-        name='ZerosLikeBackward',
-        inputs=(),
-        output_differentiability=(False,),
-        where='derivatives.yaml:1030',
-    ),
-    Formula(
-        operator='aten::full_like',
-        name='FullLikeBackward',
-        inputs=(),
-        output_differentiability=(False,),
-        where='derivatives.yaml:1033',
-    ),
-    Formula(
-        operator='aten::rand_like',
-        name='RandLikeBackward',
-        inputs=(),
-        output_differentiability=(False,),
-        where='derivatives.yaml:1036',
-    ),
-    Formula(
-        operator='aten::randn_like',
-        name='RandnLikeBackward',
-        inputs=(),
-        output_differentiability=(False,),
-        where='derivatives.yaml:1039',
-    ),
-    Formula(
-        operator='aten::new_zeros',
-        name='NewZerosBackward',
-        inputs=(),
-        output_differentiability=(False,),
-        where='derivatives.yaml:1042',
-    ),
-    Formula(
-        operator='aten::new_ones',
-        name='NewOnesBackward',
-        inputs=(),
-        output_differentiability=(False,),
-        where='derivatives.yaml:1045',
-    ),
-    Formula(
-        operator='aten::new_full',
-        name='NewFullBackward',
-        inputs=(),
-        output_differentiability=(False,),
-        where='derivatives.yaml:1048',
-    ),
-    Formula(
-        operator='aten::new_empty',
-        name='NewEmptyBackward',
-        inputs=(),
-        output_differentiability=(False,),
-        where='derivatives.yaml:1051',
+        where='views/derivatives.yaml:97',
     ),
 )
 """One record per operator; in-place variants use that of their functional operator."""

@@ -52,10 +52,6 @@ empty_like_op = _operator("aten::empty_like", "")
 empty_like_routes = empty_like_op.routes
 full_like_op = _operator("aten::full_like", "")
 full_like_routes = full_like_op.routes
-rand_like_op = _operator("aten::rand_like", "")
-rand_like_routes = rand_like_op.routes
-randn_like_op = _operator("aten::randn_like", "")
-randn_like_routes = randn_like_op.routes
 new_zeros_op = _operator("aten::new_zeros", "")
 new_zeros_routes = new_zeros_op.routes
 new_ones_op = _operator("aten::new_ones", "")
@@ -64,37 +60,232 @@ new_full_op = _operator("aten::new_full", "")
 new_full_routes = new_full_op.routes
 new_empty_op = _operator("aten::new_empty", "")
 new_empty_routes = new_empty_op.routes
-rand_op = _operator("aten::rand", "")
-rand_routes = rand_op.routes
-randn_op = _operator("aten::randn", "")
-randn_routes = randn_op.routes
-randint_op = _operator("aten::randint", "")
-randint_routes = randint_op.routes
-dtype_default = default_of(randint_op.schema.arguments[2])
-randint_low_op = _operator("aten::randint", "low")
-randint_low_routes = randint_low_op.routes
-dtype_default = default_of(randint_low_op.schema.arguments[3])
-randperm_op = _operator("aten::randperm", "")
-randperm_routes = randperm_op.routes
-dtype_default = default_of(randperm_op.schema.arguments[1])
-uniform__op = _operator("aten::uniform_", "")
-uniform__routes = uniform__op.routes
-normal__op = _operator("aten::normal_", "")
-normal__routes = normal__op.routes
-bernoulli_op = _operator("aten::bernoulli", "")
-bernoulli_routes = bernoulli_op.routes
-bernoulli_out_op = _operator("aten::bernoulli", "out")
-bernoulli_out_routes = bernoulli_out_op.routes
-bernoulli__float_op = _operator("aten::bernoulli_", "float")
-bernoulli__float_routes = bernoulli__float_op.routes
-native_dropout_op = _operator("aten::native_dropout", "")
-native_dropout_routes = native_dropout_op.routes
-dropout_op = _operator("aten::dropout", "")
-dropout_routes = dropout_op.routes
-multinomial_op = _operator("aten::multinomial", "")
-multinomial_routes = multinomial_op.routes
-multinomial_out_op = _operator("aten::multinomial", "out")
-multinomial_out_routes = multinomial_out_op.routes
+fill__Scalar_op = _operator("aten::fill_", "Scalar")
+fill__Scalar_routes = fill__Scalar_op.routes
+fill__Tensor_op = _operator("aten::fill_", "Tensor")
+fill__Tensor_routes = fill__Tensor_op.routes
+zero__op = _operator("aten::zero_", "")
+zero__routes = zero__op.routes
+index_Tensor_op = _operator("aten::index", "Tensor")
+index_Tensor_routes = index_Tensor_op.routes
+index_Tensor_out_op = _operator("aten::index", "Tensor_out")
+index_Tensor_out_routes = index_Tensor_out_op.routes
+index_put_op = _operator("aten::index_put", "")
+index_put_routes = index_put_op.routes
+index_put__op = _operator("aten::index_put_", "")
+index_put__routes = index_put__op.routes
+index_select_op = _operator("aten::index_select", "")
+index_select_routes = index_select_op.routes
+index_select_out_op = _operator("aten::index_select", "out")
+index_select_out_routes = index_select_out_op.routes
+index_add_op = _operator("aten::index_add", "")
+index_add_routes = index_add_op.routes
+index_add_out_op = _operator("aten::index_add", "out")
+index_add_out_routes = index_add_out_op.routes
+index_add__op = _operator("aten::index_add_", "")
+index_add__routes = index_add__op.routes
+gather_op = _operator("aten::gather", "")
+gather_routes = gather_op.routes
+gather_out_op = _operator("aten::gather", "out")
+gather_out_routes = gather_out_op.routes
+scatter_value_op = _operator("aten::scatter", "value")
+scatter_value_routes = scatter_value_op.routes
+scatter_src_op = _operator("aten::scatter", "src")
+scatter_src_routes = scatter_src_op.routes
+scatter_value_out_op = _operator("aten::scatter", "value_out")
+scatter_value_out_routes = scatter_value_out_op.routes
+scatter_src_out_op = _operator("aten::scatter", "src_out")
+scatter_src_out_routes = scatter_src_out_op.routes
+scatter__value_op = _operator("aten::scatter_", "value")
+scatter__value_routes = scatter__value_op.routes
+scatter__src_op = _operator("aten::scatter_", "src")
+scatter__src_routes = scatter__src_op.routes
+scatter_add_op = _operator("aten::scatter_add", "")
+scatter_add_routes = scatter_add_op.routes
+scatter_add_out_op = _operator("aten::scatter_add", "out")
+scatter_add_out_routes = scatter_add_out_op.routes
+scatter_add__op = _operator("aten::scatter_add_", "")
+scatter_add__routes = scatter_add__op.routes
+masked_select_op = _operator("aten::masked_select", "")
+masked_select_routes = masked_select_op.routes
+masked_select_out_op = _operator("aten::masked_select", "out")
+masked_select_out_routes = masked_select_out_op.routes
+take_op = _operator("aten::take", "")
+take_routes = take_op.routes
+take_out_op = _operator("aten::take", "out")
+take_out_routes = take_out_op.routes
+one_hot_op = _operator("aten::one_hot", "")
+one_hot_routes = one_hot_op.routes
+nll_loss_op = _operator("aten::nll_loss", "")
+nll_loss_routes = nll_loss_op.routes
+nll_loss_nd_op = _operator("aten::nll_loss_nd", "")
+nll_loss_nd_routes = nll_loss_nd_op.routes
+nll_loss_forward_op = _operator("aten::nll_loss_forward", "")
+nll_loss_forward_routes = nll_loss_forward_op.routes
+cross_entropy_loss_op = _operator("aten::cross_entropy_loss", "")
+cross_entropy_loss_routes = cross_entropy_loss_op.routes
+mse_loss_op = _operator("aten::mse_loss", "")
+mse_loss_routes = mse_loss_op.routes
+l1_loss_op = _operator("aten::l1_loss", "")
+l1_loss_routes = l1_loss_op.routes
+smooth_l1_loss_op = _operator("aten::smooth_l1_loss", "")
+smooth_l1_loss_routes = smooth_l1_loss_op.routes
+binary_cross_entropy_with_logits_op = _operator("aten::binary_cross_entropy_with_logits", "")
+binary_cross_entropy_with_logits_routes = binary_cross_entropy_with_logits_op.routes
+nll_loss_backward_op = _operator("aten::nll_loss_backward", "")
+nll_loss_backward_routes = nll_loss_backward_op.routes
+mse_loss_backward_op = _operator("aten::mse_loss_backward", "")
+mse_loss_backward_routes = mse_loss_backward_op.routes
+smooth_l1_loss_backward_op = _operator("aten::smooth_l1_loss_backward", "")
+smooth_l1_loss_backward_routes = smooth_l1_loss_backward_op.routes
+mm_op = _operator("aten::mm", "")
+mm_routes = mm_op.routes
+mm_out_op = _operator("aten::mm", "out")
+mm_out_routes = mm_out_op.routes
+bmm_op = _operator("aten::bmm", "")
+bmm_routes = bmm_op.routes
+bmm_out_op = _operator("aten::bmm", "out")
+bmm_out_routes = bmm_out_op.routes
+mv_op = _operator("aten::mv", "")
+mv_routes = mv_op.routes
+mv_out_op = _operator("aten::mv", "out")
+mv_out_routes = mv_out_op.routes
+dot_op = _operator("aten::dot", "")
+dot_routes = dot_op.routes
+dot_out_op = _operator("aten::dot", "out")
+dot_out_routes = dot_out_op.routes
+vdot_op = _operator("aten::vdot", "")
+vdot_routes = vdot_op.routes
+vdot_out_op = _operator("aten::vdot", "out")
+vdot_out_routes = vdot_out_op.routes
+inner_op = _operator("aten::inner", "")
+inner_routes = inner_op.routes
+addmm_op = _operator("aten::addmm", "")
+addmm_routes = addmm_op.routes
+addmm_out_op = _operator("aten::addmm", "out")
+addmm_out_routes = addmm_out_op.routes
+addmm__op = _operator("aten::addmm_", "")
+addmm__routes = addmm__op.routes
+addmv_op = _operator("aten::addmv", "")
+addmv_routes = addmv_op.routes
+addmv_out_op = _operator("aten::addmv", "out")
+addmv_out_routes = addmv_out_op.routes
+addmv__op = _operator("aten::addmv_", "")
+addmv__routes = addmv__op.routes
+addbmm_op = _operator("aten::addbmm", "")
+addbmm_routes = addbmm_op.routes
+addbmm_out_op = _operator("aten::addbmm", "out")
+addbmm_out_routes = addbmm_out_op.routes
+addbmm__op = _operator("aten::addbmm_", "")
+addbmm__routes = addbmm__op.routes
+baddbmm_op = _operator("aten::baddbmm", "")
+baddbmm_routes = baddbmm_op.routes
+baddbmm_out_op = _operator("aten::baddbmm", "out")
+baddbmm_out_routes = baddbmm_out_op.routes
+baddbmm__op = _operator("aten::baddbmm_", "")
+baddbmm__routes = baddbmm__op.routes
+matmul_op = _operator("aten::matmul", "")
+matmul_routes = matmul_op.routes
+linear_op = _operator("aten::linear", "")
+linear_routes = linear_op.routes
+outer_op = _operator("aten::outer", "")
+outer_routes = outer_op.routes
+einsum_op = _operator("aten::einsum", "")
+einsum_routes = einsum_op.routes
+relu_op = _operator("aten::relu", "")
+relu_routes = relu_op.routes
+relu_out_op = _operator("aten::relu", "out")
+relu_out_routes = relu_out_op.routes
+relu__op = _operator("aten::relu_", "")
+relu__routes = relu__op.routes
+leaky_relu_op = _operator("aten::leaky_relu", "")
+leaky_relu_routes = leaky_relu_op.routes
+leaky_relu_out_op = _operator("aten::leaky_relu", "out")
+leaky_relu_out_routes = leaky_relu_out_op.routes
+leaky_relu__op = _operator("aten::leaky_relu_", "")
+leaky_relu__routes = leaky_relu__op.routes
+elu_op = _operator("aten::elu", "")
+elu_routes = elu_op.routes
+elu_out_op = _operator("aten::elu", "out")
+elu_out_routes = elu_out_op.routes
+elu__op = _operator("aten::elu_", "")
+elu__routes = elu__op.routes
+gelu_op = _operator("aten::gelu", "")
+gelu_routes = gelu_op.routes
+gelu_out_op = _operator("aten::gelu", "out")
+gelu_out_routes = gelu_out_op.routes
+gelu__op = _operator("aten::gelu_", "")
+gelu__routes = gelu__op.routes
+silu_op = _operator("aten::silu", "")
+silu_routes = silu_op.routes
+silu_out_op = _operator("aten::silu", "out")
+silu_out_routes = silu_out_op.routes
+silu__op = _operator("aten::silu_", "")
+silu__routes = silu__op.routes
+softplus_op = _operator("aten::softplus", "")
+softplus_routes = softplus_op.routes
+softplus_out_op = _operator("aten::softplus", "out")
+softplus_out_routes = softplus_out_op.routes
+hardtanh_op = _operator("aten::hardtanh", "")
+hardtanh_routes = hardtanh_op.routes
+hardtanh_out_op = _operator("aten::hardtanh", "out")
+hardtanh_out_routes = hardtanh_out_op.routes
+hardtanh__op = _operator("aten::hardtanh_", "")
+hardtanh__routes = hardtanh__op.routes
+log_sigmoid_op = _operator("aten::log_sigmoid", "")
+log_sigmoid_routes = log_sigmoid_op.routes
+log_sigmoid_forward_op = _operator("aten::log_sigmoid_forward", "")
+log_sigmoid_forward_routes = log_sigmoid_forward_op.routes
+prelu_op = _operator("aten::prelu", "")
+prelu_routes = prelu_op.routes
+_prelu_kernel_op = _operator("aten::_prelu_kernel", "")
+_prelu_kernel_routes = _prelu_kernel_op.routes
+threshold_op = _operator("aten::threshold", "")
+threshold_routes = threshold_op.routes
+threshold_out_op = _operator("aten::threshold", "out")
+threshold_out_routes = threshold_out_op.routes
+threshold__op = _operator("aten::threshold_", "")
+threshold__routes = threshold__op.routes
+softmax_int_op = _operator("aten::softmax", "int")
+softmax_int_routes = softmax_int_op.routes
+_softmax_op = _operator("aten::_softmax", "")
+_softmax_routes = _softmax_op.routes
+log_softmax_int_op = _operator("aten::log_softmax", "int")
+log_softmax_int_routes = log_softmax_int_op.routes
+_log_softmax_op = _operator("aten::_log_softmax", "")
+_log_softmax_routes = _log_softmax_op.routes
+embedding_op = _operator("aten::embedding", "")
+embedding_routes = embedding_op.routes
+layer_norm_op = _operator("aten::layer_norm", "")
+layer_norm_routes = layer_norm_op.routes
+native_layer_norm_op = _operator("aten::native_layer_norm", "")
+native_layer_norm_routes = native_layer_norm_op.routes
+threshold_backward_op = _operator("aten::threshold_backward", "")
+threshold_backward_routes = threshold_backward_op.routes
+gelu_backward_op = _operator("aten::gelu_backward", "")
+gelu_backward_routes = gelu_backward_op.routes
+silu_backward_op = _operator("aten::silu_backward", "")
+silu_backward_routes = silu_backward_op.routes
+elu_backward_op = _operator("aten::elu_backward", "")
+elu_backward_routes = elu_backward_op.routes
+leaky_relu_backward_op = _operator("aten::leaky_relu_backward", "")
+leaky_relu_backward_routes = leaky_relu_backward_op.routes
+softplus_backward_op = _operator("aten::softplus_backward", "")
+softplus_backward_routes = softplus_backward_op.routes
+hardtanh_backward_op = _operator("aten::hardtanh_backward", "")
+hardtanh_backward_routes = hardtanh_backward_op.routes
+log_sigmoid_backward_op = _operator("aten::log_sigmoid_backward", "")
+log_sigmoid_backward_routes = log_sigmoid_backward_op.routes
+_prelu_kernel_backward_op = _operator("aten::_prelu_kernel_backward", "")
+_prelu_kernel_backward_routes = _prelu_kernel_backward_op.routes
+_softmax_backward_data_op = _operator("aten::_softmax_backward_data", "")
+_softmax_backward_data_routes = _softmax_backward_data_op.routes
+_log_softmax_backward_data_op = _operator("aten::_log_softmax_backward_data", "")
+_log_softmax_backward_data_routes = _log_softmax_backward_data_op.routes
+embedding_dense_backward_op = _operator("aten::embedding_dense_backward", "")
+embedding_dense_backward_routes = embedding_dense_backward_op.routes
+native_layer_norm_backward_op = _operator("aten::native_layer_norm_backward", "")
+native_layer_norm_backward_routes = native_layer_norm_backward_op.routes
 add_Tensor_op = _operator("aten::add", "Tensor")
 add_Tensor_routes = add_Tensor_op.routes
 add_Scalar_op = _operator("aten::add", "Scalar")
@@ -263,6 +454,22 @@ absolute_op = _operator("aten::absolute", "")
 absolute_routes = absolute_op.routes
 absolute__op = _operator("aten::absolute_", "")
 absolute__routes = absolute__op.routes
+logaddexp_op = _operator("aten::logaddexp", "")
+logaddexp_routes = logaddexp_op.routes
+logaddexp_out_op = _operator("aten::logaddexp", "out")
+logaddexp_out_routes = logaddexp_out_op.routes
+hypot_op = _operator("aten::hypot", "")
+hypot_routes = hypot_op.routes
+hypot_out_op = _operator("aten::hypot", "out")
+hypot_out_routes = hypot_out_op.routes
+hypot__op = _operator("aten::hypot_", "")
+hypot__routes = hypot__op.routes
+xlogy_Tensor_op = _operator("aten::xlogy", "Tensor")
+xlogy_Tensor_routes = xlogy_Tensor_op.routes
+xlogy_OutTensor_op = _operator("aten::xlogy", "OutTensor")
+xlogy_OutTensor_routes = xlogy_OutTensor_op.routes
+xlogy__Tensor_op = _operator("aten::xlogy_", "Tensor")
+xlogy__Tensor_routes = xlogy__Tensor_op.routes
 neg_op = _operator("aten::neg", "")
 neg_routes = neg_op.routes
 neg_out_op = _operator("aten::neg", "out")
@@ -615,6 +822,18 @@ addcdiv_out_op = _operator("aten::addcdiv", "out")
 addcdiv_out_routes = addcdiv_out_op.routes
 addcdiv__op = _operator("aten::addcdiv_", "")
 addcdiv__routes = addcdiv__op.routes
+masked_fill_Scalar_op = _operator("aten::masked_fill", "Scalar")
+masked_fill_Scalar_routes = masked_fill_Scalar_op.routes
+masked_fill_Tensor_op = _operator("aten::masked_fill", "Tensor")
+masked_fill_Tensor_routes = masked_fill_Tensor_op.routes
+masked_fill_Scalar_out_op = _operator("aten::masked_fill", "Scalar_out")
+masked_fill_Scalar_out_routes = masked_fill_Scalar_out_op.routes
+masked_fill_Tensor_out_op = _operator("aten::masked_fill", "Tensor_out")
+masked_fill_Tensor_out_routes = masked_fill_Tensor_out_op.routes
+masked_fill__Scalar_op = _operator("aten::masked_fill_", "Scalar")
+masked_fill__Scalar_routes = masked_fill__Scalar_op.routes
+masked_fill__Tensor_op = _operator("aten::masked_fill_", "Tensor")
+masked_fill__Tensor_routes = masked_fill__Tensor_op.routes
 logical_and_op = _operator("aten::logical_and", "")
 logical_and_routes = logical_and_op.routes
 logical_and_out_op = _operator("aten::logical_and", "out")
@@ -805,56 +1024,71 @@ not_equal__Tensor_op = _operator("aten::not_equal_", "Tensor")
 not_equal__Tensor_routes = not_equal__Tensor_op.routes
 not_equal__Scalar_op = _operator("aten::not_equal_", "Scalar")
 not_equal__Scalar_routes = not_equal__Scalar_op.routes
-conj_op = _operator("aten::conj", "")
-conj_routes = conj_op.routes
+isclose_op = _operator("aten::isclose", "")
+isclose_routes = isclose_op.routes
+equal_op = _operator("aten::equal", "")
+equal_routes = equal_op.routes
+allclose_op = _operator("aten::allclose", "")
+allclose_routes = allclose_op.routes
 _conj_physical_op = _operator("aten::_conj_physical", "")
 _conj_physical_routes = _conj_physical_op.routes
 _conj_physical_out_op = _operator("aten::_conj_physical", "out")
 _conj_physical_out_routes = _conj_physical_out_op.routes
-resolve_conj_op = _operator("aten::resolve_conj", "")
-resolve_conj_routes = resolve_conj_op.routes
 is_complex_op = _operator("aten::is_complex", "")
 is_complex_routes = is_complex_op.routes
 is_floating_point_op = _operator("aten::is_floating_point", "")
 is_floating_point_routes = is_floating_point_op.routes
-real_op = _operator("aten::real", "")
-real_routes = real_op.routes
-imag_op = _operator("aten::imag", "")
-imag_routes = imag_op.routes
 angle_op = _operator("aten::angle", "")
 angle_routes = angle_op.routes
 angle_out_op = _operator("aten::angle", "out")
 angle_out_routes = angle_out_op.routes
-logaddexp_op = _operator("aten::logaddexp", "")
-logaddexp_routes = logaddexp_op.routes
-logaddexp_out_op = _operator("aten::logaddexp", "out")
-logaddexp_out_routes = logaddexp_out_op.routes
-hypot_op = _operator("aten::hypot", "")
-hypot_routes = hypot_op.routes
-hypot_out_op = _operator("aten::hypot", "out")
-hypot_out_routes = hypot_out_op.routes
-hypot__op = _operator("aten::hypot_", "")
-hypot__routes = hypot__op.routes
-xlogy_Tensor_op = _operator("aten::xlogy", "Tensor")
-xlogy_Tensor_routes = xlogy_Tensor_op.routes
-xlogy_OutTensor_op = _operator("aten::xlogy", "OutTensor")
-xlogy_OutTensor_routes = xlogy_OutTensor_op.routes
-xlogy__Tensor_op = _operator("aten::xlogy_", "Tensor")
-xlogy__Tensor_routes = xlogy__Tensor_op.routes
-masked_fill_Scalar_op = _operator("aten::masked_fill", "Scalar")
-masked_fill_Scalar_routes = masked_fill_Scalar_op.routes
-masked_fill_Tensor_op = _operator("aten::masked_fill", "Tensor")
-masked_fill_Tensor_routes = masked_fill_Tensor_op.routes
-masked_fill_Scalar_out_op = _operator("aten::masked_fill", "Scalar_out")
-masked_fill_Scalar_out_routes = masked_fill_Scalar_out_op.routes
-masked_fill_Tensor_out_op = _operator("aten::masked_fill", "Tensor_out")
-masked_fill_Tensor_out_routes = masked_fill_Tensor_out_op.routes
-masked_fill__Scalar_op = _operator("aten::masked_fill_", "Scalar")
-masked_fill__Scalar_routes = masked_fill__Scalar_op.routes
-masked_fill__Tensor_op = _operator("aten::masked_fill_", "Tensor")
-masked_fill__Tensor_routes = masked_fill__Tensor_op.routes
-isclose_op = _operator("aten::isclose", "")
-isclose_routes = isclose_op.routes
+item_op = _operator("aten::item", "")
+item_routes = item_op.routes
+_local_scalar_dense_op = _operator("aten::_local_scalar_dense", "")
+_local_scalar_dense_routes = _local_scalar_dense_op.routes
+is_nonzero_op = _operator("aten::is_nonzero", "")
+is_nonzero_routes = is_nonzero_op.routes
+sigmoid_backward_op = _operator("aten::sigmoid_backward", "")
+sigmoid_backward_routes = sigmoid_backward_op.routes
+tanh_backward_op = _operator("aten::tanh_backward", "")
+tanh_backward_routes = tanh_backward_op.routes
+rand_like_op = _operator("aten::rand_like", "")
+rand_like_routes = rand_like_op.routes
+randn_like_op = _operator("aten::randn_like", "")
+randn_like_routes = randn_like_op.routes
+rand_op = _operator("aten::rand", "")
+rand_routes = rand_op.routes
+randn_op = _operator("aten::randn", "")
+randn_routes = randn_op.routes
+randint_op = _operator("aten::randint", "")
+randint_routes = randint_op.routes
+dtype_default = default_of(randint_op.schema.arguments[2])
+randint_low_op = _operator("aten::randint", "low")
+randint_low_routes = randint_low_op.routes
+dtype_default = default_of(randint_low_op.schema.arguments[3])
+randperm_op = _operator("aten::randperm", "")
+randperm_routes = randperm_op.routes
+dtype_default = default_of(randperm_op.schema.arguments[1])
+uniform__op = _operator("aten::uniform_", "")
+uniform__routes = uniform__op.routes
+normal__op = _operator("aten::normal_", "")
+normal__routes = normal__op.routes
+bernoulli_op = _operator("aten::bernoulli", "")
+bernoulli_routes = bernoulli_op.routes
+bernoulli_out_op = _operator("aten::bernoulli", "out")
+bernoulli_out_routes = bernoulli_out_op.routes
+bernoulli__float_op = _operator("aten::bernoulli_", "float")
+bernoulli__float_routes = bernoulli__float_op.routes
+native_dropout_op = _operator("aten::native_dropout", "")
+native_dropout_routes = native_dropout_op.routes
+dropout_op = _operator("aten::dropout", "")
+dropout_routes = dropout_op.routes
+multinomial_op = _operator("aten::multinomial", "")
+multinomial_routes = multinomial_op.routes
+multinomial_out_op = _operator("aten::multinomial", "out")
+multinomial_out_routes = multinomial_out_op.routes
+native_dropout_backward_op = _operator("aten::native_dropout_backward", "")
+native_dropout_backward_routes = native_dropout_backward_op.routes
 sum_dim_IntList_op = _operator("aten::sum", "dim_IntList")
 sum_dim_IntList_routes = sum_dim_IntList_op.routes
 sum_op = _operator("aten::sum", "")
@@ -1005,60 +1239,85 @@ count_nonzero_out_op = _operator("aten::count_nonzero", "out")
 count_nonzero_out_routes = count_nonzero_out_op.routes
 count_nonzero_dim_IntList_out_op = _operator("aten::count_nonzero", "dim_IntList_out")
 count_nonzero_dim_IntList_out_routes = count_nonzero_dim_IntList_out_op.routes
-mm_op = _operator("aten::mm", "")
-mm_routes = mm_op.routes
-mm_out_op = _operator("aten::mm", "out")
-mm_out_routes = mm_out_op.routes
-bmm_op = _operator("aten::bmm", "")
-bmm_routes = bmm_op.routes
-bmm_out_op = _operator("aten::bmm", "out")
-bmm_out_routes = bmm_out_op.routes
-mv_op = _operator("aten::mv", "")
-mv_routes = mv_op.routes
-mv_out_op = _operator("aten::mv", "out")
-mv_out_routes = mv_out_op.routes
-dot_op = _operator("aten::dot", "")
-dot_routes = dot_op.routes
-dot_out_op = _operator("aten::dot", "out")
-dot_out_routes = dot_out_op.routes
-vdot_op = _operator("aten::vdot", "")
-vdot_routes = vdot_op.routes
-vdot_out_op = _operator("aten::vdot", "out")
-vdot_out_routes = vdot_out_op.routes
-inner_op = _operator("aten::inner", "")
-inner_routes = inner_op.routes
-addmm_op = _operator("aten::addmm", "")
-addmm_routes = addmm_op.routes
-addmm_out_op = _operator("aten::addmm", "out")
-addmm_out_routes = addmm_out_op.routes
-addmm__op = _operator("aten::addmm_", "")
-addmm__routes = addmm__op.routes
-addmv_op = _operator("aten::addmv", "")
-addmv_routes = addmv_op.routes
-addmv_out_op = _operator("aten::addmv", "out")
-addmv_out_routes = addmv_out_op.routes
-addmv__op = _operator("aten::addmv_", "")
-addmv__routes = addmv__op.routes
-addbmm_op = _operator("aten::addbmm", "")
-addbmm_routes = addbmm_op.routes
-addbmm_out_op = _operator("aten::addbmm", "out")
-addbmm_out_routes = addbmm_out_op.routes
-addbmm__op = _operator("aten::addbmm_", "")
-addbmm__routes = addbmm__op.routes
-baddbmm_op = _operator("aten::baddbmm", "")
-baddbmm_routes = baddbmm_op.routes
-baddbmm_out_op = _operator("aten::baddbmm", "out")
-baddbmm_out_routes = baddbmm_out_op.routes
-baddbmm__op = _operator("aten::baddbmm_", "")
-baddbmm__routes = baddbmm__op.routes
-matmul_op = _operator("aten::matmul", "")
-matmul_routes = matmul_op.routes
-linear_op = _operator("aten::linear", "")
-linear_routes = linear_op.routes
-outer_op = _operator("aten::outer", "")
-outer_routes = outer_op.routes
-einsum_op = _operator("aten::einsum", "")
-einsum_routes = einsum_op.routes
+sum_to_size_op = _operator("aten::sum_to_size", "")
+sum_to_size_routes = sum_to_size_op.routes
+value_selecting_reduction_backward_op = _operator("aten::value_selecting_reduction_backward", "")
+value_selecting_reduction_backward_routes = value_selecting_reduction_backward_op.routes
+contiguous_op = _operator("aten::contiguous", "")
+contiguous_routes = contiguous_op.routes
+memory_format_default = default_of(contiguous_op.schema.arguments[1])
+clone_op = _operator("aten::clone", "")
+clone_routes = clone_op.routes
+clone_out_op = _operator("aten::clone", "out")
+clone_out_routes = clone_out_op.routes
+copy__op = _operator("aten::copy_", "")
+copy__routes = copy__op.routes
+to_device_op = _operator("aten::to", "device")
+to_device_routes = to_device_op.routes
+to_dtype_op = _operator("aten::to", "dtype")
+to_dtype_routes = to_dtype_op.routes
+to_other_op = _operator("aten::to", "other")
+to_other_routes = to_other_op.routes
+to_dtype_layout_op = _operator("aten::to", "dtype_layout")
+to_dtype_layout_routes = to_dtype_layout_op.routes
+_to_copy_op = _operator("aten::_to_copy", "")
+_to_copy_routes = _to_copy_op.routes
+flip_op = _operator("aten::flip", "")
+flip_routes = flip_op.routes
+flip_out_op = _operator("aten::flip", "out")
+flip_out_routes = flip_out_op.routes
+roll_op = _operator("aten::roll", "")
+roll_routes = roll_op.routes
+roll_out_op = _operator("aten::roll", "out")
+roll_out_routes = roll_out_op.routes
+repeat_op = _operator("aten::repeat", "")
+repeat_routes = repeat_op.routes
+tile_op = _operator("aten::tile", "")
+tile_routes = tile_op.routes
+cat_op = _operator("aten::cat", "")
+cat_routes = cat_op.routes
+cat_out_op = _operator("aten::cat", "out")
+cat_out_routes = cat_out_op.routes
+concat_op = _operator("aten::concat", "")
+concat_routes = concat_op.routes
+concatenate_op = _operator("aten::concatenate", "")
+concatenate_routes = concatenate_op.routes
+stack_op = _operator("aten::stack", "")
+stack_routes = stack_op.routes
+stack_out_op = _operator("aten::stack", "out")
+stack_out_routes = stack_out_op.routes
+hstack_op = _operator("aten::hstack", "")
+hstack_routes = hstack_op.routes
+vstack_op = _operator("aten::vstack", "")
+vstack_routes = vstack_op.routes
+tril_op = _operator("aten::tril", "")
+tril_routes = tril_op.routes
+tril_out_op = _operator("aten::tril", "out")
+tril_out_routes = tril_out_op.routes
+tril__op = _operator("aten::tril_", "")
+tril__routes = tril__op.routes
+triu_op = _operator("aten::triu", "")
+triu_routes = triu_op.routes
+triu_out_op = _operator("aten::triu", "out")
+triu_out_routes = triu_out_op.routes
+triu__op = _operator("aten::triu_", "")
+triu__routes = triu__op.routes
+diag_op = _operator("aten::diag", "")
+diag_routes = diag_op.routes
+diag_embed_op = _operator("aten::diag_embed", "")
+diag_embed_routes = diag_embed_op.routes
+constant_pad_nd_op = _operator("aten::constant_pad_nd", "")
+constant_pad_nd_routes = constant_pad_nd_op.routes
+pad_op = _operator("aten::pad", "")
+pad_routes = pad_op.routes
+conj_op = _operator("aten::conj", "")
+conj_routes = conj_op.routes
+resolve_conj_op = _operator("aten::resolve_conj", "")
+resolve_conj_routes = resolve_conj_op.routes
+real_op = _operator("aten::real", "")
+real_routes = real_op.routes
+imag_op = _operator("aten::imag", "")
+imag_routes = imag_op.routes
 view_op = _operator("aten::view", "")
 view_routes = view_op.routes
 view_dtype_op = _operator("aten::view", "dtype")
@@ -1145,271 +1404,12 @@ broadcast_to_op = _operator("aten::broadcast_to", "")
 broadcast_to_routes = broadcast_to_op.routes
 _unsafe_view_op = _operator("aten::_unsafe_view", "")
 _unsafe_view_routes = _unsafe_view_op.routes
-contiguous_op = _operator("aten::contiguous", "")
-contiguous_routes = contiguous_op.routes
-memory_format_default = default_of(contiguous_op.schema.arguments[1])
-clone_op = _operator("aten::clone", "")
-clone_routes = clone_op.routes
-clone_out_op = _operator("aten::clone", "out")
-clone_out_routes = clone_out_op.routes
-copy__op = _operator("aten::copy_", "")
-copy__routes = copy__op.routes
-to_device_op = _operator("aten::to", "device")
-to_device_routes = to_device_op.routes
-to_dtype_op = _operator("aten::to", "dtype")
-to_dtype_routes = to_dtype_op.routes
-to_other_op = _operator("aten::to", "other")
-to_other_routes = to_other_op.routes
-to_dtype_layout_op = _operator("aten::to", "dtype_layout")
-to_dtype_layout_routes = to_dtype_layout_op.routes
-_to_copy_op = _operator("aten::_to_copy", "")
-_to_copy_routes = _to_copy_op.routes
-flip_op = _operator("aten::flip", "")
-flip_routes = flip_op.routes
-flip_out_op = _operator("aten::flip", "out")
-flip_out_routes = flip_out_op.routes
-roll_op = _operator("aten::roll", "")
-roll_routes = roll_op.routes
-roll_out_op = _operator("aten::roll", "out")
-roll_out_routes = roll_out_op.routes
-repeat_op = _operator("aten::repeat", "")
-repeat_routes = repeat_op.routes
-tile_op = _operator("aten::tile", "")
-tile_routes = tile_op.routes
-cat_op = _operator("aten::cat", "")
-cat_routes = cat_op.routes
-cat_out_op = _operator("aten::cat", "out")
-cat_out_routes = cat_out_op.routes
-concat_op = _operator("aten::concat", "")
-concat_routes = concat_op.routes
-concatenate_op = _operator("aten::concatenate", "")
-concatenate_routes = concatenate_op.routes
-stack_op = _operator("aten::stack", "")
-stack_routes = stack_op.routes
-stack_out_op = _operator("aten::stack", "out")
-stack_out_routes = stack_out_op.routes
-hstack_op = _operator("aten::hstack", "")
-hstack_routes = hstack_op.routes
-vstack_op = _operator("aten::vstack", "")
-vstack_routes = vstack_op.routes
-tril_op = _operator("aten::tril", "")
-tril_routes = tril_op.routes
-tril_out_op = _operator("aten::tril", "out")
-tril_out_routes = tril_out_op.routes
-tril__op = _operator("aten::tril_", "")
-tril__routes = tril__op.routes
-triu_op = _operator("aten::triu", "")
-triu_routes = triu_op.routes
-triu_out_op = _operator("aten::triu", "out")
-triu_out_routes = triu_out_op.routes
-triu__op = _operator("aten::triu_", "")
-triu__routes = triu__op.routes
-diag_op = _operator("aten::diag", "")
-diag_routes = diag_op.routes
-diag_embed_op = _operator("aten::diag_embed", "")
-diag_embed_routes = diag_embed_op.routes
-constant_pad_nd_op = _operator("aten::constant_pad_nd", "")
-constant_pad_nd_routes = constant_pad_nd_op.routes
-pad_op = _operator("aten::pad", "")
-pad_routes = pad_op.routes
-index_Tensor_op = _operator("aten::index", "Tensor")
-index_Tensor_routes = index_Tensor_op.routes
-index_Tensor_out_op = _operator("aten::index", "Tensor_out")
-index_Tensor_out_routes = index_Tensor_out_op.routes
-index_put_op = _operator("aten::index_put", "")
-index_put_routes = index_put_op.routes
-index_put__op = _operator("aten::index_put_", "")
-index_put__routes = index_put__op.routes
-index_select_op = _operator("aten::index_select", "")
-index_select_routes = index_select_op.routes
-index_select_out_op = _operator("aten::index_select", "out")
-index_select_out_routes = index_select_out_op.routes
-index_add_op = _operator("aten::index_add", "")
-index_add_routes = index_add_op.routes
-index_add_out_op = _operator("aten::index_add", "out")
-index_add_out_routes = index_add_out_op.routes
-index_add__op = _operator("aten::index_add_", "")
-index_add__routes = index_add__op.routes
-gather_op = _operator("aten::gather", "")
-gather_routes = gather_op.routes
-gather_out_op = _operator("aten::gather", "out")
-gather_out_routes = gather_out_op.routes
-scatter_value_op = _operator("aten::scatter", "value")
-scatter_value_routes = scatter_value_op.routes
-scatter_src_op = _operator("aten::scatter", "src")
-scatter_src_routes = scatter_src_op.routes
-scatter_value_out_op = _operator("aten::scatter", "value_out")
-scatter_value_out_routes = scatter_value_out_op.routes
-scatter_src_out_op = _operator("aten::scatter", "src_out")
-scatter_src_out_routes = scatter_src_out_op.routes
-scatter__value_op = _operator("aten::scatter_", "value")
-scatter__value_routes = scatter__value_op.routes
-scatter__src_op = _operator("aten::scatter_", "src")
-scatter__src_routes = scatter__src_op.routes
-scatter_add_op = _operator("aten::scatter_add", "")
-scatter_add_routes = scatter_add_op.routes
-scatter_add_out_op = _operator("aten::scatter_add", "out")
-scatter_add_out_routes = scatter_add_out_op.routes
-scatter_add__op = _operator("aten::scatter_add_", "")
-scatter_add__routes = scatter_add__op.routes
-masked_select_op = _operator("aten::masked_select", "")
-masked_select_routes = masked_select_op.routes
-masked_select_out_op = _operator("aten::masked_select", "out")
-masked_select_out_routes = masked_select_out_op.routes
-take_op = _operator("aten::take", "")
-take_routes = take_op.routes
-take_out_op = _operator("aten::take", "out")
-take_out_routes = take_out_op.routes
-one_hot_op = _operator("aten::one_hot", "")
-one_hot_routes = one_hot_op.routes
-relu_op = _operator("aten::relu", "")
-relu_routes = relu_op.routes
-relu_out_op = _operator("aten::relu", "out")
-relu_out_routes = relu_out_op.routes
-relu__op = _operator("aten::relu_", "")
-relu__routes = relu__op.routes
-leaky_relu_op = _operator("aten::leaky_relu", "")
-leaky_relu_routes = leaky_relu_op.routes
-leaky_relu_out_op = _operator("aten::leaky_relu", "out")
-leaky_relu_out_routes = leaky_relu_out_op.routes
-leaky_relu__op = _operator("aten::leaky_relu_", "")
-leaky_relu__routes = leaky_relu__op.routes
-elu_op = _operator("aten::elu", "")
-elu_routes = elu_op.routes
-elu_out_op = _operator("aten::elu", "out")
-elu_out_routes = elu_out_op.routes
-elu__op = _operator("aten::elu_", "")
-elu__routes = elu__op.routes
-gelu_op = _operator("aten::gelu", "")
-gelu_routes = gelu_op.routes
-gelu_out_op = _operator("aten::gelu", "out")
-gelu_out_routes = gelu_out_op.routes
-gelu__op = _operator("aten::gelu_", "")
-gelu__routes = gelu__op.routes
-silu_op = _operator("aten::silu", "")
-silu_routes = silu_op.routes
-silu_out_op = _operator("aten::silu", "out")
-silu_out_routes = silu_out_op.routes
-silu__op = _operator("aten::silu_", "")
-silu__routes = silu__op.routes
-softplus_op = _operator("aten::softplus", "")
-softplus_routes = softplus_op.routes
-softplus_out_op = _operator("aten::softplus", "out")
-softplus_out_routes = softplus_out_op.routes
-hardtanh_op = _operator("aten::hardtanh", "")
-hardtanh_routes = hardtanh_op.routes
-hardtanh_out_op = _operator("aten::hardtanh", "out")
-hardtanh_out_routes = hardtanh_out_op.routes
-hardtanh__op = _operator("aten::hardtanh_", "")
-hardtanh__routes = hardtanh__op.routes
-log_sigmoid_op = _operator("aten::log_sigmoid", "")
-log_sigmoid_routes = log_sigmoid_op.routes
-log_sigmoid_forward_op = _operator("aten::log_sigmoid_forward", "")
-log_sigmoid_forward_routes = log_sigmoid_forward_op.routes
-prelu_op = _operator("aten::prelu", "")
-prelu_routes = prelu_op.routes
-_prelu_kernel_op = _operator("aten::_prelu_kernel", "")
-_prelu_kernel_routes = _prelu_kernel_op.routes
-threshold_op = _operator("aten::threshold", "")
-threshold_routes = threshold_op.routes
-threshold_out_op = _operator("aten::threshold", "out")
-threshold_out_routes = threshold_out_op.routes
-threshold__op = _operator("aten::threshold_", "")
-threshold__routes = threshold__op.routes
-softmax_int_op = _operator("aten::softmax", "int")
-softmax_int_routes = softmax_int_op.routes
-_softmax_op = _operator("aten::_softmax", "")
-_softmax_routes = _softmax_op.routes
-log_softmax_int_op = _operator("aten::log_softmax", "int")
-log_softmax_int_routes = log_softmax_int_op.routes
-_log_softmax_op = _operator("aten::_log_softmax", "")
-_log_softmax_routes = _log_softmax_op.routes
-nll_loss_op = _operator("aten::nll_loss", "")
-nll_loss_routes = nll_loss_op.routes
-nll_loss_nd_op = _operator("aten::nll_loss_nd", "")
-nll_loss_nd_routes = nll_loss_nd_op.routes
-nll_loss_forward_op = _operator("aten::nll_loss_forward", "")
-nll_loss_forward_routes = nll_loss_forward_op.routes
-cross_entropy_loss_op = _operator("aten::cross_entropy_loss", "")
-cross_entropy_loss_routes = cross_entropy_loss_op.routes
-mse_loss_op = _operator("aten::mse_loss", "")
-mse_loss_routes = mse_loss_op.routes
-l1_loss_op = _operator("aten::l1_loss", "")
-l1_loss_routes = l1_loss_op.routes
-smooth_l1_loss_op = _operator("aten::smooth_l1_loss", "")
-smooth_l1_loss_routes = smooth_l1_loss_op.routes
-binary_cross_entropy_with_logits_op = _operator("aten::binary_cross_entropy_with_logits", "")
-binary_cross_entropy_with_logits_routes = binary_cross_entropy_with_logits_op.routes
-embedding_op = _operator("aten::embedding", "")
-embedding_routes = embedding_op.routes
-layer_norm_op = _operator("aten::layer_norm", "")
-layer_norm_routes = layer_norm_op.routes
-native_layer_norm_op = _operator("aten::native_layer_norm", "")
-native_layer_norm_routes = native_layer_norm_op.routes
-threshold_backward_op = _operator("aten::threshold_backward", "")
-threshold_backward_routes = threshold_backward_op.routes
-gelu_backward_op = _operator("aten::gelu_backward", "")
-gelu_backward_routes = gelu_backward_op.routes
-silu_backward_op = _operator("aten::silu_backward", "")
-silu_backward_routes = silu_backward_op.routes
-elu_backward_op = _operator("aten::elu_backward", "")
-elu_backward_routes = elu_backward_op.routes
-leaky_relu_backward_op = _operator("aten::leaky_relu_backward", "")
-leaky_relu_backward_routes = leaky_relu_backward_op.routes
-softplus_backward_op = _operator("aten::softplus_backward", "")
-softplus_backward_routes = softplus_backward_op.routes
-hardtanh_backward_op = _operator("aten::hardtanh_backward", "")
-hardtanh_backward_routes = hardtanh_backward_op.routes
-log_sigmoid_backward_op = _operator("aten::log_sigmoid_backward", "")
-log_sigmoid_backward_routes = log_sigmoid_backward_op.routes
-sigmoid_backward_op = _operator("aten::sigmoid_backward", "")
-sigmoid_backward_routes = sigmoid_backward_op.routes
-tanh_backward_op = _operator("aten::tanh_backward", "")
-tanh_backward_routes = tanh_backward_op.routes
-_prelu_kernel_backward_op = _operator("aten::_prelu_kernel_backward", "")
-_prelu_kernel_backward_routes = _prelu_kernel_backward_op.routes
-_softmax_backward_data_op = _operator("aten::_softmax_backward_data", "")
-_softmax_backward_data_routes = _softmax_backward_data_op.routes
-_log_softmax_backward_data_op = _operator("aten::_log_softmax_backward_data", "")
-_log_softmax_backward_data_routes = _log_softmax_backward_data_op.routes
-nll_loss_backward_op = _operator("aten::nll_loss_backward", "")
-nll_loss_backward_routes = nll_loss_backward_op.routes
-mse_loss_backward_op = _operator("aten::mse_loss_backward", "")
-mse_loss_backward_routes = mse_loss_backward_op.routes
-smooth_l1_loss_backward_op = _operator("aten::smooth_l1_loss_backward", "")
-smooth_l1_loss_backward_routes = smooth_l1_loss_backward_op.routes
-embedding_dense_backward_op = _operator("aten::embedding_dense_backward", "")
-embedding_dense_backward_routes = embedding_dense_backward_op.routes
-native_layer_norm_backward_op = _operator("aten::native_layer_norm_backward", "")
-native_layer_norm_backward_routes = native_layer_norm_backward_op.routes
-native_dropout_backward_op = _operator("aten::native_dropout_backward", "")
-native_dropout_backward_routes = native_dropout_backward_op.routes
 select_backward_op = _operator("aten::select_backward", "")
 select_backward_routes = select_backward_op.routes
 slice_backward_op = _operator("aten::slice_backward", "")
 slice_backward_routes = slice_backward_op.routes
 diagonal_backward_op = _operator("aten::diagonal_backward", "")
 diagonal_backward_routes = diagonal_backward_op.routes
-value_selecting_reduction_backward_op = _operator("aten::value_selecting_reduction_backward", "")
-value_selecting_reduction_backward_routes = value_selecting_reduction_backward_op.routes
-item_op = _operator("aten::item", "")
-item_routes = item_op.routes
-_local_scalar_dense_op = _operator("aten::_local_scalar_dense", "")
-_local_scalar_dense_routes = _local_scalar_dense_op.routes
-equal_op = _operator("aten::equal", "")
-equal_routes = equal_op.routes
-allclose_op = _operator("aten::allclose", "")
-allclose_routes = allclose_op.routes
-fill__Scalar_op = _operator("aten::fill_", "Scalar")
-fill__Scalar_routes = fill__Scalar_op.routes
-fill__Tensor_op = _operator("aten::fill_", "Tensor")
-fill__Tensor_routes = fill__Tensor_op.routes
-zero__op = _operator("aten::zero_", "")
-zero__routes = zero__op.routes
-is_nonzero_op = _operator("aten::is_nonzero", "")
-is_nonzero_routes = is_nonzero_op.routes
-sum_to_size_op = _operator("aten::sum_to_size", "")
-sum_to_size_routes = sum_to_size_op.routes
 
 
 def empty(*sizes_, size=None, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None):
@@ -1629,30 +1629,6 @@ def full_like(input, fill_value, *, dtype=None, layout=None, device=None, pin_me
     return miss(full_like_op, (input, fill_value,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "memory_format": memory_format}, full_like)
 
 
-def rand_like(input, *, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None):
-    if dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool or memory_format is not None:
-        return miss(rand_like_op, (input,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "memory_format": memory_format}, rand_like)
-    try:
-        route = rand_like_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dtype, layout, device, pin_memory, memory_format)
-    return miss(rand_like_op, (input,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "memory_format": memory_format}, rand_like)
-
-
-def randn_like(input, *, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None):
-    if dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool or memory_format is not None:
-        return miss(randn_like_op, (input,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "memory_format": memory_format}, randn_like)
-    try:
-        route = randn_like_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dtype, layout, device, pin_memory, memory_format)
-    return miss(randn_like_op, (input,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "memory_format": memory_format}, randn_like)
-
-
 def new_zeros(input, *sizes_, size=None, dtype=None, layout=None, device=None, pin_memory=None):
     if size is None:
         size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_
@@ -1715,204 +1691,1490 @@ def new_empty(input, *sizes_, size=None, dtype=None, layout=None, device=None, p
     return miss(new_empty_op, (input, size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, new_empty)
 
 
-def rand(*sizes_, size=None, dtype=None, layout=None, device=None, pin_memory=None):
-    if size is None:
-        size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_
-    if size.__class__ is list:
-        size = tuple(size)
-    if not are_ints(size) or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
-        return miss(rand_op, (size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, rand)
+def fill__Scalar(input, value):
+    if value.__class__ is not int and value.__class__ is not float:
+        return miss(fill__Scalar_op, (input, value,), {}, fill_)
     try:
-        route = rand_routes[state()]
+        route = fill__Scalar_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(size, dtype, layout, device, pin_memory)
-    return miss(rand_op, (size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, rand)
+        return route(input, value)
+    return miss(fill__Scalar_op, (input, value,), {}, fill_)
 
 
-def randn(*sizes_, size=None, dtype=None, layout=None, device=None, pin_memory=None):
-    if size is None:
-        size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_
-    if size.__class__ is list:
-        size = tuple(size)
-    if not are_ints(size) or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
-        return miss(randn_op, (size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, randn)
+def fill__Tensor(input, value):
     try:
-        route = randn_routes[state()]
+        route = fill__Tensor_routes[input._signature | value._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(size, dtype, layout, device, pin_memory)
-    return miss(randn_op, (size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, randn)
+        return route(input, value)
+    return miss(fill__Tensor_op, (input, value,), {}, fill_)
 
 
-def randint_default(high, size, *, dtype=dtype_default, layout=None, device=None, pin_memory=None):
-    if size.__class__ is list:
-        size = tuple(size)
-    if high.__class__ is not int or not are_ints(size) or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
-        return miss(randint_op, (high, size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, randint)
-    try:
-        route = randint_routes[state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(high, size, dtype, layout, device, pin_memory)
-    return miss(randint_op, (high, size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, randint)
-
-
-def randint_low(low, high, size, *, dtype=dtype_default, layout=None, device=None, pin_memory=None):
-    if size.__class__ is list:
-        size = tuple(size)
-    if low.__class__ is not int or high.__class__ is not int or not are_ints(size) or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
-        return miss(randint_low_op, (low, high, size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, randint)
-    try:
-        route = randint_low_routes[state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(low, high, size, dtype, layout, device, pin_memory)
-    return miss(randint_low_op, (low, high, size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, randint)
-
-
-_randint_overloads = (
-    Overload(randint_default, '(SymInt high, SymInt[] size, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None)', ('high', 'size', 'dtype', 'layout', 'device', 'pin_memory'), ('SymInt', 'SymInt[]', 'ScalarType?', 'Layout?', 'Device?', 'bool?'), 2, ('high', 'size')),
-    Overload(randint_low, '(SymInt low, SymInt high, SymInt[] size, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None)', ('low', 'high', 'size', 'dtype', 'layout', 'device', 'pin_memory'), ('SymInt', 'SymInt', 'SymInt[]', 'ScalarType?', 'Layout?', 'Device?', 'bool?'), 3, ('low', 'high', 'size')),
+_fill__overloads = (
+    Overload(fill__Scalar, '(Tensor(a!) input, Scalar value)', ('input', 'value'), ('Tensor', 'Scalar'), 2, ('input', 'value')),
+    Overload(fill__Tensor, '(Tensor(a!) input, Tensor value)', ('input', 'value'), ('Tensor', 'Tensor'), 2, ('input', 'value')),
 )
 
 
-def randint(*args, **kwargs):
+def fill_(*args, **kwargs):
     if not kwargs:
         count = len(args)
         if count == 2:
-            return randint_default(*args)
-        if count == 3:
-            return randint_low(*args)
-    return choose("randint", _randint_overloads, args, kwargs)
+            if args[1].__class__ in NUMBERS:
+                return fill__Scalar(*args)
+            if isinstance(args[1], TensorBase):
+                return fill__Tensor(*args)
+    return choose("fill_", _fill__overloads, args, kwargs)
 
 
-def randperm(n, *, dtype=dtype_default, layout=None, device=None, pin_memory=None):
-    if n.__class__ is not int or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
-        return miss(randperm_op, (n,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, randperm)
+def zero_(input):
     try:
-        route = randperm_routes[state()]
+        route = zero__routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(n, dtype, layout, device, pin_memory)
-    return miss(randperm_op, (n,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, randperm)
+        return route(input)
+    return miss(zero__op, (input,), {}, zero_)
 
 
-def uniform_(input, from_=0.0, to=1.0, *, generator=None):
-    if from_.__class__ is not float or to.__class__ is not float or generator is not None:
-        return miss(uniform__op, (input, from_, to,), {"generator": generator}, uniform_)
+def index_Tensor_out(input, indices, *, out):
+    if indices.__class__ is not list and indices.__class__ is not tuple:
+        return miss(index_Tensor_out_op, (input, indices,), {"out": out}, index)
     try:
-        route = uniform__routes[input._signature | state()]
+        key = input._signature | out._signature | state()
+        for each in indices:
+            if each is not None:
+                key |= each._signature
+        route = index_Tensor_out_routes[key]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, from_, to, generator)
-    return miss(uniform__op, (input, from_, to,), {"generator": generator}, uniform_)
+        return route(input, indices, out)
+    return miss(index_Tensor_out_op, (input, indices,), {"out": out}, index)
 
 
-def normal_(input, mean=0.0, std=1.0, *, generator=None):
-    if mean.__class__ is not float or std.__class__ is not float or generator is not None:
-        return miss(normal__op, (input, mean, std,), {"generator": generator}, normal_)
-    try:
-        route = normal__routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, mean, std, generator)
-    return miss(normal__op, (input, mean, std,), {"generator": generator}, normal_)
-
-
-def bernoulli_out(input, *, generator=None, out):
-    if generator is not None:
-        return miss(bernoulli_out_op, (input,), {"generator": generator, "out": out}, bernoulli)
-    try:
-        route = bernoulli_out_routes[input._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, generator, out)
-    return miss(bernoulli_out_op, (input,), {"generator": generator, "out": out}, bernoulli)
-
-
-def bernoulli(input, *, generator=None, out=None):
+def index(input, indices, *, out=None):
     if out is not None:
-        return bernoulli_out(input, generator=generator, out=out)
-    if generator is not None:
-        return miss(bernoulli_op, (input,), {"generator": generator}, bernoulli)
+        return index_Tensor_out(input, indices, out=out)
+    if indices.__class__ is not list and indices.__class__ is not tuple:
+        return miss(index_Tensor_op, (input, indices,), {}, index)
     try:
-        route = bernoulli_routes[input._signature | state()]
+        key = input._signature | state()
+        for each in indices:
+            if each is not None:
+                key |= each._signature
+        route = index_Tensor_routes[key]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, generator)
-    return miss(bernoulli_op, (input,), {"generator": generator}, bernoulli)
+        return route(input, indices)
+    return miss(index_Tensor_op, (input, indices,), {}, index)
 
 
-def bernoulli_(input, p=0.5, *, generator=None):
-    if p.__class__ is not float or generator is not None:
-        return miss(bernoulli__float_op, (input, p,), {"generator": generator}, bernoulli_)
+def index_put(input, indices, values, accumulate=False):
+    if accumulate.__class__ is not bool or indices.__class__ is not list and indices.__class__ is not tuple:
+        return miss(index_put_op, (input, indices, values, accumulate,), {}, index_put)
     try:
-        route = bernoulli__float_routes[input._signature | state()]
+        key = input._signature | values._signature | state()
+        for each in indices:
+            if each is not None:
+                key |= each._signature
+        route = index_put_routes[key]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, p, generator)
-    return miss(bernoulli__float_op, (input, p,), {"generator": generator}, bernoulli_)
+        return route(input, indices, values, accumulate)
+    return miss(index_put_op, (input, indices, values, accumulate,), {}, index_put)
 
 
-def native_dropout(input, p, train):
-    if p.__class__ is not float or train is not None and train.__class__ is not bool:
-        return miss(native_dropout_op, (input, p, train,), {}, native_dropout)
+def index_put_(input, indices, values, accumulate=False):
+    if accumulate.__class__ is not bool or indices.__class__ is not list and indices.__class__ is not tuple:
+        return miss(index_put__op, (input, indices, values, accumulate,), {}, index_put_)
     try:
-        route = native_dropout_routes[input._signature | state()]
+        key = input._signature | values._signature | state()
+        for each in indices:
+            if each is not None:
+                key |= each._signature
+        route = index_put__routes[key]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, p, train)
-    return miss(native_dropout_op, (input, p, train,), {}, native_dropout)
+        return route(input, indices, values, accumulate)
+    return miss(index_put__op, (input, indices, values, accumulate,), {}, index_put_)
 
 
-def dropout(input, p, train):
-    if p.__class__ is not float or train.__class__ is not bool:
-        return miss(dropout_op, (input, p, train,), {}, dropout)
+def index_select_out(input, dim, index, *, out):
+    if dim.__class__ is not int:
+        return miss(index_select_out_op, (input, dim, index,), {"out": out}, index_select)
     try:
-        route = dropout_routes[input._signature | state()]
+        route = index_select_out_routes[input._signature | index._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, p, train)
-    return miss(dropout_op, (input, p, train,), {}, dropout)
+        return route(input, dim, index, out)
+    return miss(index_select_out_op, (input, dim, index,), {"out": out}, index_select)
 
 
-def multinomial_out(input, num_samples, replacement=False, *, generator=None, out):
-    if num_samples.__class__ is not int or replacement.__class__ is not bool or generator is not None:
-        return miss(multinomial_out_op, (input, num_samples, replacement,), {"generator": generator, "out": out}, multinomial)
-    try:
-        route = multinomial_out_routes[input._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, num_samples, replacement, generator, out)
-    return miss(multinomial_out_op, (input, num_samples, replacement,), {"generator": generator, "out": out}, multinomial)
-
-
-def multinomial(input, num_samples, replacement=False, *, generator=None, out=None):
+def index_select(input, dim, index, *, out=None):
     if out is not None:
-        return multinomial_out(input, num_samples, replacement, generator=generator, out=out)
-    if num_samples.__class__ is not int or replacement.__class__ is not bool or generator is not None:
-        return miss(multinomial_op, (input, num_samples, replacement,), {"generator": generator}, multinomial)
+        return index_select_out(input, dim, index, out=out)
+    if dim.__class__ is not int:
+        return miss(index_select_op, (input, dim, index,), {}, index_select)
     try:
-        route = multinomial_routes[input._signature | state()]
+        route = index_select_routes[input._signature | index._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, num_samples, replacement, generator)
-    return miss(multinomial_op, (input, num_samples, replacement,), {"generator": generator}, multinomial)
+        return route(input, dim, index)
+    return miss(index_select_op, (input, dim, index,), {}, index_select)
+
+
+def index_add_out(input, dim, index, source, *, alpha=1, out):
+    if dim.__class__ is not int or alpha.__class__ is not int and alpha.__class__ is not float:
+        return miss(index_add_out_op, (input, dim, index, source,), {"alpha": alpha, "out": out}, index_add)
+    try:
+        route = index_add_out_routes[input._signature | index._signature | source._signature | out._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, dim, index, source, alpha, out)
+    return miss(index_add_out_op, (input, dim, index, source,), {"alpha": alpha, "out": out}, index_add)
+
+
+def index_add(input, dim, index, source, *, alpha=1, out=None):
+    if out is not None:
+        return index_add_out(input, dim, index, source, alpha=alpha, out=out)
+    if dim.__class__ is not int or alpha.__class__ is not int and alpha.__class__ is not float:
+        return miss(index_add_op, (input, dim, index, source,), {"alpha": alpha}, index_add)
+    try:
+        route = index_add_routes[input._signature | index._signature | source._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, dim, index, source, alpha)
+    return miss(index_add_op, (input, dim, index, source,), {"alpha": alpha}, index_add)
+
+
+def index_add_(input, dim, index, source, *, alpha=1):
+    if dim.__class__ is not int or alpha.__class__ is not int and alpha.__class__ is not float:
+        return miss(index_add__op, (input, dim, index, source,), {"alpha": alpha}, index_add_)
+    try:
+        route = index_add__routes[input._signature | index._signature | source._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, dim, index, source, alpha)
+    return miss(index_add__op, (input, dim, index, source,), {"alpha": alpha}, index_add_)
+
+
+def gather_out(input, dim, index, *, sparse_grad=False, out):
+    if dim.__class__ is not int or sparse_grad.__class__ is not bool:
+        return miss(gather_out_op, (input, dim, index,), {"sparse_grad": sparse_grad, "out": out}, gather)
+    try:
+        route = gather_out_routes[input._signature | index._signature | out._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, dim, index, sparse_grad, out)
+    return miss(gather_out_op, (input, dim, index,), {"sparse_grad": sparse_grad, "out": out}, gather)
+
+
+def gather(input, dim, index, *, sparse_grad=False, out=None):
+    if out is not None:
+        return gather_out(input, dim, index, sparse_grad=sparse_grad, out=out)
+    if dim.__class__ is not int or sparse_grad.__class__ is not bool:
+        return miss(gather_op, (input, dim, index,), {"sparse_grad": sparse_grad}, gather)
+    try:
+        route = gather_routes[input._signature | index._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, dim, index, sparse_grad)
+    return miss(gather_op, (input, dim, index,), {"sparse_grad": sparse_grad}, gather)
+
+
+def scatter_value_out(input, dim, index, value, *, out):
+    if dim.__class__ is not int or value.__class__ is not int and value.__class__ is not float:
+        return miss(scatter_value_out_op, (input, dim, index, value,), {"out": out}, scatter)
+    try:
+        route = scatter_value_out_routes[input._signature | index._signature | out._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, dim, index, value, out)
+    return miss(scatter_value_out_op, (input, dim, index, value,), {"out": out}, scatter)
+
+
+def scatter_src_out(input, dim, index, src, *, out):
+    if dim.__class__ is not int:
+        return miss(scatter_src_out_op, (input, dim, index, src,), {"out": out}, scatter)
+    try:
+        route = scatter_src_out_routes[input._signature | index._signature | src._signature | out._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, dim, index, src, out)
+    return miss(scatter_src_out_op, (input, dim, index, src,), {"out": out}, scatter)
+
+
+def scatter_value(input, dim, index, value):
+    if dim.__class__ is not int or value.__class__ is not int and value.__class__ is not float:
+        return miss(scatter_value_op, (input, dim, index, value,), {}, scatter)
+    try:
+        route = scatter_value_routes[input._signature | index._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, dim, index, value)
+    return miss(scatter_value_op, (input, dim, index, value,), {}, scatter)
+
+
+def scatter_src(input, dim, index, src):
+    if dim.__class__ is not int:
+        return miss(scatter_src_op, (input, dim, index, src,), {}, scatter)
+    try:
+        route = scatter_src_routes[input._signature | index._signature | src._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, dim, index, src)
+    return miss(scatter_src_op, (input, dim, index, src,), {}, scatter)
+
+
+_scatter_overloads = (
+    Overload(scatter_value, '(Tensor input, int dim, Tensor index, Scalar value)', ('input', 'dim', 'index', 'value'), ('Tensor', 'int', 'Tensor', 'Scalar'), 4, ('input', 'dim', 'index', 'value'), scatter_value_out),
+    Overload(scatter_src, '(Tensor input, int dim, Tensor index, Tensor src)', ('input', 'dim', 'index', 'src'), ('Tensor', 'int', 'Tensor', 'Tensor'), 4, ('input', 'dim', 'index', 'src'), scatter_src_out),
+)
+
+
+def scatter(*args, **kwargs):
+    if not kwargs:
+        count = len(args)
+        if count == 4:
+            if args[3].__class__ in NUMBERS:
+                return scatter_value(*args)
+            if isinstance(args[3], TensorBase):
+                return scatter_src(*args)
+    return choose("scatter", _scatter_overloads, args, kwargs)
+
+
+def scatter__value(input, dim, index, value):
+    if dim.__class__ is not int or value.__class__ is not int and value.__class__ is not float:
+        return miss(scatter__value_op, (input, dim, index, value,), {}, scatter_)
+    try:
+        route = scatter__value_routes[input._signature | index._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, dim, index, value)
+    return miss(scatter__value_op, (input, dim, index, value,), {}, scatter_)
+
+
+def scatter__src(input, dim, index, src):
+    if dim.__class__ is not int:
+        return miss(scatter__src_op, (input, dim, index, src,), {}, scatter_)
+    try:
+        route = scatter__src_routes[input._signature | index._signature | src._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, dim, index, src)
+    return miss(scatter__src_op, (input, dim, index, src,), {}, scatter_)
+
+
+_scatter__overloads = (
+    Overload(scatter__value, '(Tensor(a!) input, int dim, Tensor index, Scalar value)', ('input', 'dim', 'index', 'value'), ('Tensor', 'int', 'Tensor', 'Scalar'), 4, ('input', 'dim', 'index', 'value')),
+    Overload(scatter__src, '(Tensor(a!) input, int dim, Tensor index, Tensor src)', ('input', 'dim', 'index', 'src'), ('Tensor', 'int', 'Tensor', 'Tensor'), 4, ('input', 'dim', 'index', 'src')),
+)
+
+
+def scatter_(*args, **kwargs):
+    if not kwargs:
+        count = len(args)
+        if count == 4:
+            if args[3].__class__ in NUMBERS:
+                return scatter__value(*args)
+            if isinstance(args[3], TensorBase):
+                return scatter__src(*args)
+    return choose("scatter_", _scatter__overloads, args, kwargs)
+
+
+def scatter_add_out(input, dim, index, src, *, out):
+    if dim.__class__ is not int:
+        return miss(scatter_add_out_op, (input, dim, index, src,), {"out": out}, scatter_add)
+    try:
+        route = scatter_add_out_routes[input._signature | index._signature | src._signature | out._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, dim, index, src, out)
+    return miss(scatter_add_out_op, (input, dim, index, src,), {"out": out}, scatter_add)
+
+
+def scatter_add(input, dim, index, src, *, out=None):
+    if out is not None:
+        return scatter_add_out(input, dim, index, src, out=out)
+    if dim.__class__ is not int:
+        return miss(scatter_add_op, (input, dim, index, src,), {}, scatter_add)
+    try:
+        route = scatter_add_routes[input._signature | index._signature | src._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, dim, index, src)
+    return miss(scatter_add_op, (input, dim, index, src,), {}, scatter_add)
+
+
+def scatter_add_(input, dim, index, src):
+    if dim.__class__ is not int:
+        return miss(scatter_add__op, (input, dim, index, src,), {}, scatter_add_)
+    try:
+        route = scatter_add__routes[input._signature | index._signature | src._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, dim, index, src)
+    return miss(scatter_add__op, (input, dim, index, src,), {}, scatter_add_)
+
+
+def masked_select_out(input, mask, *, out):
+    try:
+        route = masked_select_out_routes[input._signature | mask._signature | out._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, mask, out)
+    return miss(masked_select_out_op, (input, mask,), {"out": out}, masked_select)
+
+
+def masked_select(input, mask, *, out=None):
+    if out is not None:
+        return masked_select_out(input, mask, out=out)
+    try:
+        route = masked_select_routes[input._signature | mask._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, mask)
+    return miss(masked_select_op, (input, mask,), {}, masked_select)
+
+
+def take_out(input, index, *, out):
+    try:
+        route = take_out_routes[input._signature | index._signature | out._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, index, out)
+    return miss(take_out_op, (input, index,), {"out": out}, take)
+
+
+def take(input, index, *, out=None):
+    if out is not None:
+        return take_out(input, index, out=out)
+    try:
+        route = take_routes[input._signature | index._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, index)
+    return miss(take_op, (input, index,), {}, take)
+
+
+def one_hot(input, num_classes=-1):
+    if num_classes.__class__ is not int:
+        return miss(one_hot_op, (input, num_classes,), {}, one_hot)
+    try:
+        route = one_hot_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, num_classes)
+    return miss(one_hot_op, (input, num_classes,), {}, one_hot)
+
+
+def nll_loss(input, target, weight=None, reduction=1, ignore_index=-100):
+    if reduction.__class__ is not int or ignore_index.__class__ is not int:
+        return miss(nll_loss_op, (input, target, weight, reduction, ignore_index,), {}, nll_loss)
+    try:
+        key = input._signature | target._signature | state()
+        if weight is not None:
+            key |= weight._signature
+        route = nll_loss_routes[key]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, target, weight, reduction, ignore_index)
+    return miss(nll_loss_op, (input, target, weight, reduction, ignore_index,), {}, nll_loss)
+
+
+def nll_loss_nd(input, target, weight=None, reduction=1, ignore_index=-100):
+    if reduction.__class__ is not int or ignore_index.__class__ is not int:
+        return miss(nll_loss_nd_op, (input, target, weight, reduction, ignore_index,), {}, nll_loss_nd)
+    try:
+        key = input._signature | target._signature | state()
+        if weight is not None:
+            key |= weight._signature
+        route = nll_loss_nd_routes[key]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, target, weight, reduction, ignore_index)
+    return miss(nll_loss_nd_op, (input, target, weight, reduction, ignore_index,), {}, nll_loss_nd)
+
+
+def nll_loss_forward(input, target, weight, reduction, ignore_index):
+    if reduction.__class__ is not int or ignore_index.__class__ is not int:
+        return miss(nll_loss_forward_op, (input, target, weight, reduction, ignore_index,), {}, nll_loss_forward)
+    try:
+        key = input._signature | target._signature | state()
+        if weight is not None:
+            key |= weight._signature
+        route = nll_loss_forward_routes[key]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, target, weight, reduction, ignore_index)
+    return miss(nll_loss_forward_op, (input, target, weight, reduction, ignore_index,), {}, nll_loss_forward)
+
+
+def cross_entropy_loss(input, target, weight=None, reduction=1, ignore_index=-100, label_smoothing=0.0):
+    if reduction.__class__ is not int or ignore_index.__class__ is not int or label_smoothing.__class__ is not float:
+        return miss(cross_entropy_loss_op, (input, target, weight, reduction, ignore_index, label_smoothing,), {}, cross_entropy_loss)
+    try:
+        key = input._signature | target._signature | state()
+        if weight is not None:
+            key |= weight._signature
+        route = cross_entropy_loss_routes[key]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, target, weight, reduction, ignore_index, label_smoothing)
+    return miss(cross_entropy_loss_op, (input, target, weight, reduction, ignore_index, label_smoothing,), {}, cross_entropy_loss)
+
+
+def mse_loss(input, target, reduction=1):
+    if reduction.__class__ is not int:
+        return miss(mse_loss_op, (input, target, reduction,), {}, mse_loss)
+    try:
+        route = mse_loss_routes[input._signature | target._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, target, reduction)
+    return miss(mse_loss_op, (input, target, reduction,), {}, mse_loss)
+
+
+def l1_loss(input, target, reduction=1):
+    if reduction.__class__ is not int:
+        return miss(l1_loss_op, (input, target, reduction,), {}, l1_loss)
+    try:
+        route = l1_loss_routes[input._signature | target._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, target, reduction)
+    return miss(l1_loss_op, (input, target, reduction,), {}, l1_loss)
+
+
+def smooth_l1_loss(input, target, reduction=1, beta=1.0):
+    if reduction.__class__ is not int or beta.__class__ is not float:
+        return miss(smooth_l1_loss_op, (input, target, reduction, beta,), {}, smooth_l1_loss)
+    try:
+        route = smooth_l1_loss_routes[input._signature | target._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, target, reduction, beta)
+    return miss(smooth_l1_loss_op, (input, target, reduction, beta,), {}, smooth_l1_loss)
+
+
+def binary_cross_entropy_with_logits(input, target, weight=None, pos_weight=None, reduction=1):
+    if reduction.__class__ is not int:
+        return miss(binary_cross_entropy_with_logits_op, (input, target, weight, pos_weight, reduction,), {}, binary_cross_entropy_with_logits)
+    try:
+        key = input._signature | target._signature | state()
+        if weight is not None:
+            key |= weight._signature
+        if pos_weight is not None:
+            key |= pos_weight._signature
+        route = binary_cross_entropy_with_logits_routes[key]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, target, weight, pos_weight, reduction)
+    return miss(binary_cross_entropy_with_logits_op, (input, target, weight, pos_weight, reduction,), {}, binary_cross_entropy_with_logits)
+
+
+def nll_loss_backward(grad_output, input, target, weight, reduction, ignore_index, total_weight):
+    if reduction.__class__ is not int or ignore_index.__class__ is not int:
+        return miss(nll_loss_backward_op, (grad_output, input, target, weight, reduction, ignore_index, total_weight,), {}, nll_loss_backward)
+    try:
+        key = grad_output._signature | input._signature | target._signature | total_weight._signature | state()
+        if weight is not None:
+            key |= weight._signature
+        route = nll_loss_backward_routes[key]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(grad_output, input, target, weight, reduction, ignore_index, total_weight)
+    return miss(nll_loss_backward_op, (grad_output, input, target, weight, reduction, ignore_index, total_weight,), {}, nll_loss_backward)
+
+
+def mse_loss_backward(grad_output, input, target, reduction):
+    if reduction.__class__ is not int:
+        return miss(mse_loss_backward_op, (grad_output, input, target, reduction,), {}, mse_loss_backward)
+    try:
+        route = mse_loss_backward_routes[grad_output._signature | input._signature | target._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(grad_output, input, target, reduction)
+    return miss(mse_loss_backward_op, (grad_output, input, target, reduction,), {}, mse_loss_backward)
+
+
+def smooth_l1_loss_backward(grad_output, input, target, reduction, beta):
+    if reduction.__class__ is not int or beta.__class__ is not float:
+        return miss(smooth_l1_loss_backward_op, (grad_output, input, target, reduction, beta,), {}, smooth_l1_loss_backward)
+    try:
+        route = smooth_l1_loss_backward_routes[grad_output._signature | input._signature | target._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(grad_output, input, target, reduction, beta)
+    return miss(smooth_l1_loss_backward_op, (grad_output, input, target, reduction, beta,), {}, smooth_l1_loss_backward)
+
+
+def mm_out(input, mat2, *, out):
+    try:
+        route = mm_out_routes[input._signature | mat2._signature | out._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, mat2, out)
+    return miss(mm_out_op, (input, mat2,), {"out": out}, mm)
+
+
+def mm(input, mat2, *, out=None):
+    if out is not None:
+        return mm_out(input, mat2, out=out)
+    try:
+        route = mm_routes[input._signature | mat2._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, mat2)
+    return miss(mm_op, (input, mat2,), {}, mm)
+
+
+def bmm_out(input, mat2, *, out):
+    try:
+        route = bmm_out_routes[input._signature | mat2._signature | out._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, mat2, out)
+    return miss(bmm_out_op, (input, mat2,), {"out": out}, bmm)
+
+
+def bmm(input, mat2, *, out=None):
+    if out is not None:
+        return bmm_out(input, mat2, out=out)
+    try:
+        route = bmm_routes[input._signature | mat2._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, mat2)
+    return miss(bmm_op, (input, mat2,), {}, bmm)
+
+
+def mv_out(input, vec, *, out):
+    try:
+        route = mv_out_routes[input._signature | vec._signature | out._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, vec, out)
+    return miss(mv_out_op, (input, vec,), {"out": out}, mv)
+
+
+def mv(input, vec, *, out=None):
+    if out is not None:
+        return mv_out(input, vec, out=out)
+    try:
+        route = mv_routes[input._signature | vec._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, vec)
+    return miss(mv_op, (input, vec,), {}, mv)
+
+
+def dot_out(input, tensor, *, out):
+    try:
+        route = dot_out_routes[input._signature | tensor._signature | out._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, tensor, out)
+    return miss(dot_out_op, (input, tensor,), {"out": out}, dot)
+
+
+def dot(input, tensor, *, out=None):
+    if out is not None:
+        return dot_out(input, tensor, out=out)
+    try:
+        route = dot_routes[input._signature | tensor._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, tensor)
+    return miss(dot_op, (input, tensor,), {}, dot)
+
+
+def vdot_out(input, other, *, out):
+    try:
+        route = vdot_out_routes[input._signature | other._signature | out._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, other, out)
+    return miss(vdot_out_op, (input, other,), {"out": out}, vdot)
+
+
+def vdot(input, other, *, out=None):
+    if out is not None:
+        return vdot_out(input, other, out=out)
+    try:
+        route = vdot_routes[input._signature | other._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, other)
+    return miss(vdot_op, (input, other,), {}, vdot)
+
+
+def inner(input, other):
+    try:
+        route = inner_routes[input._signature | other._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, other)
+    return miss(inner_op, (input, other,), {}, inner)
+
+
+def addmm_out(input, mat1, mat2, *, beta=1, alpha=1, out):
+    if beta.__class__ is not int and beta.__class__ is not float or alpha.__class__ is not int and alpha.__class__ is not float:
+        return miss(addmm_out_op, (input, mat1, mat2,), {"beta": beta, "alpha": alpha, "out": out}, addmm)
+    try:
+        route = addmm_out_routes[input._signature | mat1._signature | mat2._signature | out._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, mat1, mat2, beta, alpha, out)
+    return miss(addmm_out_op, (input, mat1, mat2,), {"beta": beta, "alpha": alpha, "out": out}, addmm)
+
+
+def addmm(input, mat1, mat2, *, beta=1, alpha=1, out=None):
+    if out is not None:
+        return addmm_out(input, mat1, mat2, beta=beta, alpha=alpha, out=out)
+    if beta.__class__ is not int and beta.__class__ is not float or alpha.__class__ is not int and alpha.__class__ is not float:
+        return miss(addmm_op, (input, mat1, mat2,), {"beta": beta, "alpha": alpha}, addmm)
+    try:
+        route = addmm_routes[input._signature | mat1._signature | mat2._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, mat1, mat2, beta, alpha)
+    return miss(addmm_op, (input, mat1, mat2,), {"beta": beta, "alpha": alpha}, addmm)
+
+
+def addmm_(input, mat1, mat2, *, beta=1, alpha=1):
+    if beta.__class__ is not int and beta.__class__ is not float or alpha.__class__ is not int and alpha.__class__ is not float:
+        return miss(addmm__op, (input, mat1, mat2,), {"beta": beta, "alpha": alpha}, addmm_)
+    try:
+        route = addmm__routes[input._signature | mat1._signature | mat2._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, mat1, mat2, beta, alpha)
+    return miss(addmm__op, (input, mat1, mat2,), {"beta": beta, "alpha": alpha}, addmm_)
+
+
+def addmv_out(input, mat, vec, *, beta=1, alpha=1, out):
+    if beta.__class__ is not int and beta.__class__ is not float or alpha.__class__ is not int and alpha.__class__ is not float:
+        return miss(addmv_out_op, (input, mat, vec,), {"beta": beta, "alpha": alpha, "out": out}, addmv)
+    try:
+        route = addmv_out_routes[input._signature | mat._signature | vec._signature | out._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, mat, vec, beta, alpha, out)
+    return miss(addmv_out_op, (input, mat, vec,), {"beta": beta, "alpha": alpha, "out": out}, addmv)
+
+
+def addmv(input, mat, vec, *, beta=1, alpha=1, out=None):
+    if out is not None:
+        return addmv_out(input, mat, vec, beta=beta, alpha=alpha, out=out)
+    if beta.__class__ is not int and beta.__class__ is not float or alpha.__class__ is not int and alpha.__class__ is not float:
+        return miss(addmv_op, (input, mat, vec,), {"beta": beta, "alpha": alpha}, addmv)
+    try:
+        route = addmv_routes[input._signature | mat._signature | vec._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, mat, vec, beta, alpha)
+    return miss(addmv_op, (input, mat, vec,), {"beta": beta, "alpha": alpha}, addmv)
+
+
+def addmv_(input, mat, vec, *, beta=1, alpha=1):
+    if beta.__class__ is not int and beta.__class__ is not float or alpha.__class__ is not int and alpha.__class__ is not float:
+        return miss(addmv__op, (input, mat, vec,), {"beta": beta, "alpha": alpha}, addmv_)
+    try:
+        route = addmv__routes[input._signature | mat._signature | vec._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, mat, vec, beta, alpha)
+    return miss(addmv__op, (input, mat, vec,), {"beta": beta, "alpha": alpha}, addmv_)
+
+
+def addbmm_out(input, batch1, batch2, *, beta=1, alpha=1, out):
+    if beta.__class__ is not int and beta.__class__ is not float or alpha.__class__ is not int and alpha.__class__ is not float:
+        return miss(addbmm_out_op, (input, batch1, batch2,), {"beta": beta, "alpha": alpha, "out": out}, addbmm)
+    try:
+        route = addbmm_out_routes[input._signature | batch1._signature | batch2._signature | out._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, batch1, batch2, beta, alpha, out)
+    return miss(addbmm_out_op, (input, batch1, batch2,), {"beta": beta, "alpha": alpha, "out": out}, addbmm)
+
+
+def addbmm(input, batch1, batch2, *, beta=1, alpha=1, out=None):
+    if out is not None:
+        return addbmm_out(input, batch1, batch2, beta=beta, alpha=alpha, out=out)
+    if beta.__class__ is not int and beta.__class__ is not float or alpha.__class__ is not int and alpha.__class__ is not float:
+        return miss(addbmm_op, (input, batch1, batch2,), {"beta": beta, "alpha": alpha}, addbmm)
+    try:
+        route = addbmm_routes[input._signature | batch1._signature | batch2._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, batch1, batch2, beta, alpha)
+    return miss(addbmm_op, (input, batch1, batch2,), {"beta": beta, "alpha": alpha}, addbmm)
+
+
+def addbmm_(input, batch1, batch2, *, beta=1, alpha=1):
+    if beta.__class__ is not int and beta.__class__ is not float or alpha.__class__ is not int and alpha.__class__ is not float:
+        return miss(addbmm__op, (input, batch1, batch2,), {"beta": beta, "alpha": alpha}, addbmm_)
+    try:
+        route = addbmm__routes[input._signature | batch1._signature | batch2._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, batch1, batch2, beta, alpha)
+    return miss(addbmm__op, (input, batch1, batch2,), {"beta": beta, "alpha": alpha}, addbmm_)
+
+
+def baddbmm_out(input, batch1, batch2, *, beta=1, alpha=1, out):
+    if beta.__class__ is not int and beta.__class__ is not float or alpha.__class__ is not int and alpha.__class__ is not float:
+        return miss(baddbmm_out_op, (input, batch1, batch2,), {"beta": beta, "alpha": alpha, "out": out}, baddbmm)
+    try:
+        route = baddbmm_out_routes[input._signature | batch1._signature | batch2._signature | out._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, batch1, batch2, beta, alpha, out)
+    return miss(baddbmm_out_op, (input, batch1, batch2,), {"beta": beta, "alpha": alpha, "out": out}, baddbmm)
+
+
+def baddbmm(input, batch1, batch2, *, beta=1, alpha=1, out=None):
+    if out is not None:
+        return baddbmm_out(input, batch1, batch2, beta=beta, alpha=alpha, out=out)
+    if beta.__class__ is not int and beta.__class__ is not float or alpha.__class__ is not int and alpha.__class__ is not float:
+        return miss(baddbmm_op, (input, batch1, batch2,), {"beta": beta, "alpha": alpha}, baddbmm)
+    try:
+        route = baddbmm_routes[input._signature | batch1._signature | batch2._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, batch1, batch2, beta, alpha)
+    return miss(baddbmm_op, (input, batch1, batch2,), {"beta": beta, "alpha": alpha}, baddbmm)
+
+
+def baddbmm_(input, batch1, batch2, *, beta=1, alpha=1):
+    if beta.__class__ is not int and beta.__class__ is not float or alpha.__class__ is not int and alpha.__class__ is not float:
+        return miss(baddbmm__op, (input, batch1, batch2,), {"beta": beta, "alpha": alpha}, baddbmm_)
+    try:
+        route = baddbmm__routes[input._signature | batch1._signature | batch2._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, batch1, batch2, beta, alpha)
+    return miss(baddbmm__op, (input, batch1, batch2,), {"beta": beta, "alpha": alpha}, baddbmm_)
+
+
+def matmul(input, other):
+    try:
+        route = matmul_routes[input._signature | other._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, other)
+    return miss(matmul_op, (input, other,), {}, matmul)
+
+
+def linear(input, weight, bias=None):
+    try:
+        key = input._signature | weight._signature | state()
+        if bias is not None:
+            key |= bias._signature
+        route = linear_routes[key]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, weight, bias)
+    return miss(linear_op, (input, weight, bias,), {}, linear)
+
+
+def outer(input, vec2):
+    try:
+        route = outer_routes[input._signature | vec2._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, vec2)
+    return miss(outer_op, (input, vec2,), {}, outer)
+
+
+def einsum(equation, tensors, *, path=None):
+    if path.__class__ is list:
+        path = tuple(path)
+    if equation.__class__ is not str or path is not None and not are_ints(path) or tensors.__class__ is not list and tensors.__class__ is not tuple:
+        return miss(einsum_op, (equation, tensors,), {"path": path}, einsum)
+    try:
+        key = state()
+        for each in tensors:
+            key |= each._signature
+        route = einsum_routes[key]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(equation, tensors, path)
+    return miss(einsum_op, (equation, tensors,), {"path": path}, einsum)
+
+
+def relu_out(input, *, out):
+    try:
+        route = relu_out_routes[input._signature | out._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, out)
+    return miss(relu_out_op, (input,), {"out": out}, relu)
+
+
+def relu(input, *, out=None):
+    if out is not None:
+        return relu_out(input, out=out)
+    try:
+        route = relu_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input)
+    return miss(relu_op, (input,), {}, relu)
+
+
+def relu_(input):
+    try:
+        route = relu__routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input)
+    return miss(relu__op, (input,), {}, relu_)
+
+
+def leaky_relu_out(input, negative_slope=0.01, *, out):
+    if negative_slope.__class__ is not int and negative_slope.__class__ is not float:
+        return miss(leaky_relu_out_op, (input, negative_slope,), {"out": out}, leaky_relu)
+    try:
+        route = leaky_relu_out_routes[input._signature | out._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, negative_slope, out)
+    return miss(leaky_relu_out_op, (input, negative_slope,), {"out": out}, leaky_relu)
+
+
+def leaky_relu(input, negative_slope=0.01, *, out=None):
+    if out is not None:
+        return leaky_relu_out(input, negative_slope, out=out)
+    if negative_slope.__class__ is not int and negative_slope.__class__ is not float:
+        return miss(leaky_relu_op, (input, negative_slope,), {}, leaky_relu)
+    try:
+        route = leaky_relu_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, negative_slope)
+    return miss(leaky_relu_op, (input, negative_slope,), {}, leaky_relu)
+
+
+def leaky_relu_(input, negative_slope=0.01):
+    if negative_slope.__class__ is not int and negative_slope.__class__ is not float:
+        return miss(leaky_relu__op, (input, negative_slope,), {}, leaky_relu_)
+    try:
+        route = leaky_relu__routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, negative_slope)
+    return miss(leaky_relu__op, (input, negative_slope,), {}, leaky_relu_)
+
+
+def elu_out(input, alpha=1, scale=1, input_scale=1, *, out):
+    if alpha.__class__ is not int and alpha.__class__ is not float or scale.__class__ is not int and scale.__class__ is not float or input_scale.__class__ is not int and input_scale.__class__ is not float:
+        return miss(elu_out_op, (input, alpha, scale, input_scale,), {"out": out}, elu)
+    try:
+        route = elu_out_routes[input._signature | out._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, alpha, scale, input_scale, out)
+    return miss(elu_out_op, (input, alpha, scale, input_scale,), {"out": out}, elu)
+
+
+def elu(input, alpha=1, scale=1, input_scale=1, *, out=None):
+    if out is not None:
+        return elu_out(input, alpha, scale, input_scale, out=out)
+    if alpha.__class__ is not int and alpha.__class__ is not float or scale.__class__ is not int and scale.__class__ is not float or input_scale.__class__ is not int and input_scale.__class__ is not float:
+        return miss(elu_op, (input, alpha, scale, input_scale,), {}, elu)
+    try:
+        route = elu_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, alpha, scale, input_scale)
+    return miss(elu_op, (input, alpha, scale, input_scale,), {}, elu)
+
+
+def elu_(input, alpha=1, scale=1, input_scale=1):
+    if alpha.__class__ is not int and alpha.__class__ is not float or scale.__class__ is not int and scale.__class__ is not float or input_scale.__class__ is not int and input_scale.__class__ is not float:
+        return miss(elu__op, (input, alpha, scale, input_scale,), {}, elu_)
+    try:
+        route = elu__routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, alpha, scale, input_scale)
+    return miss(elu__op, (input, alpha, scale, input_scale,), {}, elu_)
+
+
+def gelu_out(input, *, approximate='none', out):
+    if approximate.__class__ is not str:
+        return miss(gelu_out_op, (input,), {"approximate": approximate, "out": out}, gelu)
+    try:
+        route = gelu_out_routes[input._signature | out._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, approximate, out)
+    return miss(gelu_out_op, (input,), {"approximate": approximate, "out": out}, gelu)
+
+
+def gelu(input, *, approximate='none', out=None):
+    if out is not None:
+        return gelu_out(input, approximate=approximate, out=out)
+    if approximate.__class__ is not str:
+        return miss(gelu_op, (input,), {"approximate": approximate}, gelu)
+    try:
+        route = gelu_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, approximate)
+    return miss(gelu_op, (input,), {"approximate": approximate}, gelu)
+
+
+def gelu_(input, *, approximate='none'):
+    if approximate.__class__ is not str:
+        return miss(gelu__op, (input,), {"approximate": approximate}, gelu_)
+    try:
+        route = gelu__routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, approximate)
+    return miss(gelu__op, (input,), {"approximate": approximate}, gelu_)
+
+
+def silu_out(input, *, out):
+    try:
+        route = silu_out_routes[input._signature | out._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, out)
+    return miss(silu_out_op, (input,), {"out": out}, silu)
+
+
+def silu(input, *, out=None):
+    if out is not None:
+        return silu_out(input, out=out)
+    try:
+        route = silu_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input)
+    return miss(silu_op, (input,), {}, silu)
+
+
+def silu_(input):
+    try:
+        route = silu__routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input)
+    return miss(silu__op, (input,), {}, silu_)
+
+
+def softplus_out(input, beta=1, threshold=20, *, out):
+    if beta.__class__ is not int and beta.__class__ is not float or threshold.__class__ is not int and threshold.__class__ is not float:
+        return miss(softplus_out_op, (input, beta, threshold,), {"out": out}, softplus)
+    try:
+        route = softplus_out_routes[input._signature | out._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, beta, threshold, out)
+    return miss(softplus_out_op, (input, beta, threshold,), {"out": out}, softplus)
+
+
+def softplus(input, beta=1, threshold=20, *, out=None):
+    if out is not None:
+        return softplus_out(input, beta, threshold, out=out)
+    if beta.__class__ is not int and beta.__class__ is not float or threshold.__class__ is not int and threshold.__class__ is not float:
+        return miss(softplus_op, (input, beta, threshold,), {}, softplus)
+    try:
+        route = softplus_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, beta, threshold)
+    return miss(softplus_op, (input, beta, threshold,), {}, softplus)
+
+
+def hardtanh_out(input, min_val=-1, max_val=1, *, out):
+    if min_val.__class__ is not int and min_val.__class__ is not float or max_val.__class__ is not int and max_val.__class__ is not float:
+        return miss(hardtanh_out_op, (input, min_val, max_val,), {"out": out}, hardtanh)
+    try:
+        route = hardtanh_out_routes[input._signature | out._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, min_val, max_val, out)
+    return miss(hardtanh_out_op, (input, min_val, max_val,), {"out": out}, hardtanh)
+
+
+def hardtanh(input, min_val=-1, max_val=1, *, out=None):
+    if out is not None:
+        return hardtanh_out(input, min_val, max_val, out=out)
+    if min_val.__class__ is not int and min_val.__class__ is not float or max_val.__class__ is not int and max_val.__class__ is not float:
+        return miss(hardtanh_op, (input, min_val, max_val,), {}, hardtanh)
+    try:
+        route = hardtanh_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, min_val, max_val)
+    return miss(hardtanh_op, (input, min_val, max_val,), {}, hardtanh)
+
+
+def hardtanh_(input, min_val=-1, max_val=1):
+    if min_val.__class__ is not int and min_val.__class__ is not float or max_val.__class__ is not int and max_val.__class__ is not float:
+        return miss(hardtanh__op, (input, min_val, max_val,), {}, hardtanh_)
+    try:
+        route = hardtanh__routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, min_val, max_val)
+    return miss(hardtanh__op, (input, min_val, max_val,), {}, hardtanh_)
+
+
+def log_sigmoid(input):
+    try:
+        route = log_sigmoid_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input)
+    return miss(log_sigmoid_op, (input,), {}, log_sigmoid)
+
+
+def log_sigmoid_forward(input):
+    try:
+        route = log_sigmoid_forward_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input)
+    return miss(log_sigmoid_forward_op, (input,), {}, log_sigmoid_forward)
+
+
+def prelu(input, weight):
+    try:
+        route = prelu_routes[input._signature | weight._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, weight)
+    return miss(prelu_op, (input, weight,), {}, prelu)
+
+
+def _prelu_kernel(input, weight):
+    try:
+        cls = weight.__class__
+        if cls in SCALAR_BITS:
+            route = _prelu_kernel_routes[input._signature | SCALAR_BITS[cls] | state()]
+        else:
+            route = _prelu_kernel_routes[input._signature | weight._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, weight)
+    return miss(_prelu_kernel_op, (input, weight,), {}, _prelu_kernel)
+
+
+def threshold_out(input, threshold, value, *, out):
+    if threshold.__class__ is not int and threshold.__class__ is not float or value.__class__ is not int and value.__class__ is not float:
+        return miss(threshold_out_op, (input, threshold, value,), {"out": out}, globals()["threshold"])
+    try:
+        route = threshold_out_routes[input._signature | out._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, threshold, value, out)
+    return miss(threshold_out_op, (input, threshold, value,), {"out": out}, globals()["threshold"])
+
+
+def threshold(input, threshold, value, *, out=None):
+    if out is not None:
+        return threshold_out(input, threshold, value, out=out)
+    if threshold.__class__ is not int and threshold.__class__ is not float or value.__class__ is not int and value.__class__ is not float:
+        return miss(threshold_op, (input, threshold, value,), {}, globals()["threshold"])
+    try:
+        route = threshold_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, threshold, value)
+    return miss(threshold_op, (input, threshold, value,), {}, globals()["threshold"])
+
+
+def threshold_(input, threshold, value):
+    if threshold.__class__ is not int and threshold.__class__ is not float or value.__class__ is not int and value.__class__ is not float:
+        return miss(threshold__op, (input, threshold, value,), {}, threshold_)
+    try:
+        route = threshold__routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, threshold, value)
+    return miss(threshold__op, (input, threshold, value,), {}, threshold_)
+
+
+def softmax(input, dim, dtype=None):
+    if dim.__class__ is not int or dtype is not None and dtype.__class__ is not DType:
+        return miss(softmax_int_op, (input, dim, dtype,), {}, softmax)
+    try:
+        route = softmax_int_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, dim, dtype)
+    return miss(softmax_int_op, (input, dim, dtype,), {}, softmax)
+
+
+def _softmax(input, dim, half_to_float):
+    if dim.__class__ is not int or half_to_float.__class__ is not bool:
+        return miss(_softmax_op, (input, dim, half_to_float,), {}, _softmax)
+    try:
+        route = _softmax_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, dim, half_to_float)
+    return miss(_softmax_op, (input, dim, half_to_float,), {}, _softmax)
+
+
+def log_softmax(input, dim, dtype=None):
+    if dim.__class__ is not int or dtype is not None and dtype.__class__ is not DType:
+        return miss(log_softmax_int_op, (input, dim, dtype,), {}, log_softmax)
+    try:
+        route = log_softmax_int_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, dim, dtype)
+    return miss(log_softmax_int_op, (input, dim, dtype,), {}, log_softmax)
+
+
+def _log_softmax(input, dim, half_to_float):
+    if dim.__class__ is not int or half_to_float.__class__ is not bool:
+        return miss(_log_softmax_op, (input, dim, half_to_float,), {}, _log_softmax)
+    try:
+        route = _log_softmax_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, dim, half_to_float)
+    return miss(_log_softmax_op, (input, dim, half_to_float,), {}, _log_softmax)
+
+
+def embedding(weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse=False):
+    if padding_idx.__class__ is not int or scale_grad_by_freq.__class__ is not bool or sparse.__class__ is not bool:
+        return miss(embedding_op, (weight, indices, padding_idx, scale_grad_by_freq, sparse,), {}, embedding)
+    try:
+        route = embedding_routes[weight._signature | indices._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(weight, indices, padding_idx, scale_grad_by_freq, sparse)
+    return miss(embedding_op, (weight, indices, padding_idx, scale_grad_by_freq, sparse,), {}, embedding)
+
+
+def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-05, cudnn_enable=True):
+    if normalized_shape.__class__ is list:
+        normalized_shape = tuple(normalized_shape)
+    if not are_ints(normalized_shape) or eps.__class__ is not float or cudnn_enable.__class__ is not bool:
+        return miss(layer_norm_op, (input, normalized_shape, weight, bias, eps, cudnn_enable,), {}, layer_norm)
+    try:
+        key = input._signature | state()
+        if weight is not None:
+            key |= weight._signature
+        if bias is not None:
+            key |= bias._signature
+        route = layer_norm_routes[key]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, normalized_shape, weight, bias, eps, cudnn_enable)
+    return miss(layer_norm_op, (input, normalized_shape, weight, bias, eps, cudnn_enable,), {}, layer_norm)
+
+
+def native_layer_norm(input, normalized_shape, weight, bias, eps):
+    if normalized_shape.__class__ is list:
+        normalized_shape = tuple(normalized_shape)
+    if not are_ints(normalized_shape) or eps.__class__ is not float:
+        return miss(native_layer_norm_op, (input, normalized_shape, weight, bias, eps,), {}, native_layer_norm)
+    try:
+        key = input._signature | state()
+        if weight is not None:
+            key |= weight._signature
+        if bias is not None:
+            key |= bias._signature
+        route = native_layer_norm_routes[key]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, normalized_shape, weight, bias, eps)
+    return miss(native_layer_norm_op, (input, normalized_shape, weight, bias, eps,), {}, native_layer_norm)
+
+
+def threshold_backward(grad_output, input, threshold):
+    if threshold.__class__ is not int and threshold.__class__ is not float:
+        return miss(threshold_backward_op, (grad_output, input, threshold,), {}, threshold_backward)
+    try:
+        cls = input.__class__
+        if cls in SCALAR_BITS:
+            route = threshold_backward_routes[grad_output._signature | SCALAR_BITS[cls] | state()]
+        else:
+            route = threshold_backward_routes[grad_output._signature | input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(grad_output, input, threshold)
+    return miss(threshold_backward_op, (grad_output, input, threshold,), {}, threshold_backward)
+
+
+def gelu_backward(grad_output, input, *, approximate='none'):
+    if approximate.__class__ is not str:
+        return miss(gelu_backward_op, (grad_output, input,), {"approximate": approximate}, gelu_backward)
+    try:
+        cls = input.__class__
+        if cls in SCALAR_BITS:
+            route = gelu_backward_routes[grad_output._signature | SCALAR_BITS[cls] | state()]
+        else:
+            route = gelu_backward_routes[grad_output._signature | input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(grad_output, input, approximate)
+    return miss(gelu_backward_op, (grad_output, input,), {"approximate": approximate}, gelu_backward)
+
+
+def silu_backward(grad_output, input):
+    try:
+        cls = input.__class__
+        if cls in SCALAR_BITS:
+            route = silu_backward_routes[grad_output._signature | SCALAR_BITS[cls] | state()]
+        else:
+            route = silu_backward_routes[grad_output._signature | input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(grad_output, input)
+    return miss(silu_backward_op, (grad_output, input,), {}, silu_backward)
+
+
+def elu_backward(grad_output, alpha, scale, input_scale, is_result, self_or_result):
+    if alpha.__class__ is not int and alpha.__class__ is not float or scale.__class__ is not int and scale.__class__ is not float or input_scale.__class__ is not int and input_scale.__class__ is not float or is_result.__class__ is not bool:
+        return miss(elu_backward_op, (grad_output, alpha, scale, input_scale, is_result, self_or_result,), {}, elu_backward)
+    try:
+        cls = self_or_result.__class__
+        if cls in SCALAR_BITS:
+            route = elu_backward_routes[grad_output._signature | SCALAR_BITS[cls] | state()]
+        else:
+            route = elu_backward_routes[grad_output._signature | self_or_result._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(grad_output, alpha, scale, input_scale, is_result, self_or_result)
+    return miss(elu_backward_op, (grad_output, alpha, scale, input_scale, is_result, self_or_result,), {}, elu_backward)
+
+
+def leaky_relu_backward(grad_output, input, negative_slope, self_is_result):
+    if negative_slope.__class__ is not int and negative_slope.__class__ is not float or self_is_result.__class__ is not bool:
+        return miss(leaky_relu_backward_op, (grad_output, input, negative_slope, self_is_result,), {}, leaky_relu_backward)
+    try:
+        cls = input.__class__
+        if cls in SCALAR_BITS:
+            route = leaky_relu_backward_routes[grad_output._signature | SCALAR_BITS[cls] | state()]
+        else:
+            route = leaky_relu_backward_routes[grad_output._signature | input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(grad_output, input, negative_slope, self_is_result)
+    return miss(leaky_relu_backward_op, (grad_output, input, negative_slope, self_is_result,), {}, leaky_relu_backward)
+
+
+def softplus_backward(grad_output, input, beta, threshold):
+    if beta.__class__ is not int and beta.__class__ is not float or threshold.__class__ is not int and threshold.__class__ is not float:
+        return miss(softplus_backward_op, (grad_output, input, beta, threshold,), {}, softplus_backward)
+    try:
+        cls = input.__class__
+        if cls in SCALAR_BITS:
+            route = softplus_backward_routes[grad_output._signature | SCALAR_BITS[cls] | state()]
+        else:
+            route = softplus_backward_routes[grad_output._signature | input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(grad_output, input, beta, threshold)
+    return miss(softplus_backward_op, (grad_output, input, beta, threshold,), {}, softplus_backward)
+
+
+def hardtanh_backward(grad_output, input, min_val, max_val):
+    if min_val.__class__ is not int and min_val.__class__ is not float or max_val.__class__ is not int and max_val.__class__ is not float:
+        return miss(hardtanh_backward_op, (grad_output, input, min_val, max_val,), {}, hardtanh_backward)
+    try:
+        cls = input.__class__
+        if cls in SCALAR_BITS:
+            route = hardtanh_backward_routes[grad_output._signature | SCALAR_BITS[cls] | state()]
+        else:
+            route = hardtanh_backward_routes[grad_output._signature | input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(grad_output, input, min_val, max_val)
+    return miss(hardtanh_backward_op, (grad_output, input, min_val, max_val,), {}, hardtanh_backward)
+
+
+def log_sigmoid_backward(grad_output, input, buffer):
+    try:
+        route = log_sigmoid_backward_routes[grad_output._signature | input._signature | buffer._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(grad_output, input, buffer)
+    return miss(log_sigmoid_backward_op, (grad_output, input, buffer,), {}, log_sigmoid_backward)
+
+
+def _prelu_kernel_backward(grad_output, input, weight):
+    try:
+        route = _prelu_kernel_backward_routes[grad_output._signature | input._signature | weight._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(grad_output, input, weight)
+    return miss(_prelu_kernel_backward_op, (grad_output, input, weight,), {}, _prelu_kernel_backward)
+
+
+def _softmax_backward_data(grad_output, output, dim, input_dtype):
+    if dim.__class__ is not int or input_dtype.__class__ is not DType:
+        return miss(_softmax_backward_data_op, (grad_output, output, dim, input_dtype,), {}, _softmax_backward_data)
+    try:
+        route = _softmax_backward_data_routes[grad_output._signature | output._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(grad_output, output, dim, input_dtype)
+    return miss(_softmax_backward_data_op, (grad_output, output, dim, input_dtype,), {}, _softmax_backward_data)
+
+
+def _log_softmax_backward_data(grad_output, output, dim, input_dtype):
+    if dim.__class__ is not int or input_dtype.__class__ is not DType:
+        return miss(_log_softmax_backward_data_op, (grad_output, output, dim, input_dtype,), {}, _log_softmax_backward_data)
+    try:
+        route = _log_softmax_backward_data_routes[grad_output._signature | output._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(grad_output, output, dim, input_dtype)
+    return miss(_log_softmax_backward_data_op, (grad_output, output, dim, input_dtype,), {}, _log_softmax_backward_data)
+
+
+def embedding_dense_backward(grad_output, indices, num_weights, padding_idx, scale_grad_by_freq):
+    if num_weights.__class__ is not int or padding_idx.__class__ is not int or scale_grad_by_freq.__class__ is not bool:
+        return miss(embedding_dense_backward_op, (grad_output, indices, num_weights, padding_idx, scale_grad_by_freq,), {}, embedding_dense_backward)
+    try:
+        route = embedding_dense_backward_routes[grad_output._signature | indices._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(grad_output, indices, num_weights, padding_idx, scale_grad_by_freq)
+    return miss(embedding_dense_backward_op, (grad_output, indices, num_weights, padding_idx, scale_grad_by_freq,), {}, embedding_dense_backward)
+
+
+def native_layer_norm_backward(grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask):
+    if normalized_shape.__class__ is list:
+        normalized_shape = tuple(normalized_shape)
+    if not are_ints(normalized_shape) or True:
+        return miss(native_layer_norm_backward_op, (grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask,), {}, native_layer_norm_backward)
+    try:
+        key = grad_out._signature | input._signature | mean._signature | rstd._signature | state()
+        if weight is not None:
+            key |= weight._signature
+        if bias is not None:
+            key |= bias._signature
+        route = native_layer_norm_backward_routes[key]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask)
+    return miss(native_layer_norm_backward_op, (grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask,), {}, native_layer_norm_backward)
 
 
 def add_out(input, other, *, alpha=1, out):
@@ -3199,6 +4461,124 @@ def absolute_(input):
     else:
         return route(input)
     return miss(absolute__op, (input,), {}, absolute_)
+
+
+def logaddexp_out(input, other, *, out):
+    try:
+        cls = other.__class__
+        if cls in SCALAR_BITS:
+            route = logaddexp_out_routes[input._signature | out._signature | SCALAR_BITS[cls] | state()]
+        else:
+            route = logaddexp_out_routes[input._signature | other._signature | out._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, other, out)
+    return miss(logaddexp_out_op, (input, other,), {"out": out}, logaddexp)
+
+
+def logaddexp(input, other, *, out=None):
+    if out is not None:
+        return logaddexp_out(input, other, out=out)
+    try:
+        cls = other.__class__
+        if cls in SCALAR_BITS:
+            route = logaddexp_routes[input._signature | SCALAR_BITS[cls] | state()]
+        else:
+            route = logaddexp_routes[input._signature | other._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, other)
+    return miss(logaddexp_op, (input, other,), {}, logaddexp)
+
+
+def hypot_out(input, other, *, out):
+    try:
+        cls = other.__class__
+        if cls in SCALAR_BITS:
+            route = hypot_out_routes[input._signature | out._signature | SCALAR_BITS[cls] | state()]
+        else:
+            route = hypot_out_routes[input._signature | other._signature | out._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, other, out)
+    return miss(hypot_out_op, (input, other,), {"out": out}, hypot)
+
+
+def hypot(input, other, *, out=None):
+    if out is not None:
+        return hypot_out(input, other, out=out)
+    try:
+        cls = other.__class__
+        if cls in SCALAR_BITS:
+            route = hypot_routes[input._signature | SCALAR_BITS[cls] | state()]
+        else:
+            route = hypot_routes[input._signature | other._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, other)
+    return miss(hypot_op, (input, other,), {}, hypot)
+
+
+def hypot_(input, other):
+    try:
+        cls = other.__class__
+        if cls in SCALAR_BITS:
+            route = hypot__routes[input._signature | SCALAR_BITS[cls] | state()]
+        else:
+            route = hypot__routes[input._signature | other._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, other)
+    return miss(hypot__op, (input, other,), {}, hypot_)
+
+
+def xlogy_OutTensor(input, other, *, out):
+    try:
+        cls = other.__class__
+        if cls in SCALAR_BITS:
+            route = xlogy_OutTensor_routes[input._signature | out._signature | SCALAR_BITS[cls] | state()]
+        else:
+            route = xlogy_OutTensor_routes[input._signature | other._signature | out._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, other, out)
+    return miss(xlogy_OutTensor_op, (input, other,), {"out": out}, xlogy)
+
+
+def xlogy(input, other, *, out=None):
+    if out is not None:
+        return xlogy_OutTensor(input, other, out=out)
+    try:
+        cls = other.__class__
+        if cls in SCALAR_BITS:
+            route = xlogy_Tensor_routes[input._signature | SCALAR_BITS[cls] | state()]
+        else:
+            route = xlogy_Tensor_routes[input._signature | other._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, other)
+    return miss(xlogy_Tensor_op, (input, other,), {}, xlogy)
+
+
+def xlogy_(input, other):
+    try:
+        cls = other.__class__
+        if cls in SCALAR_BITS:
+            route = xlogy__Tensor_routes[input._signature | SCALAR_BITS[cls] | state()]
+        else:
+            route = xlogy__Tensor_routes[input._signature | other._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, other)
+    return miss(xlogy__Tensor_op, (input, other,), {}, xlogy_)
 
 
 def neg_out(input, *, out):
@@ -5425,6 +6805,106 @@ def addcdiv_(input, tensor1, tensor2, *, value=1):
     return miss(addcdiv__op, (input, tensor1, tensor2,), {"value": value}, addcdiv_)
 
 
+def masked_fill_Scalar_out(input, mask, value, *, out):
+    if value.__class__ is not int and value.__class__ is not float:
+        return miss(masked_fill_Scalar_out_op, (input, mask, value,), {"out": out}, masked_fill)
+    try:
+        route = masked_fill_Scalar_out_routes[input._signature | mask._signature | out._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, mask, value, out)
+    return miss(masked_fill_Scalar_out_op, (input, mask, value,), {"out": out}, masked_fill)
+
+
+def masked_fill_Tensor_out(input, mask, value, *, out):
+    try:
+        route = masked_fill_Tensor_out_routes[input._signature | mask._signature | value._signature | out._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, mask, value, out)
+    return miss(masked_fill_Tensor_out_op, (input, mask, value,), {"out": out}, masked_fill)
+
+
+def masked_fill_Scalar(input, mask, value):
+    if value.__class__ is not int and value.__class__ is not float:
+        return miss(masked_fill_Scalar_op, (input, mask, value,), {}, masked_fill)
+    try:
+        route = masked_fill_Scalar_routes[input._signature | mask._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, mask, value)
+    return miss(masked_fill_Scalar_op, (input, mask, value,), {}, masked_fill)
+
+
+def masked_fill_Tensor(input, mask, value):
+    try:
+        route = masked_fill_Tensor_routes[input._signature | mask._signature | value._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, mask, value)
+    return miss(masked_fill_Tensor_op, (input, mask, value,), {}, masked_fill)
+
+
+_masked_fill_overloads = (
+    Overload(masked_fill_Scalar, '(Tensor input, Tensor mask, Scalar value)', ('input', 'mask', 'value'), ('Tensor', 'Tensor', 'Scalar'), 3, ('input', 'mask', 'value'), masked_fill_Scalar_out),
+    Overload(masked_fill_Tensor, '(Tensor input, Tensor mask, Tensor value)', ('input', 'mask', 'value'), ('Tensor', 'Tensor', 'Tensor'), 3, ('input', 'mask', 'value'), masked_fill_Tensor_out),
+)
+
+
+def masked_fill(*args, **kwargs):
+    if not kwargs:
+        count = len(args)
+        if count == 3:
+            if args[2].__class__ in NUMBERS:
+                return masked_fill_Scalar(*args)
+            if isinstance(args[2], TensorBase):
+                return masked_fill_Tensor(*args)
+    return choose("masked_fill", _masked_fill_overloads, args, kwargs)
+
+
+def masked_fill__Scalar(input, mask, value):
+    if value.__class__ is not int and value.__class__ is not float:
+        return miss(masked_fill__Scalar_op, (input, mask, value,), {}, masked_fill_)
+    try:
+        route = masked_fill__Scalar_routes[input._signature | mask._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, mask, value)
+    return miss(masked_fill__Scalar_op, (input, mask, value,), {}, masked_fill_)
+
+
+def masked_fill__Tensor(input, mask, value):
+    try:
+        route = masked_fill__Tensor_routes[input._signature | mask._signature | value._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, mask, value)
+    return miss(masked_fill__Tensor_op, (input, mask, value,), {}, masked_fill_)
+
+
+_masked_fill__overloads = (
+    Overload(masked_fill__Scalar, '(Tensor(a!) input, Tensor mask, Scalar value)', ('input', 'mask', 'value'), ('Tensor', 'Tensor', 'Scalar'), 3, ('input', 'mask', 'value')),
+    Overload(masked_fill__Tensor, '(Tensor(a!) input, Tensor mask, Tensor value)', ('input', 'mask', 'value'), ('Tensor', 'Tensor', 'Tensor'), 3, ('input', 'mask', 'value')),
+)
+
+
+def masked_fill_(*args, **kwargs):
+    if not kwargs:
+        count = len(args)
+        if count == 3:
+            if args[2].__class__ in NUMBERS:
+                return masked_fill__Scalar(*args)
+            if isinstance(args[2], TensorBase):
+                return masked_fill__Tensor(*args)
+    return choose("masked_fill_", _masked_fill__overloads, args, kwargs)
+
+
 def logical_and_out(input, other, *, out):
     try:
         cls = other.__class__
@@ -6664,14 +8144,38 @@ def not_equal_(*args, **kwargs):
     return choose("not_equal_", _not_equal__overloads, args, kwargs)
 
 
-def conj(input):
+def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
+    if rtol.__class__ is not float or atol.__class__ is not float or equal_nan.__class__ is not bool:
+        return miss(isclose_op, (input, other, rtol, atol, equal_nan,), {}, isclose)
     try:
-        route = conj_routes[input._signature | state()]
+        route = isclose_routes[input._signature | other._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input)
-    return miss(conj_op, (input,), {}, conj)
+        return route(input, other, rtol, atol, equal_nan)
+    return miss(isclose_op, (input, other, rtol, atol, equal_nan,), {}, isclose)
+
+
+def equal(input, other):
+    try:
+        route = equal_routes[input._signature | other._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, other)
+    return miss(equal_op, (input, other,), {}, equal)
+
+
+def allclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
+    if rtol.__class__ is not float or atol.__class__ is not float or equal_nan.__class__ is not bool:
+        return miss(allclose_op, (input, other, rtol, atol, equal_nan,), {}, allclose)
+    try:
+        route = allclose_routes[input._signature | other._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, other, rtol, atol, equal_nan)
+    return miss(allclose_op, (input, other, rtol, atol, equal_nan,), {}, allclose)
 
 
 def _conj_physical_out(input, *, out):
@@ -6696,16 +8200,6 @@ def _conj_physical(input, *, out=None):
     return miss(_conj_physical_op, (input,), {}, _conj_physical)
 
 
-def resolve_conj(input):
-    try:
-        route = resolve_conj_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(resolve_conj_op, (input,), {}, resolve_conj)
-
-
 def is_complex(input):
     try:
         route = is_complex_routes[input._signature | state()]
@@ -6724,26 +8218,6 @@ def is_floating_point(input):
     else:
         return route(input)
     return miss(is_floating_point_op, (input,), {}, is_floating_point)
-
-
-def real(input):
-    try:
-        route = real_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(real_op, (input,), {}, real)
-
-
-def imag(input):
-    try:
-        route = imag_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(imag_op, (input,), {}, imag)
 
 
 def angle_out(input, *, out):
@@ -6768,234 +8242,302 @@ def angle(input, *, out=None):
     return miss(angle_op, (input,), {}, angle)
 
 
-def logaddexp_out(input, other, *, out):
+def item(input):
     try:
-        cls = other.__class__
+        route = item_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input)
+    return miss(item_op, (input,), {}, item)
+
+
+def _local_scalar_dense(input):
+    try:
+        route = _local_scalar_dense_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input)
+    return miss(_local_scalar_dense_op, (input,), {}, _local_scalar_dense)
+
+
+def is_nonzero(input):
+    try:
+        route = is_nonzero_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input)
+    return miss(is_nonzero_op, (input,), {}, is_nonzero)
+
+
+def sigmoid_backward(grad_output, output):
+    try:
+        cls = output.__class__
         if cls in SCALAR_BITS:
-            route = logaddexp_out_routes[input._signature | out._signature | SCALAR_BITS[cls] | state()]
+            route = sigmoid_backward_routes[grad_output._signature | SCALAR_BITS[cls] | state()]
         else:
-            route = logaddexp_out_routes[input._signature | other._signature | out._signature | state()]
+            route = sigmoid_backward_routes[grad_output._signature | output._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, other, out)
-    return miss(logaddexp_out_op, (input, other,), {"out": out}, logaddexp)
+        return route(grad_output, output)
+    return miss(sigmoid_backward_op, (grad_output, output,), {}, sigmoid_backward)
 
 
-def logaddexp(input, other, *, out=None):
-    if out is not None:
-        return logaddexp_out(input, other, out=out)
+def tanh_backward(grad_output, output):
     try:
-        cls = other.__class__
+        cls = output.__class__
         if cls in SCALAR_BITS:
-            route = logaddexp_routes[input._signature | SCALAR_BITS[cls] | state()]
+            route = tanh_backward_routes[grad_output._signature | SCALAR_BITS[cls] | state()]
         else:
-            route = logaddexp_routes[input._signature | other._signature | state()]
+            route = tanh_backward_routes[grad_output._signature | output._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, other)
-    return miss(logaddexp_op, (input, other,), {}, logaddexp)
+        return route(grad_output, output)
+    return miss(tanh_backward_op, (grad_output, output,), {}, tanh_backward)
 
 
-def hypot_out(input, other, *, out):
+def rand_like(input, *, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None):
+    if dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool or memory_format is not None:
+        return miss(rand_like_op, (input,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "memory_format": memory_format}, rand_like)
     try:
-        cls = other.__class__
-        if cls in SCALAR_BITS:
-            route = hypot_out_routes[input._signature | out._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = hypot_out_routes[input._signature | other._signature | out._signature | state()]
+        route = rand_like_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, other, out)
-    return miss(hypot_out_op, (input, other,), {"out": out}, hypot)
+        return route(input, dtype, layout, device, pin_memory, memory_format)
+    return miss(rand_like_op, (input,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "memory_format": memory_format}, rand_like)
 
 
-def hypot(input, other, *, out=None):
-    if out is not None:
-        return hypot_out(input, other, out=out)
+def randn_like(input, *, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None):
+    if dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool or memory_format is not None:
+        return miss(randn_like_op, (input,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "memory_format": memory_format}, randn_like)
     try:
-        cls = other.__class__
-        if cls in SCALAR_BITS:
-            route = hypot_routes[input._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = hypot_routes[input._signature | other._signature | state()]
+        route = randn_like_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, other)
-    return miss(hypot_op, (input, other,), {}, hypot)
+        return route(input, dtype, layout, device, pin_memory, memory_format)
+    return miss(randn_like_op, (input,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "memory_format": memory_format}, randn_like)
 
 
-def hypot_(input, other):
+def rand(*sizes_, size=None, dtype=None, layout=None, device=None, pin_memory=None):
+    if size is None:
+        size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_
+    if size.__class__ is list:
+        size = tuple(size)
+    if not are_ints(size) or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
+        return miss(rand_op, (size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, rand)
     try:
-        cls = other.__class__
-        if cls in SCALAR_BITS:
-            route = hypot__routes[input._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = hypot__routes[input._signature | other._signature | state()]
+        route = rand_routes[state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, other)
-    return miss(hypot__op, (input, other,), {}, hypot_)
+        return route(size, dtype, layout, device, pin_memory)
+    return miss(rand_op, (size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, rand)
 
 
-def xlogy_OutTensor(input, other, *, out):
+def randn(*sizes_, size=None, dtype=None, layout=None, device=None, pin_memory=None):
+    if size is None:
+        size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_
+    if size.__class__ is list:
+        size = tuple(size)
+    if not are_ints(size) or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
+        return miss(randn_op, (size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, randn)
     try:
-        cls = other.__class__
-        if cls in SCALAR_BITS:
-            route = xlogy_OutTensor_routes[input._signature | out._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = xlogy_OutTensor_routes[input._signature | other._signature | out._signature | state()]
+        route = randn_routes[state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, other, out)
-    return miss(xlogy_OutTensor_op, (input, other,), {"out": out}, xlogy)
+        return route(size, dtype, layout, device, pin_memory)
+    return miss(randn_op, (size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, randn)
 
 
-def xlogy(input, other, *, out=None):
-    if out is not None:
-        return xlogy_OutTensor(input, other, out=out)
+def randint_default(high, size, *, dtype=dtype_default, layout=None, device=None, pin_memory=None):
+    if size.__class__ is list:
+        size = tuple(size)
+    if high.__class__ is not int or not are_ints(size) or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
+        return miss(randint_op, (high, size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, randint)
     try:
-        cls = other.__class__
-        if cls in SCALAR_BITS:
-            route = xlogy_Tensor_routes[input._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = xlogy_Tensor_routes[input._signature | other._signature | state()]
+        route = randint_routes[state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, other)
-    return miss(xlogy_Tensor_op, (input, other,), {}, xlogy)
+        return route(high, size, dtype, layout, device, pin_memory)
+    return miss(randint_op, (high, size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, randint)
 
 
-def xlogy_(input, other):
+def randint_low(low, high, size, *, dtype=dtype_default, layout=None, device=None, pin_memory=None):
+    if size.__class__ is list:
+        size = tuple(size)
+    if low.__class__ is not int or high.__class__ is not int or not are_ints(size) or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
+        return miss(randint_low_op, (low, high, size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, randint)
     try:
-        cls = other.__class__
-        if cls in SCALAR_BITS:
-            route = xlogy__Tensor_routes[input._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = xlogy__Tensor_routes[input._signature | other._signature | state()]
+        route = randint_low_routes[state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, other)
-    return miss(xlogy__Tensor_op, (input, other,), {}, xlogy_)
+        return route(low, high, size, dtype, layout, device, pin_memory)
+    return miss(randint_low_op, (low, high, size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, randint)
 
 
-def masked_fill_Scalar_out(input, mask, value, *, out):
-    if value.__class__ is not int and value.__class__ is not float:
-        return miss(masked_fill_Scalar_out_op, (input, mask, value,), {"out": out}, masked_fill)
-    try:
-        route = masked_fill_Scalar_out_routes[input._signature | mask._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, mask, value, out)
-    return miss(masked_fill_Scalar_out_op, (input, mask, value,), {"out": out}, masked_fill)
-
-
-def masked_fill_Tensor_out(input, mask, value, *, out):
-    try:
-        route = masked_fill_Tensor_out_routes[input._signature | mask._signature | value._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, mask, value, out)
-    return miss(masked_fill_Tensor_out_op, (input, mask, value,), {"out": out}, masked_fill)
-
-
-def masked_fill_Scalar(input, mask, value):
-    if value.__class__ is not int and value.__class__ is not float:
-        return miss(masked_fill_Scalar_op, (input, mask, value,), {}, masked_fill)
-    try:
-        route = masked_fill_Scalar_routes[input._signature | mask._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, mask, value)
-    return miss(masked_fill_Scalar_op, (input, mask, value,), {}, masked_fill)
-
-
-def masked_fill_Tensor(input, mask, value):
-    try:
-        route = masked_fill_Tensor_routes[input._signature | mask._signature | value._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, mask, value)
-    return miss(masked_fill_Tensor_op, (input, mask, value,), {}, masked_fill)
-
-
-_masked_fill_overloads = (
-    Overload(masked_fill_Scalar, '(Tensor input, Tensor mask, Scalar value)', ('input', 'mask', 'value'), ('Tensor', 'Tensor', 'Scalar'), 3, ('input', 'mask', 'value'), masked_fill_Scalar_out),
-    Overload(masked_fill_Tensor, '(Tensor input, Tensor mask, Tensor value)', ('input', 'mask', 'value'), ('Tensor', 'Tensor', 'Tensor'), 3, ('input', 'mask', 'value'), masked_fill_Tensor_out),
+_randint_overloads = (
+    Overload(randint_default, '(SymInt high, SymInt[] size, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None)', ('high', 'size', 'dtype', 'layout', 'device', 'pin_memory'), ('SymInt', 'SymInt[]', 'ScalarType?', 'Layout?', 'Device?', 'bool?'), 2, ('high', 'size')),
+    Overload(randint_low, '(SymInt low, SymInt high, SymInt[] size, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None)', ('low', 'high', 'size', 'dtype', 'layout', 'device', 'pin_memory'), ('SymInt', 'SymInt', 'SymInt[]', 'ScalarType?', 'Layout?', 'Device?', 'bool?'), 3, ('low', 'high', 'size')),
 )
 
 
-def masked_fill(*args, **kwargs):
+def randint(*args, **kwargs):
     if not kwargs:
         count = len(args)
+        if count == 2:
+            return randint_default(*args)
         if count == 3:
-            if args[2].__class__ in NUMBERS:
-                return masked_fill_Scalar(*args)
-            if isinstance(args[2], TensorBase):
-                return masked_fill_Tensor(*args)
-    return choose("masked_fill", _masked_fill_overloads, args, kwargs)
+            return randint_low(*args)
+    return choose("randint", _randint_overloads, args, kwargs)
 
 
-def masked_fill__Scalar(input, mask, value):
-    if value.__class__ is not int and value.__class__ is not float:
-        return miss(masked_fill__Scalar_op, (input, mask, value,), {}, masked_fill_)
+def randperm(n, *, dtype=dtype_default, layout=None, device=None, pin_memory=None):
+    if n.__class__ is not int or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
+        return miss(randperm_op, (n,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, randperm)
     try:
-        route = masked_fill__Scalar_routes[input._signature | mask._signature | state()]
+        route = randperm_routes[state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, mask, value)
-    return miss(masked_fill__Scalar_op, (input, mask, value,), {}, masked_fill_)
+        return route(n, dtype, layout, device, pin_memory)
+    return miss(randperm_op, (n,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, randperm)
 
 
-def masked_fill__Tensor(input, mask, value):
+def uniform_(input, from_=0.0, to=1.0, *, generator=None):
+    if from_.__class__ is not float or to.__class__ is not float or generator is not None:
+        return miss(uniform__op, (input, from_, to,), {"generator": generator}, uniform_)
     try:
-        route = masked_fill__Tensor_routes[input._signature | mask._signature | value._signature | state()]
+        route = uniform__routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, mask, value)
-    return miss(masked_fill__Tensor_op, (input, mask, value,), {}, masked_fill_)
+        return route(input, from_, to, generator)
+    return miss(uniform__op, (input, from_, to,), {"generator": generator}, uniform_)
 
 
-_masked_fill__overloads = (
-    Overload(masked_fill__Scalar, '(Tensor(a!) input, Tensor mask, Scalar value)', ('input', 'mask', 'value'), ('Tensor', 'Tensor', 'Scalar'), 3, ('input', 'mask', 'value')),
-    Overload(masked_fill__Tensor, '(Tensor(a!) input, Tensor mask, Tensor value)', ('input', 'mask', 'value'), ('Tensor', 'Tensor', 'Tensor'), 3, ('input', 'mask', 'value')),
-)
-
-
-def masked_fill_(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 3:
-            if args[2].__class__ in NUMBERS:
-                return masked_fill__Scalar(*args)
-            if isinstance(args[2], TensorBase):
-                return masked_fill__Tensor(*args)
-    return choose("masked_fill_", _masked_fill__overloads, args, kwargs)
-
-
-def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
-    if rtol.__class__ is not float or atol.__class__ is not float or equal_nan.__class__ is not bool:
-        return miss(isclose_op, (input, other, rtol, atol, equal_nan,), {}, isclose)
+def normal_(input, mean=0.0, std=1.0, *, generator=None):
+    if mean.__class__ is not float or std.__class__ is not float or generator is not None:
+        return miss(normal__op, (input, mean, std,), {"generator": generator}, normal_)
     try:
-        route = isclose_routes[input._signature | other._signature | state()]
+        route = normal__routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, other, rtol, atol, equal_nan)
-    return miss(isclose_op, (input, other, rtol, atol, equal_nan,), {}, isclose)
+        return route(input, mean, std, generator)
+    return miss(normal__op, (input, mean, std,), {"generator": generator}, normal_)
+
+
+def bernoulli_out(input, *, generator=None, out):
+    if generator is not None:
+        return miss(bernoulli_out_op, (input,), {"generator": generator, "out": out}, bernoulli)
+    try:
+        route = bernoulli_out_routes[input._signature | out._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, generator, out)
+    return miss(bernoulli_out_op, (input,), {"generator": generator, "out": out}, bernoulli)
+
+
+def bernoulli(input, *, generator=None, out=None):
+    if out is not None:
+        return bernoulli_out(input, generator=generator, out=out)
+    if generator is not None:
+        return miss(bernoulli_op, (input,), {"generator": generator}, bernoulli)
+    try:
+        route = bernoulli_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, generator)
+    return miss(bernoulli_op, (input,), {"generator": generator}, bernoulli)
+
+
+def bernoulli_(input, p=0.5, *, generator=None):
+    if p.__class__ is not float or generator is not None:
+        return miss(bernoulli__float_op, (input, p,), {"generator": generator}, bernoulli_)
+    try:
+        route = bernoulli__float_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, p, generator)
+    return miss(bernoulli__float_op, (input, p,), {"generator": generator}, bernoulli_)
+
+
+def native_dropout(input, p, train):
+    if p.__class__ is not float or train is not None and train.__class__ is not bool:
+        return miss(native_dropout_op, (input, p, train,), {}, native_dropout)
+    try:
+        route = native_dropout_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, p, train)
+    return miss(native_dropout_op, (input, p, train,), {}, native_dropout)
+
+
+def dropout(input, p, train):
+    if p.__class__ is not float or train.__class__ is not bool:
+        return miss(dropout_op, (input, p, train,), {}, dropout)
+    try:
+        route = dropout_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, p, train)
+    return miss(dropout_op, (input, p, train,), {}, dropout)
+
+
+def multinomial_out(input, num_samples, replacement=False, *, generator=None, out):
+    if num_samples.__class__ is not int or replacement.__class__ is not bool or generator is not None:
+        return miss(multinomial_out_op, (input, num_samples, replacement,), {"generator": generator, "out": out}, multinomial)
+    try:
+        route = multinomial_out_routes[input._signature | out._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, num_samples, replacement, generator, out)
+    return miss(multinomial_out_op, (input, num_samples, replacement,), {"generator": generator, "out": out}, multinomial)
+
+
+def multinomial(input, num_samples, replacement=False, *, generator=None, out=None):
+    if out is not None:
+        return multinomial_out(input, num_samples, replacement, generator=generator, out=out)
+    if num_samples.__class__ is not int or replacement.__class__ is not bool or generator is not None:
+        return miss(multinomial_op, (input, num_samples, replacement,), {"generator": generator}, multinomial)
+    try:
+        route = multinomial_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, num_samples, replacement, generator)
+    return miss(multinomial_op, (input, num_samples, replacement,), {"generator": generator}, multinomial)
+
+
+def native_dropout_backward(grad_output, mask, scale):
+    if scale.__class__ is not float:
+        return miss(native_dropout_backward_op, (grad_output, mask, scale,), {}, native_dropout_backward)
+    try:
+        cls = mask.__class__
+        if cls in SCALAR_BITS:
+            route = native_dropout_backward_routes[grad_output._signature | SCALAR_BITS[cls] | state()]
+        else:
+            route = native_dropout_backward_routes[grad_output._signature | mask._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(grad_output, mask, scale)
+    return miss(native_dropout_backward_op, (grad_output, mask, scale,), {}, native_dropout_backward)
 
 
 def sum_IntList_out(input, dim, keepdim=False, *, dtype=None, out):
@@ -8151,326 +9693,577 @@ def count_nonzero(*args, **kwargs):
     return choose("count_nonzero", _count_nonzero_overloads, args, kwargs)
 
 
-def mm_out(input, mat2, *, out):
+def sum_to_size(input, *sizes_, size=None):
+    if size is None:
+        size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_
+    if size.__class__ is list:
+        size = tuple(size)
+    if not are_ints(size):
+        return miss(sum_to_size_op, (input, size,), {}, sum_to_size)
     try:
-        route = mm_out_routes[input._signature | mat2._signature | out._signature | state()]
+        route = sum_to_size_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, mat2, out)
-    return miss(mm_out_op, (input, mat2,), {"out": out}, mm)
+        return route(input, size)
+    return miss(sum_to_size_op, (input, size,), {}, sum_to_size)
 
 
-def mm(input, mat2, *, out=None):
+def value_selecting_reduction_backward(grad, dim, indices, sizes, keepdim):
+    if sizes.__class__ is list:
+        sizes = tuple(sizes)
+    if dim.__class__ is not int or not are_ints(sizes) or keepdim.__class__ is not bool:
+        return miss(value_selecting_reduction_backward_op, (grad, dim, indices, sizes, keepdim,), {}, value_selecting_reduction_backward)
+    try:
+        route = value_selecting_reduction_backward_routes[grad._signature | indices._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(grad, dim, indices, sizes, keepdim)
+    return miss(value_selecting_reduction_backward_op, (grad, dim, indices, sizes, keepdim,), {}, value_selecting_reduction_backward)
+
+
+def contiguous(input, *, memory_format=memory_format_default):
+    if memory_format is not memory_format_default:
+        return miss(contiguous_op, (input,), {"memory_format": memory_format}, contiguous)
+    try:
+        route = contiguous_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, memory_format)
+    return miss(contiguous_op, (input,), {"memory_format": memory_format}, contiguous)
+
+
+def clone_out(input, *, memory_format=None, out):
+    if memory_format is not None:
+        return miss(clone_out_op, (input,), {"memory_format": memory_format, "out": out}, clone)
+    try:
+        route = clone_out_routes[input._signature | out._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, memory_format, out)
+    return miss(clone_out_op, (input,), {"memory_format": memory_format, "out": out}, clone)
+
+
+def clone(input, *, memory_format=None, out=None):
     if out is not None:
-        return mm_out(input, mat2, out=out)
+        return clone_out(input, memory_format=memory_format, out=out)
+    if memory_format is not None:
+        return miss(clone_op, (input,), {"memory_format": memory_format}, clone)
     try:
-        route = mm_routes[input._signature | mat2._signature | state()]
+        route = clone_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, mat2)
-    return miss(mm_op, (input, mat2,), {}, mm)
+        return route(input, memory_format)
+    return miss(clone_op, (input,), {"memory_format": memory_format}, clone)
 
 
-def bmm_out(input, mat2, *, out):
+def copy_(input, src, non_blocking=False):
+    if non_blocking.__class__ is not bool:
+        return miss(copy__op, (input, src, non_blocking,), {}, copy_)
     try:
-        route = bmm_out_routes[input._signature | mat2._signature | out._signature | state()]
+        route = copy__routes[input._signature | src._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, mat2, out)
-    return miss(bmm_out_op, (input, mat2,), {"out": out}, bmm)
+        return route(input, src, non_blocking)
+    return miss(copy__op, (input, src, non_blocking,), {}, copy_)
 
 
-def bmm(input, mat2, *, out=None):
+def to_device(input, device, dtype, non_blocking=False, copy=False, memory_format=None):
+    if True or dtype.__class__ is not DType or non_blocking.__class__ is not bool or copy.__class__ is not bool or memory_format is not None:
+        return miss(to_device_op, (input, device, dtype, non_blocking, copy, memory_format,), {}, to)
+    try:
+        route = to_device_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, device, dtype, non_blocking, copy, memory_format)
+    return miss(to_device_op, (input, device, dtype, non_blocking, copy, memory_format,), {}, to)
+
+
+def to_dtype(input, dtype, non_blocking=False, copy=False, memory_format=None):
+    if dtype.__class__ is not DType or non_blocking.__class__ is not bool or copy.__class__ is not bool or memory_format is not None:
+        return miss(to_dtype_op, (input, dtype, non_blocking, copy, memory_format,), {}, to)
+    try:
+        route = to_dtype_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, dtype, non_blocking, copy, memory_format)
+    return miss(to_dtype_op, (input, dtype, non_blocking, copy, memory_format,), {}, to)
+
+
+def to_other(input, other, non_blocking=False, copy=False, memory_format=None):
+    if non_blocking.__class__ is not bool or copy.__class__ is not bool or memory_format is not None:
+        return miss(to_other_op, (input, other, non_blocking, copy, memory_format,), {}, to)
+    try:
+        route = to_other_routes[input._signature | other._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, other, non_blocking, copy, memory_format)
+    return miss(to_other_op, (input, other, non_blocking, copy, memory_format,), {}, to)
+
+
+def to_dtype_layout(input, *, dtype=None, layout=None, device=None, pin_memory=None, non_blocking=False, copy=False, memory_format=None):
+    if dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool or non_blocking.__class__ is not bool or copy.__class__ is not bool or memory_format is not None:
+        return miss(to_dtype_layout_op, (input,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "non_blocking": non_blocking, "copy": copy, "memory_format": memory_format}, to)
+    try:
+        route = to_dtype_layout_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, dtype, layout, device, pin_memory, non_blocking, copy, memory_format)
+    return miss(to_dtype_layout_op, (input,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "non_blocking": non_blocking, "copy": copy, "memory_format": memory_format}, to)
+
+
+_to_overloads = (
+    Overload(to_device, '(Tensor(a) input, Device device, ScalarType dtype, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None)', ('input', 'device', 'dtype', 'non_blocking', 'copy', 'memory_format'), ('Tensor', 'Device', 'ScalarType', 'bool', 'bool', 'MemoryFormat?'), 6, ('input', 'device', 'dtype')),
+    Overload(to_dtype, '(Tensor(a) input, ScalarType dtype, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None)', ('input', 'dtype', 'non_blocking', 'copy', 'memory_format'), ('Tensor', 'ScalarType', 'bool', 'bool', 'MemoryFormat?'), 5, ('input', 'dtype')),
+    Overload(to_other, '(Tensor(a) input, Tensor other, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None)', ('input', 'other', 'non_blocking', 'copy', 'memory_format'), ('Tensor', 'Tensor', 'bool', 'bool', 'MemoryFormat?'), 5, ('input', 'other')),
+    Overload(to_dtype_layout, '(Tensor(a) input, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None)', ('input', 'dtype', 'layout', 'device', 'pin_memory', 'non_blocking', 'copy', 'memory_format'), ('Tensor', 'ScalarType?', 'Layout?', 'Device?', 'bool?', 'bool', 'bool', 'MemoryFormat?'), 1, ('input',)),
+)
+
+
+def to(*args, **kwargs):
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return to_dtype_layout(*args)
+        if count == 2:
+            if args[1].__class__ is DType:
+                return to_dtype(*args)
+            if isinstance(args[1], TensorBase):
+                return to_other(*args)
+        if count == 3:
+            if args[1].__class__ is DType and args[2].__class__ is bool:
+                return to_dtype(*args)
+            if isinstance(args[1], TensorBase) and args[2].__class__ is bool:
+                return to_other(*args)
+        if count == 4:
+            if args[1].__class__ is DType and args[2].__class__ is bool:
+                return to_dtype(*args)
+            if isinstance(args[1], TensorBase) and args[2].__class__ is bool:
+                return to_other(*args)
+        if count == 6:
+            return to_device(*args)
+    return choose("to", _to_overloads, args, kwargs)
+
+
+def _to_copy(input, *, dtype=None, layout=None, device=None, pin_memory=None, non_blocking=False, memory_format=None):
+    if dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool or non_blocking.__class__ is not bool or memory_format is not None:
+        return miss(_to_copy_op, (input,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "non_blocking": non_blocking, "memory_format": memory_format}, _to_copy)
+    try:
+        route = _to_copy_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, dtype, layout, device, pin_memory, non_blocking, memory_format)
+    return miss(_to_copy_op, (input,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "non_blocking": non_blocking, "memory_format": memory_format}, _to_copy)
+
+
+def flip_out(input, *dimss_, dims=None, out):
+    if dims is None:
+        dims = dimss_[0] if len(dimss_) == 1 and dimss_[0].__class__ is not int else dimss_
+    if dims.__class__ is list:
+        dims = tuple(dims)
+    if not are_ints(dims):
+        return miss(flip_out_op, (input, dims,), {"out": out}, flip)
+    try:
+        route = flip_out_routes[input._signature | out._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, dims, out)
+    return miss(flip_out_op, (input, dims,), {"out": out}, flip)
+
+
+def flip(input, *dimss_, dims=None, out=None):
+    if dims is None:
+        dims = dimss_[0] if len(dimss_) == 1 and dimss_[0].__class__ is not int else dimss_
     if out is not None:
-        return bmm_out(input, mat2, out=out)
+        return flip_out(input, dims, out=out)
+    if dims.__class__ is list:
+        dims = tuple(dims)
+    if not are_ints(dims):
+        return miss(flip_op, (input, dims,), {}, flip)
     try:
-        route = bmm_routes[input._signature | mat2._signature | state()]
+        route = flip_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, mat2)
-    return miss(bmm_op, (input, mat2,), {}, bmm)
+        return route(input, dims)
+    return miss(flip_op, (input, dims,), {}, flip)
 
 
-def mv_out(input, vec, *, out):
+def roll_out(input, shifts, dims=(), *, out):
+    if shifts.__class__ is int:
+        shifts = (shifts,)
+    elif shifts.__class__ is list:
+        shifts = tuple(shifts)
+    if dims.__class__ is int:
+        dims = (dims,)
+    elif dims.__class__ is list:
+        dims = tuple(dims)
+    if not are_ints(shifts) or not are_ints(dims):
+        return miss(roll_out_op, (input, shifts, dims,), {"out": out}, roll)
     try:
-        route = mv_out_routes[input._signature | vec._signature | out._signature | state()]
+        route = roll_out_routes[input._signature | out._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, vec, out)
-    return miss(mv_out_op, (input, vec,), {"out": out}, mv)
+        return route(input, shifts, dims, out)
+    return miss(roll_out_op, (input, shifts, dims,), {"out": out}, roll)
 
 
-def mv(input, vec, *, out=None):
+def roll(input, shifts, dims=(), *, out=None):
     if out is not None:
-        return mv_out(input, vec, out=out)
+        return roll_out(input, shifts, dims, out=out)
+    if shifts.__class__ is int:
+        shifts = (shifts,)
+    elif shifts.__class__ is list:
+        shifts = tuple(shifts)
+    if dims.__class__ is int:
+        dims = (dims,)
+    elif dims.__class__ is list:
+        dims = tuple(dims)
+    if not are_ints(shifts) or not are_ints(dims):
+        return miss(roll_op, (input, shifts, dims,), {}, roll)
     try:
-        route = mv_routes[input._signature | vec._signature | state()]
+        route = roll_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, vec)
-    return miss(mv_op, (input, vec,), {}, mv)
+        return route(input, shifts, dims)
+    return miss(roll_op, (input, shifts, dims,), {}, roll)
 
 
-def dot_out(input, tensor, *, out):
+def repeat(input, *repeatss_, repeats=None):
+    if repeats is None:
+        repeats = repeatss_[0] if len(repeatss_) == 1 and repeatss_[0].__class__ is not int else repeatss_
+    if repeats.__class__ is list:
+        repeats = tuple(repeats)
+    if not are_ints(repeats):
+        return miss(repeat_op, (input, repeats,), {}, repeat)
     try:
-        route = dot_out_routes[input._signature | tensor._signature | out._signature | state()]
+        route = repeat_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, tensor, out)
-    return miss(dot_out_op, (input, tensor,), {"out": out}, dot)
+        return route(input, repeats)
+    return miss(repeat_op, (input, repeats,), {}, repeat)
 
 
-def dot(input, tensor, *, out=None):
+def tile(input, *dimss_, dims=None):
+    if dims is None:
+        dims = dimss_[0] if len(dimss_) == 1 and dimss_[0].__class__ is not int else dimss_
+    if dims.__class__ is list:
+        dims = tuple(dims)
+    if not are_ints(dims):
+        return miss(tile_op, (input, dims,), {}, tile)
+    try:
+        route = tile_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, dims)
+    return miss(tile_op, (input, dims,), {}, tile)
+
+
+def cat_out(tensors, dim=0, *, out):
+    if dim.__class__ is not int or tensors.__class__ is not list and tensors.__class__ is not tuple:
+        return miss(cat_out_op, (tensors, dim,), {"out": out}, cat)
+    try:
+        key = out._signature | state()
+        for each in tensors:
+            key |= each._signature
+        route = cat_out_routes[key]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(tensors, dim, out)
+    return miss(cat_out_op, (tensors, dim,), {"out": out}, cat)
+
+
+def cat(tensors, dim=0, *, out=None):
     if out is not None:
-        return dot_out(input, tensor, out=out)
-    try:
-        route = dot_routes[input._signature | tensor._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, tensor)
-    return miss(dot_op, (input, tensor,), {}, dot)
-
-
-def vdot_out(input, other, *, out):
-    try:
-        route = vdot_out_routes[input._signature | other._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other, out)
-    return miss(vdot_out_op, (input, other,), {"out": out}, vdot)
-
-
-def vdot(input, other, *, out=None):
-    if out is not None:
-        return vdot_out(input, other, out=out)
-    try:
-        route = vdot_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(vdot_op, (input, other,), {}, vdot)
-
-
-def inner(input, other):
-    try:
-        route = inner_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(inner_op, (input, other,), {}, inner)
-
-
-def addmm_out(input, mat1, mat2, *, beta=1, alpha=1, out):
-    if beta.__class__ is not int and beta.__class__ is not float or alpha.__class__ is not int and alpha.__class__ is not float:
-        return miss(addmm_out_op, (input, mat1, mat2,), {"beta": beta, "alpha": alpha, "out": out}, addmm)
-    try:
-        route = addmm_out_routes[input._signature | mat1._signature | mat2._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, mat1, mat2, beta, alpha, out)
-    return miss(addmm_out_op, (input, mat1, mat2,), {"beta": beta, "alpha": alpha, "out": out}, addmm)
-
-
-def addmm(input, mat1, mat2, *, beta=1, alpha=1, out=None):
-    if out is not None:
-        return addmm_out(input, mat1, mat2, beta=beta, alpha=alpha, out=out)
-    if beta.__class__ is not int and beta.__class__ is not float or alpha.__class__ is not int and alpha.__class__ is not float:
-        return miss(addmm_op, (input, mat1, mat2,), {"beta": beta, "alpha": alpha}, addmm)
-    try:
-        route = addmm_routes[input._signature | mat1._signature | mat2._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, mat1, mat2, beta, alpha)
-    return miss(addmm_op, (input, mat1, mat2,), {"beta": beta, "alpha": alpha}, addmm)
-
-
-def addmm_(input, mat1, mat2, *, beta=1, alpha=1):
-    if beta.__class__ is not int and beta.__class__ is not float or alpha.__class__ is not int and alpha.__class__ is not float:
-        return miss(addmm__op, (input, mat1, mat2,), {"beta": beta, "alpha": alpha}, addmm_)
-    try:
-        route = addmm__routes[input._signature | mat1._signature | mat2._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, mat1, mat2, beta, alpha)
-    return miss(addmm__op, (input, mat1, mat2,), {"beta": beta, "alpha": alpha}, addmm_)
-
-
-def addmv_out(input, mat, vec, *, beta=1, alpha=1, out):
-    if beta.__class__ is not int and beta.__class__ is not float or alpha.__class__ is not int and alpha.__class__ is not float:
-        return miss(addmv_out_op, (input, mat, vec,), {"beta": beta, "alpha": alpha, "out": out}, addmv)
-    try:
-        route = addmv_out_routes[input._signature | mat._signature | vec._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, mat, vec, beta, alpha, out)
-    return miss(addmv_out_op, (input, mat, vec,), {"beta": beta, "alpha": alpha, "out": out}, addmv)
-
-
-def addmv(input, mat, vec, *, beta=1, alpha=1, out=None):
-    if out is not None:
-        return addmv_out(input, mat, vec, beta=beta, alpha=alpha, out=out)
-    if beta.__class__ is not int and beta.__class__ is not float or alpha.__class__ is not int and alpha.__class__ is not float:
-        return miss(addmv_op, (input, mat, vec,), {"beta": beta, "alpha": alpha}, addmv)
-    try:
-        route = addmv_routes[input._signature | mat._signature | vec._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, mat, vec, beta, alpha)
-    return miss(addmv_op, (input, mat, vec,), {"beta": beta, "alpha": alpha}, addmv)
-
-
-def addmv_(input, mat, vec, *, beta=1, alpha=1):
-    if beta.__class__ is not int and beta.__class__ is not float or alpha.__class__ is not int and alpha.__class__ is not float:
-        return miss(addmv__op, (input, mat, vec,), {"beta": beta, "alpha": alpha}, addmv_)
-    try:
-        route = addmv__routes[input._signature | mat._signature | vec._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, mat, vec, beta, alpha)
-    return miss(addmv__op, (input, mat, vec,), {"beta": beta, "alpha": alpha}, addmv_)
-
-
-def addbmm_out(input, batch1, batch2, *, beta=1, alpha=1, out):
-    if beta.__class__ is not int and beta.__class__ is not float or alpha.__class__ is not int and alpha.__class__ is not float:
-        return miss(addbmm_out_op, (input, batch1, batch2,), {"beta": beta, "alpha": alpha, "out": out}, addbmm)
-    try:
-        route = addbmm_out_routes[input._signature | batch1._signature | batch2._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, batch1, batch2, beta, alpha, out)
-    return miss(addbmm_out_op, (input, batch1, batch2,), {"beta": beta, "alpha": alpha, "out": out}, addbmm)
-
-
-def addbmm(input, batch1, batch2, *, beta=1, alpha=1, out=None):
-    if out is not None:
-        return addbmm_out(input, batch1, batch2, beta=beta, alpha=alpha, out=out)
-    if beta.__class__ is not int and beta.__class__ is not float or alpha.__class__ is not int and alpha.__class__ is not float:
-        return miss(addbmm_op, (input, batch1, batch2,), {"beta": beta, "alpha": alpha}, addbmm)
-    try:
-        route = addbmm_routes[input._signature | batch1._signature | batch2._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, batch1, batch2, beta, alpha)
-    return miss(addbmm_op, (input, batch1, batch2,), {"beta": beta, "alpha": alpha}, addbmm)
-
-
-def addbmm_(input, batch1, batch2, *, beta=1, alpha=1):
-    if beta.__class__ is not int and beta.__class__ is not float or alpha.__class__ is not int and alpha.__class__ is not float:
-        return miss(addbmm__op, (input, batch1, batch2,), {"beta": beta, "alpha": alpha}, addbmm_)
-    try:
-        route = addbmm__routes[input._signature | batch1._signature | batch2._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, batch1, batch2, beta, alpha)
-    return miss(addbmm__op, (input, batch1, batch2,), {"beta": beta, "alpha": alpha}, addbmm_)
-
-
-def baddbmm_out(input, batch1, batch2, *, beta=1, alpha=1, out):
-    if beta.__class__ is not int and beta.__class__ is not float or alpha.__class__ is not int and alpha.__class__ is not float:
-        return miss(baddbmm_out_op, (input, batch1, batch2,), {"beta": beta, "alpha": alpha, "out": out}, baddbmm)
-    try:
-        route = baddbmm_out_routes[input._signature | batch1._signature | batch2._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, batch1, batch2, beta, alpha, out)
-    return miss(baddbmm_out_op, (input, batch1, batch2,), {"beta": beta, "alpha": alpha, "out": out}, baddbmm)
-
-
-def baddbmm(input, batch1, batch2, *, beta=1, alpha=1, out=None):
-    if out is not None:
-        return baddbmm_out(input, batch1, batch2, beta=beta, alpha=alpha, out=out)
-    if beta.__class__ is not int and beta.__class__ is not float or alpha.__class__ is not int and alpha.__class__ is not float:
-        return miss(baddbmm_op, (input, batch1, batch2,), {"beta": beta, "alpha": alpha}, baddbmm)
-    try:
-        route = baddbmm_routes[input._signature | batch1._signature | batch2._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, batch1, batch2, beta, alpha)
-    return miss(baddbmm_op, (input, batch1, batch2,), {"beta": beta, "alpha": alpha}, baddbmm)
-
-
-def baddbmm_(input, batch1, batch2, *, beta=1, alpha=1):
-    if beta.__class__ is not int and beta.__class__ is not float or alpha.__class__ is not int and alpha.__class__ is not float:
-        return miss(baddbmm__op, (input, batch1, batch2,), {"beta": beta, "alpha": alpha}, baddbmm_)
-    try:
-        route = baddbmm__routes[input._signature | batch1._signature | batch2._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, batch1, batch2, beta, alpha)
-    return miss(baddbmm__op, (input, batch1, batch2,), {"beta": beta, "alpha": alpha}, baddbmm_)
-
-
-def matmul(input, other):
-    try:
-        route = matmul_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(matmul_op, (input, other,), {}, matmul)
-
-
-def linear(input, weight, bias=None):
-    try:
-        key = input._signature | weight._signature | state()
-        if bias is not None:
-            key |= bias._signature
-        route = linear_routes[key]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, weight, bias)
-    return miss(linear_op, (input, weight, bias,), {}, linear)
-
-
-def outer(input, vec2):
-    try:
-        route = outer_routes[input._signature | vec2._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, vec2)
-    return miss(outer_op, (input, vec2,), {}, outer)
-
-
-def einsum(equation, tensors, *, path=None):
-    if path.__class__ is list:
-        path = tuple(path)
-    if equation.__class__ is not str or path is not None and not are_ints(path) or tensors.__class__ is not list and tensors.__class__ is not tuple:
-        return miss(einsum_op, (equation, tensors,), {"path": path}, einsum)
+        return cat_out(tensors, dim, out=out)
+    if dim.__class__ is not int or tensors.__class__ is not list and tensors.__class__ is not tuple:
+        return miss(cat_op, (tensors, dim,), {}, cat)
     try:
         key = state()
         for each in tensors:
             key |= each._signature
-        route = einsum_routes[key]
+        route = cat_routes[key]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(equation, tensors, path)
-    return miss(einsum_op, (equation, tensors,), {"path": path}, einsum)
+        return route(tensors, dim)
+    return miss(cat_op, (tensors, dim,), {}, cat)
+
+
+def concat(tensors, dim=0):
+    if dim.__class__ is not int or tensors.__class__ is not list and tensors.__class__ is not tuple:
+        return miss(concat_op, (tensors, dim,), {}, concat)
+    try:
+        key = state()
+        for each in tensors:
+            key |= each._signature
+        route = concat_routes[key]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(tensors, dim)
+    return miss(concat_op, (tensors, dim,), {}, concat)
+
+
+def concatenate(tensors, dim=0):
+    if dim.__class__ is not int or tensors.__class__ is not list and tensors.__class__ is not tuple:
+        return miss(concatenate_op, (tensors, dim,), {}, concatenate)
+    try:
+        key = state()
+        for each in tensors:
+            key |= each._signature
+        route = concatenate_routes[key]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(tensors, dim)
+    return miss(concatenate_op, (tensors, dim,), {}, concatenate)
+
+
+def stack_out(tensors, dim=0, *, out):
+    if dim.__class__ is not int or tensors.__class__ is not list and tensors.__class__ is not tuple:
+        return miss(stack_out_op, (tensors, dim,), {"out": out}, stack)
+    try:
+        key = out._signature | state()
+        for each in tensors:
+            key |= each._signature
+        route = stack_out_routes[key]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(tensors, dim, out)
+    return miss(stack_out_op, (tensors, dim,), {"out": out}, stack)
+
+
+def stack(tensors, dim=0, *, out=None):
+    if out is not None:
+        return stack_out(tensors, dim, out=out)
+    if dim.__class__ is not int or tensors.__class__ is not list and tensors.__class__ is not tuple:
+        return miss(stack_op, (tensors, dim,), {}, stack)
+    try:
+        key = state()
+        for each in tensors:
+            key |= each._signature
+        route = stack_routes[key]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(tensors, dim)
+    return miss(stack_op, (tensors, dim,), {}, stack)
+
+
+def hstack(tensors):
+    if tensors.__class__ is not list and tensors.__class__ is not tuple:
+        return miss(hstack_op, (tensors,), {}, hstack)
+    try:
+        key = state()
+        for each in tensors:
+            key |= each._signature
+        route = hstack_routes[key]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(tensors)
+    return miss(hstack_op, (tensors,), {}, hstack)
+
+
+def vstack(tensors):
+    if tensors.__class__ is not list and tensors.__class__ is not tuple:
+        return miss(vstack_op, (tensors,), {}, vstack)
+    try:
+        key = state()
+        for each in tensors:
+            key |= each._signature
+        route = vstack_routes[key]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(tensors)
+    return miss(vstack_op, (tensors,), {}, vstack)
+
+
+def tril_out(input, diagonal=0, *, out):
+    if diagonal.__class__ is not int:
+        return miss(tril_out_op, (input, diagonal,), {"out": out}, tril)
+    try:
+        route = tril_out_routes[input._signature | out._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, diagonal, out)
+    return miss(tril_out_op, (input, diagonal,), {"out": out}, tril)
+
+
+def tril(input, diagonal=0, *, out=None):
+    if out is not None:
+        return tril_out(input, diagonal, out=out)
+    if diagonal.__class__ is not int:
+        return miss(tril_op, (input, diagonal,), {}, tril)
+    try:
+        route = tril_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, diagonal)
+    return miss(tril_op, (input, diagonal,), {}, tril)
+
+
+def tril_(input, diagonal=0):
+    if diagonal.__class__ is not int:
+        return miss(tril__op, (input, diagonal,), {}, tril_)
+    try:
+        route = tril__routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, diagonal)
+    return miss(tril__op, (input, diagonal,), {}, tril_)
+
+
+def triu_out(input, diagonal=0, *, out):
+    if diagonal.__class__ is not int:
+        return miss(triu_out_op, (input, diagonal,), {"out": out}, triu)
+    try:
+        route = triu_out_routes[input._signature | out._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, diagonal, out)
+    return miss(triu_out_op, (input, diagonal,), {"out": out}, triu)
+
+
+def triu(input, diagonal=0, *, out=None):
+    if out is not None:
+        return triu_out(input, diagonal, out=out)
+    if diagonal.__class__ is not int:
+        return miss(triu_op, (input, diagonal,), {}, triu)
+    try:
+        route = triu_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, diagonal)
+    return miss(triu_op, (input, diagonal,), {}, triu)
+
+
+def triu_(input, diagonal=0):
+    if diagonal.__class__ is not int:
+        return miss(triu__op, (input, diagonal,), {}, triu_)
+    try:
+        route = triu__routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, diagonal)
+    return miss(triu__op, (input, diagonal,), {}, triu_)
+
+
+def diag(input, diagonal=0):
+    if diagonal.__class__ is not int:
+        return miss(diag_op, (input, diagonal,), {}, diag)
+    try:
+        route = diag_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, diagonal)
+    return miss(diag_op, (input, diagonal,), {}, diag)
+
+
+def diag_embed(input, offset=0, dim1=-2, dim2=-1):
+    if offset.__class__ is not int or dim1.__class__ is not int or dim2.__class__ is not int:
+        return miss(diag_embed_op, (input, offset, dim1, dim2,), {}, diag_embed)
+    try:
+        route = diag_embed_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, offset, dim1, dim2)
+    return miss(diag_embed_op, (input, offset, dim1, dim2,), {}, diag_embed)
+
+
+def constant_pad_nd(input, pad, value=0):
+    if pad.__class__ is list:
+        pad = tuple(pad)
+    if not are_ints(pad) or value.__class__ is not int and value.__class__ is not float:
+        return miss(constant_pad_nd_op, (input, pad, value,), {}, constant_pad_nd)
+    try:
+        route = constant_pad_nd_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, pad, value)
+    return miss(constant_pad_nd_op, (input, pad, value,), {}, constant_pad_nd)
+
+
+def pad(input, pad, mode='constant', value=None):
+    if pad.__class__ is list:
+        pad = tuple(pad)
+    if not are_ints(pad) or mode.__class__ is not str or value is not None and value.__class__ is not float:
+        return miss(pad_op, (input, pad, mode, value,), {}, globals()["pad"])
+    try:
+        route = pad_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, pad, mode, value)
+    return miss(pad_op, (input, pad, mode, value,), {}, globals()["pad"])
+
+
+def conj(input):
+    try:
+        route = conj_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input)
+    return miss(conj_op, (input,), {}, conj)
+
+
+def resolve_conj(input):
+    try:
+        route = resolve_conj_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input)
+    return miss(resolve_conj_op, (input,), {}, resolve_conj)
+
+
+def real(input):
+    try:
+        route = real_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input)
+    return miss(real_op, (input,), {}, real)
+
+
+def imag(input):
+    try:
+        route = imag_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input)
+    return miss(imag_op, (input,), {}, imag)
 
 
 def view_default(input, *sizes_, size=None):
@@ -9104,1668 +10897,6 @@ def _unsafe_view(input, *sizes_, size=None):
     return miss(_unsafe_view_op, (input, size,), {}, _unsafe_view)
 
 
-def contiguous(input, *, memory_format=memory_format_default):
-    if memory_format is not memory_format_default:
-        return miss(contiguous_op, (input,), {"memory_format": memory_format}, contiguous)
-    try:
-        route = contiguous_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, memory_format)
-    return miss(contiguous_op, (input,), {"memory_format": memory_format}, contiguous)
-
-
-def clone_out(input, *, memory_format=None, out):
-    if memory_format is not None:
-        return miss(clone_out_op, (input,), {"memory_format": memory_format, "out": out}, clone)
-    try:
-        route = clone_out_routes[input._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, memory_format, out)
-    return miss(clone_out_op, (input,), {"memory_format": memory_format, "out": out}, clone)
-
-
-def clone(input, *, memory_format=None, out=None):
-    if out is not None:
-        return clone_out(input, memory_format=memory_format, out=out)
-    if memory_format is not None:
-        return miss(clone_op, (input,), {"memory_format": memory_format}, clone)
-    try:
-        route = clone_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, memory_format)
-    return miss(clone_op, (input,), {"memory_format": memory_format}, clone)
-
-
-def copy_(input, src, non_blocking=False):
-    if non_blocking.__class__ is not bool:
-        return miss(copy__op, (input, src, non_blocking,), {}, copy_)
-    try:
-        route = copy__routes[input._signature | src._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, src, non_blocking)
-    return miss(copy__op, (input, src, non_blocking,), {}, copy_)
-
-
-def to_device(input, device, dtype, non_blocking=False, copy=False, memory_format=None):
-    if True or dtype.__class__ is not DType or non_blocking.__class__ is not bool or copy.__class__ is not bool or memory_format is not None:
-        return miss(to_device_op, (input, device, dtype, non_blocking, copy, memory_format,), {}, to)
-    try:
-        route = to_device_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, device, dtype, non_blocking, copy, memory_format)
-    return miss(to_device_op, (input, device, dtype, non_blocking, copy, memory_format,), {}, to)
-
-
-def to_dtype(input, dtype, non_blocking=False, copy=False, memory_format=None):
-    if dtype.__class__ is not DType or non_blocking.__class__ is not bool or copy.__class__ is not bool or memory_format is not None:
-        return miss(to_dtype_op, (input, dtype, non_blocking, copy, memory_format,), {}, to)
-    try:
-        route = to_dtype_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dtype, non_blocking, copy, memory_format)
-    return miss(to_dtype_op, (input, dtype, non_blocking, copy, memory_format,), {}, to)
-
-
-def to_other(input, other, non_blocking=False, copy=False, memory_format=None):
-    if non_blocking.__class__ is not bool or copy.__class__ is not bool or memory_format is not None:
-        return miss(to_other_op, (input, other, non_blocking, copy, memory_format,), {}, to)
-    try:
-        route = to_other_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other, non_blocking, copy, memory_format)
-    return miss(to_other_op, (input, other, non_blocking, copy, memory_format,), {}, to)
-
-
-def to_dtype_layout(input, *, dtype=None, layout=None, device=None, pin_memory=None, non_blocking=False, copy=False, memory_format=None):
-    if dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool or non_blocking.__class__ is not bool or copy.__class__ is not bool or memory_format is not None:
-        return miss(to_dtype_layout_op, (input,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "non_blocking": non_blocking, "copy": copy, "memory_format": memory_format}, to)
-    try:
-        route = to_dtype_layout_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dtype, layout, device, pin_memory, non_blocking, copy, memory_format)
-    return miss(to_dtype_layout_op, (input,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "non_blocking": non_blocking, "copy": copy, "memory_format": memory_format}, to)
-
-
-_to_overloads = (
-    Overload(to_device, '(Tensor(a) input, Device device, ScalarType dtype, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None)', ('input', 'device', 'dtype', 'non_blocking', 'copy', 'memory_format'), ('Tensor', 'Device', 'ScalarType', 'bool', 'bool', 'MemoryFormat?'), 6, ('input', 'device', 'dtype')),
-    Overload(to_dtype, '(Tensor(a) input, ScalarType dtype, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None)', ('input', 'dtype', 'non_blocking', 'copy', 'memory_format'), ('Tensor', 'ScalarType', 'bool', 'bool', 'MemoryFormat?'), 5, ('input', 'dtype')),
-    Overload(to_other, '(Tensor(a) input, Tensor other, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None)', ('input', 'other', 'non_blocking', 'copy', 'memory_format'), ('Tensor', 'Tensor', 'bool', 'bool', 'MemoryFormat?'), 5, ('input', 'other')),
-    Overload(to_dtype_layout, '(Tensor(a) input, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None)', ('input', 'dtype', 'layout', 'device', 'pin_memory', 'non_blocking', 'copy', 'memory_format'), ('Tensor', 'ScalarType?', 'Layout?', 'Device?', 'bool?', 'bool', 'bool', 'MemoryFormat?'), 1, ('input',)),
-)
-
-
-def to(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 1:
-            return to_dtype_layout(*args)
-        if count == 2:
-            if args[1].__class__ is DType:
-                return to_dtype(*args)
-            if isinstance(args[1], TensorBase):
-                return to_other(*args)
-        if count == 3:
-            if args[1].__class__ is DType and args[2].__class__ is bool:
-                return to_dtype(*args)
-            if isinstance(args[1], TensorBase) and args[2].__class__ is bool:
-                return to_other(*args)
-        if count == 4:
-            if args[1].__class__ is DType and args[2].__class__ is bool:
-                return to_dtype(*args)
-            if isinstance(args[1], TensorBase) and args[2].__class__ is bool:
-                return to_other(*args)
-        if count == 6:
-            return to_device(*args)
-    return choose("to", _to_overloads, args, kwargs)
-
-
-def _to_copy(input, *, dtype=None, layout=None, device=None, pin_memory=None, non_blocking=False, memory_format=None):
-    if dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool or non_blocking.__class__ is not bool or memory_format is not None:
-        return miss(_to_copy_op, (input,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "non_blocking": non_blocking, "memory_format": memory_format}, _to_copy)
-    try:
-        route = _to_copy_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dtype, layout, device, pin_memory, non_blocking, memory_format)
-    return miss(_to_copy_op, (input,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "non_blocking": non_blocking, "memory_format": memory_format}, _to_copy)
-
-
-def flip_out(input, *dimss_, dims=None, out):
-    if dims is None:
-        dims = dimss_[0] if len(dimss_) == 1 and dimss_[0].__class__ is not int else dimss_
-    if dims.__class__ is list:
-        dims = tuple(dims)
-    if not are_ints(dims):
-        return miss(flip_out_op, (input, dims,), {"out": out}, flip)
-    try:
-        route = flip_out_routes[input._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dims, out)
-    return miss(flip_out_op, (input, dims,), {"out": out}, flip)
-
-
-def flip(input, *dimss_, dims=None, out=None):
-    if dims is None:
-        dims = dimss_[0] if len(dimss_) == 1 and dimss_[0].__class__ is not int else dimss_
-    if out is not None:
-        return flip_out(input, dims, out=out)
-    if dims.__class__ is list:
-        dims = tuple(dims)
-    if not are_ints(dims):
-        return miss(flip_op, (input, dims,), {}, flip)
-    try:
-        route = flip_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dims)
-    return miss(flip_op, (input, dims,), {}, flip)
-
-
-def roll_out(input, shifts, dims=(), *, out):
-    if shifts.__class__ is int:
-        shifts = (shifts,)
-    elif shifts.__class__ is list:
-        shifts = tuple(shifts)
-    if dims.__class__ is int:
-        dims = (dims,)
-    elif dims.__class__ is list:
-        dims = tuple(dims)
-    if not are_ints(shifts) or not are_ints(dims):
-        return miss(roll_out_op, (input, shifts, dims,), {"out": out}, roll)
-    try:
-        route = roll_out_routes[input._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, shifts, dims, out)
-    return miss(roll_out_op, (input, shifts, dims,), {"out": out}, roll)
-
-
-def roll(input, shifts, dims=(), *, out=None):
-    if out is not None:
-        return roll_out(input, shifts, dims, out=out)
-    if shifts.__class__ is int:
-        shifts = (shifts,)
-    elif shifts.__class__ is list:
-        shifts = tuple(shifts)
-    if dims.__class__ is int:
-        dims = (dims,)
-    elif dims.__class__ is list:
-        dims = tuple(dims)
-    if not are_ints(shifts) or not are_ints(dims):
-        return miss(roll_op, (input, shifts, dims,), {}, roll)
-    try:
-        route = roll_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, shifts, dims)
-    return miss(roll_op, (input, shifts, dims,), {}, roll)
-
-
-def repeat(input, *repeatss_, repeats=None):
-    if repeats is None:
-        repeats = repeatss_[0] if len(repeatss_) == 1 and repeatss_[0].__class__ is not int else repeatss_
-    if repeats.__class__ is list:
-        repeats = tuple(repeats)
-    if not are_ints(repeats):
-        return miss(repeat_op, (input, repeats,), {}, repeat)
-    try:
-        route = repeat_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, repeats)
-    return miss(repeat_op, (input, repeats,), {}, repeat)
-
-
-def tile(input, *dimss_, dims=None):
-    if dims is None:
-        dims = dimss_[0] if len(dimss_) == 1 and dimss_[0].__class__ is not int else dimss_
-    if dims.__class__ is list:
-        dims = tuple(dims)
-    if not are_ints(dims):
-        return miss(tile_op, (input, dims,), {}, tile)
-    try:
-        route = tile_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dims)
-    return miss(tile_op, (input, dims,), {}, tile)
-
-
-def cat_out(tensors, dim=0, *, out):
-    if dim.__class__ is not int or tensors.__class__ is not list and tensors.__class__ is not tuple:
-        return miss(cat_out_op, (tensors, dim,), {"out": out}, cat)
-    try:
-        key = out._signature | state()
-        for each in tensors:
-            key |= each._signature
-        route = cat_out_routes[key]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(tensors, dim, out)
-    return miss(cat_out_op, (tensors, dim,), {"out": out}, cat)
-
-
-def cat(tensors, dim=0, *, out=None):
-    if out is not None:
-        return cat_out(tensors, dim, out=out)
-    if dim.__class__ is not int or tensors.__class__ is not list and tensors.__class__ is not tuple:
-        return miss(cat_op, (tensors, dim,), {}, cat)
-    try:
-        key = state()
-        for each in tensors:
-            key |= each._signature
-        route = cat_routes[key]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(tensors, dim)
-    return miss(cat_op, (tensors, dim,), {}, cat)
-
-
-def concat(tensors, dim=0):
-    if dim.__class__ is not int or tensors.__class__ is not list and tensors.__class__ is not tuple:
-        return miss(concat_op, (tensors, dim,), {}, concat)
-    try:
-        key = state()
-        for each in tensors:
-            key |= each._signature
-        route = concat_routes[key]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(tensors, dim)
-    return miss(concat_op, (tensors, dim,), {}, concat)
-
-
-def concatenate(tensors, dim=0):
-    if dim.__class__ is not int or tensors.__class__ is not list and tensors.__class__ is not tuple:
-        return miss(concatenate_op, (tensors, dim,), {}, concatenate)
-    try:
-        key = state()
-        for each in tensors:
-            key |= each._signature
-        route = concatenate_routes[key]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(tensors, dim)
-    return miss(concatenate_op, (tensors, dim,), {}, concatenate)
-
-
-def stack_out(tensors, dim=0, *, out):
-    if dim.__class__ is not int or tensors.__class__ is not list and tensors.__class__ is not tuple:
-        return miss(stack_out_op, (tensors, dim,), {"out": out}, stack)
-    try:
-        key = out._signature | state()
-        for each in tensors:
-            key |= each._signature
-        route = stack_out_routes[key]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(tensors, dim, out)
-    return miss(stack_out_op, (tensors, dim,), {"out": out}, stack)
-
-
-def stack(tensors, dim=0, *, out=None):
-    if out is not None:
-        return stack_out(tensors, dim, out=out)
-    if dim.__class__ is not int or tensors.__class__ is not list and tensors.__class__ is not tuple:
-        return miss(stack_op, (tensors, dim,), {}, stack)
-    try:
-        key = state()
-        for each in tensors:
-            key |= each._signature
-        route = stack_routes[key]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(tensors, dim)
-    return miss(stack_op, (tensors, dim,), {}, stack)
-
-
-def hstack(tensors):
-    if tensors.__class__ is not list and tensors.__class__ is not tuple:
-        return miss(hstack_op, (tensors,), {}, hstack)
-    try:
-        key = state()
-        for each in tensors:
-            key |= each._signature
-        route = hstack_routes[key]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(tensors)
-    return miss(hstack_op, (tensors,), {}, hstack)
-
-
-def vstack(tensors):
-    if tensors.__class__ is not list and tensors.__class__ is not tuple:
-        return miss(vstack_op, (tensors,), {}, vstack)
-    try:
-        key = state()
-        for each in tensors:
-            key |= each._signature
-        route = vstack_routes[key]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(tensors)
-    return miss(vstack_op, (tensors,), {}, vstack)
-
-
-def tril_out(input, diagonal=0, *, out):
-    if diagonal.__class__ is not int:
-        return miss(tril_out_op, (input, diagonal,), {"out": out}, tril)
-    try:
-        route = tril_out_routes[input._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, diagonal, out)
-    return miss(tril_out_op, (input, diagonal,), {"out": out}, tril)
-
-
-def tril(input, diagonal=0, *, out=None):
-    if out is not None:
-        return tril_out(input, diagonal, out=out)
-    if diagonal.__class__ is not int:
-        return miss(tril_op, (input, diagonal,), {}, tril)
-    try:
-        route = tril_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, diagonal)
-    return miss(tril_op, (input, diagonal,), {}, tril)
-
-
-def tril_(input, diagonal=0):
-    if diagonal.__class__ is not int:
-        return miss(tril__op, (input, diagonal,), {}, tril_)
-    try:
-        route = tril__routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, diagonal)
-    return miss(tril__op, (input, diagonal,), {}, tril_)
-
-
-def triu_out(input, diagonal=0, *, out):
-    if diagonal.__class__ is not int:
-        return miss(triu_out_op, (input, diagonal,), {"out": out}, triu)
-    try:
-        route = triu_out_routes[input._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, diagonal, out)
-    return miss(triu_out_op, (input, diagonal,), {"out": out}, triu)
-
-
-def triu(input, diagonal=0, *, out=None):
-    if out is not None:
-        return triu_out(input, diagonal, out=out)
-    if diagonal.__class__ is not int:
-        return miss(triu_op, (input, diagonal,), {}, triu)
-    try:
-        route = triu_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, diagonal)
-    return miss(triu_op, (input, diagonal,), {}, triu)
-
-
-def triu_(input, diagonal=0):
-    if diagonal.__class__ is not int:
-        return miss(triu__op, (input, diagonal,), {}, triu_)
-    try:
-        route = triu__routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, diagonal)
-    return miss(triu__op, (input, diagonal,), {}, triu_)
-
-
-def diag(input, diagonal=0):
-    if diagonal.__class__ is not int:
-        return miss(diag_op, (input, diagonal,), {}, diag)
-    try:
-        route = diag_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, diagonal)
-    return miss(diag_op, (input, diagonal,), {}, diag)
-
-
-def diag_embed(input, offset=0, dim1=-2, dim2=-1):
-    if offset.__class__ is not int or dim1.__class__ is not int or dim2.__class__ is not int:
-        return miss(diag_embed_op, (input, offset, dim1, dim2,), {}, diag_embed)
-    try:
-        route = diag_embed_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, offset, dim1, dim2)
-    return miss(diag_embed_op, (input, offset, dim1, dim2,), {}, diag_embed)
-
-
-def constant_pad_nd(input, pad, value=0):
-    if pad.__class__ is list:
-        pad = tuple(pad)
-    if not are_ints(pad) or value.__class__ is not int and value.__class__ is not float:
-        return miss(constant_pad_nd_op, (input, pad, value,), {}, constant_pad_nd)
-    try:
-        route = constant_pad_nd_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, pad, value)
-    return miss(constant_pad_nd_op, (input, pad, value,), {}, constant_pad_nd)
-
-
-def pad(input, pad, mode='constant', value=None):
-    if pad.__class__ is list:
-        pad = tuple(pad)
-    if not are_ints(pad) or mode.__class__ is not str or value is not None and value.__class__ is not float:
-        return miss(pad_op, (input, pad, mode, value,), {}, globals()["pad"])
-    try:
-        route = pad_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, pad, mode, value)
-    return miss(pad_op, (input, pad, mode, value,), {}, globals()["pad"])
-
-
-def index_Tensor_out(input, indices, *, out):
-    if indices.__class__ is not list and indices.__class__ is not tuple:
-        return miss(index_Tensor_out_op, (input, indices,), {"out": out}, index)
-    try:
-        key = input._signature | out._signature | state()
-        for each in indices:
-            if each is not None:
-                key |= each._signature
-        route = index_Tensor_out_routes[key]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, indices, out)
-    return miss(index_Tensor_out_op, (input, indices,), {"out": out}, index)
-
-
-def index(input, indices, *, out=None):
-    if out is not None:
-        return index_Tensor_out(input, indices, out=out)
-    if indices.__class__ is not list and indices.__class__ is not tuple:
-        return miss(index_Tensor_op, (input, indices,), {}, index)
-    try:
-        key = input._signature | state()
-        for each in indices:
-            if each is not None:
-                key |= each._signature
-        route = index_Tensor_routes[key]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, indices)
-    return miss(index_Tensor_op, (input, indices,), {}, index)
-
-
-def index_put(input, indices, values, accumulate=False):
-    if accumulate.__class__ is not bool or indices.__class__ is not list and indices.__class__ is not tuple:
-        return miss(index_put_op, (input, indices, values, accumulate,), {}, index_put)
-    try:
-        key = input._signature | values._signature | state()
-        for each in indices:
-            if each is not None:
-                key |= each._signature
-        route = index_put_routes[key]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, indices, values, accumulate)
-    return miss(index_put_op, (input, indices, values, accumulate,), {}, index_put)
-
-
-def index_put_(input, indices, values, accumulate=False):
-    if accumulate.__class__ is not bool or indices.__class__ is not list and indices.__class__ is not tuple:
-        return miss(index_put__op, (input, indices, values, accumulate,), {}, index_put_)
-    try:
-        key = input._signature | values._signature | state()
-        for each in indices:
-            if each is not None:
-                key |= each._signature
-        route = index_put__routes[key]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, indices, values, accumulate)
-    return miss(index_put__op, (input, indices, values, accumulate,), {}, index_put_)
-
-
-def index_select_out(input, dim, index, *, out):
-    if dim.__class__ is not int:
-        return miss(index_select_out_op, (input, dim, index,), {"out": out}, index_select)
-    try:
-        route = index_select_out_routes[input._signature | index._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim, index, out)
-    return miss(index_select_out_op, (input, dim, index,), {"out": out}, index_select)
-
-
-def index_select(input, dim, index, *, out=None):
-    if out is not None:
-        return index_select_out(input, dim, index, out=out)
-    if dim.__class__ is not int:
-        return miss(index_select_op, (input, dim, index,), {}, index_select)
-    try:
-        route = index_select_routes[input._signature | index._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim, index)
-    return miss(index_select_op, (input, dim, index,), {}, index_select)
-
-
-def index_add_out(input, dim, index, source, *, alpha=1, out):
-    if dim.__class__ is not int or alpha.__class__ is not int and alpha.__class__ is not float:
-        return miss(index_add_out_op, (input, dim, index, source,), {"alpha": alpha, "out": out}, index_add)
-    try:
-        route = index_add_out_routes[input._signature | index._signature | source._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim, index, source, alpha, out)
-    return miss(index_add_out_op, (input, dim, index, source,), {"alpha": alpha, "out": out}, index_add)
-
-
-def index_add(input, dim, index, source, *, alpha=1, out=None):
-    if out is not None:
-        return index_add_out(input, dim, index, source, alpha=alpha, out=out)
-    if dim.__class__ is not int or alpha.__class__ is not int and alpha.__class__ is not float:
-        return miss(index_add_op, (input, dim, index, source,), {"alpha": alpha}, index_add)
-    try:
-        route = index_add_routes[input._signature | index._signature | source._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim, index, source, alpha)
-    return miss(index_add_op, (input, dim, index, source,), {"alpha": alpha}, index_add)
-
-
-def index_add_(input, dim, index, source, *, alpha=1):
-    if dim.__class__ is not int or alpha.__class__ is not int and alpha.__class__ is not float:
-        return miss(index_add__op, (input, dim, index, source,), {"alpha": alpha}, index_add_)
-    try:
-        route = index_add__routes[input._signature | index._signature | source._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim, index, source, alpha)
-    return miss(index_add__op, (input, dim, index, source,), {"alpha": alpha}, index_add_)
-
-
-def gather_out(input, dim, index, *, sparse_grad=False, out):
-    if dim.__class__ is not int or sparse_grad.__class__ is not bool:
-        return miss(gather_out_op, (input, dim, index,), {"sparse_grad": sparse_grad, "out": out}, gather)
-    try:
-        route = gather_out_routes[input._signature | index._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim, index, sparse_grad, out)
-    return miss(gather_out_op, (input, dim, index,), {"sparse_grad": sparse_grad, "out": out}, gather)
-
-
-def gather(input, dim, index, *, sparse_grad=False, out=None):
-    if out is not None:
-        return gather_out(input, dim, index, sparse_grad=sparse_grad, out=out)
-    if dim.__class__ is not int or sparse_grad.__class__ is not bool:
-        return miss(gather_op, (input, dim, index,), {"sparse_grad": sparse_grad}, gather)
-    try:
-        route = gather_routes[input._signature | index._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim, index, sparse_grad)
-    return miss(gather_op, (input, dim, index,), {"sparse_grad": sparse_grad}, gather)
-
-
-def scatter_value_out(input, dim, index, value, *, out):
-    if dim.__class__ is not int or value.__class__ is not int and value.__class__ is not float:
-        return miss(scatter_value_out_op, (input, dim, index, value,), {"out": out}, scatter)
-    try:
-        route = scatter_value_out_routes[input._signature | index._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim, index, value, out)
-    return miss(scatter_value_out_op, (input, dim, index, value,), {"out": out}, scatter)
-
-
-def scatter_src_out(input, dim, index, src, *, out):
-    if dim.__class__ is not int:
-        return miss(scatter_src_out_op, (input, dim, index, src,), {"out": out}, scatter)
-    try:
-        route = scatter_src_out_routes[input._signature | index._signature | src._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim, index, src, out)
-    return miss(scatter_src_out_op, (input, dim, index, src,), {"out": out}, scatter)
-
-
-def scatter_value(input, dim, index, value):
-    if dim.__class__ is not int or value.__class__ is not int and value.__class__ is not float:
-        return miss(scatter_value_op, (input, dim, index, value,), {}, scatter)
-    try:
-        route = scatter_value_routes[input._signature | index._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim, index, value)
-    return miss(scatter_value_op, (input, dim, index, value,), {}, scatter)
-
-
-def scatter_src(input, dim, index, src):
-    if dim.__class__ is not int:
-        return miss(scatter_src_op, (input, dim, index, src,), {}, scatter)
-    try:
-        route = scatter_src_routes[input._signature | index._signature | src._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim, index, src)
-    return miss(scatter_src_op, (input, dim, index, src,), {}, scatter)
-
-
-_scatter_overloads = (
-    Overload(scatter_value, '(Tensor input, int dim, Tensor index, Scalar value)', ('input', 'dim', 'index', 'value'), ('Tensor', 'int', 'Tensor', 'Scalar'), 4, ('input', 'dim', 'index', 'value'), scatter_value_out),
-    Overload(scatter_src, '(Tensor input, int dim, Tensor index, Tensor src)', ('input', 'dim', 'index', 'src'), ('Tensor', 'int', 'Tensor', 'Tensor'), 4, ('input', 'dim', 'index', 'src'), scatter_src_out),
-)
-
-
-def scatter(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 4:
-            if args[3].__class__ in NUMBERS:
-                return scatter_value(*args)
-            if isinstance(args[3], TensorBase):
-                return scatter_src(*args)
-    return choose("scatter", _scatter_overloads, args, kwargs)
-
-
-def scatter__value(input, dim, index, value):
-    if dim.__class__ is not int or value.__class__ is not int and value.__class__ is not float:
-        return miss(scatter__value_op, (input, dim, index, value,), {}, scatter_)
-    try:
-        route = scatter__value_routes[input._signature | index._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim, index, value)
-    return miss(scatter__value_op, (input, dim, index, value,), {}, scatter_)
-
-
-def scatter__src(input, dim, index, src):
-    if dim.__class__ is not int:
-        return miss(scatter__src_op, (input, dim, index, src,), {}, scatter_)
-    try:
-        route = scatter__src_routes[input._signature | index._signature | src._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim, index, src)
-    return miss(scatter__src_op, (input, dim, index, src,), {}, scatter_)
-
-
-_scatter__overloads = (
-    Overload(scatter__value, '(Tensor(a!) input, int dim, Tensor index, Scalar value)', ('input', 'dim', 'index', 'value'), ('Tensor', 'int', 'Tensor', 'Scalar'), 4, ('input', 'dim', 'index', 'value')),
-    Overload(scatter__src, '(Tensor(a!) input, int dim, Tensor index, Tensor src)', ('input', 'dim', 'index', 'src'), ('Tensor', 'int', 'Tensor', 'Tensor'), 4, ('input', 'dim', 'index', 'src')),
-)
-
-
-def scatter_(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 4:
-            if args[3].__class__ in NUMBERS:
-                return scatter__value(*args)
-            if isinstance(args[3], TensorBase):
-                return scatter__src(*args)
-    return choose("scatter_", _scatter__overloads, args, kwargs)
-
-
-def scatter_add_out(input, dim, index, src, *, out):
-    if dim.__class__ is not int:
-        return miss(scatter_add_out_op, (input, dim, index, src,), {"out": out}, scatter_add)
-    try:
-        route = scatter_add_out_routes[input._signature | index._signature | src._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim, index, src, out)
-    return miss(scatter_add_out_op, (input, dim, index, src,), {"out": out}, scatter_add)
-
-
-def scatter_add(input, dim, index, src, *, out=None):
-    if out is not None:
-        return scatter_add_out(input, dim, index, src, out=out)
-    if dim.__class__ is not int:
-        return miss(scatter_add_op, (input, dim, index, src,), {}, scatter_add)
-    try:
-        route = scatter_add_routes[input._signature | index._signature | src._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim, index, src)
-    return miss(scatter_add_op, (input, dim, index, src,), {}, scatter_add)
-
-
-def scatter_add_(input, dim, index, src):
-    if dim.__class__ is not int:
-        return miss(scatter_add__op, (input, dim, index, src,), {}, scatter_add_)
-    try:
-        route = scatter_add__routes[input._signature | index._signature | src._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim, index, src)
-    return miss(scatter_add__op, (input, dim, index, src,), {}, scatter_add_)
-
-
-def masked_select_out(input, mask, *, out):
-    try:
-        route = masked_select_out_routes[input._signature | mask._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, mask, out)
-    return miss(masked_select_out_op, (input, mask,), {"out": out}, masked_select)
-
-
-def masked_select(input, mask, *, out=None):
-    if out is not None:
-        return masked_select_out(input, mask, out=out)
-    try:
-        route = masked_select_routes[input._signature | mask._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, mask)
-    return miss(masked_select_op, (input, mask,), {}, masked_select)
-
-
-def take_out(input, index, *, out):
-    try:
-        route = take_out_routes[input._signature | index._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, index, out)
-    return miss(take_out_op, (input, index,), {"out": out}, take)
-
-
-def take(input, index, *, out=None):
-    if out is not None:
-        return take_out(input, index, out=out)
-    try:
-        route = take_routes[input._signature | index._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, index)
-    return miss(take_op, (input, index,), {}, take)
-
-
-def one_hot(input, num_classes=-1):
-    if num_classes.__class__ is not int:
-        return miss(one_hot_op, (input, num_classes,), {}, one_hot)
-    try:
-        route = one_hot_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, num_classes)
-    return miss(one_hot_op, (input, num_classes,), {}, one_hot)
-
-
-def relu_out(input, *, out):
-    try:
-        route = relu_out_routes[input._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, out)
-    return miss(relu_out_op, (input,), {"out": out}, relu)
-
-
-def relu(input, *, out=None):
-    if out is not None:
-        return relu_out(input, out=out)
-    try:
-        route = relu_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(relu_op, (input,), {}, relu)
-
-
-def relu_(input):
-    try:
-        route = relu__routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(relu__op, (input,), {}, relu_)
-
-
-def leaky_relu_out(input, negative_slope=0.01, *, out):
-    if negative_slope.__class__ is not int and negative_slope.__class__ is not float:
-        return miss(leaky_relu_out_op, (input, negative_slope,), {"out": out}, leaky_relu)
-    try:
-        route = leaky_relu_out_routes[input._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, negative_slope, out)
-    return miss(leaky_relu_out_op, (input, negative_slope,), {"out": out}, leaky_relu)
-
-
-def leaky_relu(input, negative_slope=0.01, *, out=None):
-    if out is not None:
-        return leaky_relu_out(input, negative_slope, out=out)
-    if negative_slope.__class__ is not int and negative_slope.__class__ is not float:
-        return miss(leaky_relu_op, (input, negative_slope,), {}, leaky_relu)
-    try:
-        route = leaky_relu_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, negative_slope)
-    return miss(leaky_relu_op, (input, negative_slope,), {}, leaky_relu)
-
-
-def leaky_relu_(input, negative_slope=0.01):
-    if negative_slope.__class__ is not int and negative_slope.__class__ is not float:
-        return miss(leaky_relu__op, (input, negative_slope,), {}, leaky_relu_)
-    try:
-        route = leaky_relu__routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, negative_slope)
-    return miss(leaky_relu__op, (input, negative_slope,), {}, leaky_relu_)
-
-
-def elu_out(input, alpha=1, scale=1, input_scale=1, *, out):
-    if alpha.__class__ is not int and alpha.__class__ is not float or scale.__class__ is not int and scale.__class__ is not float or input_scale.__class__ is not int and input_scale.__class__ is not float:
-        return miss(elu_out_op, (input, alpha, scale, input_scale,), {"out": out}, elu)
-    try:
-        route = elu_out_routes[input._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, alpha, scale, input_scale, out)
-    return miss(elu_out_op, (input, alpha, scale, input_scale,), {"out": out}, elu)
-
-
-def elu(input, alpha=1, scale=1, input_scale=1, *, out=None):
-    if out is not None:
-        return elu_out(input, alpha, scale, input_scale, out=out)
-    if alpha.__class__ is not int and alpha.__class__ is not float or scale.__class__ is not int and scale.__class__ is not float or input_scale.__class__ is not int and input_scale.__class__ is not float:
-        return miss(elu_op, (input, alpha, scale, input_scale,), {}, elu)
-    try:
-        route = elu_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, alpha, scale, input_scale)
-    return miss(elu_op, (input, alpha, scale, input_scale,), {}, elu)
-
-
-def elu_(input, alpha=1, scale=1, input_scale=1):
-    if alpha.__class__ is not int and alpha.__class__ is not float or scale.__class__ is not int and scale.__class__ is not float or input_scale.__class__ is not int and input_scale.__class__ is not float:
-        return miss(elu__op, (input, alpha, scale, input_scale,), {}, elu_)
-    try:
-        route = elu__routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, alpha, scale, input_scale)
-    return miss(elu__op, (input, alpha, scale, input_scale,), {}, elu_)
-
-
-def gelu_out(input, *, approximate='none', out):
-    if approximate.__class__ is not str:
-        return miss(gelu_out_op, (input,), {"approximate": approximate, "out": out}, gelu)
-    try:
-        route = gelu_out_routes[input._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, approximate, out)
-    return miss(gelu_out_op, (input,), {"approximate": approximate, "out": out}, gelu)
-
-
-def gelu(input, *, approximate='none', out=None):
-    if out is not None:
-        return gelu_out(input, approximate=approximate, out=out)
-    if approximate.__class__ is not str:
-        return miss(gelu_op, (input,), {"approximate": approximate}, gelu)
-    try:
-        route = gelu_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, approximate)
-    return miss(gelu_op, (input,), {"approximate": approximate}, gelu)
-
-
-def gelu_(input, *, approximate='none'):
-    if approximate.__class__ is not str:
-        return miss(gelu__op, (input,), {"approximate": approximate}, gelu_)
-    try:
-        route = gelu__routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, approximate)
-    return miss(gelu__op, (input,), {"approximate": approximate}, gelu_)
-
-
-def silu_out(input, *, out):
-    try:
-        route = silu_out_routes[input._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, out)
-    return miss(silu_out_op, (input,), {"out": out}, silu)
-
-
-def silu(input, *, out=None):
-    if out is not None:
-        return silu_out(input, out=out)
-    try:
-        route = silu_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(silu_op, (input,), {}, silu)
-
-
-def silu_(input):
-    try:
-        route = silu__routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(silu__op, (input,), {}, silu_)
-
-
-def softplus_out(input, beta=1, threshold=20, *, out):
-    if beta.__class__ is not int and beta.__class__ is not float or threshold.__class__ is not int and threshold.__class__ is not float:
-        return miss(softplus_out_op, (input, beta, threshold,), {"out": out}, softplus)
-    try:
-        route = softplus_out_routes[input._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, beta, threshold, out)
-    return miss(softplus_out_op, (input, beta, threshold,), {"out": out}, softplus)
-
-
-def softplus(input, beta=1, threshold=20, *, out=None):
-    if out is not None:
-        return softplus_out(input, beta, threshold, out=out)
-    if beta.__class__ is not int and beta.__class__ is not float or threshold.__class__ is not int and threshold.__class__ is not float:
-        return miss(softplus_op, (input, beta, threshold,), {}, softplus)
-    try:
-        route = softplus_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, beta, threshold)
-    return miss(softplus_op, (input, beta, threshold,), {}, softplus)
-
-
-def hardtanh_out(input, min_val=-1, max_val=1, *, out):
-    if min_val.__class__ is not int and min_val.__class__ is not float or max_val.__class__ is not int and max_val.__class__ is not float:
-        return miss(hardtanh_out_op, (input, min_val, max_val,), {"out": out}, hardtanh)
-    try:
-        route = hardtanh_out_routes[input._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, min_val, max_val, out)
-    return miss(hardtanh_out_op, (input, min_val, max_val,), {"out": out}, hardtanh)
-
-
-def hardtanh(input, min_val=-1, max_val=1, *, out=None):
-    if out is not None:
-        return hardtanh_out(input, min_val, max_val, out=out)
-    if min_val.__class__ is not int and min_val.__class__ is not float or max_val.__class__ is not int and max_val.__class__ is not float:
-        return miss(hardtanh_op, (input, min_val, max_val,), {}, hardtanh)
-    try:
-        route = hardtanh_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, min_val, max_val)
-    return miss(hardtanh_op, (input, min_val, max_val,), {}, hardtanh)
-
-
-def hardtanh_(input, min_val=-1, max_val=1):
-    if min_val.__class__ is not int and min_val.__class__ is not float or max_val.__class__ is not int and max_val.__class__ is not float:
-        return miss(hardtanh__op, (input, min_val, max_val,), {}, hardtanh_)
-    try:
-        route = hardtanh__routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, min_val, max_val)
-    return miss(hardtanh__op, (input, min_val, max_val,), {}, hardtanh_)
-
-
-def log_sigmoid(input):
-    try:
-        route = log_sigmoid_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(log_sigmoid_op, (input,), {}, log_sigmoid)
-
-
-def log_sigmoid_forward(input):
-    try:
-        route = log_sigmoid_forward_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(log_sigmoid_forward_op, (input,), {}, log_sigmoid_forward)
-
-
-def prelu(input, weight):
-    try:
-        route = prelu_routes[input._signature | weight._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, weight)
-    return miss(prelu_op, (input, weight,), {}, prelu)
-
-
-def _prelu_kernel(input, weight):
-    try:
-        cls = weight.__class__
-        if cls in SCALAR_BITS:
-            route = _prelu_kernel_routes[input._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = _prelu_kernel_routes[input._signature | weight._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, weight)
-    return miss(_prelu_kernel_op, (input, weight,), {}, _prelu_kernel)
-
-
-def threshold_out(input, threshold, value, *, out):
-    if threshold.__class__ is not int and threshold.__class__ is not float or value.__class__ is not int and value.__class__ is not float:
-        return miss(threshold_out_op, (input, threshold, value,), {"out": out}, globals()["threshold"])
-    try:
-        route = threshold_out_routes[input._signature | out._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, threshold, value, out)
-    return miss(threshold_out_op, (input, threshold, value,), {"out": out}, globals()["threshold"])
-
-
-def threshold(input, threshold, value, *, out=None):
-    if out is not None:
-        return threshold_out(input, threshold, value, out=out)
-    if threshold.__class__ is not int and threshold.__class__ is not float or value.__class__ is not int and value.__class__ is not float:
-        return miss(threshold_op, (input, threshold, value,), {}, globals()["threshold"])
-    try:
-        route = threshold_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, threshold, value)
-    return miss(threshold_op, (input, threshold, value,), {}, globals()["threshold"])
-
-
-def threshold_(input, threshold, value):
-    if threshold.__class__ is not int and threshold.__class__ is not float or value.__class__ is not int and value.__class__ is not float:
-        return miss(threshold__op, (input, threshold, value,), {}, threshold_)
-    try:
-        route = threshold__routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, threshold, value)
-    return miss(threshold__op, (input, threshold, value,), {}, threshold_)
-
-
-def softmax(input, dim, dtype=None):
-    if dim.__class__ is not int or dtype is not None and dtype.__class__ is not DType:
-        return miss(softmax_int_op, (input, dim, dtype,), {}, softmax)
-    try:
-        route = softmax_int_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim, dtype)
-    return miss(softmax_int_op, (input, dim, dtype,), {}, softmax)
-
-
-def _softmax(input, dim, half_to_float):
-    if dim.__class__ is not int or half_to_float.__class__ is not bool:
-        return miss(_softmax_op, (input, dim, half_to_float,), {}, _softmax)
-    try:
-        route = _softmax_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim, half_to_float)
-    return miss(_softmax_op, (input, dim, half_to_float,), {}, _softmax)
-
-
-def log_softmax(input, dim, dtype=None):
-    if dim.__class__ is not int or dtype is not None and dtype.__class__ is not DType:
-        return miss(log_softmax_int_op, (input, dim, dtype,), {}, log_softmax)
-    try:
-        route = log_softmax_int_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim, dtype)
-    return miss(log_softmax_int_op, (input, dim, dtype,), {}, log_softmax)
-
-
-def _log_softmax(input, dim, half_to_float):
-    if dim.__class__ is not int or half_to_float.__class__ is not bool:
-        return miss(_log_softmax_op, (input, dim, half_to_float,), {}, _log_softmax)
-    try:
-        route = _log_softmax_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim, half_to_float)
-    return miss(_log_softmax_op, (input, dim, half_to_float,), {}, _log_softmax)
-
-
-def nll_loss(input, target, weight=None, reduction=1, ignore_index=-100):
-    if reduction.__class__ is not int or ignore_index.__class__ is not int:
-        return miss(nll_loss_op, (input, target, weight, reduction, ignore_index,), {}, nll_loss)
-    try:
-        key = input._signature | target._signature | state()
-        if weight is not None:
-            key |= weight._signature
-        route = nll_loss_routes[key]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, target, weight, reduction, ignore_index)
-    return miss(nll_loss_op, (input, target, weight, reduction, ignore_index,), {}, nll_loss)
-
-
-def nll_loss_nd(input, target, weight=None, reduction=1, ignore_index=-100):
-    if reduction.__class__ is not int or ignore_index.__class__ is not int:
-        return miss(nll_loss_nd_op, (input, target, weight, reduction, ignore_index,), {}, nll_loss_nd)
-    try:
-        key = input._signature | target._signature | state()
-        if weight is not None:
-            key |= weight._signature
-        route = nll_loss_nd_routes[key]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, target, weight, reduction, ignore_index)
-    return miss(nll_loss_nd_op, (input, target, weight, reduction, ignore_index,), {}, nll_loss_nd)
-
-
-def nll_loss_forward(input, target, weight, reduction, ignore_index):
-    if reduction.__class__ is not int or ignore_index.__class__ is not int:
-        return miss(nll_loss_forward_op, (input, target, weight, reduction, ignore_index,), {}, nll_loss_forward)
-    try:
-        key = input._signature | target._signature | state()
-        if weight is not None:
-            key |= weight._signature
-        route = nll_loss_forward_routes[key]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, target, weight, reduction, ignore_index)
-    return miss(nll_loss_forward_op, (input, target, weight, reduction, ignore_index,), {}, nll_loss_forward)
-
-
-def cross_entropy_loss(input, target, weight=None, reduction=1, ignore_index=-100, label_smoothing=0.0):
-    if reduction.__class__ is not int or ignore_index.__class__ is not int or label_smoothing.__class__ is not float:
-        return miss(cross_entropy_loss_op, (input, target, weight, reduction, ignore_index, label_smoothing,), {}, cross_entropy_loss)
-    try:
-        key = input._signature | target._signature | state()
-        if weight is not None:
-            key |= weight._signature
-        route = cross_entropy_loss_routes[key]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, target, weight, reduction, ignore_index, label_smoothing)
-    return miss(cross_entropy_loss_op, (input, target, weight, reduction, ignore_index, label_smoothing,), {}, cross_entropy_loss)
-
-
-def mse_loss(input, target, reduction=1):
-    if reduction.__class__ is not int:
-        return miss(mse_loss_op, (input, target, reduction,), {}, mse_loss)
-    try:
-        route = mse_loss_routes[input._signature | target._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, target, reduction)
-    return miss(mse_loss_op, (input, target, reduction,), {}, mse_loss)
-
-
-def l1_loss(input, target, reduction=1):
-    if reduction.__class__ is not int:
-        return miss(l1_loss_op, (input, target, reduction,), {}, l1_loss)
-    try:
-        route = l1_loss_routes[input._signature | target._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, target, reduction)
-    return miss(l1_loss_op, (input, target, reduction,), {}, l1_loss)
-
-
-def smooth_l1_loss(input, target, reduction=1, beta=1.0):
-    if reduction.__class__ is not int or beta.__class__ is not float:
-        return miss(smooth_l1_loss_op, (input, target, reduction, beta,), {}, smooth_l1_loss)
-    try:
-        route = smooth_l1_loss_routes[input._signature | target._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, target, reduction, beta)
-    return miss(smooth_l1_loss_op, (input, target, reduction, beta,), {}, smooth_l1_loss)
-
-
-def binary_cross_entropy_with_logits(input, target, weight=None, pos_weight=None, reduction=1):
-    if reduction.__class__ is not int:
-        return miss(binary_cross_entropy_with_logits_op, (input, target, weight, pos_weight, reduction,), {}, binary_cross_entropy_with_logits)
-    try:
-        key = input._signature | target._signature | state()
-        if weight is not None:
-            key |= weight._signature
-        if pos_weight is not None:
-            key |= pos_weight._signature
-        route = binary_cross_entropy_with_logits_routes[key]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, target, weight, pos_weight, reduction)
-    return miss(binary_cross_entropy_with_logits_op, (input, target, weight, pos_weight, reduction,), {}, binary_cross_entropy_with_logits)
-
-
-def embedding(weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse=False):
-    if padding_idx.__class__ is not int or scale_grad_by_freq.__class__ is not bool or sparse.__class__ is not bool:
-        return miss(embedding_op, (weight, indices, padding_idx, scale_grad_by_freq, sparse,), {}, embedding)
-    try:
-        route = embedding_routes[weight._signature | indices._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(weight, indices, padding_idx, scale_grad_by_freq, sparse)
-    return miss(embedding_op, (weight, indices, padding_idx, scale_grad_by_freq, sparse,), {}, embedding)
-
-
-def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-05, cudnn_enable=True):
-    if normalized_shape.__class__ is list:
-        normalized_shape = tuple(normalized_shape)
-    if not are_ints(normalized_shape) or eps.__class__ is not float or cudnn_enable.__class__ is not bool:
-        return miss(layer_norm_op, (input, normalized_shape, weight, bias, eps, cudnn_enable,), {}, layer_norm)
-    try:
-        key = input._signature | state()
-        if weight is not None:
-            key |= weight._signature
-        if bias is not None:
-            key |= bias._signature
-        route = layer_norm_routes[key]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, normalized_shape, weight, bias, eps, cudnn_enable)
-    return miss(layer_norm_op, (input, normalized_shape, weight, bias, eps, cudnn_enable,), {}, layer_norm)
-
-
-def native_layer_norm(input, normalized_shape, weight, bias, eps):
-    if normalized_shape.__class__ is list:
-        normalized_shape = tuple(normalized_shape)
-    if not are_ints(normalized_shape) or eps.__class__ is not float:
-        return miss(native_layer_norm_op, (input, normalized_shape, weight, bias, eps,), {}, native_layer_norm)
-    try:
-        key = input._signature | state()
-        if weight is not None:
-            key |= weight._signature
-        if bias is not None:
-            key |= bias._signature
-        route = native_layer_norm_routes[key]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, normalized_shape, weight, bias, eps)
-    return miss(native_layer_norm_op, (input, normalized_shape, weight, bias, eps,), {}, native_layer_norm)
-
-
-def threshold_backward(grad_output, input, threshold):
-    if threshold.__class__ is not int and threshold.__class__ is not float:
-        return miss(threshold_backward_op, (grad_output, input, threshold,), {}, threshold_backward)
-    try:
-        cls = input.__class__
-        if cls in SCALAR_BITS:
-            route = threshold_backward_routes[grad_output._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = threshold_backward_routes[grad_output._signature | input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(grad_output, input, threshold)
-    return miss(threshold_backward_op, (grad_output, input, threshold,), {}, threshold_backward)
-
-
-def gelu_backward(grad_output, input, *, approximate='none'):
-    if approximate.__class__ is not str:
-        return miss(gelu_backward_op, (grad_output, input,), {"approximate": approximate}, gelu_backward)
-    try:
-        cls = input.__class__
-        if cls in SCALAR_BITS:
-            route = gelu_backward_routes[grad_output._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = gelu_backward_routes[grad_output._signature | input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(grad_output, input, approximate)
-    return miss(gelu_backward_op, (grad_output, input,), {"approximate": approximate}, gelu_backward)
-
-
-def silu_backward(grad_output, input):
-    try:
-        cls = input.__class__
-        if cls in SCALAR_BITS:
-            route = silu_backward_routes[grad_output._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = silu_backward_routes[grad_output._signature | input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(grad_output, input)
-    return miss(silu_backward_op, (grad_output, input,), {}, silu_backward)
-
-
-def elu_backward(grad_output, alpha, scale, input_scale, is_result, self_or_result):
-    if alpha.__class__ is not int and alpha.__class__ is not float or scale.__class__ is not int and scale.__class__ is not float or input_scale.__class__ is not int and input_scale.__class__ is not float or is_result.__class__ is not bool:
-        return miss(elu_backward_op, (grad_output, alpha, scale, input_scale, is_result, self_or_result,), {}, elu_backward)
-    try:
-        cls = self_or_result.__class__
-        if cls in SCALAR_BITS:
-            route = elu_backward_routes[grad_output._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = elu_backward_routes[grad_output._signature | self_or_result._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(grad_output, alpha, scale, input_scale, is_result, self_or_result)
-    return miss(elu_backward_op, (grad_output, alpha, scale, input_scale, is_result, self_or_result,), {}, elu_backward)
-
-
-def leaky_relu_backward(grad_output, input, negative_slope, self_is_result):
-    if negative_slope.__class__ is not int and negative_slope.__class__ is not float or self_is_result.__class__ is not bool:
-        return miss(leaky_relu_backward_op, (grad_output, input, negative_slope, self_is_result,), {}, leaky_relu_backward)
-    try:
-        cls = input.__class__
-        if cls in SCALAR_BITS:
-            route = leaky_relu_backward_routes[grad_output._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = leaky_relu_backward_routes[grad_output._signature | input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(grad_output, input, negative_slope, self_is_result)
-    return miss(leaky_relu_backward_op, (grad_output, input, negative_slope, self_is_result,), {}, leaky_relu_backward)
-
-
-def softplus_backward(grad_output, input, beta, threshold):
-    if beta.__class__ is not int and beta.__class__ is not float or threshold.__class__ is not int and threshold.__class__ is not float:
-        return miss(softplus_backward_op, (grad_output, input, beta, threshold,), {}, softplus_backward)
-    try:
-        cls = input.__class__
-        if cls in SCALAR_BITS:
-            route = softplus_backward_routes[grad_output._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = softplus_backward_routes[grad_output._signature | input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(grad_output, input, beta, threshold)
-    return miss(softplus_backward_op, (grad_output, input, beta, threshold,), {}, softplus_backward)
-
-
-def hardtanh_backward(grad_output, input, min_val, max_val):
-    if min_val.__class__ is not int and min_val.__class__ is not float or max_val.__class__ is not int and max_val.__class__ is not float:
-        return miss(hardtanh_backward_op, (grad_output, input, min_val, max_val,), {}, hardtanh_backward)
-    try:
-        cls = input.__class__
-        if cls in SCALAR_BITS:
-            route = hardtanh_backward_routes[grad_output._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = hardtanh_backward_routes[grad_output._signature | input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(grad_output, input, min_val, max_val)
-    return miss(hardtanh_backward_op, (grad_output, input, min_val, max_val,), {}, hardtanh_backward)
-
-
-def log_sigmoid_backward(grad_output, input, buffer):
-    try:
-        route = log_sigmoid_backward_routes[grad_output._signature | input._signature | buffer._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(grad_output, input, buffer)
-    return miss(log_sigmoid_backward_op, (grad_output, input, buffer,), {}, log_sigmoid_backward)
-
-
-def sigmoid_backward(grad_output, output):
-    try:
-        cls = output.__class__
-        if cls in SCALAR_BITS:
-            route = sigmoid_backward_routes[grad_output._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = sigmoid_backward_routes[grad_output._signature | output._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(grad_output, output)
-    return miss(sigmoid_backward_op, (grad_output, output,), {}, sigmoid_backward)
-
-
-def tanh_backward(grad_output, output):
-    try:
-        cls = output.__class__
-        if cls in SCALAR_BITS:
-            route = tanh_backward_routes[grad_output._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = tanh_backward_routes[grad_output._signature | output._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(grad_output, output)
-    return miss(tanh_backward_op, (grad_output, output,), {}, tanh_backward)
-
-
-def _prelu_kernel_backward(grad_output, input, weight):
-    try:
-        route = _prelu_kernel_backward_routes[grad_output._signature | input._signature | weight._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(grad_output, input, weight)
-    return miss(_prelu_kernel_backward_op, (grad_output, input, weight,), {}, _prelu_kernel_backward)
-
-
-def _softmax_backward_data(grad_output, output, dim, input_dtype):
-    if dim.__class__ is not int or input_dtype.__class__ is not DType:
-        return miss(_softmax_backward_data_op, (grad_output, output, dim, input_dtype,), {}, _softmax_backward_data)
-    try:
-        route = _softmax_backward_data_routes[grad_output._signature | output._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(grad_output, output, dim, input_dtype)
-    return miss(_softmax_backward_data_op, (grad_output, output, dim, input_dtype,), {}, _softmax_backward_data)
-
-
-def _log_softmax_backward_data(grad_output, output, dim, input_dtype):
-    if dim.__class__ is not int or input_dtype.__class__ is not DType:
-        return miss(_log_softmax_backward_data_op, (grad_output, output, dim, input_dtype,), {}, _log_softmax_backward_data)
-    try:
-        route = _log_softmax_backward_data_routes[grad_output._signature | output._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(grad_output, output, dim, input_dtype)
-    return miss(_log_softmax_backward_data_op, (grad_output, output, dim, input_dtype,), {}, _log_softmax_backward_data)
-
-
-def nll_loss_backward(grad_output, input, target, weight, reduction, ignore_index, total_weight):
-    if reduction.__class__ is not int or ignore_index.__class__ is not int:
-        return miss(nll_loss_backward_op, (grad_output, input, target, weight, reduction, ignore_index, total_weight,), {}, nll_loss_backward)
-    try:
-        key = grad_output._signature | input._signature | target._signature | total_weight._signature | state()
-        if weight is not None:
-            key |= weight._signature
-        route = nll_loss_backward_routes[key]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(grad_output, input, target, weight, reduction, ignore_index, total_weight)
-    return miss(nll_loss_backward_op, (grad_output, input, target, weight, reduction, ignore_index, total_weight,), {}, nll_loss_backward)
-
-
-def mse_loss_backward(grad_output, input, target, reduction):
-    if reduction.__class__ is not int:
-        return miss(mse_loss_backward_op, (grad_output, input, target, reduction,), {}, mse_loss_backward)
-    try:
-        route = mse_loss_backward_routes[grad_output._signature | input._signature | target._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(grad_output, input, target, reduction)
-    return miss(mse_loss_backward_op, (grad_output, input, target, reduction,), {}, mse_loss_backward)
-
-
-def smooth_l1_loss_backward(grad_output, input, target, reduction, beta):
-    if reduction.__class__ is not int or beta.__class__ is not float:
-        return miss(smooth_l1_loss_backward_op, (grad_output, input, target, reduction, beta,), {}, smooth_l1_loss_backward)
-    try:
-        route = smooth_l1_loss_backward_routes[grad_output._signature | input._signature | target._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(grad_output, input, target, reduction, beta)
-    return miss(smooth_l1_loss_backward_op, (grad_output, input, target, reduction, beta,), {}, smooth_l1_loss_backward)
-
-
-def embedding_dense_backward(grad_output, indices, num_weights, padding_idx, scale_grad_by_freq):
-    if num_weights.__class__ is not int or padding_idx.__class__ is not int or scale_grad_by_freq.__class__ is not bool:
-        return miss(embedding_dense_backward_op, (grad_output, indices, num_weights, padding_idx, scale_grad_by_freq,), {}, embedding_dense_backward)
-    try:
-        route = embedding_dense_backward_routes[grad_output._signature | indices._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(grad_output, indices, num_weights, padding_idx, scale_grad_by_freq)
-    return miss(embedding_dense_backward_op, (grad_output, indices, num_weights, padding_idx, scale_grad_by_freq,), {}, embedding_dense_backward)
-
-
-def native_layer_norm_backward(grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask):
-    if normalized_shape.__class__ is list:
-        normalized_shape = tuple(normalized_shape)
-    if not are_ints(normalized_shape) or True:
-        return miss(native_layer_norm_backward_op, (grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask,), {}, native_layer_norm_backward)
-    try:
-        key = grad_out._signature | input._signature | mean._signature | rstd._signature | state()
-        if weight is not None:
-            key |= weight._signature
-        if bias is not None:
-            key |= bias._signature
-        route = native_layer_norm_backward_routes[key]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask)
-    return miss(native_layer_norm_backward_op, (grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask,), {}, native_layer_norm_backward)
-
-
-def native_dropout_backward(grad_output, mask, scale):
-    if scale.__class__ is not float:
-        return miss(native_dropout_backward_op, (grad_output, mask, scale,), {}, native_dropout_backward)
-    try:
-        cls = mask.__class__
-        if cls in SCALAR_BITS:
-            route = native_dropout_backward_routes[grad_output._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = native_dropout_backward_routes[grad_output._signature | mask._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(grad_output, mask, scale)
-    return miss(native_dropout_backward_op, (grad_output, mask, scale,), {}, native_dropout_backward)
-
-
 def select_backward(grad_output, input_sizes, dim, index):
     if input_sizes.__class__ is list:
         input_sizes = tuple(input_sizes)
@@ -10808,137 +10939,6 @@ def diagonal_backward(grad_output, input_sizes, offset, dim1, dim2):
     return miss(diagonal_backward_op, (grad_output, input_sizes, offset, dim1, dim2,), {}, diagonal_backward)
 
 
-def value_selecting_reduction_backward(grad, dim, indices, sizes, keepdim):
-    if sizes.__class__ is list:
-        sizes = tuple(sizes)
-    if dim.__class__ is not int or not are_ints(sizes) or keepdim.__class__ is not bool:
-        return miss(value_selecting_reduction_backward_op, (grad, dim, indices, sizes, keepdim,), {}, value_selecting_reduction_backward)
-    try:
-        route = value_selecting_reduction_backward_routes[grad._signature | indices._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(grad, dim, indices, sizes, keepdim)
-    return miss(value_selecting_reduction_backward_op, (grad, dim, indices, sizes, keepdim,), {}, value_selecting_reduction_backward)
-
-
-def item(input):
-    try:
-        route = item_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(item_op, (input,), {}, item)
-
-
-def _local_scalar_dense(input):
-    try:
-        route = _local_scalar_dense_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(_local_scalar_dense_op, (input,), {}, _local_scalar_dense)
-
-
-def equal(input, other):
-    try:
-        route = equal_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(equal_op, (input, other,), {}, equal)
-
-
-def allclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
-    if rtol.__class__ is not float or atol.__class__ is not float or equal_nan.__class__ is not bool:
-        return miss(allclose_op, (input, other, rtol, atol, equal_nan,), {}, allclose)
-    try:
-        route = allclose_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other, rtol, atol, equal_nan)
-    return miss(allclose_op, (input, other, rtol, atol, equal_nan,), {}, allclose)
-
-
-def fill__Scalar(input, value):
-    if value.__class__ is not int and value.__class__ is not float:
-        return miss(fill__Scalar_op, (input, value,), {}, fill_)
-    try:
-        route = fill__Scalar_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, value)
-    return miss(fill__Scalar_op, (input, value,), {}, fill_)
-
-
-def fill__Tensor(input, value):
-    try:
-        route = fill__Tensor_routes[input._signature | value._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, value)
-    return miss(fill__Tensor_op, (input, value,), {}, fill_)
-
-
-_fill__overloads = (
-    Overload(fill__Scalar, '(Tensor(a!) input, Scalar value)', ('input', 'value'), ('Tensor', 'Scalar'), 2, ('input', 'value')),
-    Overload(fill__Tensor, '(Tensor(a!) input, Tensor value)', ('input', 'value'), ('Tensor', 'Tensor'), 2, ('input', 'value')),
-)
-
-
-def fill_(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 2:
-            if args[1].__class__ in NUMBERS:
-                return fill__Scalar(*args)
-            if isinstance(args[1], TensorBase):
-                return fill__Tensor(*args)
-    return choose("fill_", _fill__overloads, args, kwargs)
-
-
-def zero_(input):
-    try:
-        route = zero__routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(zero__op, (input,), {}, zero_)
-
-
-def is_nonzero(input):
-    try:
-        route = is_nonzero_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(is_nonzero_op, (input,), {}, is_nonzero)
-
-
-def sum_to_size(input, *sizes_, size=None):
-    if size is None:
-        size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_
-    if size.__class__ is list:
-        size = tuple(size)
-    if not are_ints(size):
-        return miss(sum_to_size_op, (input, size,), {}, sum_to_size)
-    try:
-        route = sum_to_size_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, size)
-    return miss(sum_to_size_op, (input, size,), {}, sum_to_size)
-
-
 __all__ = [
     "empty",
     "empty_strided",
@@ -10953,16 +10953,48 @@ __all__ = [
     "ones_like",
     "empty_like",
     "full_like",
-    "rand_like",
-    "randn_like",
-    "rand",
-    "randn",
-    "randint",
-    "randperm",
-    "bernoulli",
-    "native_dropout",
-    "dropout",
-    "multinomial",
+    "fill_",
+    "zero_",
+    "index_put",
+    "index_put_",
+    "index_select",
+    "index_add",
+    "index_add_",
+    "gather",
+    "scatter",
+    "scatter_",
+    "scatter_add",
+    "scatter_add_",
+    "masked_select",
+    "take",
+    "binary_cross_entropy_with_logits",
+    "mm",
+    "bmm",
+    "mv",
+    "dot",
+    "vdot",
+    "inner",
+    "addmm",
+    "addmm_",
+    "addmv",
+    "addmv_",
+    "addbmm",
+    "addbmm_",
+    "baddbmm",
+    "baddbmm_",
+    "matmul",
+    "outer",
+    "einsum",
+    "relu",
+    "relu_",
+    "prelu",
+    "threshold",
+    "threshold_",
+    "softmax",
+    "log_softmax",
+    "embedding",
+    "layer_norm",
+    "native_layer_norm",
     "add",
     "add_",
     "sub",
@@ -10992,6 +11024,11 @@ __all__ = [
     "negative_",
     "absolute",
     "absolute_",
+    "logaddexp",
+    "hypot",
+    "hypot_",
+    "xlogy",
+    "xlogy_",
     "neg",
     "neg_",
     "positive",
@@ -11103,6 +11140,8 @@ __all__ = [
     "addcmul_",
     "addcdiv",
     "addcdiv_",
+    "masked_fill",
+    "masked_fill_",
     "logical_and",
     "logical_and_",
     "logical_or",
@@ -11141,21 +11180,23 @@ __all__ = [
     "less_equal_",
     "not_equal",
     "not_equal_",
-    "conj",
-    "resolve_conj",
+    "isclose",
+    "equal",
+    "allclose",
     "is_complex",
     "is_floating_point",
-    "real",
-    "imag",
     "angle",
-    "logaddexp",
-    "hypot",
-    "hypot_",
-    "xlogy",
-    "xlogy_",
-    "masked_fill",
-    "masked_fill_",
-    "isclose",
+    "is_nonzero",
+    "rand_like",
+    "randn_like",
+    "rand",
+    "randn",
+    "randint",
+    "randperm",
+    "bernoulli",
+    "native_dropout",
+    "dropout",
+    "multinomial",
     "sum",
     "mean",
     "prod",
@@ -11180,23 +11221,27 @@ __all__ = [
     "topk",
     "nonzero",
     "count_nonzero",
-    "mm",
-    "bmm",
-    "mv",
-    "dot",
-    "vdot",
-    "inner",
-    "addmm",
-    "addmm_",
-    "addmv",
-    "addmv_",
-    "addbmm",
-    "addbmm_",
-    "baddbmm",
-    "baddbmm_",
-    "matmul",
-    "outer",
-    "einsum",
+    "clone",
+    "flip",
+    "roll",
+    "tile",
+    "cat",
+    "concat",
+    "concatenate",
+    "stack",
+    "hstack",
+    "vstack",
+    "tril",
+    "tril_",
+    "triu",
+    "triu_",
+    "diag",
+    "diag_embed",
+    "constant_pad_nd",
+    "conj",
+    "resolve_conj",
+    "real",
+    "imag",
     "reshape",
     "permute",
     "transpose",
@@ -11222,51 +11267,6 @@ __all__ = [
     "swapaxes",
     "swapdims",
     "broadcast_to",
-    "clone",
-    "flip",
-    "roll",
-    "tile",
-    "cat",
-    "concat",
-    "concatenate",
-    "stack",
-    "hstack",
-    "vstack",
-    "tril",
-    "tril_",
-    "triu",
-    "triu_",
-    "diag",
-    "diag_embed",
-    "constant_pad_nd",
-    "index_put",
-    "index_put_",
-    "index_select",
-    "index_add",
-    "index_add_",
-    "gather",
-    "scatter",
-    "scatter_",
-    "scatter_add",
-    "scatter_add_",
-    "masked_select",
-    "take",
-    "relu",
-    "relu_",
-    "prelu",
-    "threshold",
-    "threshold_",
-    "softmax",
-    "log_softmax",
-    "binary_cross_entropy_with_logits",
-    "embedding",
-    "layer_norm",
-    "native_layer_norm",
-    "equal",
-    "allclose",
-    "fill_",
-    "zero_",
-    "is_nonzero",
 ]
 
 
@@ -11275,11 +11275,42 @@ METHODS = (
     'new_ones',
     'new_full',
     'new_empty',
-    'uniform_',
-    'normal_',
-    'bernoulli',
-    'bernoulli_',
-    'multinomial',
+    'fill_',
+    'zero_',
+    'index',
+    'index_put',
+    'index_put_',
+    'index_select',
+    'index_add',
+    'index_add_',
+    'gather',
+    'scatter',
+    'scatter_',
+    'scatter_add',
+    'scatter_add_',
+    'masked_select',
+    'take',
+    'mm',
+    'bmm',
+    'mv',
+    'dot',
+    'vdot',
+    'inner',
+    'addmm',
+    'addmm_',
+    'addmv',
+    'addmv_',
+    'addbmm',
+    'addbmm_',
+    'baddbmm',
+    'baddbmm_',
+    'matmul',
+    'outer',
+    'relu',
+    'relu_',
+    'prelu',
+    'softmax',
+    'log_softmax',
     'add',
     'add_',
     'sub',
@@ -11308,6 +11339,11 @@ METHODS = (
     'negative_',
     'absolute',
     'absolute_',
+    'logaddexp',
+    'hypot',
+    'hypot_',
+    'xlogy',
+    'xlogy_',
     'neg',
     'neg_',
     'positive',
@@ -11419,6 +11455,8 @@ METHODS = (
     'addcmul_',
     'addcdiv',
     'addcdiv_',
+    'masked_fill',
+    'masked_fill_',
     'logical_and',
     'logical_and_',
     'logical_or',
@@ -11460,20 +11498,18 @@ METHODS = (
     'less_equal_',
     'not_equal',
     'not_equal_',
-    'conj',
-    '_conj_physical',
-    'resolve_conj',
-    'real',
-    'imag',
-    'angle',
-    'logaddexp',
-    'hypot',
-    'hypot_',
-    'xlogy',
-    'xlogy_',
-    'masked_fill',
-    'masked_fill_',
     'isclose',
+    'equal',
+    'allclose',
+    '_conj_physical',
+    'angle',
+    'item',
+    'is_nonzero',
+    'uniform_',
+    'normal_',
+    'bernoulli',
+    'bernoulli_',
+    'multinomial',
     'sum',
     'mean',
     'prod',
@@ -11498,22 +11534,25 @@ METHODS = (
     'topk',
     'nonzero',
     'count_nonzero',
-    'mm',
-    'bmm',
-    'mv',
-    'dot',
-    'vdot',
-    'inner',
-    'addmm',
-    'addmm_',
-    'addmv',
-    'addmv_',
-    'addbmm',
-    'addbmm_',
-    'baddbmm',
-    'baddbmm_',
-    'matmul',
-    'outer',
+    'sum_to_size',
+    'contiguous',
+    'clone',
+    'copy_',
+    'to',
+    'flip',
+    'roll',
+    'repeat',
+    'tile',
+    'tril',
+    'tril_',
+    'triu',
+    'triu_',
+    'diag',
+    'diag_embed',
+    'conj',
+    'resolve_conj',
+    'real',
+    'imag',
     'view',
     'reshape',
     'permute',
@@ -11544,53 +11583,19 @@ METHODS = (
     'swapaxes',
     'swapdims',
     'broadcast_to',
-    'contiguous',
-    'clone',
-    'copy_',
-    'to',
-    'flip',
-    'roll',
-    'repeat',
-    'tile',
-    'tril',
-    'tril_',
-    'triu',
-    'triu_',
-    'diag',
-    'diag_embed',
-    'index',
-    'index_put',
-    'index_put_',
-    'index_select',
-    'index_add',
-    'index_add_',
-    'gather',
-    'scatter',
-    'scatter_',
-    'scatter_add',
-    'scatter_add_',
-    'masked_select',
-    'take',
-    'relu',
-    'relu_',
-    'prelu',
-    'softmax',
-    'log_softmax',
-    'item',
-    'equal',
-    'allclose',
-    'fill_',
-    'zero_',
-    'is_nonzero',
-    'sum_to_size',
 )
 """Names that are methods of tensors as well."""
 
 
 NN = (
-    'linear',
-    'pad',
     'one_hot',
+    'nll_loss',
+    'nll_loss_nd',
+    'cross_entropy_loss',
+    'mse_loss',
+    'l1_loss',
+    'smooth_l1_loss',
+    'linear',
     'leaky_relu',
     'leaky_relu_',
     'elu',
@@ -11603,11 +11608,6 @@ NN = (
     'hardtanh',
     'hardtanh_',
     'log_sigmoid',
-    'nll_loss',
-    'nll_loss_nd',
-    'cross_entropy_loss',
-    'mse_loss',
-    'l1_loss',
-    'smooth_l1_loss',
+    'pad',
 )
 """Names that are functions of `dovetail._nn`."""

@@ -129,7 +129,7 @@ class Derivative:
 
 
 def read_derivatives(
-    path: Path,
+    paths: Path | Sequence[Path],
     functions: Sequence[NativeFunction],
     *,
     helpers: Collection[str] = (),
@@ -137,13 +137,13 @@ def read_derivatives(
     operators: Collection[str] = (),
     partial: bool = False,
 ) -> list[Derivative]:
-    """Read the derivatives that `path` declares. In-place variants use those of their functional
+    """Read the derivatives that `paths` declare. In-place variants use those of their functional
     operator.
 
     Parameters
     ----------
-    path
-        The YAML file.
+    paths
+        The YAML file, or those of the families in order.
     functions
         Operators, as `read_native_functions` returns them.
     helpers
@@ -164,7 +164,7 @@ def read_derivatives(
     base_names = {function.base_name for function in functions} | set(operators)
     derivatives: dict[str, Derivative] = {}
     numbers: dict[str, int] = {}
-    for entry in read_entries(path, DerivativeError):
+    for entry in read_entries(paths, DerivativeError):
         function = _find(entry, by_name, partial)
         node = _node_name(entry, numbers)
         if function is None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import yaml
 
 from .derivatives import Derivative, read_derivatives
+from .entries import FAMILIES
 from .errors import DeclarationError, Location
 from .native_functions import NativeFunction, read_native_functions
 from .writers.derivatives import write_derivatives
@@ -17,6 +18,10 @@ from .writers.functions import write_functions
 from .writers.registrations import write_registrations
 from .writers.stubs import write_function_stubs, write_method_stubs
 from .writers.tensor_methods import write_tensor_methods
+
+NATIVE_FUNCTIONS = "native_functions.yaml"
+DERIVATIVES = "derivatives.yaml"
+"""Files of a library, or of each of its families."""
 
 BASE = "dovetail_aten"
 """The base library, whose operators every formula may call."""
@@ -32,7 +37,7 @@ class Library:
         Import name of the library, ``dovetail_aten``.
     folder
         Folder of that package, with ``native_functions.yaml`` and, if anything is differentiable,
-        ``derivatives.yaml``.
+        ``derivatives.yaml``; or with a folder ``declarations``, which has them by family.
     derivative_helpers
         Module file, or package folder, with the helper functions of formulas; None if there are
         none.
@@ -55,16 +60,10 @@ class Library:
         Raises
         ------
         DeclarationError
-            If there are no declarations.
+            If there are no declarations, or both in one file and by family.
         """
         folder = folder.resolve()
-        declarations = folder / "native_functions.yaml"
-        if not declarations.exists():
-            raise DeclarationError(
-                Location(str(declarations), 1),
-                "there is no such file.",
-                "Give the folder of a package that has it.",
-            )
+        _declarations(folder)
         places = [folder / "derivative_helpers.py", folder / "derivative_helpers"]
         composites = folder / "composites"
         return cls(
@@ -76,9 +75,32 @@ class Library:
         )
 
     @property
+    def declarations(self) -> tuple[Path, ...]:
+        """The folders with declarations: that of the package, or one per family."""
+        return _declarations(self.folder)
+
+    @property
     def output(self) -> Path:
         """Folder of the generated modules."""
         return self.folder / "_generated"
+
+
+def _declarations(folder: Path) -> tuple[Path, ...]:
+    whole = folder / NATIVE_FUNCTIONS
+    families = sorted([path.parent for path in (folder / FAMILIES).glob(f"*/{NATIVE_FUNCTIONS}")])
+    if whole.exists() and families:
+        raise DeclarationError(
+            Location(str(whole), 1),
+            f"{FAMILIES}/{families[0].name} declares operators too.",
+            "Move its entries to the families.",
+        )
+    if not whole.exists() and not families:
+        raise DeclarationError(
+            Location(str(whole), 1),
+            f"there is no such file, nor {FAMILIES}/<family>/{NATIVE_FUNCTIONS}.",
+            "Give the folder of a package that has it.",
+        )
+    return tuple(families) or (folder,)
 
 
 def operators_listed(path: Path) -> list[str]:
@@ -112,7 +134,9 @@ def generate(library: Library, *, only: Iterable[str] | None = None) -> dict[str
     DeclarationError, DerivativeError
         With the line and the remedy.
     """
-    functions = read_native_functions(library.folder / "native_functions.yaml", only=only)
+    functions = read_native_functions(
+        [folder / NATIVE_FUNCTIONS for folder in library.declarations], only=only
+    )
     derivatives = _derivatives(library, functions, partial=only is not None)
     generated = f"{library.package}._generated"
     files = {
@@ -172,12 +196,12 @@ def _read(path: Path) -> str | None:
 def _derivatives(
     library: Library, functions: Sequence[NativeFunction], *, partial: bool
 ) -> list[Derivative]:
-    path = library.folder / "derivatives.yaml"
-    if not path.exists():
+    paths = [path for folder in library.declarations if (path := folder / DERIVATIVES).exists()]
+    if not paths:
         return []
     helpers, tensors_only = _helpers(library)
     return read_derivatives(
-        path,
+        paths,
         functions,
         helpers=helpers,
         tensors_only=tensors_only,

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from dovetail_dispatcher.schema import FunctionSchema, parse_schema
 
-from .entries import Entry, read_entries
+from .entries import Entry, read_entries, start_of
 from .errors import DeclarationError, Location
 from .variants import SchemaKind, derive_variant, schema_kind
 
@@ -119,13 +119,15 @@ class NativeFunction:
         return schema_kind(self.schema)
 
 
-def read_native_functions(path: Path, *, only: Iterable[str] | None = None) -> list[NativeFunction]:
-    """Read the operators that `path` declares, derived variants after the entry that derives them.
+def read_native_functions(
+    paths: Path | Sequence[Path], *, only: Iterable[str] | None = None
+) -> list[NativeFunction]:
+    """Read the operators that `paths` declare, derived variants after the entry that derives them.
 
     Parameters
     ----------
-    path
-        The YAML file.
+    paths
+        The YAML file, or those of the families in order.
     only
         Names (``add.Tensor``, or ``add`` for all overloads) of the entries to keep; default: all.
 
@@ -137,7 +139,7 @@ def read_native_functions(path: Path, *, only: Iterable[str] | None = None) -> l
         no entry has.
     """
     functions: dict[str, NativeFunction] = {}
-    for entry in read_entries(path, DeclarationError):
+    for entry in read_entries(paths, DeclarationError):
         for function in _read(entry):
             known = functions.get(function.name)
             if known is not None:
@@ -156,11 +158,13 @@ def read_native_functions(path: Path, *, only: Iterable[str] | None = None) -> l
                 "declared before it.",
                 "Name a functional operator that stands above.",
             )
-    return _select(list(functions.values()), path, only)
+    return _select(list(functions.values()), paths, only)
 
 
 def _select(
-    functions: list[NativeFunction], path: Path, only: Iterable[str] | None
+    functions: list[NativeFunction],
+    paths: Path | Sequence[Path],
+    only: Iterable[str] | None,
 ) -> list[NativeFunction]:
     if only is None:
         return functions
@@ -168,7 +172,7 @@ def _select(
     known = {name for f in functions for name in (f.name, f.base_name)}
     if missing := sorted(wanted - known):
         raise DeclarationError(
-            Location(path.name, 1),
+            start_of(paths),
             f"no operator {', '.join(missing)} is declared.",
             "Correct the list of operators.",
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any, Final, TypeAlias
 
@@ -241,9 +241,7 @@ def grad(
         for each in wanted_inputs
     ]
     if is_grads_batched:
-        from ..transforms.batched_gradients import grad_batched
-
-        return grad_batched(
+        return _grad_batched(
             grad,
             as_tuple(outputs),
             inputs,
@@ -275,6 +273,16 @@ def grad(
         if materialize_grads and isinstance(each, TensorBase):
             found[index] = calls.filled_like(each, 0)
     return tuple(found)
+
+
+_grad_batched: Callable[..., tuple[TensorBase | None, ...]]
+"""What `grad` does with ``is_grads_batched=True``; installed with autograd."""
+
+
+def set_grad_batched(function: Callable[..., tuple[TensorBase | None, ...]]) -> None:
+    """Install what `grad` does with ``is_grads_batched=True``."""
+    global _grad_batched
+    _grad_batched = function
 
 
 def as_tuple(values: Any) -> tuple[Any, ...]:

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, Final
 from dovetail_dispatcher.table import registry
 from dovetail_kernel.tensor.tensor_base import TensorBase
 
+from .raw_saved_tensor import pack_saved
+
 if TYPE_CHECKING:
     from .node import Node
 
@@ -94,8 +96,6 @@ def recorded(node: Node, extras: Extras) -> None:
     if extras.anomaly:
         _remember_where(node)
     if extras.hooks and node._formula_record is not None:
-        from .raw_saved_tensor import pack_saved
-
         pack, unpack = extras.hooks[-1]
         for saved in node._formula_record.saved:
             pack_saved(node, saved, pack, unpack)

@@ -13,6 +13,8 @@ from dovetail_kernel.tensor.tensor_base import TensorBase, new_tensor, tensor_cl
 from dovetail_kernel.types.dtype import DTYPES
 from dovetail_kernel.types.signature import DTYPE_MASK, NORMAL, WRAPPED_BIT, ZERO_DIM
 
+from ..graph.engine_ops import operator
+
 if TYPE_CHECKING:
     from .levels import Level
 
@@ -122,8 +124,6 @@ class BatchedArray(WrappedArray):
 
     def copy(self) -> BatchedArray:
         """Return a wrapper of a copy."""
-        from ..graph.engine_ops import operator
-
         return BatchedArray(operator("clone", "default")(self.physical), self.level)
 
     def host(self) -> NoReturn:
@@ -156,8 +156,6 @@ class SharedArray(WrappedArray):
 
     def copy(self) -> SharedArray:
         """Return a wrapper of a copy."""
-        from ..graph.engine_ops import operator
-
         return SharedArray(operator("clone", "default")(self.physical), self.level)
 
     def host(self) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 from dovetail_kernel.tensor.tensor_base import TensorBase
 
 from ..graph import engine_ops as calls
+from .batch_interpreter import GradBatchLevel
 
 
 def unstack(tensor: TensorBase) -> list[TensorBase]:
@@ -56,10 +57,7 @@ def grad_batched(
             "dimension, but their shapes "
             f"are {shapes}."
         )
-    from .batch_interpreter import GradBatchLevel  # nobody else needs the transforms
-    from .mapping import spread
-
     with GradBatchLevel(sizes.pop()) as level:
         wrapped = tuple([None if each is None else level.wrap(each) for each in grad_outputs])
         found = grad(outputs, inputs, wrapped, retain_graph, create_graph, allow_unused)
-        return tuple([None if each is None else spread(level, each) for each in found])
+        return tuple([None if each is None else level.spread(each) for each in found])

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from .pytree import flatten, flatten_prefix
+
 
 def unbatched_write_error(op: Any) -> RuntimeError:
     """Return the error of writing a batched value into a tensor that has no batch."""
@@ -52,8 +54,6 @@ def check_outputs(returned: Any) -> tuple[Any, Any]:
     RuntimeError
         If it is something else, or the dimensions do not fit the outputs.
     """
-    from .pytree import flatten, flatten_prefix
-
     if not isinstance(returned, tuple) or len(returned) != 2:
         got = f"{len(returned)} returns" if isinstance(returned, tuple) else f"a {type(returned)}"
         raise RuntimeError(

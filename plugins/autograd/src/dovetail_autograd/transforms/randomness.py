@@ -24,6 +24,7 @@ from dovetail_kernel import DispatchKey
 from dovetail_kernel.keys.state import ExcludeDispatchKeyGuard
 from dovetail_kernel.types.signature import WRAPPED_BIT
 
+from ..graph.engine_ops import operator
 from .batch_interpreter import VmapLevel
 from .levels import active_levels
 from .wrapped_calls import present, tensors_in
@@ -89,8 +90,6 @@ _without_mode = partial(ExcludeDispatchKeyGuard, DispatchKey.FuncTorchVmapMode)
 
 
 def _repeated(tensor: Any, size: int) -> Any:
-    from ..graph.engine_ops import operator
-
     return operator("expand", "default")(
         operator("unsqueeze", "default")(tensor, 0), (size, *tensor.array.shape)
     )
