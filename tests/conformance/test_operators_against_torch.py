@@ -16,12 +16,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from operator_calls import Caller, TensorSpec, made
 
 import dovetail
 from dovetail_dispatcher.table import registry
-
-torch = pytest.importorskip("torch", reason="PyTorch is the oracle of these tests")
 
 CALLS = int(os.environ.get("DOVETAIL_CALLS", "12"))
 TOLERANCE = {
