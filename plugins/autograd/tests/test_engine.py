@@ -182,7 +182,7 @@ def test_gradients_accumulate_in_place():
     assert first._version == 1
 
 
-def test_a_gradient_that_somebody_holds_is_copied():
+def test_a_gradient_that_is_held_elsewhere_is_copied():
     x, g = tensor([1.0, 1.0], True), tensor([1.0, 1.0])
     x.backward(g)
     assert x.grad.array is not g.array
@@ -191,7 +191,7 @@ def test_a_gradient_that_somebody_holds_is_copied():
     assert x.grad.array.tolist() == [2.0, 2.0]
 
 
-def test_a_gradient_that_nobody_holds_becomes_grad_as_it_is(monkeypatch):
+def test_a_gradient_that_is_held_nowhere_else_becomes_grad_as_it_is(monkeypatch):
     made = []
     x = tensor(np.ones((4, 4)), True)
     y = mul(x, tensor(np.ones((4, 4))))

@@ -2,7 +2,7 @@
 keys.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from dovetail_kernel import hookimpl
 
@@ -14,23 +14,6 @@ from .engine.anomaly import (
     set_detect_anomaly,
 )
 from .engine.backward import backward, grad, set_grad_batched
-from .engine.engine import (
-    current_autograd_node,
-    current_graph_task_id,
-    queue_callback,
-    runs_whole_graph,
-    will_engine_execute_node,
-)
-from .engine.graph_hooks import (
-    GradientEdge,
-    allow_mutation_on_saved_tensors,
-    disable_saved_tensors_hooks,
-    get_gradient_edge,
-    increment_version,
-    register_multi_grad_hook,
-    save_on_cpu,
-    saved_tensors_hooks,
-)
 from .graph.accumulate import AccumulateGrad
 from .graph.autograd_meta import AutogradMeta, gradient_edge, requires_grad
 from .graph.function_node import FunctionNode
@@ -45,15 +28,33 @@ from .graph.grad_mode import (
     set_multithreading_enabled,
 )
 from .graph.hooks import RemovableHandle
-from .graph.node import Edge, Node
+from .graph.node import Edge, GradientEdge, Node
 from .recording import autograd_layer
 from .recording.autograd_layer import _get_autograd_fallback_mode, _set_autograd_fallback_mode
 from .recording.function import Function, once_differentiable
 from .recording.node_classes import build_node_class
-from .recording.saved_listing import SavedValue, saved_values
 
 if TYPE_CHECKING:
     from .checking.gradcheck import GradcheckError, gradcheck, gradgradcheck
+    from .engine.graph_functions import (
+        get_gradient_edge,
+        increment_version,
+        register_multi_grad_hook,
+    )
+    from .engine.inside_backward import (
+        current_autograd_node,
+        current_graph_task_id,
+        queue_callback,
+        runs_whole_graph,
+        will_engine_execute_node,
+    )
+    from .graph.saved_listing import SavedValue, saved_values
+    from .graph.saved_tensors_hooks import (
+        allow_mutation_on_saved_tensors,
+        disable_saved_tensors_hooks,
+        save_on_cpu,
+        saved_tensors_hooks,
+    )
 
 __all__ = [
     "AccumulateGrad",
@@ -106,19 +107,36 @@ __all__ = [
 ]
 
 
+_ON_DEMAND: Final = {
+    "GradcheckError": "checking.gradcheck",
+    "gradcheck": "checking.gradcheck",
+    "gradgradcheck": "checking.gradcheck",
+    "get_gradient_edge": "engine.graph_functions",
+    "increment_version": "engine.graph_functions",
+    "register_multi_grad_hook": "engine.graph_functions",
+    "current_autograd_node": "engine.inside_backward",
+    "current_graph_task_id": "engine.inside_backward",
+    "queue_callback": "engine.inside_backward",
+    "runs_whole_graph": "engine.inside_backward",
+    "will_engine_execute_node": "engine.inside_backward",
+    "SavedValue": "graph.saved_listing",
+    "saved_values": "graph.saved_listing",
+    "allow_mutation_on_saved_tensors": "graph.saved_tensors_hooks",
+    "disable_saved_tensors_hooks": "graph.saved_tensors_hooks",
+    "save_on_cpu": "graph.saved_tensors_hooks",
+    "saved_tensors_hooks": "graph.saved_tensors_hooks",
+}
+"""Names that most programs do without, and the modules that have them."""
+
+
 def __getattr__(name: str) -> Any:
-    if name not in (
-        "GradcheckError",
-        "gradcheck",
-        "gradgradcheck",
-    ):  # needed by tests alone, so imported on demand
+    module = _ON_DEMAND.get(name)
+    if module is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    module = import_module(".checking.gradcheck", __name__)
-    for each in ("GradcheckError", "gradcheck", "gradgradcheck"):
-        globals()[each] = getattr(module, each)
-    return globals()[name]
+    value = globals()[name] = getattr(import_module(f".{module}", __name__), name)
+    return value
 
 
 def _grad_batched(*arguments: Any) -> Any:

@@ -18,7 +18,7 @@ from .native_functions import NativeFunction
 
 NON_DIFFERENTIABLE = "non_differentiable"
 _RESERVED = ("grad_input_mask", "result", "grads")
-_OWN = {"k", "node"}  # what bodies call the operators and the node
+_OWN = {"k", "node", "edges", "saved", "version", "expected"}  # what bodies call their own things
 _KEYS = ("name", "output_differentiability", "node")
 
 

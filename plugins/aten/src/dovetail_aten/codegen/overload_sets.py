@@ -4,11 +4,11 @@ them.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from dovetail_dispatcher.calls.templates.entry import numbers_allowed
-from dovetail_dispatcher.schema import Argument, FunctionSchema
 
 from .native_functions import NativeFunction
 
@@ -47,6 +47,16 @@ class OverloadSet:
         return modules[0] if modules else None
 
     @property
+    def is_public(self) -> bool:
+        """Whether the name is a function at the top level of the front end."""
+        return self.module == "" and not _INTERNAL.fullmatch(self.name)
+
+    @property
+    def has_choice(self) -> bool:
+        """Whether the arguments of a call tell which overload it means."""
+        return len(self.overloads) > 1 and not self.takes_numbers
+
+    @property
     def takes_numbers(self) -> bool:
         """Whether the overload for two tensors serves Python numbers too, so that no choice is
         needed.
@@ -68,6 +78,9 @@ class OverloadSet:
         ]
         return served[0] if served else function
 
+
+_INTERNAL = re.compile(r"_.*|.*_backward|.*_forward|alias|matrix_H|numpy_T|slice")
+"""Names that formulas and methods need; at the top level they would be noise, or hide a builtin."""
 
 _NUMBERS_APART = ("pow", "remainder", "fmod", "rsub")
 """Names whose overload for numbers has a derivative, and a node, of its own."""
@@ -95,24 +108,9 @@ def takes_numbers(function: NativeFunction) -> bool:
     return function.namespace == "aten" and numbers_allowed(function.schema, function.promote)
 
 
-def python_schema(schema: FunctionSchema) -> FunctionSchema:
-    """Return `schema` with the name that Python functions give to ``self``: ``input``."""
-    names = {argument.name for argument in schema.arguments}
-    if "self" not in names or "input" in names:
-        return schema
-    return replace(schema, arguments=tuple([_renamed(argument) for argument in schema.arguments]))
-
-
-def _renamed(argument: Argument) -> Argument:
-    return replace(argument, name="input") if argument.name == "self" else argument
-
-
-def variadic_argument(schema: FunctionSchema) -> Argument | None:
-    """Return the list of ints that a call may also spell out: ``x.view(2, 3)``. It is the only one
-    behind ``self``.
+def function_name(function: NativeFunction) -> str:
+    """Return the name of the function of one overload among several: ``sum_dim_IntList``,
+    ``sum_default``.
     """
-    positional = [a for a in schema.arguments if not a.kwarg_only]
-    others = [a for a in positional if a.name not in ("self", "input")]
-    if len(others) != 1 or others[0].has_default_value() or others[0].N is not None:
-        return None
-    return others[0] if others[0].real_type.schema_str in ("int[]", "SymInt[]") else None
+    own = function.identifier
+    return own if function.schema.overload_name else f"{own}_default"

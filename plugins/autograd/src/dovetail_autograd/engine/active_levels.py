@@ -1,4 +1,4 @@
-"""The transforms in force, kept apart from what they are made of: asking whether there are any
+"""The transforms in force, apart from the modules that make them: to ask whether there are any
 loads nothing.
 """
 
@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Final, Protocol
 
 
 class ActiveLevel(Protocol):
-    """What the engine asks of a transform in force.
+    """Describes a transform in force as the engine sees it.
 
     Attributes
     ----------

@@ -1,5 +1,4 @@
-"""What else happens when a node is recorded: saved-tensor hooks pack its values, anomaly mode notes
-the stack.
+"""Extras of recording a node: saved-tensor hooks pack its values, anomaly mode notes the stack.
 
 Recording routes ask about it only once any task of the process has wanted it.
 """
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from dovetail_dispatcher.table import registry
 from dovetail_kernel.tensor.tensor_base import TensorBase
 
-from .raw_saved_tensor import pack_saved
+from .saved_tensor import pack_saved
 
 if TYPE_CHECKING:
     from .node import Node
@@ -28,7 +27,7 @@ Unpack = Callable[[Any], TensorBase]
 
 @dataclass(frozen=True, slots=True)
 class Extras:
-    """What to do with every node recorded in this task.
+    """Says what to do with every node recorded in this task.
 
     Attributes
     ----------

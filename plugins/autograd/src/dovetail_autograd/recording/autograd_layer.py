@@ -43,7 +43,7 @@ from ..graph.autograd_meta import gradient_edge, leaf_edge
 from ..graph.function_node import DIFFERENTIABLE
 from ..graph.node import next_sequence_nr
 from ..graph.recording_extras import needs_extras, recorded, recording_extras
-from ..graph.saved_values import current_version, save_input, save_result, save_result_tensor
+from ..graph.saved_slots import current_version, save_input, save_result, save_result_tensor
 from ..graph.views import check_inplace, mark_view, rebase_history
 from .edge_text import edge_lines, run_below_autograd
 from .fused_recording import fused_route

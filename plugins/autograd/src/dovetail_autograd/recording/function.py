@@ -161,7 +161,7 @@ class Function(metaclass=FunctionMeta):
 
 
 _apply_to_wrapped: Callable[..., Any]
-"""What `Function.apply` does with wrapped tensors. There are none before it is installed."""
+"""Does what `Function.apply` is to do with wrapped tensors; installed before there are any."""
 
 
 def set_apply_to_wrapped(apply: Callable[..., Any]) -> None:

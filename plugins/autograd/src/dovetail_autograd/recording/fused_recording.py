@@ -44,7 +44,7 @@ from ..graph.function_node import DIFFERENTIABLE
 from ..graph.hooks import NodeHooks
 from ..graph.node import EdgeTuple, Node, next_sequence_nr
 from ..graph.recording_extras import needs_extras, recording_extras
-from ..graph.saved_values import RELEASED
+from ..graph.saved_slots import RELEASED
 from ..graph.views import CreationMeta, set_view
 from .edge_text import edge_lines
 from .node_classes import build_node_class, slots_of

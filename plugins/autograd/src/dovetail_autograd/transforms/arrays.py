@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 
 class WrappedArray:
-    """What a transform has in place of an array. Shape, dtype and strides are those of the tensor
-    that users see.
+    """Stands in the place of an array inside a transform. Shape, dtype and strides are those of
+    the tensor that users see.
 
     Attributes
     ----------
@@ -165,7 +165,7 @@ class SharedArray(WrappedArray):
 
 
 class WrappedArrays(ArrayBackend):
-    """What the core has to know about wrapped arrays. None is made here: only transforms wrap."""
+    """Tells the kernel about wrapped arrays. None is made here: only transforms wrap."""
 
     array_types = (WrappedArray,)
 

@@ -27,7 +27,7 @@ from .wrapped_calls import decomposition, map_tensors, present, run_decomposed
 
 
 class VmapInfo(NamedTuple):
-    """What a batching rule is told of the vmap that it works for.
+    """Tells a batching rule of the vmap that it works for.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class VmapInfo(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Shape:
-    """What the interpreter has to know of an operator's schema.
+    """Keeps what the interpreter has to know of an operator's schema.
 
     Attributes
     ----------

@@ -7,18 +7,18 @@ from typing import Any
 
 from dovetail_kernel.tensor.tensor_base import TensorBase
 
-from ..graph import engine_ops as calls
+from ..graph import engine_ops
 from .batch_interpreter import GradBatchLevel
 
 
 def unstack(tensor: TensorBase) -> list[TensorBase]:
     """Return the entries of `tensor` along its first dimension."""
-    return list(calls.operator("unbind", "int")(tensor, 0))
+    return list(engine_ops.operator("unbind", "int")(tensor, 0))
 
 
 def stack(tensors: Sequence[TensorBase]) -> TensorBase:
     """Return `tensors` stacked along a new first dimension."""
-    result: TensorBase = calls.operator("stack", "default")(list(tensors), 0)
+    result: TensorBase = engine_ops.operator("stack", "default")(list(tensors), 0)
     return result
 
 

@@ -1,4 +1,6 @@
-"""What the interpreter of batched calls refuses, in PyTorch's words."""
+"""Errors of calls on batched tensors, in PyTorch's words, and checks of what batching rules
+return.
+"""
 
 from __future__ import annotations
 

@@ -189,7 +189,7 @@ class _SampleContext:
 
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
-        """What was saved."""
+        """The tensors that were saved."""
         return self._saved
 
     def save_for_backward(self, *tensors: Any) -> None:

@@ -32,7 +32,7 @@ class Level:
         False once the transform was left.
     leaves
         What gradients inside of this level were taken with respect to. Calls inside of it may have
-        recorded a graph that leads there, which nobody outside knows of.
+        recorded a graph that leads there, which is no concern of the outside.
     """
 
     __slots__ = ("_before", "_outside", "depth", "is_alive", "leaves")

@@ -218,7 +218,7 @@ def _checked_dim(call: str, leaf: Any, dim: Any) -> int | None:
 
 
 class _Outputs:
-    """What a function returned, flat, and where each result is to have the batch."""
+    """Holds what a function returned, flat, and where each result is to have the batch."""
 
     def __init__(self, func: Callable[..., Any], out_dims: Any, batch_size: int) -> None:
         self.name = _name(func)

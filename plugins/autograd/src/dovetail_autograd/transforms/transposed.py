@@ -14,7 +14,7 @@ from dovetail_kernel.tensor.tensor_base import TensorBase
 from dovetail_kernel.types.signature import GRAD, NO_GRAD
 
 from ..engine.backward import grad
-from ..engine.validation import conform_tensor
+from ..engine.conform import conform_tensor
 from ..graph.engine_ops import filled_like
 from ..graph.flatten import flatten
 from ..graph.function_node import DIFFERENTIABLE

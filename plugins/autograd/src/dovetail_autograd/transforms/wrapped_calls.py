@@ -1,4 +1,4 @@
-"""The kernel of all calls on wrapped tensors, and what every interpreter of them does alike."""
+"""The kernel of all calls on wrapped tensors, and the steps that all their interpreters share."""
 
 from __future__ import annotations
 

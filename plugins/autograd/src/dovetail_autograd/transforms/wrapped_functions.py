@@ -57,7 +57,7 @@ def call_wrapped_function(
     if not recording:
         return outputs
     if not cls._has_setup_context:
-        # What its context holds are primals. Whoever wants first derivatives alone has them there.
+        # Its context holds primals: the first derivatives are to be had of them.
         return _undifferentiable(
             outputs, tensors, f"{missing} For the gradient of the primal: unpack_dual(y).primal."
         )

@@ -10,7 +10,7 @@ from dovetail_kernel.tensor.tensor_base import TensorBase, wrap
 
 from .autograd_meta import gradient_edge
 from .grad_mode import no_grad
-from .saved_values import RELEASED, SECOND_TIME, Packed, current_version, rebuild
+from .saved_slots import RELEASED, SECOND_TIME, Packed, current_version, rebuild
 
 if TYPE_CHECKING:
     from .node import Node

@@ -1,5 +1,5 @@
-"""What a node saved, for those who look at graphs: no hook runs, no error is raised, nothing
-changes.
+"""Lists what a node saved, for drawings and explanations of graphs: runs no hook, raises no error,
+changes nothing.
 """
 
 from __future__ import annotations
@@ -8,9 +8,9 @@ from typing import Any, Literal, NamedTuple
 
 from dovetail_kernel.tensor.tensor_base import TensorBase
 
-from ..graph.function_node import FunctionNode
-from ..graph.node import Node
-from ..graph.saved_values import RELEASED, Packed, current_version, rebuild
+from .function_node import FunctionNode
+from .node import Node
+from .saved_slots import RELEASED, Packed, current_version, rebuild
 
 State = Literal["kept", "freed", "changed", "packed"]
 

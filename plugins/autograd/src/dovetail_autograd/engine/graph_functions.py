@@ -1,35 +1,20 @@
-"""``dovetail.autograd.graph``: looking at the graph, hooks over several tensors, and what happens
-to saved tensors.
+"""Functions of ``torch.autograd.graph`` that are about tensors: where the gradient of one arrives,
+writes to it, and hooks over several.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from threading import Lock
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from dovetail_kernel.tensor.tensor_base import TensorBase
 from dovetail_kernel.tensor.version import bump_version
 
 from ..graph.autograd_meta import gradient_edge, requires_grad
 from ..graph.hooks import RemovableHandle
-from ..graph.node import Node
-from ..graph.saved_tensors_hooks import (
-    allow_mutation_on_saved_tensors,
-    disable_saved_tensors_hooks,
-    save_on_cpu,
-    saved_tensors_hooks,
-)
+from ..graph.node import GradientEdge
 from .graph_task import current_task
-
-
-class GradientEdge(NamedTuple):
-    """A place in the graph where a gradient arrives: usable as an output or input of `grad` and
-    `backward`.
-    """
-
-    node: Node
-    output_nr: int
 
 
 def get_gradient_edge(tensor: TensorBase) -> GradientEdge:
@@ -148,16 +133,3 @@ def register_multi_grad_hook(
     return MultiGradHandle(
         [tensor.register_hook(hook_for(index)) for index, tensor in enumerate(tensors)]
     )
-
-
-__all__ = [
-    "GradientEdge",
-    "Node",
-    "allow_mutation_on_saved_tensors",
-    "disable_saved_tensors_hooks",
-    "get_gradient_edge",
-    "increment_version",
-    "register_multi_grad_hook",
-    "save_on_cpu",
-    "saved_tensors_hooks",
-]

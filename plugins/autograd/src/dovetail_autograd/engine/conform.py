@@ -1,5 +1,5 @@
-"""What a node returned, fitted to the input it is for: shape, dtype and device, as the engine
-promises them.
+"""Fits a gradient that a node returned to the input it is for: shape, dtype and device, as the
+engine promises them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dovetail_kernel.devices.backends import Backend
 from dovetail_kernel.tensor.tensor_base import TensorBase
 from dovetail_kernel.types.dtype import dtype, dtype_of_signature
 
-from ..graph import engine_ops as calls
+from ..graph import engine_ops
 from ..graph.node import Node
 
 
@@ -48,7 +48,7 @@ def conform_array(
         if found[len(found) - len(shape) :] != shape and not is_expandable(shape, found):
             raise _wrong_shape(node, index, found, shape)
         # A backend without the base library's array kernels has no faster way.
-        grad = vars(kernels).get("sum_to", calls.sum_array_to_shape)(grad, shape)
+        grad = vars(kernels).get("sum_to", engine_ops.sum_array_to_shape)(grad, shape)
     if grad.dtype != native and native is not None:
         bits = backend.arrays.dtype_bits
         given = dtype_of_signature(bits[grad.dtype])
@@ -84,7 +84,7 @@ def conform_tensor(
     if tuple(array.shape) != shape:
         if not is_expandable(shape, array.shape):
             raise _wrong_shape(node, index, array.shape, shape)
-        grad = calls.sum_to_size(grad, shape)
+        grad = engine_ops.sum_to_size(grad, shape)
     if (
         backend is not None
         and grad._backend is not backend
@@ -97,14 +97,14 @@ def conform_tensor(
                 "device "
                 f"{backend.name} but got {grad.device}. Move it to the device of the input."
             )
-        grad = calls.move(grad, backend.name)
+        grad = engine_ops.move(grad, backend.name)
     if native is not None and grad.array.dtype != native:
         wanted = _dtype_of(native, backend, grad)
         if wanted is not None:
             if _check_category(node, index, grad.dtype, wanted):
-                grad = calls.real(grad)
+                grad = engine_ops.real(grad)
             if grad.dtype != wanted:
-                grad = calls.cast(grad, wanted)
+                grad = engine_ops.cast(grad, wanted)
     return grad
 
 

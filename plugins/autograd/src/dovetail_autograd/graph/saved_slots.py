@@ -1,5 +1,5 @@
-"""What nodes keep from forward for backward: version checks, released values, results rebuilt on
-demand.
+"""The slots in which nodes keep values from forward for backward: version checks, released values,
+results rebuilt on demand.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dovetail_kernel.tensor.tensor_base import TensorBase, wrap
 from dovetail_kernel.tensor.version import DETACHED, VersionCounter, share_version
 from dovetail_kernel.types.signature import GRAD
 
-from . import engine_ops as calls
+from . import engine_ops
 
 if TYPE_CHECKING:
     from .node import EdgeTuple, Node
@@ -123,7 +123,7 @@ def save_result_tensor(tensor: TensorBase) -> tuple[TensorBase, VersionCounter, 
     the graph.
     """
     counter = share_version(tensor)
-    return calls.twin(tensor), counter, counter.value
+    return engine_ops.twin(tensor), counter, counter.value
 
 
 def current_version(tensor: TensorBase) -> int:
@@ -178,7 +178,7 @@ def rebuild(node: Node, array: Any) -> TensorBase:
     `save_result_tensor` made.
     """
     if isinstance(array, TensorBase):
-        return calls.twin(array)
+        return engine_ops.twin(array)
     assert node._array_backend is not None
     return wrap(array, node._array_backend)
 
@@ -259,7 +259,7 @@ def unpack_result(node: Node, name: str, output_nr: int, value: Any) -> TensorBa
         return None
     if type(value) is Packed:
         opened = value.open()
-        tensor = calls.twin(opened)
+        tensor = engine_ops.twin(opened)
     else:
         array, counter, expected = value
         if counter.value != expected:
