@@ -38,7 +38,7 @@ def load() -> None:
     for qualified, key, module, name in COMPOSITES:
         base, _, overload = qualified.partition(".")
         registry.add_kernel(base, overload, Composite(module, name, DispatchKey[key]), undos)
-    backend_select.register(OPERATORS)
+    backend_select.register(OPERATORS, COMPOSITES)
     _set_formulas()
     on_first_vmap(_load_batching_rules)
     _loaded = True

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import yaml
 
-from .derivatives import Derivative, read_derivatives
+from .derivative_records import Derivative
+from .derivatives import read_derivatives
 from .entries import FAMILIES
 from .errors import DeclarationError, Location
 from .native_functions import NativeFunction, read_native_functions
+from .policies import missing_policy
+from .source_functions import composite_functions, helper_functions, public_functions
 from .writers.derivatives import Modules, write_derivatives
 from .writers.functions import write_functions
+from .writers.policies import write_policies
 from .writers.registrations import write_registrations
 from .writers.stubs import write_function_stubs, write_method_stubs
 from .writers.tensor_methods import write_tensor_methods
@@ -81,6 +85,11 @@ class Library:
         return _declarations(self.folder)
 
     @property
+    def has_rules(self) -> bool:
+        """Whether there are folders with the rules that declarations name or imply."""
+        return (self.folder / "meta").is_dir() and (self.folder / "batching").is_dir()
+
+    @property
     def output(self) -> Path:
         """Folder of the generated modules."""
         return self.folder / "_generated"
@@ -138,6 +147,7 @@ def generate(library: Library, *, only: Iterable[str] | None = None) -> dict[str
     functions = read_native_functions(
         [folder / NATIVE_FUNCTIONS for folder in library.declarations], only=only
     )
+    _check_policies(library, functions)
     derivatives = _derivatives(library, functions, partial=only is not None)
     generated = f"{library.package}._generated"
     files = {
@@ -148,13 +158,19 @@ def generate(library: Library, *, only: Iterable[str] | None = None) -> dict[str
             derivatives,
             Modules(
                 functions=f"{generated}.functions",
-                helpers=_helpers(library)[0],
+                helpers=helper_functions(library.derivative_helpers, library.package)[0],
                 base=None if library.package == BASE else f"{BASE}._generated.functions",
             ),
         ),
         **write_functions(functions),
         **write_function_stubs(functions),
     }
+    if library.has_rules:
+        files["policies.py"] = write_policies(
+            functions,
+            _rule_modules(library, functions, "meta"),
+            _rule_modules(library, functions, "batching"),
+        )
     if library.tensor_methods:
         files["tensor_methods.py"] = write_tensor_methods(
             functions, functions_module=f"{generated}.functions"
@@ -215,7 +231,7 @@ def _derivatives(
     paths = [path for folder in library.declarations if (path := folder / DERIVATIVES).exists()]
     if not paths:
         return []
-    helpers, tensors_only = _helpers(library)
+    helpers, tensors_only = helper_functions(library.derivative_helpers, library.package)
     return read_derivatives(
         paths,
         functions,
@@ -232,39 +248,9 @@ def _base_operators() -> set[str]:
     return {row[0].partition("::")[2].partition("(")[0].partition(".")[0] for row in OPERATORS}
 
 
-def _helpers(library: Library) -> tuple[dict[str, str], frozenset[str]]:
-    """Return the functions that take `k` first, with their modules, and their `TENSORS_ONLY`,
-    without importing any.
-    """
-    place = library.derivative_helpers
-    if place is None:
-        return {}, frozenset()
-    module = f"{library.package}.derivative_helpers"
-    files = {place: module}
-    if place.is_dir():
-        files = {path: f"{module}.{path.stem}" for path in sorted(place.glob("*.py"))}
-    modules: dict[str, str] = {}
-    tensors_only: set[str] = set()
-    for path, module in files.items():
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
-            match node:
-                case ast.FunctionDef(
-                    name=name, args=ast.arguments(args=[ast.arg(arg="k"), *_])
-                ) if name[0] != "_":
-                    modules[name] = module
-                case ast.Assign(
-                    targets=[ast.Name(id="TENSORS_ONLY")], value=ast.Call(args=[literal])
-                ):
-                    tensors_only |= ast.literal_eval(literal)
-    return modules, frozenset(tensors_only)
-
-
 def _composite_modules(library: Library, functions: Sequence[NativeFunction]) -> dict[str, str]:
     """Return the module of every composite function that the declarations name."""
-    found: dict[str, str] = {}
-    for path in sorted(library.composites.glob("*.py")) if library.composites is not None else ():
-        for name in _top_level_names(path):
-            found.setdefault(name, f"{library.package}.{path.parent.name}.{path.stem}")
+    found = composite_functions(library.composites, library.package)
     for function in functions:
         if (
             function.composite is not None
@@ -279,12 +265,53 @@ def _composite_modules(library: Library, functions: Sequence[NativeFunction]) ->
     return found
 
 
-def _top_level_names(path: Path) -> list[str]:
-    names = []
-    for node in ast.parse(path.read_text(encoding="utf-8")).body:
-        match node:
-            case ast.FunctionDef(name=name):
-                names.append(name)
-            case ast.Assign(targets=[ast.Name(id=name)]):
-                names.append(name)
-    return names
+def _rule_modules(
+    library: Library, functions: Sequence[NativeFunction], kind: Literal["meta", "batching"]
+) -> dict[str, str]:
+    """Return the module of every function that gives shapes, or batches.
+
+    Raises
+    ------
+    DeclarationError
+        If an entry names, or its shape implies, one that is not defined.
+    """
+    folder = library.folder / kind
+    found = public_functions(folder, library.package)
+    for function in functions:
+        name: str = getattr(function.policies, kind)
+        if name and name not in found:
+            raise DeclarationError(
+                function.where,
+                f"{kind} function '{name}' of {function.name} is not defined.",
+                f"Define it in {folder}, or name another.",
+            )
+    return found
+
+
+def _check_policies(library: Library, functions: Sequence[NativeFunction]) -> None:
+    """Check that every operator has what its library derives from declarations.
+
+    Raises
+    ------
+    DeclarationError
+        For an operator without a shape, or one with rules in a library that has none.
+    """
+    for function in functions:
+        policies = function.policies
+        if library.has_rules:
+            composite = (
+                function.composite is not None
+                and function.composite[0] != "Undefined"
+                and not policies.shape
+            )
+            missing = None if composite else missing_policy(policies)
+            if missing is not None:
+                problem, remedy = missing
+                raise DeclarationError(function.where, f"{function.name} {problem}.", remedy)
+        elif policies.autocast or policies.function or policies.own_batching:
+            raise DeclarationError(
+                function.where,
+                f"{function.name} names rules, for which {library.package} has no folders 'meta' "
+                "and 'batching'.",
+                "Register them: register_fake, register_vmap, register_autocast.",
+            )

@@ -4,7 +4,6 @@ them.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -49,7 +48,7 @@ class OverloadSet:
     @property
     def is_public(self) -> bool:
         """Whether the name is a function at the top level of the front end."""
-        return self.module == "" and not _INTERNAL.fullmatch(self.name)
+        return self.module == "" and any([overload.is_public for overload in self.overloads])
 
     @property
     def has_choice(self) -> bool:
@@ -78,9 +77,6 @@ class OverloadSet:
         ]
         return served[0] if served else function
 
-
-_INTERNAL = re.compile(r"_.*|.*_backward|.*_forward|alias|matrix_H|numpy_T|slice")
-"""Names that formulas and methods need; at the top level they would be noise, or hide a builtin."""
 
 _NUMBERS_APART = ("pow", "remainder", "fmod", "rsub")
 """Names whose overload for numbers has a derivative, and a node, of its own."""

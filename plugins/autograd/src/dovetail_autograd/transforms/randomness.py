@@ -41,11 +41,7 @@ def install() -> None:
             return
         _installed = True
         for op in list(registry.all_operators()):
-            if (
-                op.namespace == "aten"
-                and (op.kind == "random" or op.base_name == "dropout")
-                and op.variant_of is None
-            ):
+            if op.namespace == "aten" and op.kind == "random" and op.variant_of is None:
                 kernel = Kernel(_Call(op), DispatchKey.FuncTorchVmapMode, TENSOR, f"{__file__}:1")
                 registry.add_kernel(op.name, op.overload, kernel, [])
 

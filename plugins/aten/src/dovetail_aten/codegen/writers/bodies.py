@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from typing import Literal, TypeAlias
 
-from ..derivatives import Derivative, ForwardFormula, InputFormula, SavedValue
+from ..derivative_records import Derivative, ForwardFormula, InputFormula, SavedValue
 from ..expressions import Rewritten
 from ..native_functions import NativeFunction
 from .text import INDENT, WIDTH

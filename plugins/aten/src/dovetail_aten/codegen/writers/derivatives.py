@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ..derivatives import Derivative, ForwardFormula, SavedValue
+from ..derivative_records import Derivative, ForwardFormula, SavedValue
 from ..families import by_family
 from ..native_functions import NativeFunction
 from .bodies import bodies, body_name, forward_name, forward_parameters, texts

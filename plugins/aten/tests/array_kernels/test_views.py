@@ -1,4 +1,4 @@
-"""Views on the cpu: values, errors, and shared memory."""
+"""Views: values, errors, and shared memory."""
 
 from __future__ import annotations
 

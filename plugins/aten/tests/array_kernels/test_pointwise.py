@@ -1,4 +1,4 @@
-"""Pointwise array kernels on the cpu."""
+"""Arithmetic, elementary functions, comparisons and choices."""
 
 from __future__ import annotations
 

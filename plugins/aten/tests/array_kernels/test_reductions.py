@@ -1,4 +1,4 @@
-"""Reductions, scans, order and matrix products on the cpu."""
+"""Reductions, scans, order and matrix products."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Copies, indexing by arrays and factories on the cpu."""
+"""Copies, indexing by arrays and factories."""
 
 from __future__ import annotations
 

@@ -12,8 +12,13 @@ import numpy as np
 import pytest
 
 import dovetail_kernel as dk
-from dovetail_aten.array_kernels import activations, losses, normalization
-from dovetail_aten.array_kernels.table import KernelTable
+from dovetail_aten.array_kernels import KernelTable
+from dovetail_aten.array_kernels.likelihood import Likelihood
+from dovetail_aten.array_kernels.losses import Losses
+from dovetail_aten.array_kernels.normalization import Normalization
+from dovetail_aten.array_kernels.rectifiers import Rectifiers
+from dovetail_aten.array_kernels.sigmoids import Sigmoids
+from dovetail_aten.array_kernels.softmax import Softmax
 
 DTYPES = {
     np.dtype(native): dtype
@@ -39,6 +44,8 @@ class NumPyCapabilities:
 
     dtypes = DTYPES
     native_dtypes = NATIVE_DTYPES
+    checks_bounds = True
+    lazy = False
 
     def number(self, value: complex, native_dtype: Any) -> Any:
         array = np.asarray(value).astype(native_dtype)
@@ -62,7 +69,7 @@ class NumPyCapabilities:
 
 
 TABLE = KernelTable()
-for family in (activations, losses, normalization):
+for family in (Rectifiers, Sigmoids, Softmax, Losses, Likelihood, Normalization):
     family.define(np, TABLE, NumPyCapabilities())
 
 

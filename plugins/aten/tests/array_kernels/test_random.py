@@ -1,4 +1,4 @@
-"""Random array kernels on the cpu: dtypes, ranges, distributions, generators, errors."""
+"""Random numbers: dtypes, ranges, distributions, generators, errors."""
 
 from __future__ import annotations
 
