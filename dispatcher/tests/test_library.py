@@ -1,4 +1,4 @@
-"""`Library`: what may be registered, what is refused and in which words, and what is left
+"""`Library`: what may be registered, which errors say no and in which words, and what is left
 afterwards.
 """
 
@@ -13,7 +13,7 @@ import pytest
 
 from dovetail_dispatcher import Library, Tag, fallthrough_kernel, ops
 from dovetail_dispatcher._C import _dispatch_dump
-from dovetail_dispatcher.table import registry
+from dovetail_dispatcher.table import kernel_registration, registry
 from dovetail_kernel import TensorBase
 
 Libraries = Callable[..., Library]
@@ -291,7 +291,7 @@ def test_removing_the_older_kernel_leaves_the_newer_in_force(
 def test_an_override_is_reported_once_in_a_process(
     library: Libraries, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(registry, "_warned_of_override", False)
+    monkeypatch.setattr(kernel_registration, "_warned_of_override", False)
     lib = library("ll", "DEF")
     lib.define("f(Tensor x) -> Tensor")
     lib.impl("f", same, "CPU")
@@ -307,7 +307,7 @@ def test_an_override_is_reported_once_in_a_process(
 def test_overriding_a_meta_kernel_is_not_reported(
     library: Libraries, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(registry, "_warned_of_override", False)
+    monkeypatch.setattr(kernel_registration, "_warned_of_override", False)
     lib = library("ll", "DEF")
     lib.define("f(Tensor x) -> Tensor")
     with warnings.catch_warnings():

@@ -12,7 +12,8 @@ import pytest
 
 from dovetail_dispatcher import Library, _scoped_library, ops
 from dovetail_dispatcher._C import _dispatch_dump
-from dovetail_dispatcher.table import registry
+from dovetail_dispatcher.table import kernel_registration, registry
+from dovetail_dispatcher.table.changes import take_back
 from dovetail_kernel import TensorBase
 
 Libraries = Callable[..., Library]
@@ -54,16 +55,16 @@ def test_a_destroyed_library_registers_nothing(
         call(lib)
 
 
-def test_what_a_library_registered_stays_when_nobody_holds_it(tensor: Tensors) -> None:
+def test_what_a_library_registered_stays_when_it_is_not_held(tensor: Tensors) -> None:
     lib = Library("ll", "DEF")
     lib.define("f(Tensor x) -> Tensor")
     lib.impl("f", same, "CPU")
-    undos = lib._undo
+    undos = lib._changes
     del lib
     gc.collect()
     x = tensor()
     assert ops.ll.f(x) is x
-    registry.take_back(undos)
+    take_back(undos)
 
 
 def test_a_scoped_library_is_gone_after_the_block_also_on_an_exception() -> None:
@@ -140,7 +141,7 @@ def test_an_interrupted_registration_can_be_taken_back(
     def interrupt(*_args: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(registry, "_next_epoch", interrupt)
+    monkeypatch.setattr(registry, "count_change", interrupt)
     with pytest.raises(KeyboardInterrupt):
         lib.define("f(Tensor x) -> Tensor")
     monkeypatch.undo()
@@ -151,7 +152,7 @@ def test_an_interrupted_registration_can_be_taken_back(
 def test_an_override_refused_by_a_warning_filter_leaves_no_trace(
     library: Libraries, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(registry, "_warned_of_override", False)
+    monkeypatch.setattr(kernel_registration, "_warned_of_override", False)
     lib = library("ll", "DEF")
     lib.define("f(Tensor x) -> Tensor")
     lib.impl("f", same, "CPU")

@@ -19,7 +19,7 @@ from dovetail_kernel import (
     tensor_class,
 )
 from dovetail_kernel.keys.state import dispatch_state
-from dovetail_kernel.tensor.tensor_base import new_tensor
+from dovetail_kernel.tensor.new_tensors import new_tensor
 from dovetail_kernel.tensor.version import WritableCounter
 from dovetail_kernel.types.signature import INFERENCE, NORMAL, ZERO_DIM
 

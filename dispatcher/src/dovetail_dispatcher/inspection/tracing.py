@@ -26,7 +26,8 @@ from dovetail_kernel.keys.state import tracing_off, tracing_on
 from ..calls.templates.arguments import is_tensor_like
 from ..calls.templates.tensor_route import equals_default
 from ..table.operator import Operator
-from .explanation import decide, describe_arguments, describe_value
+from .argument_keys import describe_arguments, describe_value
+from .decisions import decide
 from .spans import CALL, NODE, REDISPATCH, CallSpan, Span
 
 _LONGEST_VALUE: Final = 40

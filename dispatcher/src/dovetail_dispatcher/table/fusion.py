@@ -1,8 +1,8 @@
 """Fusion: a composite that calls one operator on the result of another, computed and recorded as
 one call.
 
-Nothing of it is to be seen. The node of a fused call becomes the two nodes of the calls it stands
-for as soon as somebody looks at the graph, and a call is fused only where nobody stands between:
+It cannot be told from the calls it stands for. The node of a fused call becomes the two nodes of
+those calls when the graph is first looked at, and a call is fused only where nothing comes between:
 both operators run the kernels and the derivatives of the library that declares the fusion, on plain
 tensors, with no mode or trace around them.
 """

@@ -33,7 +33,7 @@ from dovetail_kernel import (
     share_storage,
 )
 from dovetail_kernel import bool as bool_
-from dovetail_kernel.tensor.tensor_base import bare_tensor_maker
+from dovetail_kernel.tensor.new_tensors import bare_tensor_maker
 from dovetail_kernel.tensor.version import WritableCounter
 from dovetail_kernel.types.signature import DTYPE_MASK, INFERENCE, NORMAL, PYTHON_SCALAR, ZERO_DIM
 

@@ -29,13 +29,9 @@ from dovetail_dispatcher.table.fusion import Fusion
 from dovetail_dispatcher.table.kernels import Kernel
 from dovetail_dispatcher.table.operator import Operator
 from dovetail_kernel import Backend, backend_key, backends_of_signature
+from dovetail_kernel.tensor.new_tensors import bare_tensor_maker, new_tensor, tensor_class
 from dovetail_kernel.tensor.storage import share_storage
-from dovetail_kernel.tensor.tensor_base import (
-    TensorBase,
-    bare_tensor_maker,
-    new_tensor,
-    tensor_class,
-)
+from dovetail_kernel.tensor.tensor_base import TensorBase
 from dovetail_kernel.tensor.version import VersionCounter, share_version
 from dovetail_kernel.types.signature import DTYPE_MASK, GRAD, NORMAL, ZERO_DIM
 
