@@ -1,9 +1,9 @@
 """Fusion: a composite that calls one operator on the result of another, computed and recorded as
 one call.
 
-It cannot be told from the calls it stands for. The node of a fused call becomes the two nodes of
-those calls when the graph is first looked at, and a call is fused only where nothing comes between:
-both operators run the kernels and the derivatives of the library that declares the fusion, on plain
+It shows nowhere. The node of a fused call becomes the two nodes of the calls that it stands for as
+soon as the graph is looked at, and a call is fused only where nothing stands between: both
+operators run the kernels and the derivatives of the library that declares the fusion, on plain
 tensors, with no mode or trace around them.
 """
 

@@ -1,4 +1,4 @@
-"""How the base operators work on a batch of samples: one rule per operator.
+"""Registers the batching rules of the base operators, one per operator.
 
 Which rule is an operator's follows from its declaration: `_generated.policies`. Imported when the
 first `vmap` runs. An operator without a rule is a composite, which decomposes by itself, or takes
