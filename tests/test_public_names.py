@@ -134,6 +134,8 @@ DLDeviceType from_dlpack to_dlpack
 RemovableHandle unserializable_hook
 """.split(),
     "dovetail_aten": """
+BFloat16Tensor BoolTensor ByteTensor CharTensor DoubleTensor FloatTensor HalfTensor IntTensor
+LongTensor ShortTensor
 Generator Tensor abs abs_ absolute acos acos_ acosh acosh_ add addbmm addcdiv addcmul addmm addmv
 addmv_ adjoint all allclose amax amin angle any arange arccos arccos_ arccosh arccosh_ arcsin
 arcsin_ arcsinh arcsinh_ arctan arctan2 arctan_ arctanh arctanh_ argmax argmin argsort as_strided

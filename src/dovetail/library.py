@@ -1,5 +1,5 @@
-"""What authors of op libraries use, as ``torch.library``: definitions, kernels, derivatives, and
-parts of plugins.
+"""The tools of authors of op libraries, as ``torch.library``: definitions, kernels, derivatives,
+and parts of plugins.
 """
 
 from dovetail_dispatcher import (

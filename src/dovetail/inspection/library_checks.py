@@ -8,12 +8,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-import dovetail
-from dovetail import _C, Tensor
-from dovetail.library import Tag, opcheck
-from dovetail_dispatcher import OpCheckError, OpOverload, ops
+import dovetail_autograd
+from dovetail_aten import Tensor
+from dovetail_dispatcher import _C, OpCheckError, OpOverload, Tag, opcheck, ops
 from dovetail_dispatcher.testing import OpInfo, find_op_info
-from dovetail_kernel import float64, get_default_device, int64
+from dovetail_kernel import bfloat16, float16, float32, float64, get_default_device, int64
 
 from .generated_inputs import Inputs, as_source, fitting_inputs
 
@@ -40,7 +39,7 @@ _SKIPPED_AS: Final[dict[str, str]] = {
 
 @dataclass
 class CheckResult:
-    """What became of one check of one operator.
+    """The result of one check of one operator.
 
     Attributes
     ----------
@@ -226,7 +225,7 @@ def _gradcheck(op: OpOverload, inputs: Inputs) -> str | None:
     results = _tensors([op(*inputs.args, **inputs.kwargs)])
     if not any(t.requires_grad for t in results):
         return "no result requires grad"
-    if any(t.dtype in (dovetail.float32, dovetail.float16, dovetail.bfloat16) for t in results):
+    if any(t.dtype in (float32, float16, bfloat16) for t in results):
         return "a result is less precise than double"
     if any(t.dtype.is_floating_point and not bool(t.detach().isfinite().all()) for t in results):
         return "a result is not finite"
@@ -238,7 +237,7 @@ def _gradcheck(op: OpOverload, inputs: Inputs) -> str | None:
         return tuple(result) if isinstance(result, list) else result
 
     try:
-        dovetail.autograd.gradcheck(of_variables, variables, nondet_tol=1e-9)
+        dovetail_autograd.gradcheck(of_variables, variables, nondet_tol=1e-9)
     except NotImplementedError as missing:  # which backward says, too: nothing is wrong silently
         return str(missing)
     return None
@@ -252,7 +251,7 @@ def _replaced(values: Any, new: dict[int, Tensor]) -> Any:
 
 
 def _is_double(tensor: Tensor) -> bool:
-    return tensor.requires_grad and tensor.dtype is dovetail.float64
+    return tensor.requires_grad and tensor.dtype is float64
 
 
 def _tensors(values: Any) -> list[Tensor]:

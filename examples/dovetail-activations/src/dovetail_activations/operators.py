@@ -64,7 +64,9 @@ def snake_cpu(x: NDArray[Any], a: NDArray[Any]) -> NDArray[Any]:
 
 
 def _refuse_integers(x: NDArray[Any]) -> None:
-    """Integers would give another dtype than that of `x`, which the shape rule promises."""
+    """Refuse integers: they would give another dtype than that of `x`, which the shape rule
+    promises.
+    """
     if not np.issubdtype(x.dtype, np.inexact):
         raise TypeError(f"x must be floating point, but is {x.dtype}. Convert it: x.float().")
 

@@ -1,5 +1,5 @@
-"""What the entry point names: registers the library when ``dovetail.ops.activations`` is first
-touched.
+"""The plugin that the entry point names: it registers the library when
+``dovetail.ops.activations`` is first touched.
 """
 
 from __future__ import annotations

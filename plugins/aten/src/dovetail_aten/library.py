@@ -43,7 +43,7 @@ def load() -> None:
     for qualified, key, module, name in COMPOSITES:
         base, _, overload = qualified.partition(".")
         add_kernel(base, overload, Composite(module, name, DispatchKey[key]), [])
-    backend_select.register()
+    backend_select.register(OPERATORS, COMPOSITES)
     _set_formulas()
     on_first_vmap(_load_batching_rules)
     register_op_infos("aten", _op_infos)

@@ -102,7 +102,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 @pytest.fixture
 def dovetail_device(request: pytest.FixtureRequest) -> Device:
-    """The device that the suite runs on: that of ``--backend``, by default the cpu."""
+    """Return the device that the suite runs on: that of ``--backend``, by default the cpu."""
     from dovetail_kernel import Device
 
     return Device(request.config.getoption("--backend"))

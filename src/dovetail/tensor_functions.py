@@ -1,4 +1,4 @@
-"""Questions about shapes, dtypes and tensors that need no operator."""
+"""Functions of the top level that answer from shapes and dtypes alone, without an operator."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Drawing the graph of what a function in a file returns."""
+"""``dovetail graph``: draws the graph of what a function in a file returns."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from dovetail import Tensor
+from dovetail_aten import Tensor
 
 from .common import AsJson, failures, print_json
 
@@ -31,7 +31,7 @@ def graph(
     The function returns a tensor, or a pair of a tensor and names for leaves: a module, or a dict
     of tensors.
     """
-    from dovetail.utils import draw_graph
+    from ..inspection.drawing import draw_graph
 
     with failures():
         tensor, params = _returned(target)

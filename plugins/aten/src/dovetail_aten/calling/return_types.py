@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
+from typing import Any, ClassVar, Final, Self, TypeVar
 
-if TYPE_CHECKING:
-    from .tensor_class import Tensor
+from dovetail_kernel import TensorBase
 
 __all__ = ["max", "max_out", "min", "min_out", "sort", "sort_out", "topk", "topk_out"]
 
 
-class ValuesAndIndices(tuple["Tensor", "Tensor"]):
+_Tensor = TypeVar("_Tensor", bound=TensorBase)
+"""The class of tensors, which lies above this room."""
+
+
+class ValuesAndIndices(tuple[_Tensor, _Tensor]):
     """Elements along a dimension, and where they are.
 
     Attributes
@@ -26,12 +29,12 @@ class ValuesAndIndices(tuple["Tensor", "Tensor"]):
     _fields: ClassVar[tuple[str, ...]] = ("values", "indices")
 
     @property
-    def values(self) -> Tensor:
+    def values(self) -> _Tensor:
         """The elements."""
         return self[0]
 
     @property
-    def indices(self) -> Tensor:
+    def indices(self) -> _Tensor:
         """Their places along the dimension."""
         return self[1]
 
@@ -47,7 +50,7 @@ class ValuesAndIndices(tuple["Tensor", "Tensor"]):
         return f"dovetail.return_types.{type(self).__name__}(\n{items})"
 
 
-def _result_type(name: str) -> type[ValuesAndIndices]:
+def _result_type(name: str) -> type[ValuesAndIndices[Any]]:
     return type(name, (ValuesAndIndices,), {"__slots__": (), "__module__": "dovetail.return_types"})
 
 
@@ -61,7 +64,7 @@ topk: Final = _result_type("topk")
 topk_out: Final = _result_type("topk_out")
 
 
-def named(kind: type[ValuesAndIndices]) -> Callable[[Any], Any]:
+def named(kind: type[ValuesAndIndices[Any]]) -> Callable[[Any], Any]:
     """Return the function that makes a `kind` of a tuple; what overriding code returned stays as it
     is.
     """

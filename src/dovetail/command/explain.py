@@ -1,13 +1,16 @@
-"""Questions about one operator: its dispatch table, and which kernels a call would run."""
+"""``dovetail table`` and ``dovetail explain``: the dispatch table of an operator, and which
+kernels a call would run.
+"""
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Annotated, Any
 
 import typer
 
-import dovetail
-from dovetail_dispatcher import dispatch_table
+import dovetail_dispatcher
+from dovetail_dispatcher import dispatch_table, ops
 
 from .common import AsJson, Operator, failures, load_library_of
 
@@ -36,14 +39,14 @@ def explain(
     """Say which kernels a call would run, and why, without running it."""
     with failures():
         load_library_of(op)
-        positional, named = eval(
-            f"__call({args})", {"dovetail": dovetail, "__call": lambda *a, **k: (a, k)}
-        )
-        explanation = dovetail.explain(op if "." in op else packet(op), *positional, **named)
+        scope = {"dovetail": import_module("dovetail"), "__call": lambda *a, **k: (a, k)}
+        positional, named = eval(f"__call({args})", scope)
+        called = op if "." in op else packet(op)
+        explanation = dovetail_dispatcher.explain(called, *positional, **named)
     typer.echo(explanation.as_json() if as_json else str(explanation))
 
 
 def packet(name: str) -> Any:
     """Return all overloads of an operator: the arguments choose among them."""
     namespace, _, base = name.partition("::")
-    return getattr(getattr(dovetail.ops, namespace), base)
+    return getattr(getattr(ops, namespace), base)

@@ -1,4 +1,4 @@
-"""Checking every operator of a library on generated arguments."""
+"""``dovetail check``: every operator of a library, on generated arguments."""
 
 from __future__ import annotations
 

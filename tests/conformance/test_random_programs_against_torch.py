@@ -10,11 +10,10 @@ from __future__ import annotations
 import os
 
 import pytest
+import torch
 from random_programs import disagreement, random_program, smaller
 
 import dovetail
-
-torch = pytest.importorskip("torch", reason="PyTorch is the oracle of these tests")
 
 PROGRAMS = int(os.environ.get("DOVETAIL_PROGRAMS", "2000"))
 FIRST = int(os.environ.get("DOVETAIL_FIRST_PROGRAM", "0"))

@@ -1,4 +1,4 @@
-"""What the generated functions need of their operators, and how the short ones get their bodies at
+"""Gives the generated functions their operators, and the short ones their bodies at
 the first call.
 """
 
