@@ -9,8 +9,8 @@ from dovetail_kernel import Backend, DispatchKey, backend_key, on_new_backend
 from ..interception.python_dispatch import python_fallback
 from ..table import registry
 from ..table.kernels import BOXED, FALLTHROUGH, Kernel, fallthrough_kernel
+from .composition import AUTOGRAD_FALLBACK
 from .dispatch_errors import missing_kernel_error
-from .routes import AUTOGRAD_FALLBACK
 
 _FALLTHROUGH_KEYS = (
     *("BackendSelect", "ADInplaceOrView", "FuncTorchVmapMode", "VmapMode", "PythonTLSSnapshot"),

@@ -18,17 +18,18 @@ from dovetail_kernel import (
     state,
 )
 
-from ..calls.entry_support import bound_call, call_key
-from ..calls.ops import OpOverload, OpOverloadPacket
-from ..calls.overload_resolution import resolve_overload
-from ..calls.routes import (
+from ..calls.composition import (
     AUTOGRAD_FALLBACK,
     Composition,
     argument_keys,
     call_keys,
     compose,
-    fused_route,
+    fused_plan,
 )
+from ..calls.entry_support import bound_call, call_key
+from ..calls.ops import OpOverload, OpOverloadPacket
+from ..calls.overload_resolution import resolve_overload
+from ..calls.printer import printed
 from ..calls.templates.arguments import is_tensor_like
 from ..registration.custom_ops import CustomOpDef
 from ..table import registry
@@ -195,7 +196,7 @@ def explain(op: Any, /, *args: Any, **kwargs: Any) -> Explanation:
     decision = decide(operator, key, now)
     route, error = "", None
     try:
-        route = compose(Composition(operator, call_keys(key, now), key, now)).source()
+        route = printed(compose(Composition(operator, call_keys(key, now), key, now))).source
     except (NotImplementedError, RuntimeError) as reason:
         error = f"{type(reason).__name__}: {reason}"
     return Explanation(
@@ -301,7 +302,7 @@ def _steps(composition: Composition, keys: DispatchKeySet) -> list[Step]:
         entry = compute(op, key, registry.fallbacks)
         if entry.kernel is None:
             return steps
-        below, note = _below(key, entry, replace(composition, keys=keys))
+        below, note = _below(key, entry, composition.replaced(keys=keys))
         steps.append(_step(key, entry.kernel, entry.tag, note))
         if below is None or not below & keys:
             return steps
@@ -346,7 +347,7 @@ def _below(
             after_autograd_keyset,
             "if it redispatches below Autograd, the call goes on as follows",
         )
-    if fused_route(composition, entry.kernel) is not None:
+    if fused_plan(composition, entry.kernel) is not None:
         fusion = composition.op.fusion
         assert fusion is not None
         return None, f"composite: {fusion.outer} of {fusion.inner}{_FUSED}"

@@ -18,7 +18,7 @@ from threading import Thread
 from typing import Any, Final, TypeAlias, cast
 
 from dovetail_dispatcher import NoArrayKernelError, array_kernels
-from dovetail_dispatcher.calls.array_route_support import array_wrapper
+from dovetail_dispatcher.calls.array_wrapping import array_wrapper
 from dovetail_dispatcher.table.kernel_namespace import ArrayKernels
 from dovetail_kernel.devices.backends import Backend, backend_of_signature
 from dovetail_kernel.keys.interception import NOT_PLAIN
@@ -30,7 +30,7 @@ from ..graph import engine_ops as calls
 from ..graph.accumulate import AccumulateGrad, run_post_accumulate_hooks, watch
 from ..graph.flatten import flatten
 from ..graph.node import EdgeTuple, Metadata, Node
-from ..recording.fused_recording import split
+from ..recording.fused_nodes import split
 from .anomaly import anomaly_mode
 from .evaluate import evaluate, is_watched, run_leaf
 from .graph_task import PRUNED, GraphTask, current_task

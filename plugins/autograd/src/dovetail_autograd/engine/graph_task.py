@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from dovetail_kernel.tensor.tensor_base import TensorBase
 
-from ..recording.fused_recording import split
+from ..recording.fused_nodes import split
 
 if TYPE_CHECKING:
     from dovetail_kernel.devices.backends import Backend

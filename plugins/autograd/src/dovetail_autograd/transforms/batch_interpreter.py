@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Any, Final, NamedTuple
 from weakref import WeakSet
 
-from dovetail_dispatcher.calls.templates.tensor_route import strip_defaults
+from dovetail_dispatcher.calls.tensor_plans import strip_defaults
 from dovetail_dispatcher.table.batching import BatchingRule, load_batching_rules
 from dovetail_dispatcher.table.user_warning import warn_user
 from dovetail_kernel import DispatchKey, DispatchKeySet, share_storage, share_version

@@ -14,8 +14,8 @@ from dovetail_kernel.types.signature import GRAD, NO_GRAD, WRAPPED_BIT
 from ..graph.autograd_meta import gradient_edge
 from ..graph.function_node import DIFFERENTIABLE, FunctionNode, new_node
 from ..graph.node import next_sequence_nr
+from ..recording.error_nodes import DelayedError
 from ..recording.function import Function, wrap_outputs
-from ..recording.route_support import DelayedError
 from .arrays import is_wrapped
 from .levels import Level
 from .pytree import flatten

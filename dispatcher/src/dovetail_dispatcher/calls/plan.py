@@ -1,0 +1,161 @@
+"""RoutePlan: what a route does, as data. Layers take a plan and return a plan; the printer makes
+text of it.
+
+The plan of ``x + y`` for two float32 tensors on the CPU is::
+
+    RoutePlan(
+        op=aten::add.Tensor,
+        steps=(
+            CallKernel(general=KernelCall(add, (self.array, other.array), alpha=alpha, ...),
+                       fast_path=KernelCall(numpy.add, (self.array, other.array)), ...),
+            WrapArray(array, result, Signature(base=NORMAL|CPU, dtype=float32)),
+        ),
+        results=(result,),
+    )
+
+and autograd puts a step before these for the edge of each argument, and one behind them that
+records a node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, TypeVar
+
+from ..record import Record
+from ..schema import Argument
+from ..table.operator import Operator
+
+if TYPE_CHECKING:
+    from .printer import Printer
+
+
+class Value(NamedTuple):
+    """Something that a call has: an argument of the operator, or what a step makes.
+
+    Attributes
+    ----------
+    name
+        Its name in the plan. The printer chooses the one in the text.
+    is_argument
+        Whether it is an argument: a value that a step makes may have the same name.
+    """
+
+    name: str
+    is_argument: bool = False
+
+    def text(self, to: Printer) -> str:
+        """Return the name of the value in the text."""
+        return to.name(self)
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+def argument_value(argument: Argument) -> Value:
+    """Return the value that an argument of the schema is in a plan."""
+    return Value(argument.name, True)
+
+
+class Operand(Protocol):
+    """What a step gives to a function: a value, or an expression that is made of one."""
+
+    def text(self, to: Printer) -> str:
+        """Return the expression as source."""
+
+
+class Step(Record):
+    """One step of a route. What it does is in its fields; it prints itself.
+
+    Attributes
+    ----------
+    calls_operators
+        Whether it runs a function that may itself call operators. An array kernel does not.
+    """
+
+    calls_operators: ClassVar[bool] = False
+
+    def print(self, to: Printer) -> None:
+        """Add the lines of the step."""
+        raise NotImplementedError
+
+
+class Around(Step):
+    """A step with other steps inside, such as those that run in another dispatch state."""
+
+    steps: tuple[Step, ...]
+
+
+class CallFunction(Step):
+    """Hand all arguments to `function`, and return what it returns.
+
+    A route that consists of this step alone *is* the function.
+    """
+
+    function: Callable[..., Any]
+    arguments: tuple[Value, ...]
+    result: Value
+    calls_operators: ClassVar[bool] = True
+
+    def print(self, to: Printer) -> None:
+        given = ", ".join([to.name(each) for each in self.arguments])
+        to.add(f"{to.name(self.result)} = {to.bind('kernel', self.function)}({given})")
+
+
+AnyStep = TypeVar("AnyStep", bound=Step)
+
+
+class RoutePlan(Record):
+    """What a route does.
+
+    Attributes
+    ----------
+    op
+        The operator.
+    steps
+        What is done, in order.
+    results
+        What is returned: nothing, one value, or a tuple of several.
+    """
+
+    op: Operator
+    steps: tuple[Step, ...]
+    results: tuple[Value, ...] = ()
+
+    def beginning_with(self, *steps: Step) -> RoutePlan:
+        """Return the plan with `steps` before its own."""
+        return self.replaced(steps=(*steps, *self.steps))
+
+    def ending_with(self, *steps: Step) -> RoutePlan:
+        """Return the plan with `steps` behind its own."""
+        return self.replaced(steps=(*self.steps, *steps))
+
+    def each(self, kind: type[AnyStep]) -> Iterator[AnyStep]:
+        """Iterate over the steps of a class, also those inside others."""
+        pending = list(self.steps)
+        while pending:
+            step = pending.pop(0)
+            if isinstance(step, kind):
+                yield step
+            if isinstance(step, Around):
+                pending[:0] = step.steps
+
+    def has(self, kind: type[Step]) -> bool:
+        """Return whether there is a step of a class."""
+        return next(self.each(kind), None) is not None
+
+    @property
+    def calls_operators(self) -> bool:
+        """Whether a step may call operators."""
+        return any([step.calls_operators for step in self.each(Step)])
+
+
+__all__ = [
+    "Around",
+    "CallFunction",
+    "Operand",
+    "RoutePlan",
+    "Step",
+    "Value",
+    "argument_value",
+]
