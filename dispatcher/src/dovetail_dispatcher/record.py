@@ -20,11 +20,12 @@ class Record:
     _fields: ClassVar[tuple[str, ...]] = ()
 
     def __init_subclass__(cls) -> None:
-        own = cls.__dict__.get("__annotations__", {})
+        own = cls.__dict__.get("__annotations__", {})  # noqa: RUF063 (inspect takes long to import)
         cls._fields += tuple([name for name in own if not own[name].startswith("ClassVar")])
 
     def __init__(self, *values: Any, **named: Any) -> None:
-        self.__dict__.update(zip(self._fields, values, strict=False), **named)
+        named.update(zip(self._fields, values))  # noqa: B905 (the keyword costs as much as the rest)
+        self.__dict__.update(named)
 
     def replaced(self, **changes: Any) -> Self:
         """Return this record with other values in some fields."""
@@ -38,6 +39,8 @@ class Record:
     def _values(self) -> tuple[Any, ...]:
         return tuple([getattr(self, name) for name in self._fields])
 
+    __hash__ = None  # type: ignore[assignment]
+
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise AttributeError(
             f"{self.__class__.__name__}.{name} cannot be set: a record never changes. Make another "
@@ -45,10 +48,9 @@ class Record:
         )
 
     def __repr__(self) -> str:
-        given = [
-            f"{name}={self.__dict__[name]!r}" for name in self._fields if name in self.__dict__
-        ]
-        return f"{self.__class__.__name__}({', '.join(given)})"
+        given = [(name, self.__dict__[name]) for name in self._fields if name in self.__dict__]
+        fields = ", ".join([f"{name}={value!r}" for name, value in given])
+        return f"{self.__class__.__name__}({fields})"
 
 
 __all__ = ["Record"]

@@ -20,6 +20,7 @@ records a node.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, TypeVar
 
 from ..record import Record
@@ -54,7 +55,12 @@ class Value(NamedTuple):
 
 def argument_value(argument: Argument) -> Value:
     """Return the value that an argument of the schema is in a plan."""
-    return Value(argument.name, True)
+    return _argument_value(argument.name)
+
+
+@lru_cache(maxsize=4096)
+def _argument_value(name: str) -> Value:
+    return Value(name, True)
 
 
 class Operand(Protocol):
@@ -84,6 +90,11 @@ class Around(Step):
     """A step with other steps inside, such as those that run in another dispatch state."""
 
     steps: tuple[Step, ...]
+
+    @property
+    def calls_operators(self) -> bool:
+        """Whether a step inside may call operators."""
+        return any([step.calls_operators for step in self.steps])
 
 
 class CallFunction(Step):
@@ -130,24 +141,14 @@ class RoutePlan(Record):
         """Return the plan with `steps` behind its own."""
         return self.replaced(steps=(*self.steps, *steps))
 
-    def each(self, kind: type[AnyStep]) -> Iterator[AnyStep]:
-        """Iterate over the steps of a class, also those inside others."""
-        pending = list(self.steps)
-        while pending:
-            step = pending.pop(0)
-            if isinstance(step, kind):
-                yield step
-            if isinstance(step, Around):
-                pending[:0] = step.steps
-
-    def has(self, kind: type[Step]) -> bool:
-        """Return whether there is a step of a class."""
-        return next(self.each(kind), None) is not None
+    def each(self, kind: type[AnyStep]) -> list[AnyStep]:
+        """Return the steps of a class, not those inside others."""
+        return [step for step in self.steps if isinstance(step, kind)]
 
     @property
     def calls_operators(self) -> bool:
         """Whether a step may call operators."""
-        return any([step.calls_operators for step in self.each(Step)])
+        return any([step.calls_operators for step in self.steps])
 
 
 __all__ = [

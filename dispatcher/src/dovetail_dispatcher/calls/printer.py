@@ -78,8 +78,8 @@ class Printer:
 
     def add(self, *lines: str) -> None:
         """Add lines to the block that is open."""
-        indent = self._indent
-        self._lines += [indent + line for line in lines]
+        for line in lines:
+            self._lines.append(self._indent + line)
 
     def print(self, steps: Iterable[Step]) -> None:
         """Add the lines of steps."""

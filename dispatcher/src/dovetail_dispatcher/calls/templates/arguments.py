@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import keyword
 import re
+from functools import lru_cache
 from typing import Final
 
 from ...schema import Argument
@@ -56,7 +57,11 @@ def spelling(argument: Argument) -> str:
     """Return the argument's type as it is written in a schema, list sizes left out: ``int[]?`` for
     ``int[1]?``.
     """
-    text = argument.real_type.schema_str
+    return _without_size(argument.real_type.schema_str)
+
+
+@lru_cache(maxsize=1024)
+def _without_size(text: str) -> str:
     begin = text.find("[")
     end = text.find("]")
     return text if begin < 0 else text[: begin + 1] + text[end:]

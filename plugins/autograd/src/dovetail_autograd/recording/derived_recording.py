@@ -33,7 +33,7 @@ from dovetail_kernel.types.signature import (
 
 from ..graph.function_node import DIFFERENTIABLE
 from ..graph.recording_extras import needs_extras
-from .edges import IfAnyEdge, edge_for, find_edge
+from .edges import IfAnyEdge, find_edge
 from .node_classes import build_node_class
 from .record_node import (
     AttachList,
@@ -86,14 +86,16 @@ class _Recording:
         self.below = below
         self.arguments = {a.name: a for a in op.schema.arguments}
         self.values = {a.name: argument_value(a) for a in op.schema.arguments}
-        self.inputs = [self.arguments[name] for name in formula.inputs]
-        self.edges = {a.name: edge_for(a) for a in self.inputs}
+        self.tensors = [a for a in op.schema.arguments if is_tensor_like(a) and not a.is_out]
+        # Whether some input requires grad in every call that the route is for.
+        self.is_sure = not self.key & VIEW and all([a.name in formula.inputs for a in self.tensors])
+        is_only = self.is_sure and [spelling(a) for a in self.tensors] == ["Tensor"]
+        inputs = [self.arguments[name] for name in formula.inputs]
+        self.find = [find_edge(a, self.key, is_only=is_only) for a in inputs]
+        self.edges = {a.name: each.edge for a, each in zip(inputs, self.find, strict=True)}
         self.written = next((a.name for a in op.schema.arguments if _is_written(a)), None)
         self.is_view = op.schema._is_view_op() and self.written is None
         self.arrays = {wrap.result: wrap.array for wrap in below.each(WrapArray)}
-        self.tensors = [a for a in op.schema.arguments if is_tensor_like(a) and not a.is_out]
-        # Whether some input requires grad in every call that the route is for.
-        self.is_sure = not self.key & VIEW and all([a.name in self.edges for a in self.tensors])
         self.backend = self._backend()
         flags = formula.output_differentiability or (True,) * len(below.results)
         self.differentiable = [r for r, flag in zip(below.results, flags, strict=False) if flag]
@@ -112,7 +114,7 @@ class _Recording:
         if self.formula.arrays is None or self.below.calls_operators or len(backends) != 1:
             return None
         casts = [call.casts for call in self.below.each(CallKernel)]
-        if any(casts) or self.below.has(PromoteOperands):
+        if any(casts) or self.below.each(PromoteOperands):
             return None
         return backends[0] if backends[0].is_device else None
 
@@ -128,9 +130,7 @@ class _Recording:
 
     def _before(self) -> list[Step]:
         refused = [RefuseGradient(self.op, self.values[name]) for name in self.formula.refused]
-        is_only = self.is_sure and [spelling(a) for a in self.tensors] == ["Tensor"]
-        found = [find_edge(a, self.key, is_only=is_only) for a in self.inputs]
-        return [*refused, *found, *self._before_write()]
+        return [*refused, *self.find, *self._before_write()]
 
     def _before_write(self) -> list[Step]:
         if self.written is None:
@@ -179,7 +179,7 @@ class _Recording:
 
     def _numbers(self) -> list[Step]:
         """Return the step that makes a tensor of a Python number, if the call below does not."""
-        if not self.key & PYTHON_SCALAR or self.below.has(NumberToTensor):
+        if not self.key & PYTHON_SCALAR or self.below.each(NumberToTensor):
             return []
         if not numbers_allowed(self.op.schema, self.op.promote):
             return []

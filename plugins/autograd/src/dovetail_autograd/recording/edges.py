@@ -61,11 +61,11 @@ class FindEdge(Step):
     """
 
     argument: Value
-    edge: Value
+    edge: Edge
     way: str
 
     def print(self, to: Printer) -> None:
-        name, edge = to.name(self.argument), to.name(self.edge)
+        name, edge = to.name(self.argument), to.name(self.edge.value)
         if self.way == "list":
             to.add(f"{edge} = {to.bind('edges_of', edges_of)}({name})")
             return
@@ -117,7 +117,7 @@ def find_edge(
         way = "view"
     else:
         way = "recorded" if is_only else "tensor"
-    return FindEdge(argument_value(argument), edge_for(argument).value, way)
+    return FindEdge(argument_value(argument), edge_for(argument), way)
 
 
 class IfAnyEdge(Around):
