@@ -34,7 +34,7 @@ class Record:
         return new
 
     def __eq__(self, other: object) -> bool:
-        return other.__class__ is self.__class__ and self._values() == other._values()  # type: ignore[attr-defined]
+        return other.__class__ is self.__class__ and self._values() == other._values()
 
     def _values(self) -> tuple[Any, ...]:
         return tuple([getattr(self, name) for name in self._fields])

@@ -169,9 +169,9 @@ def _through_arrays(composition: Composition, chosen: DispatchKey, kernel: Kerne
 def _through_autograd(composition: Composition, kernel: Kernel) -> RoutePlan:
     op = composition.op
     below = compose(composition.below(after_autograd_keyset))
-    if kernel.convention == "formula" and composition.records:
-        if isinstance(op.formula, PythonFormula) and not op.schema.returns:
-            return below_autograd_plan(below)
+    is_registered = kernel.convention == "formula" and isinstance(op.formula, PythonFormula)
+    if is_registered and composition.records and not op.schema.returns:
+        return below_autograd_plan(below)
     if _autograd_layer is not None and (composition.records or composition.views):
         return _autograd_layer(composition, kernel, below)
     return below

@@ -19,7 +19,7 @@ records a node.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, TypeVar
 
@@ -92,7 +92,7 @@ class Around(Step):
     steps: tuple[Step, ...]
 
     @property
-    def calls_operators(self) -> bool:
+    def calls_operators(self) -> bool:  # type: ignore[override]
         """Whether a step inside may call operators."""
         return any([step.calls_operators for step in self.steps])
 

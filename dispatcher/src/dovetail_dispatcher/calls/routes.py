@@ -139,8 +139,8 @@ def _redispatch_plan(composition: Composition) -> RoutePlan:
     if entry.kernel is not None and entry.kernel.is_fallthrough:
         raise RuntimeError(
             "fallthrough_kernel was executed but it should have been short-circuited: "
-            f"{op.qualified_name} was redispatched to {keys}, whose highest key {chosen.name} falls "
-            "through. Take that key out of the set."
+            f"{op.qualified_name} was redispatched to {keys}, whose highest key {chosen.name} "
+            "falls through. Take that key out of the set."
         )
     return compose(composition, chosen)
 

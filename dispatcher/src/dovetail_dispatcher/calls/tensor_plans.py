@@ -53,9 +53,8 @@ def tensor_plan(op: Operator, kernel: Kernel, keys: DispatchKeySet) -> RoutePlan
 
 def boxed_plan(op: Operator, kernel: Kernel, keys: DispatchKeySet) -> RoutePlan:
     """Return the plan that calls a backend fallback: it takes the operator, then the arguments."""
-    first = (("OP", op.handle),)
-    if kernel.with_keyset:
-        first = (("KEYS", keys), *first)
+    given = (("KEYS", keys),) if kernel.with_keyset else ()
+    first = (*given, ("OP", op.handle))
     return _plan(op, _call_without_defaults(op, kernel, first), _check(op))
 
 

@@ -2,15 +2,15 @@
 one call.
 
 It shows nowhere. The node of a fused call becomes the two nodes of the calls that it stands for as
-soon as the graph is looked at, and a call is fused only where nothing stands between: both operators
-run the kernels and the derivatives of the library that declares the fusion, on plain tensors, with
-no mode or trace around them.
+soon as the graph is looked at, and a call is fused only where nothing stands between: both
+operators run the kernels and the derivatives of the library that declares the fusion, on plain
+tensors, with no mode or trace around them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Final, NamedTuple
+from typing import Any, ClassVar, Final, NamedTuple, TypeAlias
 
 INNER: Final = "result of the inner operator"
 """Stands for the result of the inner operator among the arguments of the outer one."""
@@ -20,6 +20,10 @@ class Always(NamedTuple):
     """Something that is the same in every fused call."""
 
     value: Any
+
+
+Arguments: TypeAlias = Mapping[str, str | Always]
+"""What an operator is given, by the names of its arguments."""
 
 
 class Fusion:
@@ -32,15 +36,15 @@ class Fusion:
     inner, outer
         Qualified names of the operators that it calls. `inner` has one differentiable input.
     inner_arguments, outer_arguments
-        What they are given: an argument of the composite, `Always` something, or `INNER`. The values
+        What they are given: an argument of the composite, `Always` something, or `INNER`. Values
         that a formula saves stand here, too, if they follow from nothing else.
     dims
         How many dimensions arguments must have: a call of others is not fused.
     fixed
         Values that arguments must have.
     helper
-        Helper of the array kernels that computes the result from `helper_arguments`, which are those
-        of the composite. Without it the backend does not fuse.
+        Helper of the array kernels that computes the result from `helper_arguments`, which are
+        arguments of the composite. Without it the backend does not fuse.
     kept
         Slots of the node for the further arrays that `helper` returns, among them the results that
         formulas save, by the names that they have there.
@@ -48,9 +52,9 @@ class Fusion:
 
     operator: ClassVar[str]
     inner: ClassVar[str]
-    inner_arguments: ClassVar[Mapping[str, str | Always]]
+    inner_arguments: ClassVar[Arguments]
     outer: ClassVar[str]
-    outer_arguments: ClassVar[Mapping[str, str | Always]]
+    outer_arguments: ClassVar[Arguments]
     dims: ClassVar[Mapping[str, int]]
     fixed: ClassVar[Mapping[str, Any]] = {}
     helper: ClassVar[str]

@@ -4,9 +4,9 @@ entropy of classes.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
-from dovetail_dispatcher.table.fusion import INNER, Always, Fusion
+from dovetail_dispatcher.table.fusion import INNER, Always, Arguments, Fusion
 from dovetail_kernel import DTYPES, int64
 
 _REAL: Final = tuple([each.bit for each in DTYPES if each.is_floating_point])
@@ -17,9 +17,9 @@ class Linear(Fusion):
 
     operator = "aten::linear"
     inner = "aten::t"
-    inner_arguments = {"self": "weight"}
+    inner_arguments: ClassVar[Arguments] = {"self": "weight"}
     outer = "aten::addmm"
-    outer_arguments = {
+    outer_arguments: ClassVar[Arguments] = {
         "self": "bias",
         "mat1": "input",
         "mat2": INNER,
@@ -27,7 +27,7 @@ class Linear(Fusion):
         "alpha": Always(1),
         "mat2_is_column_major": Always(True),
     }
-    dims = {"input": 2, "weight": 2, "bias": 1}
+    dims: ClassVar[dict[str, int]] = {"input": 2, "weight": 2, "bias": 1}
     helper = "linear"
     helper_arguments = ("input", "weight", "bias")
 
@@ -68,17 +68,17 @@ class CrossEntropy(Fusion):
 
     operator = "aten::cross_entropy_loss"
     inner = "aten::_log_softmax"
-    inner_arguments = {"self": "self", "dim": Always(1)}
+    inner_arguments: ClassVar[Arguments] = {"self": "self", "dim": Always(1)}
     outer = "aten::nll_loss_forward"
-    outer_arguments = {
+    outer_arguments: ClassVar[Arguments] = {
         "self": INNER,
         "target": "target",
         "weight": Always(None),
         "reduction": "reduction",
         "ignore_index": "ignore_index",
     }
-    dims = {"self": 2, "target": 1}
-    fixed = {"weight": None, "label_smoothing": 0.0}
+    dims: ClassVar[dict[str, int]] = {"self": 2, "target": 1}
+    fixed: ClassVar[dict[str, Any]] = {"weight": None, "label_smoothing": 0.0}
     helper = "cross_entropy"
     helper_arguments = ("self", "target", "reduction", "ignore_index")
     kept = ("log_probabilities", "total_weight")

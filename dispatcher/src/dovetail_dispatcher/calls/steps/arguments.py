@@ -52,7 +52,7 @@ class NumberToTensor(Step):
         to.add(f"if {name} is None:", f"    {name} = {remember}({number})")
 
 
-# -- operands of a kernel ----------------------------------------------------------------------------
+# -- operands of a kernel --------------------------------------------------------------------------
 
 
 class ArrayOf(Record):

@@ -1,5 +1,5 @@
-"""The Autograd functionality: layers that take the plan of a call below Autograd and return one that
-records.
+"""The Autograd functionality: layers that take the plan of a call below Autograd and return one
+that records.
 
 Which one depends on what is known of the operator's derivative: a formula, which `derived_plan`
 records; a function of the user, `registered_plan`; or nothing, `unknown_plan`.

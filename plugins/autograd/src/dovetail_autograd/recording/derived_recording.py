@@ -159,14 +159,15 @@ class _Recording:
         parts = [*self._numbers(), *self._results()]
         for saved in self.formula.saved:
             parts += self._if_needed(saved, [self._save(saved)], [SaveNothing(f"_{saved.name}")])
-        if self.written is not None:
-            parts.append(RebaseHistory(self.values[self.written]))
+        written = None if self.written is None else self.values[self.written]
+        if written is not None:
+            parts.append(RebaseHistory(written))
         if needs_extras():
             parts.append(HandleExtras())
         has_lists = any([edge.is_list for edge in self.edges.values()])
         edges = tuple(self.edges.values())
         # What is written to may be of integers, which have no gradient.
-        is_integer = self.written is not None and self.key & DTYPE_MASK & ~DIFFERENTIABLE
+        may_be_integer = self.key & DTYPE_MASK & ~DIFFERENTIABLE
         return RecordNode(
             build_node_class(self.formula, has_lists, not self.key & COMPLEX),
             edges,
@@ -174,7 +175,7 @@ class _Recording:
             self.backend,
             makes=tuple(self.made),
             if_any=() if self.is_sure else edges,
-            if_differentiable=self.values[self.written] if is_integer else None,
+            if_differentiable=written if may_be_integer else None,
         )
 
     def _numbers(self) -> list[Step]:

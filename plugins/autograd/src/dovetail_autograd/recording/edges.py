@@ -56,8 +56,8 @@ class FindEdge(Step):
     ----------
     way
         ``list``: of every tensor of a list. ``ask``: of something that may be None or a number.
-        ``view``: of a tensor that may be a view. ``recorded``: of a tensor that requires grad, since
-        the call is recorded and has no other. ``tensor``: of any other tensor.
+        ``view``: of a tensor that may be a view. ``recorded``: of a tensor that requires grad,
+        since the call is recorded and has no other. ``tensor``: of any other tensor.
     """
 
     argument: Value

@@ -1,5 +1,5 @@
-"""Nodes that raise when backward reaches them: of calls without derivative, of tensors that may not be
-differentiated.
+"""Nodes that raise when backward reaches them: of calls without derivative, and of tensors that may
+not be differentiated.
 """
 
 from __future__ import annotations

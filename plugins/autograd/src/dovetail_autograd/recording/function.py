@@ -351,8 +351,6 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _guard(outputs: list[Any], grads: Sequence[Any]) -> list[Any]:
-    from .route_support import DelayedError
-
     node = DelayedError(
         "trying to differentiate twice a function that was marked with @once_differentiable",
         [grad for grad in grads if isinstance(grad, TensorBase)],

@@ -2,8 +2,8 @@
 
 Such a node has the name of the outer of the two and is of a subclass of its class. Its edges lead
 past the inner one, and in the engine's loop over arrays it gives the gradients of both. What shows
-it, puts a hook on it or runs it on tensors has it split first: the inner node is made, both are given
-what they would have saved, and the edges lead through it.
+it, puts a hook on it or runs it on tensors has it split first: the inner node is made, both are
+given what they would have saved, and the edges lead through it.
 
 The last step of that is one assignment, and the engine hands the edges that it follows to the body,
 so that a thread which runs the graph meanwhile follows either the edges of one node or those of
@@ -68,7 +68,8 @@ class FusedSlots(Record):
 def fused_slots(fusion: Fusion, outer: Formula, inner: Formula) -> FusedSlots:
     """Return what a node keeps that stands for `outer` applied to the result of `inner`."""
     given = fusion.outer_arguments
-    tensors, values = {}, {}
+    tensors: dict[str, str] = {}
+    values: dict[str, str] = {}
     constants: dict[str, Any] = {}
     for saved in outer.saved:
         slot, source = f"_{saved.name}", given.get(saved.name, INNER)

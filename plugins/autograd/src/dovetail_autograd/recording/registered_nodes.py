@@ -61,8 +61,8 @@ class GeneratedNode(FunctionNode):
         )
 
     def _arguments(self) -> list[tuple[int | None, bool]]:
-        """Return per argument the number of tensors in a ``Tensor[]``, else None, and whether it can
-        have gradients at all.
+        """Return per argument the number of tensors in a ``Tensor[]``, else None, and whether it
+        can have gradients at all.
         """
         lengths = iter(self.list_lengths)
         pairs = zip(self.takes_list, self.takes_gradient, strict=True)

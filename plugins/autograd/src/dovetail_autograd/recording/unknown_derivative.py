@@ -49,8 +49,8 @@ def _get_autograd_fallback_mode() -> str:
 
 
 def unknown_plan(below: RoutePlan) -> RoutePlan:
-    """Return the plan of an operator without formula: its results raise in backward unless they have
-    a graph already.
+    """Return the plan of an operator without formula: its results raise in backward unless they
+    have a graph already.
     """
     op = below.op
     arguments = op.schema.arguments

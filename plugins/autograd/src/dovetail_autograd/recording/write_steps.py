@@ -137,8 +137,8 @@ def refuse_gradient(op: Operator, name: str, tensor: TensorBase) -> None:
     if edge_of(tensor) is not None:
         raise RuntimeError(
             f"The function '{op.base_name}' is not differentiable with respect to argument "
-            f"'{name}'. This input cannot have requires_grad True. Give {name}.detach(), or call it "
-            "in a no_grad() block."
+            f"'{name}'. This input cannot have requires_grad True. Give {name}.detach(), or call "
+            "it in a no_grad() block."
         )
 
 
