@@ -133,43 +133,41 @@ DLDeviceType from_dlpack to_dlpack
 RemovableHandle unserializable_hook
 """.split(),
     "dovetail_aten": """
-Generator Tensor abs abs_ absolute absolute_ acos acos_ acosh acosh_ add add_ addbmm addbmm_ addcdiv
-addcdiv_ addcmul addcmul_ addmm addmm_ addmv addmv_ adjoint all allclose amax amin angle any arange
-arccos arccos_ arccosh arccosh_ arcsin arcsin_ arcsinh arcsinh_ arctan arctan2 arctan2_ arctan_
-arctanh arctanh_ argmax argmin argsort as_strided as_tensor asarray asin asin_ asinh asinh_ atan
-atan2 atan2_ atan_ atanh atanh_ baddbmm baddbmm_ bernoulli binary_cross_entropy_with_logits
-bitwise_and bitwise_and_ bitwise_not bitwise_not_ bitwise_or bitwise_or_ bitwise_xor bitwise_xor_
-bmm broadcast_to cat ceil ceil_ chunk clamp clamp_ clamp_max clamp_max_ clamp_min clamp_min_ clip
-clip_ clone concat concatenate conj constant_pad_nd cos cos_ cosh cosh_ count_nonzero cumprod
-cumprod_ cumsum cumsum_ detach diag diag_embed diagonal div div_ divide divide_ dot dropout einsum
-embedding empty empty_like empty_strided eq eq_ equal erf erf_ erfc erfc_ exp exp2 exp2_ exp_ expm1
-expm1_ eye fill_ fix fix_ flatten flip floor floor_ floor_divide floor_divide_ fmod fmod_ frac frac_
-from_dlpack from_numpy full full_like gather ge ge_ get_printoptions get_rng_state greater greater_
-greater_equal greater_equal_ gt gt_ hstack hypot hypot_ imag index_add index_add_ index_put
-index_put_ index_select initial_seed inner is_complex is_floating_point is_nonzero isclose isfinite
-isinf isnan layer_norm le le_ lerp lerp_ less less_ less_equal less_equal_ linspace log log10 log10_
-log1p log1p_ log2 log2_ log_ log_softmax logaddexp logical_and logical_and_ logical_not logical_not_
-logical_or logical_or_ logical_xor logical_xor_ logsumexp lt lt_ manual_seed masked_fill
-masked_fill_ masked_select matmul max maximum mean min minimum mm moveaxis movedim mul mul_
-multinomial multiply multiply_ mv nan_to_num nan_to_num_ narrow native_dropout native_layer_norm ne
-ne_ neg neg_ negative negative_ nonzero norm not_equal not_equal_ ones ones_like outer permute
-positive pow pow_ prelu printoptions prod rand rand_like randint randint_like randn randn_like
-randperm real reciprocal reciprocal_ relu relu_ remainder remainder_ reshape resolve_conj roll round
-round_ rsqrt rsqrt_ rsub scalar_tensor scatter scatter_ scatter_add scatter_add_ seed select
-set_printoptions set_rng_state sgn sgn_ sigmoid sigmoid_ sign sign_ sin sin_ sinh sinh_ softmax sort
-split split_with_sizes sqrt sqrt_ square square_ squeeze stack std sub sub_ subtract subtract_ sum
-swapaxes swapdims t take tan tan_ tanh tanh_ tensor threshold threshold_ tile topk transpose tril
-tril_ triu triu_ true_divide true_divide_ trunc trunc_ unbind unflatten unsqueeze var vdot
-view_as_complex view_as_real vstack where xlogy xlogy_ zero_ zeros zeros_like
+Generator Tensor abs abs_ absolute acos acos_ acosh acosh_ add addbmm addcdiv addcmul addmm addmv
+addmv_ adjoint all allclose amax amin angle any arange arccos arccos_ arccosh arccosh_ arcsin
+arcsin_ arcsinh arcsinh_ arctan arctan2 arctan_ arctanh arctanh_ argmax argmin argsort as_strided
+as_tensor asarray asin asin_ asinh asinh_ atan atan2 atan_ atanh atanh_ baddbmm bernoulli
+binary_cross_entropy_with_logits bitwise_and bitwise_not bitwise_or bitwise_xor bmm broadcast_to cat
+ceil ceil_ chunk clamp clamp_ clamp_max clamp_max_ clamp_min clamp_min_ clip clip_ clone concat
+concatenate conj constant_pad_nd cos cos_ cosh cosh_ count_nonzero cumprod cumsum detach diag
+diag_embed diagonal div divide dot dropout einsum embedding empty empty_like empty_strided eq equal
+erf erf_ erfc erfc_ exp exp2 exp2_ exp_ expm1 expm1_ eye fill_ fix fix_ flatten flip floor floor_
+floor_divide fmod frac frac_ from_dlpack from_numpy full full_like gather ge get_printoptions
+get_rng_state greater greater_equal gt hstack hypot imag index_add index_put index_put_ index_select
+initial_seed inner is_complex is_floating_point is_nonzero isclose isfinite isinf isnan layer_norm
+le lerp less less_equal linspace log log10 log10_ log1p log1p_ log2 log2_ log_ log_softmax logaddexp
+logical_and logical_not logical_or logical_xor logsumexp lt manual_seed masked_fill masked_select
+matmul max maximum mean min minimum mm moveaxis movedim mul multinomial multiply mv nan_to_num
+nan_to_num_ narrow native_dropout native_layer_norm ne neg neg_ negative negative_ nonzero norm
+not_equal ones ones_like outer permute positive pow prelu printoptions prod rand rand_like randint
+randint_like randn randn_like randperm real reciprocal reciprocal_ relu relu_ remainder reshape
+resolve_conj roll round round_ rsqrt rsqrt_ rsub scalar_tensor scatter scatter_add seed select
+set_printoptions set_rng_state sgn sigmoid sigmoid_ sign sin sin_ sinh sinh_ softmax sort split
+split_with_sizes sqrt sqrt_ square square_ squeeze stack std sub subtract sum swapaxes swapdims t
+take tan tan_ tanh tanh_ tensor threshold threshold_ tile topk transpose tril triu true_divide trunc
+trunc_ unbind unflatten unsqueeze var vdot view_as_complex view_as_real vstack where xlogy xlogy_
+zero_ zeros zeros_like
 """.split(),
     "dovetail_autograd": """
 AccumulateGrad AutogradMeta Edge Function FunctionNode GradcheckError GradientEdge Node
-RemovableHandle SavedValue _get_autograd_fallback_mode _set_autograd_fallback_mode backward
-build_node_class current_autograd_node current_graph_task_id detect_anomaly dovetail_load
-enable_grad grad gradcheck gradgradcheck gradient_edge inference_mode install
-is_anomaly_check_nan_enabled is_anomaly_enabled is_grad_enabled is_inference_mode_enabled
-is_multithreading_enabled no_grad once_differentiable queue_callback requires_grad runs_whole_graph
-saved_values set_detect_anomaly set_grad_enabled set_multithreading_enabled will_engine_execute_node
+RemovableHandle SavedValue _get_autograd_fallback_mode _set_autograd_fallback_mode
+allow_mutation_on_saved_tensors backward build_node_class current_autograd_node
+current_graph_task_id detect_anomaly disable_saved_tensors_hooks dovetail_load enable_grad
+get_gradient_edge grad gradcheck gradgradcheck gradient_edge increment_version inference_mode
+install is_anomaly_check_nan_enabled is_anomaly_enabled is_grad_enabled is_inference_mode_enabled
+is_multithreading_enabled no_grad once_differentiable queue_callback register_multi_grad_hook
+requires_grad runs_whole_graph save_on_cpu saved_tensors_hooks saved_values set_detect_anomaly
+set_grad_enabled set_multithreading_enabled will_engine_execute_node
 """.split(),
     "dovetail_cpu": """
 CpuArrays dovetail_backend
@@ -237,14 +235,11 @@ def is_submodule(value: object) -> bool:
     return isinstance(value, ModuleType) and value.__name__.startswith("dovetail.")
 
 
-def test_only_methods_of_the_base_library_are_left_out() -> None:
+def test_every_public_name_of_the_base_library_is_one_of_the_front_end() -> None:
     import dovetail
     import dovetail_aten
 
-    left_out = set(dovetail_aten.__all__) - set(dovetail.__all__)
-    assert [
-        name for name in left_out if not (name.endswith("_") and hasattr(dovetail.Tensor, name))
-    ] == []
+    assert set(dovetail_aten.__all__) - set(dovetail.__all__) == set()
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:

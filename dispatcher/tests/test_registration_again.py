@@ -376,12 +376,23 @@ class Callee:
     def __call__(self, x: Any, n: Any, a: Any, *, s: Any, b: Any) -> Any:
         return x
 
+    def method(self, x: Any, n: Any, a: Any = 1.5, *, s: Any, b: Any = True) -> Any:
+        return x
+
+    def variadic(*args: Any, s: Any, **others: Any) -> Any:
+        return args[1]
+
+    def of_one(self, x: Any, *, s: Any) -> Any:
+        return x
+
 
 @pytest.mark.parametrize(
     "fn",
     [
         fits,
         Callee(),
+        Callee().method,
+        Callee().variadic,
         lambda *args, **kwargs: args[0],
         lambda x, n, *, s: x,
         lambda x, n, a, s, b: x,
@@ -399,6 +410,7 @@ def test_a_function_that_some_call_can_run_is_accepted(fn: Any, library: Librari
     ("fn", "words"),
     [
         (lambda x: x, "it takes 1 positional argument(s), but a call gives at least 2"),
+        (Callee().of_one, "it takes 1 positional argument(s), but a call gives at least 2"),
         (lambda x, n, a, b, c, d, *, s: x, "it needs 6 positional arguments, but a call gives 3"),
         (lambda x, n: x, "it does not take 's' by keyword"),
         (

@@ -1,197 +1,65 @@
 """Dovetail: an operator dispatcher for Python arrays, with PyTorch's model, names and semantics."""
 
-# ruff: noqa: F405, N813 - the names of the base library come by a star; `device` and `layout` are classes in PyTorch
-
 import typing as _typing
 from importlib import import_module as _import_module
-from math import e, inf, nan, pi
 
 import dovetail_aten as _aten
-from dovetail_aten import *  # noqa: F403 - the functions and Tensor; dovetail_aten.__all__ says which
+from dovetail_aten import *  # noqa: F403 - its public names: the operators, Tensor and what makes tensors
 from dovetail_aten import Tensor as Tensor
-from dovetail_autograd import (
-    enable_grad,
-    inference_mode,
-    is_grad_enabled,
-    is_inference_mode_enabled,
-    no_grad,
-    set_grad_enabled,
-)
-from dovetail_dispatcher import Tag, ops
-from dovetail_kernel import Device as device
-from dovetail_kernel import (
-    DispatchKey,
-    DispatchKeySet,
-    PluginError,
-    Size,
-    bfloat16,
-    can_cast,
-    channels_last,
-    channels_last_3d,
-    complex64,
-    complex128,
-    contiguous_format,
-    dtype,
-    finfo,
-    float16,
-    float32,
-    float64,
-    get_default_device,
-    get_default_dtype,
-    iinfo,
-    int8,
-    int16,
-    int32,
-    int64,
-    preserve_format,
-    promote_types,
-    set_default_device,
-    set_default_dtype,
-    strided,
-    uint8,
-    uint16,
-    uint32,
-    uint64,
-)
-from dovetail_kernel import Layout as layout
-from dovetail_kernel import MemoryFormat as memory_format
-from dovetail_kernel import bool as bool
 from dovetail_kernel import plugin_manager as _plugin_manager
 
-from .tensor_queries import broadcast_shapes, is_inference, is_tensor, numel, result_type
+from . import lower_names as _lower_names
+from . import tensor_queries as _tensor_queries
+from .lower_names import *  # noqa: F403
+from .tensor_queries import *  # noqa: F403
 
+# Type checkers see no __all__ here, and hence every name that comes by a star or as itself.
 if _typing.TYPE_CHECKING:
-    from dovetail_aten import Generator
+    from dovetail_aten import Generator as Generator
     from dovetail_aten._generated.functions import *  # noqa: F403 - mypy does not see what is added to an __all__
-    from dovetail_aten.autocast import (
-        autocast,
-        get_autocast_dtype,
-        is_autocast_enabled,
-        set_autocast_dtype,
-        set_autocast_enabled,
-    )
-    from dovetail_aten.tensor.legacy_constructors import (
-        BFloat16Tensor,
-        BoolTensor,
-        ByteTensor,
-        CharTensor,
-        DoubleTensor,
-        FloatTensor,
-        HalfTensor,
-        IntTensor,
-        LongTensor,
-        ShortTensor,
-    )
-    from dovetail_autograd.transforms import vmap
-    from dovetail_dispatcher import explain
+    from dovetail_aten.autocast import autocast as autocast
+    from dovetail_aten.autocast import get_autocast_dtype as get_autocast_dtype
+    from dovetail_aten.autocast import is_autocast_enabled as is_autocast_enabled
+    from dovetail_aten.autocast import set_autocast_dtype as set_autocast_dtype
+    from dovetail_aten.autocast import set_autocast_enabled as set_autocast_enabled
+    from dovetail_aten.tensor.legacy_constructors import BFloat16Tensor as BFloat16Tensor
+    from dovetail_aten.tensor.legacy_constructors import BoolTensor as BoolTensor
+    from dovetail_aten.tensor.legacy_constructors import ByteTensor as ByteTensor
+    from dovetail_aten.tensor.legacy_constructors import CharTensor as CharTensor
+    from dovetail_aten.tensor.legacy_constructors import DoubleTensor as DoubleTensor
+    from dovetail_aten.tensor.legacy_constructors import FloatTensor as FloatTensor
+    from dovetail_aten.tensor.legacy_constructors import HalfTensor as HalfTensor
+    from dovetail_aten.tensor.legacy_constructors import IntTensor as IntTensor
+    from dovetail_aten.tensor.legacy_constructors import LongTensor as LongTensor
+    from dovetail_aten.tensor.legacy_constructors import ShortTensor as ShortTensor
+    from dovetail_autograd.transforms import vmap as vmap
+    from dovetail_dispatcher import explain as explain
 
     from . import _C as _C
-    from . import amp, autograd, backends, cuda, func, library, nn, optim, overrides, random, utils
-    from .backends import devices
-    from .inspection.tracing import trace
-    from .serialization.files import load, save
+    from . import amp as amp
+    from . import autograd as autograd
+    from . import backends as backends
+    from . import cuda as cuda
+    from . import func as func
+    from . import library as library
+    from . import nn as nn
+    from . import optim as optim
+    from . import overrides as overrides
+    from . import random as random
+    from . import utils as utils
+    from .backends import devices as devices
+    from .inspection.tracing import trace as trace
+    from .serialization.files import load as load
+    from .serialization.files import save as save
 
     default_generator: Generator
-
-half, float, double = float16, float32, float64
-short, int, long = int16, int32, int64
-cfloat, cdouble = complex64, complex128
-newaxis = None
 
 __version__ = "0.1.0"
 
 use_overlay = _plugin_manager.use_overlay
 _plugin_manager.use_requested_overlays()
 
-# fmt: off
-__all__ = [
-    "BFloat16Tensor", "BoolTensor", "ByteTensor", "CharTensor", "DispatchKey", "DispatchKeySet",
-    "DoubleTensor",
-    "FloatTensor", "Generator", "HalfTensor", "IntTensor", "LongTensor", "PluginError",
-    "ShortTensor", "Size", "Tag",
-    "Tensor", "abs", "abs_", "absolute",
-    "acos", "acos_", "acosh", "acosh_", "add", "addbmm", "addcdiv", "addcmul", "addmm", "addmv",
-    "addmv_", "adjoint",
-    "all", "allclose", "amax", "amin", "amp", "angle", "any", "arange", "arccos", "arccos_",
-    "arccosh", "arccosh_",
-    "arcsin", "arcsin_", "arcsinh", "arcsinh_", "arctan", "arctan2", "arctan_", "arctanh",
-    "arctanh_", "argmax",
-    "argmin", "argsort", "as_strided", "as_tensor", "asarray", "asin", "asin_", "asinh", "asinh_",
-    "atan", "atan2",
-    "atan_", "atanh", "atanh_", "autocast", "autograd", "backends", "baddbmm", "bernoulli",
-    "bfloat16",
-    "binary_cross_entropy_with_logits", "bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor",
-    "bmm", "bool",
-    "broadcast_shapes", "broadcast_to", "can_cast", "cat", "cdouble", "ceil", "ceil_", "cfloat",
-    "channels_last",
-    "channels_last_3d", "chunk", "clamp", "clamp_", "clamp_max", "clamp_max_", "clamp_min",
-    "clamp_min_", "clip",
-    "clip_", "clone", "complex64", "complex128", "concat", "concatenate", "conj", "constant_pad_nd",
-    "contiguous_format", "cos", "cos_", "cosh", "cosh_", "count_nonzero", "cuda", "cumprod",
-    "cumsum",
-    "default_generator", "detach", "device", "devices", "diag", "diag_embed", "diagonal", "div",
-    "divide", "dot",
-    "double", "dropout", "dtype", "e", "einsum", "embedding", "empty", "empty_like",
-    "empty_strided", "enable_grad",
-    "eq", "equal", "erf", "erf_", "erfc", "erfc_", "exp", "exp2", "exp2_", "exp_", "explain",
-    "expm1", "expm1_", "eye",
-    "fill_", "finfo", "fix", "fix_", "flatten", "flip", "float", "float16", "float32", "float64",
-    "floor", "floor_",
-    "floor_divide", "fmod", "frac", "frac_", "from_dlpack", "from_numpy", "full", "full_like",
-    "func", "gather", "ge",
-    "get_autocast_dtype", "get_default_device", "get_default_dtype", "get_printoptions",
-    "get_rng_state", "greater",
-    "greater_equal", "gt", "half", "hstack", "hypot", "iinfo", "imag", "index_add", "index_put",
-    "index_put_",
-    "index_select", "inf", "inference_mode", "initial_seed", "inner", "int", "int8", "int16",
-    "int32", "int64",
-    "is_autocast_enabled", "is_complex", "is_floating_point", "is_grad_enabled", "is_inference",
-    "is_inference_mode_enabled", "is_nonzero", "is_tensor", "isclose", "isfinite", "isinf", "isnan",
-    "layer_norm",
-    "layout", "le", "lerp", "less", "less_equal", "library", "linspace", "load", "log", "log1p",
-    "log1p_", "log2",
-    "log2_", "log10", "log10_", "log_", "log_softmax", "logaddexp", "logical_and", "logical_not",
-    "logical_or",
-    "logical_xor", "logsumexp", "long", "lt", "manual_seed", "masked_fill", "masked_select",
-    "matmul", "max",
-    "maximum", "mean", "memory_format", "min", "minimum", "mm", "moveaxis", "movedim", "mul",
-    "multinomial",
-    "multiply", "mv", "nan", "nan_to_num", "nan_to_num_", "narrow", "native_dropout",
-    "native_layer_norm", "ne", "neg",
-    "neg_", "negative", "negative_", "newaxis", "nn", "no_grad", "nonzero", "norm", "not_equal",
-    "numel", "ones",
-    "ones_like", "ops", "optim", "outer", "overrides", "permute", "pi", "positive", "pow", "prelu",
-    "preserve_format",
-    "printoptions", "prod", "promote_types", "rand", "rand_like", "randint", "randint_like",
-    "randn", "randn_like",
-    "random", "randperm", "real", "reciprocal", "reciprocal_", "relu", "relu_", "remainder",
-    "reshape", "resolve_conj",
-    "result_type", "roll", "round", "round_", "rsqrt", "rsqrt_", "rsub", "save", "scalar_tensor",
-    "scatter",
-    "scatter_add", "seed", "select", "set_autocast_dtype", "set_autocast_enabled",
-    "set_default_device",
-    "set_default_dtype", "set_grad_enabled", "set_printoptions", "set_rng_state", "sgn", "short",
-    "sigmoid",
-    "sigmoid_", "sign", "sin", "sin_", "sinh", "sinh_", "softmax", "sort", "split",
-    "split_with_sizes", "sqrt",
-    "sqrt_", "square", "square_", "squeeze", "stack", "std", "strided", "sub", "subtract", "sum",
-    "swapaxes",
-    "swapdims", "t", "take", "tan", "tan_", "tanh", "tanh_", "tensor", "threshold", "threshold_",
-    "tile", "topk",
-    "trace", "transpose", "tril", "triu", "true_divide", "trunc", "trunc_", "uint8", "uint16",
-    "uint32", "uint64",
-    "unbind", "unflatten", "unsqueeze", "use_overlay", "utils", "var", "vdot", "view_as_complex",
-    "view_as_real",
-    "vmap", "vstack", "where", "xlogy", "xlogy_", "zero_", "zeros", "zeros_like",
-]
-# fmt: on
-
-for _method in set(_aten.__all__).difference(__all__):  # in place, and in PyTorch methods only
-    del globals()[_method]
-
 _MODULES = (
-    "_C",
-    "_nn",
     "amp",
     "autograd",
     "backends",
@@ -202,9 +70,9 @@ _MODULES = (
     "optim",
     "overrides",
     "random",
-    "return_types",
     "utils",
 )
+_OTHER_MODULES = ("_C", "_nn", "return_types")
 _TYPED = ("BFloat16", "Bool", "Byte", "Char", "Double", "Float", "Half", "Int", "Long", "Short")
 _ELSEWHERE = {
     **{f"{kind}Tensor": "dovetail_aten.tensor.legacy_constructors" for kind in _TYPED},
@@ -224,9 +92,12 @@ _ELSEWHERE = {
 
 
 if not _typing.TYPE_CHECKING:  # a type checker would take any name for one of these
+    __all__ = _aten.__all__ + _lower_names.__all__ + _tensor_queries.__all__
+    __all__ += [*_MODULES, *_ELSEWHERE]  # noqa: PLE0604 - names, which ruff does not follow
+    __all__ += ["default_generator", "use_overlay"]
 
     def __getattr__(name: str) -> _typing.Any:
-        if name in _MODULES:
+        if name in _MODULES or name in _OTHER_MODULES:
             return _import_module(f"dovetail.{name}")
         if name in _ELSEWHERE:
             value = globals()[name] = getattr(_import_module(_ELSEWHERE[name]), name)
@@ -237,4 +108,4 @@ if not _typing.TYPE_CHECKING:  # a type checker would take any name for one of t
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__, *_MODULES})
+    return sorted({*globals(), *globals()["__all__"], *_OTHER_MODULES})

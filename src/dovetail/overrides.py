@@ -129,7 +129,8 @@ def get_ignored_functions() -> frozenset[Callable[..., Any]]:
     or call others.
     """
     overridable = {f for functions in _overridable().values() for f in functions}
-    public = [getattr(dovetail, name) for name in dovetail.__all__]
+    names: list[str] = dovetail.__all__  # type: ignore[attr-defined] # type checkers see none there
+    public = [getattr(dovetail, name) for name in names]
     return frozenset(f for f in public if _inspect.isfunction(f) and f not in overridable)
 
 

@@ -57,7 +57,6 @@ PUBLIC_MODULES = {
     "dovetail_aten.tensor.return_types",
     "dovetail_autograd.transforms.forward_ad",
     "dovetail_autograd.checking.functional",
-    "dovetail_autograd.engine.graph_hooks",
     "dovetail_autograd.transforms",
     "dovetail_dispatcher._C",
 }

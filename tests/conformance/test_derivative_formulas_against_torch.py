@@ -5,6 +5,7 @@ twice.
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from types import SimpleNamespace
 from typing import Any
 
@@ -313,9 +314,11 @@ def samples(torch: Any) -> dict[str, list[Sample]]:
     return table
 
 
+FAMILIES = [import_module(f"{derivatives.__name__}.{family}") for family in derivatives.OPERATORS]
 FORMULAS = {
     formula.operator.removeprefix("aten::"): formula
-    for formula in derivatives.FORMULAS
+    for family in FAMILIES
+    for formula in family.FORMULAS
     if formula.inputs
 }
 SAMPLES = samples(torch)
@@ -345,7 +348,8 @@ in PyTorch.
 
 @pytest.fixture(autouse=True)
 def _operators_of_torch(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(derivatives, "k", torch.ops.aten)
+    for family in FAMILIES:
+        monkeypatch.setattr(family, "k", torch.ops.aten)
 
 
 def is_functional(name: str) -> bool:

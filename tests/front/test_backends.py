@@ -96,6 +96,24 @@ def test_an_initialised_module_is_the_same_as_on_the_cpu() -> None:
     assert there.weight.device.type == "loopback"
 
 
+def test_a_backward_goes_on_where_a_scalar_of_another_device_was_made() -> None:
+    """The nodes that made the scalars take arrays of the CPU, and are in the way of a run over
+    arrays of the other device.
+    """
+    s = dovetail.tensor(2.0, requires_grad=True)
+    x = dovetail.tensor([1.0, 2.0], device="loopback", requires_grad=True)
+    p, q = dovetail.stack([s, s * 3]).unbind()
+    y = (x * x * q + x * p).sum()
+    found = dovetail.autograd.grad(y, [s, x], retain_graph=True)
+    assert [(each.device.type, each.tolist()) for each in found] == [
+        ("cpu", 18.0),
+        ("loopback", [14.0, 26.0]),
+    ]
+    y.backward()
+    assert s.grad.tolist() == 18.0
+    assert x.grad.tolist() == [14.0, 26.0]
+
+
 @pytest.mark.parametrize(
     ("where", "expected"), [(None, "loopback"), ("cpu", "cpu"), ({"loopback:0": "cpu"}, "cpu")]
 )

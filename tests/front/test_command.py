@@ -275,7 +275,7 @@ def test_codegen_writes_a_library_and_then_finds_it_up_to_date(tmp_path: Path) -
     folder = tmp_path / "my_library"
     folder.mkdir()
     (folder / "native_functions.yaml").write_text(
-        "- func: twice(Tensor self) -> Tensor\n  kind: pointwise\n"
+        "- func: twice(Tensor self) -> Tensor\n  shape: elementwise\n"
     )
     assert "registrations.py" in run("codegen", str(folder))
     assert (

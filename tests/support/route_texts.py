@@ -148,6 +148,8 @@ def _is_machinery(function: Any) -> bool:
     if not isinstance(function, FunctionType):
         return False
     module = function.__globals__.get("__name__") or ""
+    if "_generated" in module.split("."):
+        return False  # an operator's function, whose text may have been made at its first call
     return function.__code__.co_filename.startswith("<") or module.partition(".")[0] in MACHINERY
 
 

@@ -182,7 +182,7 @@ def test_gradients_accumulate_in_place():
     assert first._version == 1
 
 
-def test_a_gradient_that_somebody_holds_is_copied():
+def test_a_gradient_that_is_held_elsewhere_is_copied():
     x, g = tensor([1.0, 1.0], True), tensor([1.0, 1.0])
     x.backward(g)
     assert x.grad.array is not g.array
@@ -191,7 +191,7 @@ def test_a_gradient_that_somebody_holds_is_copied():
     assert x.grad.array.tolist() == [2.0, 2.0]
 
 
-def test_a_gradient_that_nobody_holds_becomes_grad_as_it_is(monkeypatch):
+def test_a_gradient_that_is_held_nowhere_else_becomes_grad_as_it_is(monkeypatch):
     made = []
     x = tensor(np.ones((4, 4)), True)
     y = mul(x, tensor(np.ones((4, 4))))
@@ -306,6 +306,84 @@ def test_several_outputs_gather_their_gradients():
     a, _ = ops.aten.unbind.int(x)
     total(mul(a, a)).backward()
     assert x.grad.array.tolist() == [[2.0, 4.0], [0.0, 0.0]]
+
+
+class Undefined(Function):
+    """The identity, whose gradient is undefined."""
+
+    @staticmethod
+    def forward(ctx, x):
+        return ops.aten.clone.default(x)
+
+    @staticmethod
+    def backward(ctx, grad):
+        return None
+
+
+@pytest.mark.parametrize("undefined_first", [True, False])
+@pytest.mark.parametrize("hooked", [True, False])
+def test_an_undefined_gradient_adds_nothing_to_a_defined_one(undefined_first, hooked):
+    x = tensor([1.0, 2.0], True)
+    y = mul(x, x)
+    parts = [lambda: mul(y, y), lambda: Undefined.apply(y)]
+    if not undefined_first:  # the latest call runs first
+        parts.reverse()
+    first, second = [part() for part in parts]
+    seen = []
+    if hooked:
+        x.register_hook(lambda grad: seen.append(grad.array.tolist()))
+    total(add(first, second)).backward()
+    assert x.grad.array.tolist() == [4.0, 32.0]
+    assert seen == ([[4.0, 32.0]] if hooked else [])
+
+
+@pytest.mark.parametrize("undefined_first", [True, False])
+def test_an_undefined_gradient_of_one_of_several_outputs_is_left_out(undefined_first):
+    x = tensor([[1.0, 2.0], [3.0, 4.0]], True)
+    a, b = ops.aten.unbind.int(x)
+    parts = [lambda: mul(a, a), lambda: Undefined.apply(b)]
+    if not undefined_first:
+        parts.reverse()
+    first, second = [part() for part in parts]
+    total(add(first, second)).backward()
+    assert x.grad.array.tolist() == [[2.0, 4.0], [0.0, 0.0]]
+
+
+def test_undefined_gradients_alone_leave_grad_as_it_is():
+    x, y = tensor([1.0, 2.0], True), tensor([3.0, 4.0], True)
+    total(add(Undefined.apply(mul(x, x)), y)).backward()
+    assert x.grad is None
+    assert y.grad.array.tolist() == [1.0, 1.0]
+
+
+def test_a_leaf_is_complete_when_its_last_gradient_does_not_come():
+    x = tensor([1.0, 2.0], True)
+    seen = []
+    x.register_post_accumulate_grad_hook(lambda leaf: seen.append(leaf.grad.array.tolist()))
+    late = Undefined.apply(x)
+    total(add(mul(x, x), late)).backward()
+    early = mul(x, x)
+    total(add(Undefined.apply(x), early)).backward()
+    assert seen == [[2.0, 4.0], [4.0, 8.0]]
+
+
+def test_a_leaf_is_given_what_a_nested_backward_left_of_its_gradient():
+    x = tensor([1.0, 2.0], True)
+
+    class Nested(Function):
+        @staticmethod
+        def forward(ctx, y):
+            return ops.aten.clone.default(y)
+
+        @staticmethod
+        def backward(ctx, grad):
+            with autograd.enable_grad():
+                total(mul(x, x)).backward()
+            return grad
+
+    y = Nested.apply(x)
+    total(add(y, mul(x, x))).backward()
+    assert x.grad.array.tolist() == [5.0, 9.0]
 
 
 def test_backward_may_run_inside_backward_at_depth_150():

@@ -6,7 +6,6 @@ import pytest
 from small_library import tensor
 
 import dovetail_autograd as autograd
-from dovetail_autograd.engine import graph_hooks as graph
 from dovetail_dispatcher import ops
 
 mul, add = ops.aten.mul.Tensor, ops.aten.add.Tensor
@@ -123,7 +122,7 @@ def test_old_hooks_stay_on_the_old_node_while_retained_gradients_move():
 def test_a_hook_on_all_of_several_tensors_runs_once_with_all_gradients():
     x, y, unused = tensor([1.0], True), tensor([2.0], True), tensor([3.0], True)
     seen = []
-    graph.register_multi_grad_hook([x, y, unused], seen.append)
+    autograd.register_multi_grad_hook([x, y, unused], seen.append)
     total(mul(x, y)).backward()
     assert [[None if g is None else g.array.item() for g in grads] for grads in seen] == [
         [2.0, 1.0, None]
@@ -133,21 +132,21 @@ def test_a_hook_on_all_of_several_tensors_runs_once_with_all_gradients():
 def test_a_hook_on_any_of_several_tensors_runs_with_the_first_gradient():
     x, y = tensor([1.0], True), tensor([2.0], True)
     seen = []
-    graph.register_multi_grad_hook([x, y], seen.append, mode="any")
+    autograd.register_multi_grad_hook([x, y], seen.append, mode="any")
     total(mul(x, y)).backward()
     assert len(seen) == 1
 
 
 def test_a_hook_on_several_tensors_knows_two_modes():
     with pytest.raises(ValueError, match=r"Expects mode to be one of \('all', 'any'\) but got x"):
-        graph.register_multi_grad_hook([], print, mode="x")
+        autograd.register_multi_grad_hook([], print, mode="x")
 
 
 def test_a_gradient_edge_stands_for_its_tensor():
     x = tensor([3.0], True)
     y = total(mul(x, x))
-    edge = graph.get_gradient_edge(y)
-    assert autograd.grad(edge, graph.get_gradient_edge(x))[0].array.tolist() == [6.0]
+    edge = autograd.get_gradient_edge(y)
+    assert autograd.grad(edge, autograd.get_gradient_edge(x))[0].array.tolist() == [6.0]
 
 
 def test_saved_tensor_hooks_pack_and_unpack():
@@ -158,7 +157,7 @@ def test_saved_tensor_hooks_pack_and_unpack():
         packed.append(saved)
         return len(packed) - 1
 
-    with graph.saved_tensors_hooks(pack, lambda index: packed[index]):
+    with autograd.saved_tensors_hooks(pack, lambda index: packed[index]):
         y = mul(x, x)
     total(y).backward()
     assert len(packed) == 2
@@ -167,7 +166,7 @@ def test_saved_tensor_hooks_pack_and_unpack():
 
 def test_unpacking_has_to_give_a_tensor():
     x = tensor([3.0], True)
-    with graph.saved_tensors_hooks(lambda saved: saved, lambda saved: 3):
+    with autograd.saved_tensors_hooks(lambda saved: saved, lambda saved: 3):
         y = mul(x, x)
     with pytest.raises(
         TypeError,
@@ -181,7 +180,7 @@ def test_a_pack_hook_may_not_write():
     x = mul(tensor([3.0], True), tensor([1.0]))
     one = tensor([1.0])
     with (
-        graph.saved_tensors_hooks(
+        autograd.saved_tensors_hooks(
             lambda saved: ops.aten.add_.Tensor(saved, one), lambda saved: saved
         ),
         pytest.raises(
@@ -193,10 +192,10 @@ def test_a_pack_hook_may_not_write():
 
 def test_saved_tensor_hooks_can_be_refused():
     with (
-        graph.disable_saved_tensors_hooks("not here"),
+        autograd.disable_saved_tensors_hooks("not here"),
         pytest.raises(RuntimeError, match="not here"),
     ):
-        graph.saved_tensors_hooks(lambda saved: saved, lambda saved: saved).__enter__()
+        autograd.saved_tensors_hooks(lambda saved: saved, lambda saved: saved).__enter__()
 
 
 def test_a_raw_saved_tensor_takes_one_pair_of_hooks():

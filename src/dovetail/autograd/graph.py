@@ -1,6 +1,6 @@
 """The graph and what it saves, as ``torch.autograd.graph``."""
 
-from dovetail_autograd.engine.graph_hooks import (
+from dovetail_autograd import (
     GradientEdge,
     Node,
     allow_mutation_on_saved_tensors,

@@ -60,7 +60,12 @@ def stubs(
 
 
 def codegen(
-    folder: Annotated[Path, typer.Argument(help="Package folder with native_functions.yaml.")],
+    folder: Annotated[
+        Path,
+        typer.Argument(
+            help="Package folder with native_functions.yaml, or with declarations by family."
+        ),
+    ],
     ops: Annotated[
         Path | None, typer.Option(metavar="LIST.yaml", help="Only the operators in this list.")
     ] = None,

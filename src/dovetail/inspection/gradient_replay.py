@@ -8,9 +8,8 @@ from math import inf
 from typing import Any
 
 import dovetail
-import dovetail_autograd.engine.graph_hooks as graph
 from dovetail import Tensor
-from dovetail_autograd import Node
+from dovetail_autograd import Node, get_gradient_edge
 
 from .graph_reading import walk
 
@@ -62,7 +61,7 @@ def replay(tensor: Tensor, output: Tensor) -> Replay:
     """
     steps: list[ReplayStep] = []
     nodes = [node for node in _leading_to(tensor, walk([output.grad_fn])) if not node._is_leaf_node]
-    leading = {*nodes, graph.get_gradient_edge(tensor).node}
+    leading = {*nodes, get_gradient_edge(tensor).node}
     handles = [node.register_hook(_watcher(node, leading, steps)) for node in nodes]
     try:
         start = dovetail.ones_like(output.detach())
@@ -109,7 +108,7 @@ def _leading_to(tensor: Tensor, nodes: Sequence[Node]) -> list[Node]:
     """Return those of `nodes`, every one after all that lead to it, from which a path leads to
     `tensor`.
     """
-    target = graph.get_gradient_edge(tensor).node
+    target = get_gradient_edge(tensor).node
     leading = {target}
     readers: dict[Node, list[Node]] = {}
     for node in nodes:

@@ -8,9 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import dovetail_autograd.engine.graph_hooks as graph_of
 from dovetail import Tensor
-from dovetail_autograd import AccumulateGrad, Node, saved_values
+from dovetail_autograd import AccumulateGrad, Node, get_gradient_edge, saved_values
 
 Parameters = Mapping[str, Tensor] | Iterable[tuple[str, Tensor]]
 
@@ -132,7 +131,7 @@ def describe(tensor: Any) -> str:
 
 
 def _leaf_node(tensor: Tensor) -> Node:
-    return graph_of.get_gradient_edge(tensor).node
+    return get_gradient_edge(tensor).node
 
 
 def _leaf(node: AccumulateGrad, names: dict[int, str]) -> Vertex:

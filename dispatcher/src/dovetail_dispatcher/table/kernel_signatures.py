@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Collection
-from types import FunctionType
+from types import FunctionType, MethodType
 from typing import Any, NamedTuple
 
 from ..schema import FunctionSchema
@@ -142,16 +142,19 @@ def takes(parameters: Parameters, name: str) -> bool:
 
 def parameters_of(function: Callable[..., Any]) -> Parameters | None:
     """Return what a callable takes; None if it does not tell."""
-    if not isinstance(function, FunctionType):
+    plain = function.__func__ if isinstance(function, MethodType) else function
+    if not isinstance(plain, FunctionType):
         return _inspected(function)
-    code = function.__code__
+    code = plain.__code__
     count = code.co_argcount
-    names = code.co_varnames[code.co_posonlyargcount : count + code.co_kwonlyargcount]
+    bound = 1 if plain is not function and count else 0
+    first = max(code.co_posonlyargcount, bound)
+    names = code.co_varnames[first : count + code.co_kwonlyargcount]
     only = code.co_varnames[count : count + code.co_kwonlyargcount]
-    defaults = function.__kwdefaults__ or ()
+    defaults = plain.__kwdefaults__ or ()
     return Parameters(
-        count - len(function.__defaults__ or ()),
-        None if code.co_flags & _VARARGS else count,
+        count - bound - len(plain.__defaults__ or ()),
+        None if code.co_flags & _VARARGS else count - bound,
         None if code.co_flags & _VARKEYWORDS else names,
         [name for name in only if name not in defaults],
     )

@@ -1,9 +1,10 @@
-"""Autocast with the base library: importing this registers what its operators do, by PyTorch's
-lists.
+"""Autocast with the base library: importing this registers what its operators do, as they
+declare.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final
 
 from dovetail_dispatcher import Library, transaction
@@ -23,6 +24,8 @@ from dovetail_dispatcher.table import registry
 from dovetail_dispatcher.table.operator import Operator
 from dovetail_kernel import float32, promote_types
 
+from ._generated.policies import AUTOCAST
+
 __all__ = [
     "autocast",
     "get_autocast_dtype",
@@ -32,55 +35,18 @@ __all__ = [
     "set_autocast_enabled",
 ]
 
-_LOWER: Final = {
-    "cpu": "mm bmm addmm addbmm baddbmm matmul linear prelu",
-    "cuda": "mm bmm mv addmm addmv addbmm baddbmm matmul linear einsum prelu",
-}
-"""Operators that compute in the dtype of the autocast block."""
-
-_FLOAT32: Final = {
-    "cpu": "prod prod.dim_int view_as_complex nll_loss "
-    "cross_entropy_loss mse_loss l1_loss smooth_l1_loss "
-    "binary_cross_entropy_with_logits",
-    "cuda": "pow.Tensor_Tensor pow.Tensor_Scalar pow.Scalar reciprocal "
-    "rsqrt exp expm1 log log2 log10 log1p tan asin "
-    "acos sinh cosh logsumexp softplus nll_loss mse_loss l1_loss smooth_l1_loss "
-    "binary_cross_entropy_with_logits "
-    "layer_norm native_layer_norm",
-}
-"""Operators that compute in float32."""
-
-_RETURN_FLOAT32: Final = {
-    "cuda": "sum.dim_IntList sum prod prod.dim_int cumsum cumprod "
-    "softmax.int log_softmax.int norm.ScalarOpt_dim "
-    "norm.Scalar",
-}
-"""Operators with an argument ``dtype``, which is float32 unless the caller gives one."""
-
-_WIDEST: Final = {
-    "cpu": "cat stack",
-    "cuda": "cat stack addcmul addcdiv atan2 dot vdot index_put scatter_add",
-}
-"""Operators whose arguments are cast to the widest of their dtypes."""
-
-
 _library = Library("aten", "IMPL")
 
 
 def _register() -> None:
-    """Register the kernels at AutocastCPU and AutocastCUDA, for the operators that there are."""
-    for device_type in ("cpu", "cuda"):
+    """Register the kernels at AutocastCPU and AutocastCUDA."""
+    for device_type, policy, operators in AUTOCAST:
         key = autocast_key(device_type).name
-        for names, make in (
-            (_LOWER, lambda op, device: casting_kernel(op, device, None)),
-            (_FLOAT32, lambda op, device: casting_kernel(op, device, float32)),
-            (_RETURN_FLOAT32, _returning_float32),
-            (_WIDEST, _widest),
-        ):
-            for name in names.get(device_type, "").split():
-                op = registry.find_qualified(f"aten::{name}")
-                if op is not None:
-                    _library.impl(name, make(op, device_type), key)
+        make = _KERNELS[policy]
+        for name in operators.split():
+            base, _, overload = name.partition(".")
+            op = registry.find_or_throw(f"aten::{base}", overload)
+            _library.impl(name, make(op, device_type), key)
 
 
 def _returning_float32(op: Operator, device_type: str) -> Any:
@@ -122,6 +88,14 @@ def _widest(op: Operator, device_type: str) -> Any:
     return kernel
 
 
-# The registrations are those of the base library, whoever happens to import this.
+_KERNELS: Final[dict[str, Callable[[Operator, str], Any]]] = {
+    "lower_precision_fp": lambda op, device_type: casting_kernel(op, device_type, None),
+    "fp32": lambda op, device_type: casting_kernel(op, device_type, float32),
+    "fp32_set_opt_dtype": _returning_float32,
+    "promote": _widest,
+}
+"""What makes the kernel of an operator, by PyTorch's name of the policy."""
+
+# In a transaction of its own: the registrations stay if a plugin that imports this fails to load.
 with transaction():
     _register()

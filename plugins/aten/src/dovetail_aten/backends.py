@@ -1,5 +1,6 @@
-"""What backends are made with, for plugins and for ``dovetail.backends``; too heavy for whoever
-only uses tensors.
+"""The tools to make a backend with, for plugins and for ``dovetail.backends``.
+
+Programmes that only use tensors do not import this module.
 """
 
 from .array_kernels import KernelTable

@@ -11,6 +11,7 @@ from typing import Any
 from dovetail_dispatcher import Kernel
 from dovetail_dispatcher.table import registry
 from dovetail_dispatcher.table.batching import on_first_vmap
+from dovetail_dispatcher.table.formula_module import FormulaOfModule
 from dovetail_dispatcher.table.kernels import TENSOR
 from dovetail_kernel import DispatchKey, plugin_manager
 
@@ -76,13 +77,14 @@ def _load_batching_rules() -> None:
 
 
 def _set_formulas() -> None:
-    from ._generated.derivatives import FORMULAS
+    from ._generated import derivatives
     from .fusions import FUSIONS
 
-    for formula in FORMULAS:
-        base, _, overload = formula.operator.partition(".")
-        op = registry.find_or_throw(base, overload)
-        op.formula = formula
+    for family, names in derivatives.OPERATORS.items():
+        module = f"{derivatives.__name__}.{family}"
+        for name in names:
+            base, _, overload = name.partition(".")
+            registry.find_or_throw(base, overload).formula = FormulaOfModule(name, module)
     for fusion in FUSIONS:
         composite = registry.find_or_throw(fusion.operator)
         composite.fusion = fusion

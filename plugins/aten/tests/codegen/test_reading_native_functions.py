@@ -39,11 +39,11 @@ def test_an_entry_may_name_its_namespace(tmp_path: Path) -> None:
     assert (crop.namespace, crop.name, crop.text[:8]) == ("vision", "crop.box", "crop.box")
 
 
-def test_pointwise_operators_promote_tensors_and_operand_scalars(tmp_path: Path) -> None:
+def test_elementwise_operators_promote_tensors_and_operand_scalars(tmp_path: Path) -> None:
     (add,) = read(
         tmp_path,
-        "- func: add.T(Tensor self, Scalar other, *, Scalar alpha=1) -> Tensor\n  kind: "
-        "pointwise\n",
+        "- func: add.T(Tensor self, Scalar other, *, Scalar alpha=1) -> Tensor\n  shape: "
+        "elementwise\n",
     )
     assert (add.promotion, add.promote) == ("same", ("self", "other"))
 
@@ -112,8 +112,7 @@ def test_only_the_named_operators_are_kept_with_what_they_derive_from(tmp_path: 
     [
         ("- func: f(Tensor self -> Tensor\n", 1, "Invalid function schema"),
         (SINE + "  color: red\n", 2, "leftover entries: color"),
-        (SINE + "  kind: pointwise\n  kind: view\n", 3, "'kind' appears twice"),
-        (SINE + "  kind: colorful\n", 2, "illegal kind 'colorful'"),
+        (SINE + "  shape: elementwise\n  shape: reduce\n", 3, "'shape' appears twice"),
         (SINE + "  variants: function, property\n", 2, "illegal variant 'property'"),
         (
             "- func: f.out(Tensor self, *, Tensor(a!) out) -> "
@@ -140,11 +139,11 @@ def test_only_the_named_operators_are_kept_with_what_they_derive_from(tmp_path: 
         (SINE + "  composite: sine\n", 2, "illegal composite 'sine'"),
         (SINE + "  autogen: cosine_\n", 2, "'cosine_' cannot be derived"),
         (SINE + SINE, 2, "declared twice; first at native_functions.yaml:1"),
-        ("- kind: view\n", 1, "the entry has no 'func'"),
+        ("- shape: view\n", 1, "the entry has no 'func'"),
         (SINE + "  derived_from: tangent\n", 1, "'tangent', which is not declared before it"),
         ("func: f\n", 1, "not a list of entries"),
         ("- func: [\n", 2, "not YAML"),
-        (SINE + "  kind: pointwise\n  promote: other\n", 3, "no such argument"),
+        (SINE + "  shape: elementwise\n  promote: other\n", 3, "no such argument"),
     ],
 )
 def test_a_mistake_is_named_with_its_line(tmp_path: Path, text: str, line: int, words: str) -> None:

@@ -2,7 +2,7 @@
 keys.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from dovetail_kernel import hookimpl
 
@@ -13,15 +13,7 @@ from .engine.anomaly import (
     is_anomaly_enabled,
     set_detect_anomaly,
 )
-from .engine.backward import backward, grad
-from .engine.engine import (
-    current_autograd_node,
-    current_graph_task_id,
-    queue_callback,
-    runs_whole_graph,
-    will_engine_execute_node,
-)
-from .engine.graph_hooks import GradientEdge
+from .engine.backward import backward, grad, set_grad_batched
 from .graph.accumulate import AccumulateGrad
 from .graph.autograd_meta import AutogradMeta, gradient_edge, requires_grad
 from .graph.function_node import FunctionNode
@@ -36,11 +28,10 @@ from .graph.grad_mode import (
     set_multithreading_enabled,
 )
 from .graph.hooks import RemovableHandle
-from .graph.node import Edge, Node
+from .graph.node import Edge, GradientEdge, Node
 from .recording import autograd_layer
 from .recording.function import Function, once_differentiable
 from .recording.node_classes import build_node_class
-from .recording.saved_listing import SavedValue, saved_values
 from .recording.unknown_derivative import (
     _get_autograd_fallback_mode,
     _set_autograd_fallback_mode,
@@ -48,6 +39,25 @@ from .recording.unknown_derivative import (
 
 if TYPE_CHECKING:
     from .checking.gradcheck import GradcheckError, gradcheck, gradgradcheck
+    from .engine.graph_functions import (
+        get_gradient_edge,
+        increment_version,
+        register_multi_grad_hook,
+    )
+    from .engine.inside_backward import (
+        current_autograd_node,
+        current_graph_task_id,
+        queue_callback,
+        runs_whole_graph,
+        will_engine_execute_node,
+    )
+    from .graph.saved_listing import SavedValue, saved_values
+    from .graph.saved_tensors_hooks import (
+        allow_mutation_on_saved_tensors,
+        disable_saved_tensors_hooks,
+        save_on_cpu,
+        saved_tensors_hooks,
+    )
 
 __all__ = [
     "AccumulateGrad",
@@ -62,17 +72,21 @@ __all__ = [
     "SavedValue",
     "_get_autograd_fallback_mode",
     "_set_autograd_fallback_mode",
+    "allow_mutation_on_saved_tensors",
     "backward",
     "build_node_class",
     "current_autograd_node",
     "current_graph_task_id",
     "detect_anomaly",
+    "disable_saved_tensors_hooks",
     "dovetail_load",
     "enable_grad",
+    "get_gradient_edge",
     "grad",
     "gradcheck",
     "gradgradcheck",
     "gradient_edge",
+    "increment_version",
     "inference_mode",
     "install",
     "is_anomaly_check_nan_enabled",
@@ -83,8 +97,11 @@ __all__ = [
     "no_grad",
     "once_differentiable",
     "queue_callback",
+    "register_multi_grad_hook",
     "requires_grad",
     "runs_whole_graph",
+    "save_on_cpu",
+    "saved_tensors_hooks",
     "saved_values",
     "set_detect_anomaly",
     "set_grad_enabled",
@@ -93,25 +110,51 @@ __all__ = [
 ]
 
 
+_ON_DEMAND: Final = {
+    "GradcheckError": "checking.gradcheck",
+    "gradcheck": "checking.gradcheck",
+    "gradgradcheck": "checking.gradcheck",
+    "get_gradient_edge": "engine.graph_functions",
+    "increment_version": "engine.graph_functions",
+    "register_multi_grad_hook": "engine.graph_functions",
+    "current_autograd_node": "engine.inside_backward",
+    "current_graph_task_id": "engine.inside_backward",
+    "queue_callback": "engine.inside_backward",
+    "runs_whole_graph": "engine.inside_backward",
+    "will_engine_execute_node": "engine.inside_backward",
+    "SavedValue": "graph.saved_listing",
+    "saved_values": "graph.saved_listing",
+    "allow_mutation_on_saved_tensors": "graph.saved_tensors_hooks",
+    "disable_saved_tensors_hooks": "graph.saved_tensors_hooks",
+    "save_on_cpu": "graph.saved_tensors_hooks",
+    "saved_tensors_hooks": "graph.saved_tensors_hooks",
+}
+"""Names that most programs do without, and the modules that have them."""
+
+
 def __getattr__(name: str) -> Any:
-    if name not in (
-        "GradcheckError",
-        "gradcheck",
-        "gradgradcheck",
-    ):  # needed by tests alone, so imported on demand
+    module = _ON_DEMAND.get(name)
+    if module is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    module = import_module(".checking.gradcheck", __name__)
-    for each in ("GradcheckError", "gradcheck", "gradgradcheck"):
-        globals()[each] = getattr(module, each)
-    return globals()[name]
+    value = globals()[name] = getattr(import_module(f".{module}", __name__), name)
+    return value
+
+
+def _grad_batched(*arguments: Any) -> Any:
+    """Load the transforms, which only few programs need, and run a batch of gradients by them."""
+    from .transforms.batched_gradients import grad_batched
+
+    set_grad_batched(grad_batched)
+    return grad_batched(*arguments)
 
 
 def install() -> None:
     """Make tensors differentiable and calls record, once for the process."""
     tensor_interface.install()
     autograd_layer.install()
+    set_grad_batched(_grad_batched)
 
 
 @hookimpl

@@ -9,13 +9,19 @@ from typing import Any
 
 import numpy
 
-from dovetail_aten.array_kernels import KernelTable, Numbers
-from dovetail_aten.array_kernels.capabilities import Capabilities
+from dovetail_aten.array_kernels import Function, KernelTable
+from dovetail_aten.array_kernels.rectifiers import Rectifiers
+from dovetail_aten.array_kernels.sigmoids import Sigmoids
 
 from .constants import ones_of, zeros_of
 
 _SINGLE = numpy.dtype(numpy.float32)
 _FLOATS = (_SINGLE, numpy.dtype(numpy.float64))
+_BOOL = numpy.dtype(bool)
+_ONES = {each: numpy.array(1, each) for each in _FLOATS}
+_INFINITY = {each: numpy.array(math.inf, each) for each in _FLOATS}
+_maximum, _where, _less_equal = numpy.maximum, numpy.where, numpy.less_equal
+_logical_not, _multiply = numpy.logical_not, numpy.multiply
 _SMALL = 4096
 """Elements up to which the cost of a call outweighs that of its passes."""
 _BLOCK = 1 << 15
@@ -25,8 +31,7 @@ _DENSITY = numpy.array(1 / math.sqrt(2 * math.pi), _SINGLE)
 _BOUND = numpy.array(4.2 * math.sqrt(2), _SINGLE)
 _MINUS_BOUND = numpy.array(-4.2 * math.sqrt(2), _SINGLE)
 """From here on the error function of x / sqrt(2) is 1 in single precision, and so is what
-approximates it: were it not
-quite 1, gelu would be far from 0 for large negative numbers."""
+approximates it: were it not quite 1, gelu would be far from 0 for large negative numbers."""
 _ATANH_OF_ERF = [
     numpy.array(coefficient * 0.5 ** (power + 0.5), _SINGLE)
     for power, coefficient in enumerate(
@@ -76,6 +81,36 @@ def _slope_of_gelu(x: Any) -> Any:
     return numpy.add(share, density, out=share)
 
 
+def _sigmoid_into(x: Any, out: Any) -> Any:
+    """Return ``1 / (1 + exp(-x))``, written into `out`."""
+    out = numpy.negative(x, out=out)
+    numpy.exp(out, out=out)
+    numpy.add(out, _ONES[x.dtype], out=out)
+    return numpy.divide(_ONES[x.dtype], out, out=out)
+
+
+def _silu_into(x: Any, out: Any) -> Any:
+    """Return ``x / (1 + exp(-x))``, written into `out`."""
+    out = numpy.negative(x, out=out)
+    numpy.exp(out, out=out)
+    numpy.add(out, _ONES[x.dtype], out=out)
+    return numpy.divide(x, out, out=out)
+
+
+def _gelu_into(x: Any, out: Any) -> Any:
+    """Return the exact gelu of a float32 array, written into `out`."""
+    share = _erf_of_scaled(x)
+    numpy.multiply(share, _HALF, out=share)
+    numpy.add(share, _HALF, out=share)
+    return numpy.multiply(share, x, out=out)
+
+
+def never_warns(function: Function) -> Function:
+    """Mark a kernel that has no need of the quiet error state: see `CpuArrays.may_warn`."""
+    setattr(function, "never_warns", True)  # noqa: B010  (a function's type knows no attributes)
+    return function
+
+
 def in_blocks(into: Callable[[Any, Any], Any], array: Any) -> Any:
     """Return ``into(array, out)`` applied block by block, so that the passes of `into` stay in the
     cache.
@@ -95,110 +130,87 @@ def in_blocks(into: Callable[[Any, Any], Any], array: Any) -> Any:
     return out
 
 
-def define(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
-    """Define the kernels of this family."""
-    numbers = Numbers(capabilities)
-    zeros = {native: numbers.of_dtype(0, native) for native in capabilities.dtypes}
-    ones = {native: numbers.of_dtype(1, native) for native in capabilities.dtypes}
-    generic = {
-        name: kernel.kernels[name].fn
-        for name in ("relu", "sigmoid", "silu", "gelu", "gelu_backward", "threshold_backward")
-    }
-    infinity = {native: numbers.of_dtype(math.inf, native) for native in _FLOATS}
-    maximum, boolean = numpy.maximum, numpy.dtype(bool)
+class FastRectifiers(Rectifiers):
+    """relu and its gradient."""
 
-    @kernel.named("relu")
-    def relu(self: Any) -> Any:
-        dtype = self.dtype
-        if self.size <= _SMALL:
-            if dtype is boolean:
+    @never_warns
+    def relu(self, x: Any) -> Any:
+        """Return ``max(x, 0)``: against an array of zeros where it is small, by clip where it is
+        large.
+        """
+        dtype = x.dtype
+        if x.size <= _SMALL:
+            if dtype is _BOOL:
                 raise RuntimeError("Boolean inputs not supported for relu")
-            if self.flags.c_contiguous:
-                return maximum(
-                    self, zeros_of(self.shape, dtype)
-                )  # three times as fast as with one number
-            return maximum(self, zeros[dtype])
+            if x.flags.c_contiguous:
+                # Three times as fast as with one number.
+                return _maximum(x, zeros_of(x.shape, dtype))
+            return _maximum(x, self._zeros[dtype])
         # On large arrays clip is three times as fast as maximum with a number.
         return (
-            self.clip(zeros[dtype], infinity[dtype]) if dtype in _FLOATS else generic["relu"](self)
+            x.clip(self._zeros[dtype], _INFINITY[dtype])
+            if dtype in _FLOATS
+            else Rectifiers.relu(self, x)
         )
 
-    setattr(relu, "never_warns", True)  # noqa: B010  (a function's type knows no attributes)
-
-    def sigmoid_into(x: Any, out: Any) -> Any:
-        out = numpy.negative(x, out=out)
-        numpy.exp(out, out=out)
-        numpy.add(out, ones[x.dtype], out=out)
-        return numpy.divide(ones[x.dtype], out, out=out)
-
-    @kernel.named("sigmoid")
-    def sigmoid(self: Any) -> Any:
-        return in_blocks(sigmoid_into, self) if self.dtype in _FLOATS else generic["sigmoid"](self)
-
-    def silu_into(x: Any, out: Any) -> Any:
-        out = numpy.negative(x, out=out)
-        numpy.exp(out, out=out)
-        numpy.add(out, ones[x.dtype], out=out)
-        return numpy.divide(x, out, out=out)
-
-    @kernel.named("silu")
-    def silu(self: Any) -> Any:
-        return in_blocks(silu_into, self) if self.dtype in _FLOATS else generic["silu"](self)
-
-    def gelu_into(x: Any, out: Any) -> Any:
-        share = _erf_of_scaled(x)
-        numpy.multiply(share, _HALF, out=share)
-        numpy.add(share, _HALF, out=share)
-        return numpy.multiply(share, x, out=out)
-
-    @kernel.named("gelu")
-    def gelu(self: Any, *, approximate: str = "none") -> Any:
-        if approximate == "none" and self.dtype is _SINGLE:
-            return in_blocks(gelu_into, self)
-        return generic["gelu"](self, approximate=approximate)
-
-    @kernel.named("gelu_backward")
-    def gelu_backward(grad_output: Any, self: Any, *, approximate: str = "none") -> Any:
-        shape = self.shape
-        if approximate != "none" or self.dtype is not _SINGLE or grad_output.dtype is not _SINGLE:
-            return generic["gelu_backward"](grad_output, self, approximate=approximate)
-        result = numpy.empty(shape, _SINGLE)
-        grad, x, out = grad_output.reshape(-1), self.reshape(-1), result.reshape(-1)
-        for start in range(0, x.size, _BLOCK):
-            block = slice(start, start + _BLOCK)
-            slope = _slope_of_gelu(x[block])
-            numpy.multiply(slope, grad[block], out=out[block])
-        return result
-
-    where, less_equal, logical_not, multiply = (
-        numpy.where,
-        numpy.less_equal,
-        numpy.logical_not,
-        numpy.multiply,
-    )
-
-    @kernel.named("threshold_backward")
-    def threshold_backward(grad_output: Any, self: Any, threshold: Any) -> Any:
-        if threshold == 0 and self.size <= _SMALL:
-            dropped = less_equal(self, zeros[self.dtype])
+    def threshold_backward(self, grad_output: Any, x: Any, threshold: Any) -> Any:
+        """Return the gradient of relu by a product or by bits, of other bounds as others do."""
+        if threshold == 0 and x.size <= _SMALL:
+            dropped = _less_equal(x, self._zeros[x.dtype])
             if dropped.ndim and (grad_output.dtype is _SINGLE or grad_output.dtype in _FLOATS):
                 # A product takes half the time of where, but makes NaN of the infinities that are
                 # dropped.
-                kept = multiply(grad_output, logical_not(dropped).astype(grad_output.dtype))
+                kept = _multiply(grad_output, _logical_not(dropped).astype(grad_output.dtype))
                 if isfinite(kept.ravel().dot(ones_of(kept.size, kept.dtype))):
                     return kept
-            return where(dropped, zeros[grad_output.dtype], grad_output)
+            return _where(dropped, self._zeros[grad_output.dtype], grad_output)
         if (
             threshold == 0
             and grad_output.dtype is _SINGLE
-            and self.dtype is _SINGLE
-            and self.shape == grad_output.shape
+            and x.dtype is _SINGLE
+            and x.shape == grad_output.shape
         ):
             # Choosing by bits is twice as fast as where; a product with the mask would make NaN of
             # infinity.
-            mask = numpy.subtract((self <= 0).view(numpy.int8), 1, dtype=numpy.int32)
+            mask = numpy.subtract((x <= 0).view(numpy.int8), 1, dtype=numpy.int32)
             if mask.ndim and grad_output.flags.c_contiguous:
                 return numpy.bitwise_and(mask, grad_output.view(numpy.int32), out=mask).view(
                     numpy.float32
                 )
-        return generic["threshold_backward"](grad_output, self, threshold)
+        return Rectifiers.threshold_backward(self, grad_output, x, threshold)
+
+
+class FastSigmoids(Sigmoids):
+    """sigmoid, silu and gelu in blocks."""
+
+    def define_in(self, kernel: KernelTable) -> None:
+        """Define the kernels; gelu has no other form for its default argument."""
+        super().define_in(kernel)
+        kernel("gelu", self.gelu)
+
+    def sigmoid(self, x: Any) -> Any:
+        """Return ``1 / (1 + exp(-x))``, block by block."""
+        return in_blocks(_sigmoid_into, x) if x.dtype in _FLOATS else Sigmoids.sigmoid(self, x)
+
+    def silu(self, x: Any) -> Any:
+        """Return ``x * sigmoid(x)``, block by block."""
+        return in_blocks(_silu_into, x) if x.dtype in _FLOATS else Sigmoids.silu(self, x)
+
+    def gelu(self, x: Any, *, approximate: str = "none") -> Any:
+        """Return gelu, in float32 block by block with an approximated error function."""
+        if approximate == "none" and x.dtype is _SINGLE:
+            return in_blocks(_gelu_into, x)
+        return Sigmoids.gelu(self, x, approximate=approximate)
+
+    def gelu_backward(self, grad_output: Any, x: Any, *, approximate: str = "none") -> Any:
+        """Return the gradient of gelu, of the exact one in float32 block by block."""
+        shape = x.shape
+        if approximate != "none" or x.dtype is not _SINGLE or grad_output.dtype is not _SINGLE:
+            return Sigmoids.gelu_backward(self, grad_output, x, approximate=approximate)
+        result = numpy.empty(shape, _SINGLE)
+        grad, flat, out = grad_output.reshape(-1), x.reshape(-1), result.reshape(-1)
+        for start in range(0, flat.size, _BLOCK):
+            block = slice(start, start + _BLOCK)
+            slope = _slope_of_gelu(flat[block])
+            numpy.multiply(slope, grad[block], out=out[block])
+        return result

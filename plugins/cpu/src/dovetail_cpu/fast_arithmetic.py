@@ -8,49 +8,60 @@ from typing import Any
 
 import numpy
 
-from dovetail_aten.array_kernels import KernelTable, Numbers
+from dovetail_aten.array_kernels import Function, KernelTable
+from dovetail_aten.array_kernels.arithmetic import Arithmetic
 from dovetail_aten.array_kernels.capabilities import Capabilities
 
 _FACTORS = 256
+_negative, _multiply, _copyto = numpy.negative, numpy.multiply, numpy.copyto
 
 
-def define(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
-    """Define the kernels of this family."""
-    numbers = Numbers(capabilities)
+class FastArithmetic(Arithmetic):
+    """Scaled sums and negation, written into an array that there is."""
 
-    def define_sum(name: str, ufunc: Any) -> None:
-        generic = kernel.kernels[name]
-        multiply = numpy.multiply
+    def __init__(
+        self, xp: Any, capabilities: Capabilities, table: KernelTable | None = None
+    ) -> None:
+        super().__init__(xp, capabilities, table)
+        self.add_into = self._sum_into(numpy.add, self.add)
+        self.sub_into = self._sum_into(numpy.subtract, self.sub)
+
+    def define_in(self, kernel: KernelTable) -> None:
+        """Define the kernels, and what writes their results into an array."""
+        super().define_in(kernel)
+        add, subtract = self.xp.add, self.xp.subtract
+        kernel("add.Tensor", self.add, plain=add, into=add, into_any=self.add_into)
+        kernel("sub.Tensor", self.sub, plain=subtract, into=subtract, into_any=self.sub_into)
+        kernel("neg", self.xp.negative, into=negative_into)
+
+    def _sum_into(self, ufunc: Any, generic: Function) -> Function:
+        """Return the function that writes the sum with a scaled addend into `out`."""
         factors: dict[tuple[float, Any], Any] = {}
+        of_dtype = self.numbers.of_dtype
 
-        def into_any(self: Any, other: Any, *, alpha: Any, out: Any) -> Any:
-            dtype = self.dtype
+        def sum_into(x: Any, other: Any, *, alpha: Any, out: Any) -> Any:
+            dtype = x.dtype
             factor = factors.get((alpha, dtype))
             if factor is not None:
-                return ufunc(self, multiply(other, factor), out=out)
+                return ufunc(x, _multiply(other, factor), out=out)
             if alpha.__class__ is float and alpha and dtype.kind == "f":
                 if len(factors) >= _FACTORS:
                     factors.clear()
-                factors[alpha, dtype] = factor = numbers.of_dtype(alpha, dtype)
-                return ufunc(self, multiply(other, factor), out=out)
-            result = generic.fn(self, other, alpha=alpha)
+                factors[alpha, dtype] = factor = of_dtype(alpha, dtype)
+                return ufunc(x, _multiply(other, factor), out=out)
+            result = generic(x, other, alpha=alpha)
             if result.shape != out.shape:
                 raise ValueError(f"cannot broadcast {result.shape} into {out.shape}")
-            numpy.copyto(out, result)
+            _copyto(out, result)
             return out
 
-        kernel(name, generic.fn, plain=generic.plain, into=generic.into, into_any=into_any)
+        return sum_into
 
-    define_sum("add.Tensor", numpy.add)
-    define_sum("sub.Tensor", numpy.subtract)
-    generic_negative = kernel.kernels["neg"]
-    negative = numpy.negative
 
-    def negative_into(self: Any, *, out: Any) -> Any:
-        # NumPy 2.4 computes ``negative(x, out=x)`` wrongly for some strides.
-        if out.flags.c_contiguous:
-            return negative(self, out=out)
-        numpy.copyto(out, negative(self))
-        return out
-
-    kernel("neg", generic_negative.fn, plain=generic_negative.plain, into=negative_into)
+def negative_into(x: Any, *, out: Any) -> Any:
+    """Return ``-x``, written into `out`."""
+    # NumPy 2.4 computes ``negative(x, out=x)`` wrongly for some strides.
+    if out.flags.c_contiguous:
+        return _negative(x, out=out)
+    _copyto(out, _negative(x))
+    return out

@@ -9,8 +9,10 @@ from typing import Any
 
 import numpy
 
-from dovetail_aten.array_kernels import KernelTable, Numbers, wrap_dim
-from dovetail_aten.array_kernels.capabilities import Capabilities
+from dovetail_aten.array_kernels import Function, wrap_dim
+from dovetail_aten.array_kernels.indexing_along import IndexingAlong
+from dovetail_aten.array_kernels.ordering import Ordering
+from dovetail_aten.array_kernels.shapes import Shapes
 
 from .sums_of_rows import add_rows
 from .top import top_of_rows
@@ -21,13 +23,8 @@ _MASKS_UP_TO = 1 << 16
 _FEW_COLUMNS = 16
 _PARTITIONED_FROM = 64
 """Length from which topk does not sort what it leaves out."""
-
-
-def define(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
-    """Define the kernels of this family."""
-    _define_picks(kernel)
-    _define_triangles(kernel, capabilities)
-    _define_sums(kernel, capabilities)
+_least: Any = numpy.minimum.reduce
+_greatest: Any = numpy.maximum.reduce
 
 
 def pick(array: Any, indices: Any) -> Any:
@@ -39,69 +36,120 @@ def pick(array: Any, indices: Any) -> Any:
     return numpy.ascontiguousarray(array).reshape(-1).take(indices + offsets)
 
 
-def _define_picks(kernel: KernelTable) -> None:
-    generic = {name: kernel.kernels[name].fn for name in ("gather", "sort", "topk")}
-    least: Any = numpy.minimum.reduce
-    greatest: Any = numpy.maximum.reduce
+class FastIndexing(IndexingAlong):
+    """Elements at flat indices, and sums of rows."""
 
-    @kernel.named("gather")
-    def gather(self: Any, dim: int, index: Any, *, sparse_grad: bool = False) -> Any:
-        ndim = self.ndim
+    def gather(self, x: Any, dim: int, index: Any, *, sparse_grad: bool = False) -> Any:
+        """Return the elements at `index` along the last dimension by flat indices."""
+        ndim = x.ndim
         if (
             not ndim
             or index.dtype != _LONG
             or not index.size
-            or index.shape[:-1] != self.shape[:-1]
+            or index.shape[:-1] != x.shape[:-1]
             or wrap_dim(dim, ndim) != ndim - 1
-            or least(index, None) < 0
-            or greatest(index, None) >= self.shape[-1]
+            or _least(index, None) < 0
+            or _greatest(index, None) >= x.shape[-1]
         ):
-            return generic["gather"](self, dim, index)
-        return pick(self, index)
+            return IndexingAlong.gather(self, x, dim, index)
+        return pick(x, index)
 
-    def order(self: Any, descending: bool) -> Any:
-        """Return the stable order along the last dimension, NaN counted as the greatest."""
-        if not descending:
-            return self.argsort(-1, "stable")
-        return (self.shape[-1] - 1) - self[..., ::-1].argsort(-1, "stable")[..., ::-1]
-
-    @kernel.named("sort")
-    def sort(self: Any, dim: int = -1, descending: bool = False) -> tuple[Any, Any]:
-        if not self.size or not self.ndim or wrap_dim(dim, self.ndim) != self.ndim - 1:
-            values, indices = generic["sort"](self, dim, descending)
-            return values, indices
-        indices = order(self, descending)
-        return pick(self, indices), indices
-
-    @kernel.named("topk")
-    def topk(
-        self: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
-    ) -> tuple[Any, Any]:
+    def index_add(self, x: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) -> Any:
+        """Return a copy with rows added at `index`, without a pass for each row."""
         if (
-            not self.size
-            or not self.ndim
-            or wrap_dim(dim, self.ndim) != self.ndim - 1
-            or not 0 <= k <= self.shape[-1]
+            alpha != 1
+            or x.ndim < 2
+            or wrap_dim(dim, x.ndim)
+            or x.dtype not in _FLOATS
+            or x.dtype != source.dtype
+            or index.ndim != 1
+            or index.dtype != _LONG
+            or source.shape != (index.size, *x.shape[1:])
+            or x.size < len(x) * _FEW_COLUMNS
+            or index.size < _FEW_COLUMNS
+            or numpy.min(index) < 0
+            or numpy.max(index) >= len(x)
         ):
-            values, indices = generic["topk"](self, k, dim, largest, sorted)
+            return IndexingAlong.index_add(self, x, dim, index, source, alpha=alpha)
+        result = x.copy()
+        add_rows(result, index, source)
+        return result
+
+    def embedding_dense_backward(
+        self,
+        grad_output: Any,
+        indices: Any,
+        num_weights: int,
+        padding_idx: int,
+        scale_grad_by_freq: bool,
+    ) -> Any:
+        """Return the gradient of `embedding`, without a pass for each row."""
+        width = grad_output.shape[-1]
+        if (
+            grad_output.dtype not in _FLOATS
+            or width < _FEW_COLUMNS
+            or scale_grad_by_freq
+            or padding_idx >= 0
+        ):
+            return IndexingAlong.embedding_dense_backward(
+                self, grad_output, indices, num_weights, padding_idx, scale_grad_by_freq
+            )
+        result = numpy.zeros((num_weights, width), grad_output.dtype)
+        add_rows(result, indices.reshape(-1), grad_output.reshape(-1, width))
+        return result
+
+
+class FastOrdering(Ordering):
+    """Order along the last dimension."""
+
+    def sort(self, x: Any, dim: int = -1, descending: bool = False) -> tuple[Any, Any]:
+        """Return the elements sorted along the last dimension, picked by flat indices, and where
+        they were.
+        """
+        if not x.size or not x.ndim or wrap_dim(dim, x.ndim) != x.ndim - 1:
+            values, indices = Ordering.sort(self, x, dim, descending)
             return values, indices
-        length = self.shape[-1]
+        indices = _order_of_rows(x, descending)
+        return pick(x, indices), indices
+
+    def topk(
+        self, x: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
+    ) -> tuple[Any, Any]:
+        """Return the `k` greatest, or least, elements along the last dimension, found without
+        sorting all.
+        """
+        if (
+            not x.size
+            or not x.ndim
+            or wrap_dim(dim, x.ndim) != x.ndim - 1
+            or not 0 <= k <= x.shape[-1]
+        ):
+            values, indices = Ordering.topk(self, x, k, dim, largest, sorted)
+            return values, indices
+        length = x.shape[-1]
         if length < _PARTITIONED_FROM or k * 4 > length or k == 0:
-            indices = order(self, largest)[..., :k].copy()
-            return pick(self, indices), indices
-        if self.dtype in _FLOATS:
-            rows = numpy.ascontiguousarray(self).reshape(-1, length)
+            indices = _order_of_rows(x, largest)[..., :k].copy()
+            return pick(x, indices), indices
+        if x.dtype in _FLOATS:
+            rows = numpy.ascontiguousarray(x).reshape(-1, length)
             found = top_of_rows(rows, k, largest)
             if found is not None:
-                shape = (*self.shape[:-1], k)
+                shape = (*x.shape[:-1], k)
                 return found[0].reshape(shape), found[1].reshape(shape)
-        candidates = self.argpartition(length - k if largest else k - 1, -1)
+        candidates = x.argpartition(length - k if largest else k - 1, -1)
         candidates = numpy.sort(
             candidates[..., length - k :] if largest else candidates[..., :k], -1
         )
-        values = pick(self, candidates)
-        ranks = order(values, largest)
+        values = pick(x, candidates)
+        ranks = _order_of_rows(values, largest)
         return pick(values, ranks), pick(candidates, ranks)
+
+
+def _order_of_rows(array: Any, descending: bool) -> Any:
+    """Return the stable order along the last dimension, NaN counted as the greatest."""
+    if not descending:
+        return array.argsort(-1, "stable")
+    return (array.shape[-1] - 1) - array[..., ::-1].argsort(-1, "stable")[..., ::-1]
 
 
 @lru_cache(64)
@@ -111,64 +159,23 @@ def _outside(name: str, rows: int, columns: int, diagonal: int) -> Any:
     return ~inside if name == "tril" else inside
 
 
-def _define_triangles(kernel: KernelTable, capabilities: Capabilities) -> None:
-    numbers = Numbers(capabilities)
+def _triangle(name: str, generic: Function) -> Function:
+    """Return the method that sets what is outside of a triangle to 0."""
 
-    def define_triangle(name: str) -> None:
-        generic = kernel.kernels[name].fn
-
-        @kernel.named(name)
-        def triangle(self: Any, diagonal: int = 0) -> Any:
-            if self.ndim < 2 or self.shape[-1] * self.shape[-2] > _MASKS_UP_TO:
-                return generic(self, diagonal)
-            result = self.copy()
-            numpy.copyto(
-                result, numbers.like(self, 0), where=_outside(name, *self.shape[-2:], diagonal)
-            )
-            return result
-
-    define_triangle("tril")
-    define_triangle("triu")
-
-
-def _define_sums(kernel: KernelTable, capabilities: Capabilities) -> None:
-    generic = {name: kernel.kernels[name].fn for name in ("index_add", "embedding_dense_backward")}
-
-    @kernel.named("index_add")
-    def index_add(self: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) -> Any:
-        if (
-            alpha != 1
-            or self.ndim < 2
-            or wrap_dim(dim, self.ndim)
-            or self.dtype not in _FLOATS
-            or self.dtype != source.dtype
-            or index.ndim != 1
-            or index.dtype != _LONG
-            or source.shape != (index.size, *self.shape[1:])
-            or self.size < len(self) * _FEW_COLUMNS
-            or index.size < _FEW_COLUMNS
-            or numpy.min(index) < 0
-            or numpy.max(index) >= len(self)
-        ):
-            return generic["index_add"](self, dim, index, source, alpha=alpha)
-        result = self.copy()
-        add_rows(result, index, source)
+    def triangle(self: Any, x: Any, diagonal: int = 0) -> Any:
+        if x.ndim < 2 or x.shape[-1] * x.shape[-2] > _MASKS_UP_TO:
+            return generic(self, x, diagonal)
+        result = x.copy()
+        outside = _outside(name, *x.shape[-2:], diagonal)
+        numpy.copyto(result, self.numbers.like(x, 0), where=outside)
         return result
 
-    @kernel.named("embedding_dense_backward")
-    def embedding_dense_backward(
-        grad_output: Any, indices: Any, num_weights: int, padding_idx: int, scale_grad_by_freq: bool
-    ) -> Any:
-        width = grad_output.shape[-1]
-        if (
-            grad_output.dtype not in _FLOATS
-            or width < _FEW_COLUMNS
-            or scale_grad_by_freq
-            or padding_idx >= 0
-        ):
-            return generic["embedding_dense_backward"](
-                grad_output, indices, num_weights, padding_idx, scale_grad_by_freq
-            )
-        result = numpy.zeros((num_weights, width), grad_output.dtype)
-        add_rows(result, indices.reshape(-1), grad_output.reshape(-1, width))
-        return result
+    triangle.__doc__ = generic.__doc__
+    return triangle
+
+
+class FastShapes(Shapes):
+    """Triangles by remembered masks."""
+
+    tril = _triangle("tril", Shapes.tril)
+    triu = _triangle("triu", Shapes.triu)

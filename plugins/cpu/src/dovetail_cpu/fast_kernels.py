@@ -1,4 +1,9 @@
-"""The kernels that NumPy computes faster than the generic ones, which they take the place of."""
+"""The kernels that NumPy computes faster than the generic ones, which they take the place of.
+
+Each class derives from the generic family. A method calls the generic kernel by its class, where
+``super()`` would cost as much as a tenth of a small operation; what a method needs often is bound
+to a name of the module.
+"""
 
 from __future__ import annotations
 
@@ -6,29 +11,32 @@ from typing import Final
 
 from dovetail_aten.array_kernels import Define
 
-from . import (
-    fast_activations,
-    fast_arithmetic,
-    fast_indexing,
-    fast_losses,
-    fast_matmul,
-    fast_normalization,
-    fast_reductions,
-    fast_softmax,
-    fast_views,
-)
+from .fast_activations import FastRectifiers, FastSigmoids
+from .fast_arithmetic import FastArithmetic
+from .fast_indexing import FastIndexing, FastOrdering, FastShapes
+from .fast_likelihood import FastLikelihood
+from .fast_matmul import FastMatrixProducts
+from .fast_normalization import FastNormalization
+from .fast_reductions import FastReductions
+from .fast_scans import FastScans
+from .fast_softmax import FastSoftmax
+from .fast_views import FastViews
 
 __all__ = ["FAST_FAMILIES"]
 
 FAST_FAMILIES: Final[tuple[Define, ...]] = (
-    fast_arithmetic.define,
-    fast_reductions.define,
-    fast_matmul.define,
-    fast_activations.define,
-    fast_softmax.define,
-    fast_normalization.define,
-    fast_indexing.define,
-    fast_losses.define,
-    fast_views.define,
+    FastArithmetic.define,
+    FastReductions.define,
+    FastScans.define,
+    FastOrdering.define,
+    FastMatrixProducts.define,
+    FastViews.define,
+    FastShapes.define,
+    FastIndexing.define,
+    FastRectifiers.define,
+    FastSigmoids.define,
+    FastSoftmax.define,
+    FastLikelihood.define,
+    FastNormalization.define,
 )
-"""For the last argument of `dovetail_aten.array_kernels.register_array_kernels`."""
+"""For the argument `kernels` of `dovetail_aten.backends.register_backend`."""

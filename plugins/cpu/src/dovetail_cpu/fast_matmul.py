@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy
 
-from dovetail_aten.array_kernels import KernelTable, Numbers
-from dovetail_aten.array_kernels.capabilities import Capabilities
+from dovetail_aten.array_kernels import Function
+from dovetail_aten.array_kernels.matmul import MatrixProducts
 
 _SINGLE = numpy.dtype(numpy.float32)
 _BLAS = frozenset(
@@ -17,69 +17,67 @@ _BLAS = frozenset(
 )
 
 
-def define(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
-    """Define the kernels of this family."""
-    numbers = Numbers(capabilities)
-    generic_mm, generic_mv, generic_dot = (
-        kernel.kernels["mm"].fn,
-        kernel.kernels["mv"].fn,
-        kernel.kernels["dot"].fn,
-    )
-    generic_addmm = kernel.kernels["addmm"].fn
+_add = numpy.add
 
-    def define_product(name: str, generic: Any, ndim: int, other_ndim: int) -> None:
-        @kernel.named(name)
-        def product(self: Any, other: Any) -> Any:
-            # ndarray.dot takes a third of the time of `@` on small matrices.
-            if (
-                (dtype := self.dtype) is other.dtype
-                and (dtype is _SINGLE or dtype in _BLAS)
-                and self.ndim == ndim
-                and other.ndim == other_ndim
-            ):
-                try:
-                    return self.dot(other)
-                except ValueError:
-                    pass
-            return generic(self, other)
 
-    define_product("mm", generic_mm, 2, 2)
-    define_product("mv", generic_mv, 2, 1)
-    define_product("dot", generic_dot, 1, 1)
+def _product(ndim: int, other_ndim: int, generic: Function) -> Function:
+    """Return the method that multiplies arrays of so many dimensions."""
 
-    generic_linear = kernel.helpers["linear"]
-    add = numpy.add
+    def product(self: Any, x: Any, other: Any) -> Any:
+        # ndarray.dot takes a third of the time of `@` on small matrices.
+        if (
+            (dtype := x.dtype) is other.dtype
+            and (dtype is _SINGLE or dtype in _BLAS)
+            and x.ndim == ndim
+            and other.ndim == other_ndim
+        ):
+            try:
+                return x.dot(other)
+            except ValueError:
+                pass
+        return generic(self, x, other)
 
-    @kernel.helper("linear")
-    def linear(input: Any, weight: Any, bias: Any) -> Any:
+    product.__doc__ = generic.__doc__
+    return product
+
+
+class FastMatrixProducts(MatrixProducts):
+    """Products by BLAS."""
+
+    mm = _product(2, 2, MatrixProducts.mm)
+    mv = _product(2, 1, MatrixProducts.mv)
+    dot = _product(1, 1, MatrixProducts.dot)
+
+    def linear(self, input: Any, weight: Any, bias: Any) -> Any:
+        """Return ``input @ weight.T + bias``."""
         dtype = input.dtype
         if dtype is weight.dtype and dtype is bias.dtype and (dtype is _SINGLE or dtype in _BLAS):
             try:
                 result = input.dot(weight.T)
-                return add(result, bias, out=result)
+                return _add(result, bias, out=result)
             except ValueError:
                 pass
-        return generic_linear(input, weight, bias)
+        return MatrixProducts.linear(self, input, weight, bias)
 
-    @kernel.named("addmm")
-    def addmm(self: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    def addmm(self, x: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+        """Return ``beta * x + alpha * (mat1 @ mat2)``."""
         dtype = mat1.dtype
         if (
             beta != 1
             or dtype is not mat2.dtype
-            or dtype is not self.dtype
+            or dtype is not x.dtype
             or (dtype is not _SINGLE and dtype not in _BLAS)
             or mat1.ndim != 2
             or mat2.ndim != 2
         ):
-            return generic_addmm(self, mat1, mat2, beta=beta, alpha=alpha)
+            return MatrixProducts.addmm(self, x, mat1, mat2, beta=beta, alpha=alpha)
         try:
             result = mat1.dot(mat2)
         except ValueError:
-            return generic_addmm(self, mat1, mat2, beta=beta, alpha=alpha)
+            return MatrixProducts.addmm(self, x, mat1, mat2, beta=beta, alpha=alpha)
         if alpha != 1:
-            numpy.multiply(result, numbers.of_dtype(alpha, dtype), out=result)
+            numpy.multiply(result, self.numbers.of_dtype(alpha, dtype), out=result)
         try:
-            return numpy.add(result, self, out=result)
+            return _add(result, x, out=result)
         except ValueError:
-            return generic_addmm(self, mat1, mat2, beta=beta, alpha=alpha)
+            return MatrixProducts.addmm(self, x, mat1, mat2, beta=beta, alpha=alpha)

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from math import prod
 from typing import Any
 
 import numpy
 
-from dovetail_aten.array_kernels import KernelTable
-from dovetail_aten.array_kernels.capabilities import Capabilities
-from dovetail_aten.array_kernels.normalization import check_layer_norm
+from dovetail_aten.array_kernels.normalization import Normalization, check_layer_norm
 
 _FLOATS = tuple(map(numpy.dtype, (numpy.float32, numpy.float64)))
 _BLOCK = 1 << 15
 """Elements at a time."""
+_add: Any = numpy.add.reduce
 
 
 @lru_cache(64)
@@ -31,23 +30,24 @@ def _repeated(row: Any, times: int) -> Any:
     return None if row is None else numpy.repeat(row[None], times, 0)
 
 
-def define(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
-    """Define the kernels of this family."""
-    contiguous = capabilities.contiguous
-    generic: Callable[..., tuple[Any, Any, Any]] = kernel.kernels["native_layer_norm"].fn
-    generic_backward: Callable[..., tuple[Any, Any, Any]] = kernel.kernels[
-        "native_layer_norm_backward"
-    ].fn
+class FastNormalization(Normalization):
+    """Layer normalization by blocks of rows."""
 
-    @kernel.named("native_layer_norm")
+    def _sum_of_rows(self, matrix: Any) -> Any:
+        return _add(matrix, 1, None, None, True)
+
+    def _sum_of_columns(self, matrix: Any) -> Any:
+        return _add(matrix, 0)
+
     def native_layer_norm(
-        input: Any, normalized_shape: Sequence[int], weight: Any, bias: Any, eps: float
+        self, input: Any, normalized_shape: Sequence[int], weight: Any, bias: Any, eps: float
     ) -> tuple[Any, Any, Any]:
+        """Return layer normalization, mean and reciprocal deviation, by blocks of rows."""
         if input.dtype not in _FLOATS or not input.size:
-            return generic(input, normalized_shape, weight, bias, eps)
+            return Normalization.native_layer_norm(self, input, normalized_shape, weight, bias, eps)
         lead = check_layer_norm(input, normalized_shape, weight, bias)
         dtype, length = input.dtype, prod(input.shape[lead:])
-        rows = contiguous(input).reshape(-1, length)
+        rows = self.capabilities.contiguous(input).reshape(-1, length)
         scale = None if weight is None else weight.reshape(length)
         shift = None if bias is None else bias.reshape(length)
         average = _average(length, dtype)
@@ -87,8 +87,8 @@ def define(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
                 numpy.add(out, shift[: len(out)], out=out)
         return result.reshape(input.shape), mean.reshape(kept), rstd.reshape(kept)
 
-    @kernel.named("native_layer_norm_backward")
     def native_layer_norm_backward(
+        self,
         grad_out: Any,
         input: Any,
         normalized_shape: Sequence[int],
@@ -98,6 +98,7 @@ def define(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
         bias: Any,
         output_mask: Sequence[bool],
     ) -> tuple[Any, Any, Any]:
+        """Return the gradients of layer normalization, of large inputs by blocks of rows."""
         dtype = input.dtype
         arrays = (grad_out, mean, rstd, *[each for each in (weight, bias) if each is not None])
         if (
@@ -105,8 +106,8 @@ def define(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
             or dtype not in _FLOATS
             or any(each.dtype is not dtype for each in arrays)
         ):
-            return generic_backward(
-                grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask
+            return Normalization.native_layer_norm_backward(
+                self, grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask
             )
         inner = tuple(normalized_shape)
         length = prod(inner)

@@ -10,15 +10,17 @@ from typing import Any
 
 import numpy
 
-from dovetail_aten.array_kernels import KernelTable, wrap_dim
-from dovetail_aten.array_kernels.capabilities import Capabilities
+from dovetail_aten.array_kernels import wrap_dim
+from dovetail_aten.array_kernels.softmax import Softmax
 
 from .constants import ones_of
 
 _SINGLE = numpy.dtype(numpy.float32)
 _FLOATS = (_SINGLE, numpy.dtype(numpy.float64))
 _highest: Any = numpy.maximum.reduce
-_contiguous, _exp, _log, _subtract = numpy.ascontiguousarray, numpy.exp, numpy.log, numpy.subtract
+_add: Any = numpy.add.reduce
+_contiguous, _exp, _log = numpy.ascontiguousarray, numpy.exp, numpy.log
+_subtract, _divide, _multiply = numpy.subtract, numpy.divide, numpy.multiply
 _FEW_CLASSES = 256
 """Length of the rows up to which a product with ones sums them."""
 _SMALL = 4096
@@ -51,90 +53,74 @@ def small_log_softmax(rows: Any) -> Any:
     return _subtract(result, _log(total, out=total).repeat(classes).reshape(shape), out=result)
 
 
-def define(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
-    """Define the kernels of this family."""
-    _define_forward(kernel)
-    _define_backward(kernel)
+class FastSoftmax(Softmax):
+    """Softmax and its logarithm, of small matrices without NumPy's iterator."""
 
-
-def _define_forward(kernel: KernelTable) -> None:
-    generic = {name: kernel.kernels[name].fn for name in ("_softmax", "_log_softmax")}
-    reduce_max: Any = numpy.maximum.reduce
-    reduce_sum: Any = numpy.add.reduce
-    exp, log, subtract, divide = numpy.exp, numpy.log, numpy.subtract, numpy.divide
-    contiguous = numpy.ascontiguousarray
-
-    @kernel.named("_softmax")
-    def softmax(self: Any, dim: int, half_to_float: bool) -> Any:
+    def softmax(self, x: Any, dim: int, half_to_float: bool) -> Any:
+        """Return ``exp(x) / sum(exp(x))`` along `dim`, with the maximum taken out."""
         if half_to_float:
-            return generic["_softmax"](self, dim, half_to_float)
-        if is_small(self, dim):
-            classes = self.shape[1]
+            return Softmax.softmax(self, x, dim, half_to_float)
+        if is_small(x, dim):
+            classes = x.shape[1]
             # The maximum down the columns of a copy: many short rows cost more than the copy.
-            result = subtract(self, across(reduce_max(contiguous(self.T), 0), classes))
-            exp(result, out=result)
-            return divide(
-                result, across(result.dot(ones_of(classes, self.dtype)), classes), out=result
+            result = _subtract(x, across(_highest(_contiguous(x.T), 0), classes))
+            _exp(result, out=result)
+            return _divide(
+                result, across(result.dot(ones_of(classes, x.dtype)), classes), out=result
             )
-        if self.dtype not in _FLOATS or not self.size or not self.ndim:
-            return generic["_softmax"](self, dim, half_to_float)
-        axis = wrap_dim(dim, self.ndim)
+        if x.dtype not in _FLOATS or not x.size or not x.ndim:
+            return Softmax.softmax(self, x, dim, half_to_float)
+        axis = wrap_dim(dim, x.ndim)
         # The result is to lie in C order, as the kernel's other ways have it.
-        self = contiguous(self)
-        result = self - reduce_max(self, axis, None, None, True)
-        exp(result, out=result)
-        return divide(result, reduce_sum(result, axis, None, None, True), out=result)
+        x = _contiguous(x)
+        result = x - _highest(x, axis, None, None, True)
+        _exp(result, out=result)
+        return _divide(result, _add(result, axis, None, None, True), out=result)
 
-    @kernel.named("_log_softmax")
-    def log_softmax(self: Any, dim: int, half_to_float: bool) -> Any:
+    def log_softmax(self, x: Any, dim: int, half_to_float: bool) -> Any:
+        """Return ``x - log(sum(exp(x)))`` along `dim`, with the maximum taken out."""
         if half_to_float:
-            return generic["_log_softmax"](self, dim, half_to_float)
-        if is_small(self, dim):
-            return small_log_softmax(self)
-        if self.dtype not in _FLOATS or not self.size or not self.ndim:
-            return generic["_log_softmax"](self, dim, half_to_float)
-        axis = wrap_dim(dim, self.ndim)
+            return Softmax.log_softmax(self, x, dim, half_to_float)
+        if is_small(x, dim):
+            return small_log_softmax(x)
+        if x.dtype not in _FLOATS or not x.size or not x.ndim:
+            return Softmax.log_softmax(self, x, dim, half_to_float)
+        axis = wrap_dim(dim, x.ndim)
         # The result is to lie in C order, as the kernel's other ways have it.
-        self = contiguous(self)
-        result = self - reduce_max(self, axis, None, None, True)
-        if axis == 1 and self.ndim == 2 and self.shape[1] <= _FEW_CLASSES:
-            total = exp(result).dot(ones_of(self.shape[1], self.dtype))
-            return subtract(result, log(total, out=total)[:, None], out=result)
-        total = reduce_sum(exp(result), axis, None, None, True)
-        return subtract(result, log(total, out=total), out=result)
+        x = _contiguous(x)
+        result = x - _highest(x, axis, None, None, True)
+        if axis == 1 and x.ndim == 2 and x.shape[1] <= _FEW_CLASSES:
+            total = _exp(result).dot(ones_of(x.shape[1], x.dtype))
+            return _subtract(result, _log(total, out=total)[:, None], out=result)
+        total = _add(_exp(result), axis, None, None, True)
+        return _subtract(result, _log(total, out=total), out=result)
 
-
-def _define_backward(kernel: KernelTable) -> None:
-    generic = {
-        name: kernel.kernels[name].fn
-        for name in ("_softmax_backward_data", "_log_softmax_backward_data")
-    }
-    exp, multiply, subtract = numpy.exp, numpy.multiply, numpy.subtract
-
-    @kernel.named("_softmax_backward_data")
-    def softmax_backward(grad_output: Any, output: Any, dim: int, input_dtype: Any) -> Any:
+    def softmax_backward(self, grad_output: Any, output: Any, dim: int, input_dtype: Any) -> Any:
+        """Return the gradient of `softmax`, from its result."""
         if (
             input_dtype is not output.dtype
             or grad_output.dtype is not input_dtype
             or not is_small(output, dim)
         ):
-            return generic["_softmax_backward_data"](grad_output, output, dim, input_dtype)
+            return Softmax.softmax_backward(self, grad_output, output, dim, input_dtype)
         classes = output.shape[1]
-        result = multiply(grad_output, output)
+        result = _multiply(grad_output, output)
         total = across(result.dot(ones_of(classes, input_dtype)), classes)
-        return subtract(result, multiply(output, total, out=total), out=result)
+        return _subtract(result, _multiply(output, total, out=total), out=result)
 
-    @kernel.named("_log_softmax_backward_data")
-    def log_softmax_backward(grad_output: Any, output: Any, dim: int, input_dtype: Any) -> Any:
+    def log_softmax_backward(
+        self, grad_output: Any, output: Any, dim: int, input_dtype: Any
+    ) -> Any:
+        """Return the gradient of `log_softmax`, from its result."""
         if (
             input_dtype is not output.dtype
             or grad_output.dtype is not input_dtype
             or not is_small(output, dim)
         ):
-            return generic["_log_softmax_backward_data"](grad_output, output, dim, input_dtype)
+            return Softmax.log_softmax_backward(self, grad_output, output, dim, input_dtype)
         classes = output.shape[1]
-        result = exp(output)
-        multiply(
+        result = _exp(output)
+        _multiply(
             result, across(grad_output.dot(ones_of(classes, input_dtype)), classes), out=result
         )
-        return subtract(grad_output, result, out=result)
+        return _subtract(grad_output, result, out=result)

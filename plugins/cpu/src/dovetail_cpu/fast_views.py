@@ -7,36 +7,35 @@ from typing import Any
 
 import numpy
 
-from dovetail_aten.array_kernels import KernelTable
-from dovetail_aten.array_kernels.capabilities import Capabilities
+from dovetail_aten.array_kernels.views import Views
+
+_make = numpy.ndarray
 
 
-def define(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
-    """Define the kernels of this family."""
-    generic = kernel.kernels["expand"].fn
-    make = numpy.ndarray
+class FastViews(Views):
+    """Expansion."""
 
-    @kernel.named("expand")
-    def expand(self: Any, size: Sequence[int], *, implicit: bool = False) -> Any:
-        shape, own = tuple(size), self.shape
+    def expand(self, x: Any, size: Sequence[int], *, implicit: bool = False) -> Any:
+        """Return a view broadcast to `size`, made from its strides."""
+        shape, own = tuple(size), x.shape
         if shape == own:
-            return self
+            return x
         lead = len(shape) - len(own)
-        if lead < 0 or 0 in shape or not self.flags.c_contiguous:
-            return generic(self, size)
+        if lead < 0 or 0 in shape or not x.flags.c_contiguous:
+            return Views.expand(self, x, size)
         steps = [0] * lead
-        for wanted, present, step in zip(shape[lead:], own, self.strides, strict=True):
+        for wanted, present, step in zip(shape[lead:], own, x.strides, strict=True):
             if wanted == present:
                 steps.append(step)
             elif present == 1 and wanted > 0:
                 steps.append(0)
             else:
-                return generic(self, size)
+                return Views.expand(self, x, size)
         if min(shape) < 0:
-            return generic(self, size)
+            return Views.expand(self, x, size)
         # An array is a buffer, also for ndarray's own constructor: numpy.broadcast_to takes eight
         # times as long.
-        result = make(shape, self.dtype, self, 0, steps)
-        if result.size > self.size:
+        result = _make(shape, x.dtype, x, 0, steps)
+        if result.size > x.size:
             result.flags.writeable = False
         return result

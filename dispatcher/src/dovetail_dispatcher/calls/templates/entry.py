@@ -23,7 +23,7 @@ wrong with the call.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from ...schema import Argument, FunctionSchema
 from .arguments import (
@@ -88,6 +88,8 @@ def name_source(
     out: str | None = None,
     public: str = "",
     named: str = "",
+    parameters: list[str] | None = None,
+    first: Sequence[str] = (),
 ) -> str:
     """Return the text of the function that users call by `name`: the same entry with a Python
     signature of its own.
@@ -102,30 +104,40 @@ def name_source(
         `OpOverload`.
     named
         Name of the function that gives the results names; default: they are a plain tuple.
+    parameters
+        Text of the parameters; default: `name_parameters`.
+    first
+        Lines that come before all else.
     """
-    positional = [a for a in schema.arguments if not a.kwarg_only]
-    keyword = [a for a in schema.arguments if a.kwarg_only]
-
-    def declared(argument: Argument) -> str:
-        return (
-            f"{parameter(argument)}={default_text(argument)}"
-            if argument.has_default_value()
-            else parameter(argument)
-        )
-
-    parameters = [declared(a) for a in positional]
-    if keyword or out:
-        parameters.append("*")
-        parameters += [declared(a) for a in keyword]
-        if out:
-            parameters.append("out=None")
-    lines: list[str] = []
+    lines = list(first)
     if out:
-        given = [parameter(a) for a in positional] + [
-            f"{parameter(a)}={parameter(a)}" for a in keyword
-        ]
-        lines = ["if out is not None:", f"{INDENT}return {out}({', '.join([*given, 'out=out'])})"]
+        given = ", ".join([*passed_on(schema), "out=out"])
+        lines += ["if out is not None:", f"{INDENT}return {out}({given})"]
+    if parameters is None:
+        parameters = name_parameters(schema, takes_out=out is not None)
     return _source(schema, name, parameters, [], promote, first=lines, public=public, named=named)
+
+
+def name_parameters(schema: FunctionSchema, *, takes_out: bool = False) -> list[str]:
+    """Return the parameters of the function that users call by name, ``input, *, alpha=1``."""
+    positional = [declared(a) for a in schema.arguments if not a.kwarg_only]
+    keyword = [declared(a) for a in schema.arguments if a.kwarg_only]
+    if takes_out:
+        keyword.append("out=None")
+    return [*positional, "*", *keyword] if keyword else positional
+
+
+def declared(argument: Argument) -> str:
+    """Return an argument as it stands in the head of a function, ``alpha=1``."""
+    default = f"={default_text(argument)}" if argument.has_default_value() else ""
+    return parameter(argument) + default
+
+
+def passed_on(schema: FunctionSchema) -> list[str]:
+    """Return the arguments as one function hands them to another, ``input, alpha=alpha``."""
+    return [
+        f"{parameter(a)}={parameter(a)}" if a.kwarg_only else parameter(a) for a in schema.arguments
+    ]
 
 
 def _source(
@@ -236,4 +248,12 @@ def _route_lines(schema: FunctionSchema, own: str, promote: Collection[str]) -> 
     return lines
 
 
-__all__ = ["entry_source", "name_source", "numbers_allowed", "symbol"]
+__all__ = [
+    "declared",
+    "entry_source",
+    "name_parameters",
+    "name_source",
+    "numbers_allowed",
+    "passed_on",
+    "symbol",
+]

@@ -1,39 +1,52 @@
 """Array kernels of the base library, written once against an array namespace; every backend
 registers them for itself.
 
-They are functional: they never write to an argument, never use ``out=`` or item assignment, and
-return new arrays unless their operator is a view. What a namespace does not offer that way comes
-from the backend's `Capabilities`.
+They are methods of one class for each family, which holds the namespace: see `Family`. They never
+write to an argument, never use ``out=`` or item assignment, give optional arguments of the
+namespace's functions by keyword, and return new arrays unless their operator is a view. What a
+namespace does not offer that way comes from the backend's `Capabilities`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from types import ModuleType
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
-from . import (
-    activations,
-    comparison,
-    creation,
-    indexing,
-    losses,
-    matmul,
-    normalization,
-    pointwise,
-    random,
-    reductions,
-    shapes,
-    views,
-)
+from .arithmetic import Arithmetic
 from .capabilities import Capabilities
+from .choices import Choices
+from .comparison import Comparison
+from .creation import Creation
 from .dims import wrap_dim, wrap_dims
+from .family import Family
+from .indexing import Indexing
+from .indexing_along import IndexingAlong
+from .likelihood import Likelihood
+from .losses import Losses
+from .matmul import MatrixProducts
+from .memory_views import MemoryViews
+from .normalization import Normalization
+from .norms import Norms
 from .operands import Numbers, Precision
-from .table import ArrayKernel, KernelTable
+from .ordering import Ordering
+from .pointwise import Pointwise
+from .random import Random
+from .rectifiers import Rectifiers
+from .reductions import Reductions
+from .scans import Scans
+from .shapes import Shapes
+from .sigmoids import Sigmoids
+from .softmax import Softmax
+from .table import ArrayKernel, Function, KernelTable
+from .views import Views
 
 __all__ = [
+    "FAMILIES",
     "ArrayKernel",
+    "Capabilities",
     "Define",
+    "Family",
+    "Function",
     "KernelTable",
     "Numbers",
     "Precision",
@@ -44,27 +57,36 @@ __all__ = [
 ]
 
 Define = Callable[[Any, KernelTable, Capabilities], None]
+"""What defines kernels in a table: ``define(xp, kernel, capabilities)``, as `Family.define`."""
 
-_FAMILIES: tuple[ModuleType, ...] = (
-    pointwise,
-    comparison,
-    reductions,
-    matmul,
-    views,
-    shapes,
-    indexing,
-    creation,
-    random,
-    activations,
-    losses,
-    normalization,
+FAMILIES: Final[tuple[type[Family], ...]] = (
+    Arithmetic,
+    Pointwise,
+    Choices,
+    Comparison,
+    Reductions,
+    Norms,
+    Scans,
+    Ordering,
+    MatrixProducts,
+    Views,
+    MemoryViews,
+    Shapes,
+    Indexing,
+    IndexingAlong,
+    Creation,
+    Random,
+    Rectifiers,
+    Sigmoids,
+    Softmax,
+    Losses,
+    Likelihood,
+    Normalization,
 )
 
 
 class ArrayLibrary(Protocol):
-    """What kernels are registered on: a `dovetail_dispatcher.Library` of the namespace aten and a
-    backend's key.
-    """
+    """What kernels are registered on: a `dovetail_dispatcher.Library` of aten and a backend's."""
 
     def array_impl(
         self,
@@ -93,7 +115,7 @@ def array_kernel_table(
         the place of the generic kernel.
     """
     table = KernelTable()
-    for define in (*[family.define for family in _FAMILIES], *more):
+    for define in (*[family.define for family in FAMILIES], *more):
         define(xp, table, capabilities)
     return table
 

@@ -1,6 +1,4 @@
-"""What a backend supplies to the array kernels beyond an array namespace: what no namespace offers
-functionally.
-"""
+"""The protocol by which a backend supplies to the array kernels what no array namespace offers."""
 
 from __future__ import annotations
 
@@ -25,6 +23,11 @@ class Capabilities(Protocol):
     checks_bounds
         Whether ``array[index]`` raises IndexError for an index out of range; if not, the kernels
         check.
+    lazy
+        Whether arrays are computed only later, so that looking at a value would compute them at
+        once. The kernels then look at none: indices and divisors are not checked, and of two ways
+        they take the one that is right for all values. Only what returns a Python value (`equal`,
+        `allclose`, `item`) does look.
     """
 
     @property
@@ -35,6 +38,9 @@ class Capabilities(Protocol):
 
     @property
     def checks_bounds(self) -> bool: ...
+
+    @property
+    def lazy(self) -> bool: ...
 
     # -- making arrays -----------------------------------------------------------------------------
 
@@ -50,9 +56,7 @@ class Capabilities(Protocol):
         """Return a new uninitialised array."""
 
     def clone(self, array: Any) -> Any:
-        """Return a new array with the same elements; dense arrays keep the order of their
-        strides.
-        """
+        """Return a copy of `array`; of a dense one in the same order of strides."""
 
     def is_contiguous(self, array: Any) -> bool:
         """Return whether the elements of `array` lie one after another in C order."""

@@ -2,64 +2,106 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from dovetail_kernel.types.dtype import FLOAT
 
-from .capabilities import Capabilities
-from .operands import Numbers
-from .table import Function, KernelTable
-
-_COMPARISONS = {
-    "eq": "equal",
-    "ne": "not_equal",
-    "lt": "less",
-    "le": "less_equal",
-    "gt": "greater",
-    "ge": "greater_equal",
-}
+from .family import Family, operator
 
 
-def define(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
-    """Define the kernels of this family."""
-    numbers = Numbers(capabilities)
+class Comparison(Family):
+    """Comparisons, logic and bits."""
 
-    def with_number(function: Function) -> Function:
-        def compute(self: Any, other: Any) -> Any:
-            return function(*numbers.pair(self, other))
+    functions: ClassVar = {
+        "eq.Tensor": "equal",
+        "ne.Tensor": "not_equal",
+        "lt.Tensor": "less",
+        "le.Tensor": "less_equal",
+        "gt.Tensor": "greater",
+        "ge.Tensor": "greater_equal",
+        "logical_and": "logical_and",
+        "logical_or": "logical_or",
+        "logical_xor": "logical_xor",
+        "logical_not": "logical_not",
+    }
+    functions_into: ClassVar = {
+        "bitwise_and.Tensor": "bitwise_and",
+        "bitwise_or.Tensor": "bitwise_or",
+        "bitwise_xor.Tensor": "bitwise_xor",
+        "bitwise_not": "invert",
+    }
 
-        return compute
+    @operator("eq.Scalar")
+    def eq_number(self, x: Any, other: Any) -> Any:
+        """Return ``x == other`` for a number `other`."""
+        return self.xp.equal(*self.numbers.pair(x, other))
 
-    for name, function in _COMPARISONS.items():
-        kernel(f"{name}.Tensor", getattr(xp, function))
-        kernel(f"{name}.Scalar", with_number(getattr(xp, function)))
-    for name in ("logical_and", "logical_or", "logical_xor", "logical_not"):
-        kernel(name, getattr(xp, name))
-    for name in ("bitwise_and", "bitwise_or", "bitwise_xor"):
-        function = getattr(xp, name)
-        kernel(f"{name}.Tensor", function, into=function)
-        kernel(f"{name}.Scalar", with_number(function))
-    kernel("bitwise_not", xp.invert, into=xp.invert)
+    @operator("ne.Scalar")
+    def ne_number(self, x: Any, other: Any) -> Any:
+        """Return ``x != other`` for a number `other`."""
+        return self.xp.not_equal(*self.numbers.pair(x, other))
 
-    @kernel.named("equal")
-    def equal(self: Any, other: Any) -> bool:
-        return tuple(self.shape) == tuple(other.shape) and bool(xp.all(self == other))
+    @operator("lt.Scalar")
+    def lt_number(self, x: Any, other: Any) -> Any:
+        """Return ``x < other`` for a number `other`."""
+        return self.xp.less(*self.numbers.pair(x, other))
 
-    @kernel.named("allclose")
+    @operator("le.Scalar")
+    def le_number(self, x: Any, other: Any) -> Any:
+        """Return ``x <= other`` for a number `other`."""
+        return self.xp.less_equal(*self.numbers.pair(x, other))
+
+    @operator("gt.Scalar")
+    def gt_number(self, x: Any, other: Any) -> Any:
+        """Return ``x > other`` for a number `other`."""
+        return self.xp.greater(*self.numbers.pair(x, other))
+
+    @operator("ge.Scalar")
+    def ge_number(self, x: Any, other: Any) -> Any:
+        """Return ``x >= other`` for a number `other`."""
+        return self.xp.greater_equal(*self.numbers.pair(x, other))
+
+    @operator("bitwise_and.Scalar")
+    def bitwise_and_number(self, x: Any, other: Any) -> Any:
+        """Return ``x & other`` for a number `other`."""
+        return self.xp.bitwise_and(*self.numbers.pair(x, other))
+
+    @operator("bitwise_or.Scalar")
+    def bitwise_or_number(self, x: Any, other: Any) -> Any:
+        """Return ``x | other`` for a number `other`."""
+        return self.xp.bitwise_or(*self.numbers.pair(x, other))
+
+    @operator("bitwise_xor.Scalar")
+    def bitwise_xor_number(self, x: Any, other: Any) -> Any:
+        """Return ``x ^ other`` for a number `other`."""
+        return self.xp.bitwise_xor(*self.numbers.pair(x, other))
+
+    @operator("equal")
+    def equal(self, x: Any, other: Any) -> bool:
+        """Return whether two arrays have the same shape and elements. Looks at values: the result
+        is a bool.
+        """
+        return tuple(x.shape) == tuple(other.shape) and bool(self.xp.all(x == other))
+
+    @operator("allclose")
     def allclose(
-        self: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
+        self, x: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
     ) -> bool:
-        if self.dtype != other.dtype:
-            names = [capabilities.dtypes[each.dtype].scalar_name for each in (self, other)]
+        """Return whether ``abs(x - other) <= atol + rtol * abs(other)`` everywhere. Looks at
+        values: the result is a bool.
+        """
+        xp = self.xp
+        if x.dtype != other.dtype:
+            names = [self.dtypes[each.dtype].scalar_name for each in (x, other)]
             raise RuntimeError(
                 f"{names[0]} did not match {names[1]}: allclose compares tensors of one dtype. "
                 "Convert one."
             )
-        close = self == other
+        close = x == other
         if equal_nan:
-            close = xp.logical_or(close, xp.logical_and(self != self, other != other))
-        if capabilities.dtypes[self.dtype].category < FLOAT:
+            close = xp.logical_or(close, xp.logical_and(x != x, other != other))
+        if self.dtypes[x.dtype].category < FLOAT:
             other = other.astype(xp.float64)
         allowed = xp.absolute(other) * rtol + atol
-        near = xp.logical_and(xp.absolute(self - other) <= allowed, xp.isfinite(allowed))
+        near = xp.logical_and(xp.absolute(x - other) <= allowed, xp.isfinite(allowed))
         return bool(xp.all(xp.logical_or(close, near)))

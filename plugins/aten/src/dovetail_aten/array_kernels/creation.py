@@ -1,4 +1,4 @@
-"""Factories. Layout, device and pinned memory have been dealt with by whoever chose the backend."""
+"""Factories. Layout, device and pinned memory are the business of what chose the backend."""
 
 from __future__ import annotations
 
@@ -9,24 +9,231 @@ from typing import Any
 from dovetail_kernel import bool as bool_
 from dovetail_kernel import (
     channels_last,
-    get_default_dtype,
     preserve_format,
     scalar_category,
     scalar_dtype,
 )
 from dovetail_kernel.types.dtype import COMPLEX, FLOAT
 
-from .capabilities import Capabilities
-from .operands import Numbers, check_representable
+from .family import Family, operator
+from .operands import check_representable
 from .ranges import check_bounds, range_length
-from .table import KernelTable
 
 
-def define(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
-    """Define the kernels of this family."""
-    _define_filled(xp, kernel, capabilities)
-    _define_like(xp, kernel, capabilities)
-    _define_ranges(xp, kernel, capabilities)
+class Creation(Family):
+    """New arrays: filled, like others, and ranges."""
+
+    @operator("empty.memory_format")
+    def empty(
+        self, size: Sequence[int], *, dtype: Any = None, memory_format: Any = None, **options: Any
+    ) -> Any:
+        """Return a new uninitialised array."""
+        shape, dtype = check_size(size), dtype or self.default_float()
+        if memory_format is channels_last and len(shape) == 4:
+            n, c, h, w = shape
+            return self.capabilities.empty((n, h, w, c), dtype).transpose(0, 3, 1, 2)
+        return self.capabilities.empty(shape, dtype)
+
+    @operator("empty_strided")
+    def empty_strided(
+        self, size: Sequence[int], stride: Sequence[int], *, dtype: Any = None, **options: Any
+    ) -> Any:
+        """Return a new uninitialised array with these strides, in elements."""
+        shape, dtype = check_size(size), dtype or self.default_float()
+        reach = (
+            0
+            if 0 in shape
+            else 1 + sum([(n - 1) * step for n, step in zip(shape, stride, strict=True)])
+        )
+        strided = self.capabilities.as_strided(
+            self.capabilities.empty((reach,), dtype), shape, tuple(stride), 0
+        )
+        return self.capabilities.empty(shape, dtype) if strided is None else strided
+
+    @operator("zeros")
+    def zeros(self, size: Sequence[int], *, dtype: Any = None, **options: Any) -> Any:
+        """Return a new array full of 0."""
+        return self.xp.zeros(check_size(size), dtype=dtype or self.default_float())
+
+    @operator("ones")
+    def ones(self, size: Sequence[int], *, dtype: Any = None, **options: Any) -> Any:
+        """Return a new array full of 1."""
+        return self.xp.ones(check_size(size), dtype=dtype or self.default_float())
+
+    def _filled(self, shape: tuple[int, ...], value: Any, dtype: Any) -> Any:
+        """Return a new array full of a number that its dtype must be able to hold."""
+        check_representable(value, self.dtypes[dtype])
+        return self.xp.full(shape, self.capabilities.number(value, dtype), dtype=dtype)
+
+    @operator("full")
+    def full(
+        self, size: Sequence[int], fill_value: Any, *, dtype: Any = None, **options: Any
+    ) -> Any:
+        """Return a new array full of `fill_value`, by default in the dtype that the number has."""
+        if dtype is None:
+            dtype = self.native_dtypes[scalar_dtype(scalar_category(fill_value))]
+        return self._filled(check_size(size), fill_value, dtype)
+
+    @operator("scalar_tensor")
+    def scalar_tensor(self, s: Any, *, dtype: Any = None, **options: Any) -> Any:
+        """Return the number `s` as a new 0-d array."""
+        if dtype is None:
+            dtype = (
+                self.native_dtypes[scalar_dtype(COMPLEX)]
+                if isinstance(s, complex)
+                else self.default_float()
+            )
+        return self._filled((), s, dtype)
+
+    @operator("full_like")
+    def full_like(self, x: Any, fill_value: Any, *, dtype: Any = None, **options: Any) -> Any:
+        """Return a new array like `x` full of `fill_value`."""
+        return self._filled(x.shape, fill_value, dtype or x.dtype)
+
+    @operator("new_full")
+    def new_full(
+        self, x: Any, size: Sequence[int], fill_value: Any, *, dtype: Any = None, **options: Any
+    ) -> Any:
+        """Return a new array of `size`, in the dtype of `x`, full of `fill_value`."""
+        return self._filled(check_size(size), fill_value, dtype or x.dtype)
+
+    @operator("empty_like")
+    def empty_like(
+        self, x: Any, *, dtype: Any = None, memory_format: Any = None, **options: Any
+    ) -> Any:
+        """Return a new uninitialised array like `x`, in its order of strides."""
+        if memory_format is channels_last and x.ndim == 4:
+            n, c, h, w = x.shape
+            return self.capabilities.empty((n, h, w, c), dtype or x.dtype).transpose(0, 3, 1, 2)
+        if not (
+            memory_format is None or memory_format is preserve_format
+        ) or self.capabilities.is_contiguous(x):
+            return self.capabilities.empty(x.shape, dtype or x.dtype)
+        return self.xp.empty_like(x, dtype=dtype, order=_order_like(x))
+
+    @operator("zeros_like")
+    def zeros_like(
+        self, x: Any, *, dtype: Any = None, memory_format: Any = None, **options: Any
+    ) -> Any:
+        """Return a new array like `x` full of 0."""
+        xp = self.xp
+        if self.capabilities.is_contiguous(x):
+            return xp.zeros(x.shape, dtype=dtype or x.dtype)
+        return xp.zeros_like(x, dtype=dtype, order=_order_like(x))
+
+    @operator("ones_like")
+    def ones_like(
+        self, x: Any, *, dtype: Any = None, memory_format: Any = None, **options: Any
+    ) -> Any:
+        """Return a new array like `x` full of 1."""
+        xp = self.xp
+        if self.capabilities.is_contiguous(x):
+            return xp.ones(x.shape, dtype=dtype or x.dtype)
+        return xp.ones_like(x, dtype=dtype, order=_order_like(x))
+
+    @operator("new_zeros")
+    def new_zeros(self, x: Any, size: Sequence[int], *, dtype: Any = None, **options: Any) -> Any:
+        """Return a new array of `size`, in the dtype of `x`, full of 0."""
+        return self.xp.zeros(check_size(size), dtype=dtype or x.dtype)
+
+    @operator("new_ones")
+    def new_ones(self, x: Any, size: Sequence[int], *, dtype: Any = None, **options: Any) -> Any:
+        """Return a new array of `size`, in the dtype of `x`, full of 1."""
+        return self.xp.ones(check_size(size), dtype=dtype or x.dtype)
+
+    @operator("new_empty")
+    def new_empty(self, x: Any, size: Sequence[int], *, dtype: Any = None, **options: Any) -> Any:
+        """Return a new uninitialised array of `size`, in the dtype of `x`."""
+        return self.capabilities.empty(check_size(size), dtype or x.dtype)
+
+    def _progression(self, start: Any, step: Any, length: int, dtype: Any) -> Any:
+        """Return start + i * step, computed in double or int64 precision."""
+        xp = self.xp
+        wide = xp.float64 if self.dtypes[dtype].category >= FLOAT else xp.int64
+        if wide is xp.int64:
+            start, step = int(start), int(step)
+        places = xp.arange(length, dtype=wide)
+        if step != 1:
+            places = places * self.numbers.like(places, step)
+        if start != 0:
+            places = places + self.numbers.like(places, start)
+        return places.astype(dtype, copy=False)
+
+    def _range(self, start: Any, end: Any, step: Any, dtype: Any) -> Any:
+        """Return the numbers from `start` on in steps, before `end`."""
+        for number in (start, end, step):
+            if isinstance(number, complex):
+                raise RuntimeError(
+                    f"value cannot be converted to type double without overflow: {number!r}. Give "
+                    "a real number."
+                )
+        if dtype is not None and (
+            self.dtypes[dtype].category == COMPLEX or self.dtypes[dtype] is bool_
+        ):
+            raise NotImplementedError(
+                f"\"arange\" not implemented for '{self.dtypes[dtype].scalar_name}'. Ask for a "
+                "real number dtype."
+            )
+        if not abs(step) > 0:
+            raise RuntimeError("step must be nonzero")
+        if not (math.isfinite(start) and math.isfinite(end)):
+            raise RuntimeError(f"unsupported range: {start} -> {end}")
+        if (end - start) * (1 if step > 0 else -1) < 0:
+            raise RuntimeError("upper bound and lower bound inconsistent with step sign")
+        if dtype is None:
+            dtype = self.native_dtypes[
+                scalar_dtype(max(1, *map(scalar_category, (start, end, step))))
+            ]
+        return self._progression(
+            start, step, range_length(start, end, step, self.dtypes[dtype]), dtype
+        )
+
+    @operator("arange")
+    def arange(self, end: Any, *, dtype: Any = None, **options: Any) -> Any:
+        """Return the numbers 0, 1, … before `end`."""
+        return self._range(0, end, 1, dtype)
+
+    @operator("arange.start")
+    def arange_start(self, start: Any, end: Any, *, dtype: Any = None, **options: Any) -> Any:
+        """Return the numbers `start`, ``start + 1``, … before `end`."""
+        return self._range(start, end, 1, dtype)
+
+    @operator("arange.start_step")
+    def arange_step(
+        self, start: Any, end: Any, step: Any = 1, *, dtype: Any = None, **options: Any
+    ) -> Any:
+        """Return the numbers `start`, ``start + step``, … before `end`."""
+        return self._range(start, end, step, dtype)
+
+    @operator("linspace")
+    def linspace(
+        self, start: Any, end: Any, steps: int, *, dtype: Any = None, **options: Any
+    ) -> Any:
+        """Return `steps` numbers at equal distances from `start` to `end`, both exact."""
+        xp = self.xp
+        if steps < 0:
+            raise RuntimeError(f"number of steps must be non-negative, but is {steps}")
+        if dtype is None:
+            dtype = self.native_dtypes[
+                scalar_dtype(max(2, scalar_category(start), scalar_category(end)))
+            ]
+        check_bounds("linspace", start, end, self.dtypes[dtype])
+        wide = xp.complex128 if self.dtypes[dtype].category == COMPLEX else xp.float64
+        if steps < 2:
+            return xp.full((steps,), start, dtype=wide).astype(dtype)
+        step = (end - start) / (steps - 1)
+        places = xp.arange(steps, dtype=xp.float64)
+        # From the nearer end, so that both ends are exact.
+        return xp.where(
+            places * 2 < steps, start + places * step, end - (steps - 1 - places) * step
+        ).astype(dtype)
+
+    @operator("eye")
+    def eye(self, n: int, *, dtype: Any = None, **options: Any) -> Any:
+        """Return a new matrix of `n` rows with 1 on its diagonal, else 0."""
+        if n < 0:
+            raise RuntimeError(f"n must be greater or equal to 0, got {n}")
+        return self.xp.eye(n, dtype=dtype or self.default_float())
 
 
 def check_size(size: Sequence[int]) -> tuple[int, ...]:
@@ -45,201 +252,8 @@ def check_size(size: Sequence[int]) -> tuple[int, ...]:
     return tuple(size)
 
 
-def default_float(capabilities: Capabilities) -> Any:
-    """Return the native dtype of new floating-point arrays."""
-    return capabilities.native_dtypes[get_default_dtype()]
-
-
-def _define_filled(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
-    dtypes, native_dtypes = capabilities.dtypes, capabilities.native_dtypes
-
-    @kernel.named("empty.memory_format")
-    def empty(
-        size: Sequence[int], *, dtype: Any = None, memory_format: Any = None, **options: Any
-    ) -> Any:
-        shape, dtype = check_size(size), dtype or default_float(capabilities)
-        if memory_format is channels_last and len(shape) == 4:
-            n, c, h, w = shape
-            return capabilities.empty((n, h, w, c), dtype).transpose(0, 3, 1, 2)
-        return capabilities.empty(shape, dtype)
-
-    @kernel.named("empty_strided")
-    def empty_strided(
-        size: Sequence[int], stride: Sequence[int], *, dtype: Any = None, **options: Any
-    ) -> Any:
-        shape, dtype = check_size(size), dtype or default_float(capabilities)
-        reach = (
-            0
-            if 0 in shape
-            else 1 + sum([(n - 1) * step for n, step in zip(shape, stride, strict=True)])
-        )
-        strided = capabilities.as_strided(
-            capabilities.empty((reach,), dtype), shape, tuple(stride), 0
-        )
-        return capabilities.empty(shape, dtype) if strided is None else strided
-
-    @kernel.named("zeros")
-    def zeros(size: Sequence[int], *, dtype: Any = None, **options: Any) -> Any:
-        return xp.zeros(check_size(size), dtype or default_float(capabilities))
-
-    @kernel.named("ones")
-    def ones(size: Sequence[int], *, dtype: Any = None, **options: Any) -> Any:
-        return xp.ones(check_size(size), dtype or default_float(capabilities))
-
-    def filled(shape: tuple[int, ...], value: Any, dtype: Any) -> Any:
-        check_representable(value, dtypes[dtype])
-        return xp.full(shape, capabilities.number(value, dtype), dtype)
-
-    @kernel.named("full")
-    def full(size: Sequence[int], fill_value: Any, *, dtype: Any = None, **options: Any) -> Any:
-        if dtype is None:
-            dtype = native_dtypes[scalar_dtype(scalar_category(fill_value))]
-        return filled(check_size(size), fill_value, dtype)
-
-    @kernel.named("scalar_tensor")
-    def scalar_tensor(s: Any, *, dtype: Any = None, **options: Any) -> Any:
-        if dtype is None:
-            dtype = (
-                native_dtypes[scalar_dtype(COMPLEX)]
-                if isinstance(s, complex)
-                else default_float(capabilities)
-            )
-        return filled((), s, dtype)
-
-    @kernel.named("full_like")
-    def full_like(self: Any, fill_value: Any, *, dtype: Any = None, **options: Any) -> Any:
-        return filled(self.shape, fill_value, dtype or self.dtype)
-
-    @kernel.named("new_full")
-    def new_full(
-        self: Any, size: Sequence[int], fill_value: Any, *, dtype: Any = None, **options: Any
-    ) -> Any:
-        return filled(check_size(size), fill_value, dtype or self.dtype)
-
-
 def _order_like(array: Any) -> str:
     """Return the order for an array like a given one: expanded dimensions would come to lie
     innermost.
     """
     return "C" if 0 in getattr(array, "strides", ()) else "K"
-
-
-def _define_like(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
-    is_contiguous = capabilities.is_contiguous
-
-    @kernel.named("empty_like")
-    def empty_like(
-        self: Any, *, dtype: Any = None, memory_format: Any = None, **options: Any
-    ) -> Any:
-        if memory_format is channels_last and self.ndim == 4:
-            n, c, h, w = self.shape
-            return capabilities.empty((n, h, w, c), dtype or self.dtype).transpose(0, 3, 1, 2)
-        if not (memory_format is None or memory_format is preserve_format) or is_contiguous(self):
-            return capabilities.empty(self.shape, dtype or self.dtype)
-        return xp.empty_like(self, dtype=dtype, order=_order_like(self))
-
-    @kernel.named("zeros_like")
-    def zeros_like(
-        self: Any, *, dtype: Any = None, memory_format: Any = None, **options: Any
-    ) -> Any:
-        if is_contiguous(self):
-            return xp.zeros(self.shape, dtype or self.dtype)
-        return xp.zeros_like(self, dtype=dtype, order=_order_like(self))
-
-    @kernel.named("ones_like")
-    def ones_like(
-        self: Any, *, dtype: Any = None, memory_format: Any = None, **options: Any
-    ) -> Any:
-        if is_contiguous(self):
-            return xp.ones(self.shape, dtype or self.dtype)
-        return xp.ones_like(self, dtype=dtype, order=_order_like(self))
-
-    @kernel.named("new_zeros")
-    def new_zeros(self: Any, size: Sequence[int], *, dtype: Any = None, **options: Any) -> Any:
-        return xp.zeros(check_size(size), dtype or self.dtype)
-
-    @kernel.named("new_ones")
-    def new_ones(self: Any, size: Sequence[int], *, dtype: Any = None, **options: Any) -> Any:
-        return xp.ones(check_size(size), dtype or self.dtype)
-
-    @kernel.named("new_empty")
-    def new_empty(self: Any, size: Sequence[int], *, dtype: Any = None, **options: Any) -> Any:
-        return capabilities.empty(check_size(size), dtype or self.dtype)
-
-
-def _define_ranges(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
-    dtypes, native_dtypes = capabilities.dtypes, capabilities.native_dtypes
-    numbers = Numbers(capabilities)
-
-    def progression(start: Any, step: Any, length: int, dtype: Any) -> Any:
-        """Return start + i * step, computed in double or int64 precision."""
-        wide = xp.float64 if dtypes[dtype].category >= FLOAT else xp.int64
-        if wide is xp.int64:
-            start, step = int(start), int(step)
-        places = xp.arange(length, dtype=wide)
-        if step != 1:
-            places = places * numbers.like(places, step)
-        if start != 0:
-            places = places + numbers.like(places, start)
-        return places.astype(dtype, copy=False)
-
-    def arange(start: Any, end: Any, step: Any, dtype: Any) -> Any:
-        for number in (start, end, step):
-            if isinstance(number, complex):
-                raise RuntimeError(
-                    f"value cannot be converted to type double without overflow: {number!r}. Give "
-                    "a real number."
-                )
-        if dtype is not None and (dtypes[dtype].category == COMPLEX or dtypes[dtype] is bool_):
-            raise NotImplementedError(
-                f"\"arange\" not implemented for '{dtypes[dtype].scalar_name}'. Ask for a real "
-                "number dtype."
-            )
-        if not abs(step) > 0:
-            raise RuntimeError("step must be nonzero")
-        if not (math.isfinite(start) and math.isfinite(end)):
-            raise RuntimeError(f"unsupported range: {start} -> {end}")
-        if (end - start) * (1 if step > 0 else -1) < 0:
-            raise RuntimeError("upper bound and lower bound inconsistent with step sign")
-        if dtype is None:
-            dtype = native_dtypes[scalar_dtype(max(1, *map(scalar_category, (start, end, step))))]
-        return progression(start, step, range_length(start, end, step, dtypes[dtype]), dtype)
-
-    @kernel.named("arange")
-    def arange_end(end: Any, *, dtype: Any = None, **options: Any) -> Any:
-        return arange(0, end, 1, dtype)
-
-    @kernel.named("arange.start")
-    def arange_start(start: Any, end: Any, *, dtype: Any = None, **options: Any) -> Any:
-        return arange(start, end, 1, dtype)
-
-    @kernel.named("arange.start_step")
-    def arange_step(
-        start: Any, end: Any, step: Any = 1, *, dtype: Any = None, **options: Any
-    ) -> Any:
-        return arange(start, end, step, dtype)
-
-    @kernel.named("linspace")
-    def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None, **options: Any) -> Any:
-        if steps < 0:
-            raise RuntimeError(f"number of steps must be non-negative, but is {steps}")
-        if dtype is None:
-            dtype = native_dtypes[
-                scalar_dtype(max(2, scalar_category(start), scalar_category(end)))
-            ]
-        check_bounds("linspace", start, end, dtypes[dtype])
-        wide = xp.complex128 if dtypes[dtype].category == COMPLEX else xp.float64
-        if steps < 2:
-            return xp.full((steps,), start, wide).astype(dtype)
-        step = (end - start) / (steps - 1)
-        places = xp.arange(steps, dtype=xp.float64)
-        # From the nearer end, so that both ends are exact.
-        return xp.where(
-            places * 2 < steps, start + places * step, end - (steps - 1 - places) * step
-        ).astype(dtype)
-
-    @kernel.named("eye")
-    def eye(n: int, *, dtype: Any = None, **options: Any) -> Any:
-        if n < 0:
-            raise RuntimeError(f"n must be greater or equal to 0, got {n}")
-        return xp.eye(n, dtype=dtype or default_float(capabilities))

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .capabilities import Capabilities
-from .operands import Numbers, Precision
-from .table import KernelTable
+from .family import Family, helper, operator
 
 _LETTERS = {
     "float32": "float",
@@ -17,33 +15,34 @@ _LETTERS = {
 }
 
 
-def define(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
-    """Define the kernels of this family."""
-    numbers, precision, dtypes = Numbers(capabilities), Precision(capabilities), capabilities.dtypes
-    halves, single = precision.halves, precision.single
-    times = xp.matmul
+class MatrixProducts(Family):
+    """Products of vectors, matrices and batches of matrices."""
 
-    def product(a: Any, b: Any) -> Any:
+    def _product(self, a: Any, b: Any) -> Any:
+        """Return ``a @ b``, of half precision accumulated in float32."""
+        xp = self.xp
         own = a.dtype
-        if own in halves:
-            return times(a.astype(single), b.astype(single)).astype(own)
+        if own in self.precision.halves:
+            single = self.precision.single
+            return xp.matmul(a.astype(single), b.astype(single)).astype(own)
         if own == xp.bool_:
             raise NotImplementedError(
                 "\"addmm_impl\" not implemented for 'Bool'. Convert to a number dtype first."
             )
-        return times(a, b)
+        return xp.matmul(a, b)
 
-    def check_dtypes(a: Any, b: Any) -> None:
+    def _check_dtypes(self, a: Any, b: Any) -> None:
+        """Refuse factors of two dtypes."""
         if a.dtype != b.dtype:
-            names = [
-                _LETTERS.get(dtypes[each.dtype].name, dtypes[each.dtype].name) for each in (a, b)
-            ]
+            names = [self.dtypes[each.dtype].name for each in (a, b)]
+            names = [_LETTERS.get(name, name) for name in names]
             raise RuntimeError(
                 f"expected m1 and m2 to have the same dtype, but got: {names[0]} != {names[1]}. "
                 "Convert one of them."
             )
 
-    def check_matrices(a: Any, b: Any) -> None:
+    def _check_matrices(self, a: Any, b: Any) -> None:
+        """Refuse what is not a matrix, and matrices that do not fit."""
         if a.ndim != 2 or b.ndim != 2:
             raise RuntimeError(
                 f"{'self' if a.ndim != 2 else 'mat2'} must be a matrix. Use matmul for other ranks."
@@ -53,9 +52,10 @@ def define(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
                 f"mat1 and mat2 shapes cannot be multiplied ({a.shape[0]}x{a.shape[1]} and "
                 f"{b.shape[0]}x{b.shape[1]})"
             )
-        check_dtypes(a, b)
+        self._check_dtypes(a, b)
 
-    def check_batches(a: Any, b: Any) -> None:
+    def _check_batches(self, a: Any, b: Any) -> None:
+        """Refuse what is not a batch of matrices, and batches that do not fit."""
         for name, each in (("batch1", a), ("batch2", b)):
             if each.ndim != 3:
                 raise RuntimeError(f"{name} must be a 3D tensor. Use matmul for other ranks.")
@@ -65,9 +65,10 @@ def define(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
                 f"{a.shape[2]}] but got: "
                 f"[{b.shape[0]}, {b.shape[1]}]."
             )
-        check_dtypes(a, b)
+        self._check_dtypes(a, b)
 
-    def check_vectors(name: str, a: Any, b: Any) -> None:
+    def _check_vectors(self, name: str, a: Any, b: Any) -> None:
+        """Refuse what is not a vector, and vectors that do not fit."""
         if a.ndim != 1 or b.ndim != 1:
             raise RuntimeError(
                 f"1D tensors expected, but got {a.ndim}D and {b.ndim}D tensors. Use matmul."
@@ -75,8 +76,8 @@ def define(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
         if a.dtype != b.dtype:
             raise RuntimeError(
                 f"{name} : expected both vectors to have same dtype, but found "
-                f"{dtypes[a.dtype].scalar_name} and "
-                f"{dtypes[b.dtype].scalar_name}. Convert one of them."
+                f"{self.dtypes[a.dtype].scalar_name} and "
+                f"{self.dtypes[b.dtype].scalar_name}. Convert one of them."
             )
         if a.shape != b.shape:
             raise RuntimeError(
@@ -85,93 +86,109 @@ def define(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
                 f"of elements, but got {a.shape[0]} and {b.shape[0]} elements respectively"
             )
 
-    def combined(self: Any, beta: Any, result: Any, alpha: Any) -> Any:
+    def _combined(self, x: Any, beta: Any, result: Any, alpha: Any) -> Any:
         """Return beta * self + alpha * result; a beta of 0 leaves `self` out, NaN included."""
-        check_expandable(self, result.shape)
-        if self.dtype != result.dtype:
-            names = [dtypes[each.dtype].scalar_name for each in (self, result)]
+        check_expandable(x, result.shape)
+        if x.dtype != result.dtype:
+            names = [self.dtypes[each.dtype].scalar_name for each in (x, result)]
             raise RuntimeError(
                 f"self and mat2 must have the same dtype, but got {names[0]} and {names[1]}"
             )
         for name, factor in (("alpha", alpha), ("beta", beta)):
-            if isinstance(factor, float) and result.dtype in precision.integral:
+            if isinstance(factor, float) and result.dtype in self.precision.integral:
                 raise RuntimeError(
                     f"For integral input tensors, argument {name} must not be a floating point "
                     "number."
                 )
         if alpha != 1:
-            result = result * numbers.like(result, alpha)
+            result = result * self.numbers.like(result, alpha)
         if beta == 0:
             return result
-        return xp.add(self if beta == 1 else self * numbers.like(self, beta), result)
+        return self.xp.add(x if beta == 1 else x * self.numbers.like(x, beta), result)
 
-    @kernel.named("mm")
-    def mm(self: Any, mat2: Any) -> Any:
-        check_matrices(self, mat2)
-        return product(self, mat2)
+    @operator("mm")
+    def mm(self, x: Any, mat2: Any) -> Any:
+        """Return the product of two matrices."""
+        self._check_matrices(x, mat2)
+        return self._product(x, mat2)
 
-    @kernel.named("bmm")
-    def bmm(self: Any, mat2: Any) -> Any:
-        check_batches(self, mat2)
-        return product(self, mat2)
+    @operator("bmm")
+    def bmm(self, x: Any, mat2: Any) -> Any:
+        """Return the products of two batches of matrices."""
+        self._check_batches(x, mat2)
+        return self._product(x, mat2)
 
-    def check_matrix_vector(self: Any, vec: Any) -> None:
-        if self.ndim != 2 or vec.ndim != 1:
+    def _check_matrix_vector(self, x: Any, vec: Any) -> None:
+        """Refuse a matrix and a vector that do not fit."""
+        if x.ndim != 2 or vec.ndim != 1:
             raise RuntimeError(
-                f"vector + matrix @ vector expected, got 1, {self.ndim}, {vec.ndim}. Use matmul "
+                f"vector + matrix @ vector expected, got 1, {x.ndim}, {vec.ndim}. Use matmul "
                 "for other ranks."
             )
-        if self.shape[1] != vec.shape[0]:
+        if x.shape[1] != vec.shape[0]:
             raise RuntimeError(
-                f"size mismatch, got input ({self.shape[0]}), mat "
-                f"({self.shape[0]}x{self.shape[1]}), vec ({vec.shape[0]})"
+                f"size mismatch, got input ({x.shape[0]}), mat "
+                f"({x.shape[0]}x{x.shape[1]}), vec ({vec.shape[0]})"
             )
-        if self.dtype != vec.dtype:
-            names = [dtypes[each.dtype].scalar_name for each in (vec, self, vec)]
+        if x.dtype != vec.dtype:
+            names = [self.dtypes[each.dtype].scalar_name for each in (vec, x, vec)]
             raise RuntimeError(
                 f"addmv input tensors must have the same dtype, but got {names[0]}, {names[1]}, "
                 f"and {names[2]}"
             )
 
-    @kernel.named("mv")
-    def mv(self: Any, vec: Any) -> Any:
-        check_matrix_vector(self, vec)
-        return product(self, vec)
+    @operator("mv")
+    def mv(self, x: Any, vec: Any) -> Any:
+        """Return the product of a matrix and a vector."""
+        self._check_matrix_vector(x, vec)
+        return self._product(x, vec)
 
-    @kernel.named("dot")
-    def dot(self: Any, tensor: Any) -> Any:
-        check_vectors("dot", self, tensor)
-        return product(self, tensor)
+    @operator("dot")
+    def dot(self, x: Any, tensor: Any) -> Any:
+        """Return the inner product of two vectors, neither conjugated."""
+        self._check_vectors("dot", x, tensor)
+        return self._product(x, tensor)
 
-    @kernel.named("vdot")
-    def vdot(self: Any, other: Any) -> Any:
-        check_vectors("vdot", self, other)
-        return product(xp.conjugate(self) if self.dtype in precision.complex else self, other)
+    @operator("vdot")
+    def vdot(self, x: Any, other: Any) -> Any:
+        """Return the inner product of two vectors, the first conjugated."""
+        self._check_vectors("vdot", x, other)
+        return self._product(
+            self.xp.conjugate(x) if x.dtype in self.precision.complex else x, other
+        )
 
-    @kernel.named("addmm")
-    def addmm(self: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
-        return combined(self, beta, mm(mat1, mat2), alpha)
+    @operator("addmm")
+    def addmm(self, x: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+        """Return ``beta * x + alpha * (mat1 @ mat2)``."""
+        return self._combined(x, beta, self.mm(mat1, mat2), alpha)
 
-    @kernel.named("addmv")
-    def addmv(self: Any, mat: Any, vec: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
-        return combined(self, beta, mv(mat, vec), alpha)
+    @operator("addmv")
+    def addmv(self, x: Any, mat: Any, vec: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+        """Return ``beta * x + alpha * (mat @ vec)``."""
+        return self._combined(x, beta, self.mv(mat, vec), alpha)
 
-    @kernel.named("baddbmm")
-    def baddbmm(self: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
-        return combined(self, beta, bmm(batch1, batch2), alpha)
+    @operator("baddbmm")
+    def baddbmm(self, x: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+        """Return ``beta * x + alpha * (batch1 @ batch2)`` for batches of matrices."""
+        return self._combined(x, beta, self.bmm(batch1, batch2), alpha)
 
-    @kernel.named("addbmm")
-    def addbmm(self: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
-        check_batches(batch1, batch2)
-        return combined(self, beta, xp.sum(product(batch1, batch2), 0, batch1.dtype), alpha)
+    @operator("addbmm")
+    def addbmm(self, x: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+        """Return ``beta * x + alpha * sum(batch1 @ batch2)``, summed over the batches."""
+        self._check_batches(batch1, batch2)
+        products = self._product(batch1, batch2)
+        total = self.xp.sum(products, axis=0, dtype=batch1.dtype)
+        return self._combined(x, beta, total, alpha)
 
-    @kernel.helper("linear")
-    def linear(input: Any, weight: Any, bias: Any) -> Any:
-        return kernel.kernels["addmm"].fn(bias, input, weight.T)
+    @helper("linear")
+    def linear(self, input: Any, weight: Any, bias: Any) -> Any:
+        """Return ``input @ weight.T + bias``."""
+        return self.addmm(bias, input, weight.T)
 
-    @kernel.helper("matmul")
-    def matmul(self: Any, other: Any) -> Any:
-        return product(self, other)
+    @helper("matmul")
+    def matmul(self, x: Any, other: Any) -> Any:
+        """Return the product of two arrays that fit."""
+        return self._product(x, other)
 
 
 def check_expandable(array: Any, shape: Sequence[int]) -> None:

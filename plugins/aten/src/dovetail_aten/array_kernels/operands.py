@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from functools import wraps
 from typing import Any
 
 from dovetail_kernel import bfloat16, float16, float32, get_default_dtype, int64, result_dtype
@@ -18,7 +16,7 @@ _CATEGORIES: dict[type, int] = {bool: 0, int: 1, float: 2, complex: 3}
 
 
 def check_representable(value: Any, kind: dtype) -> None:
-    """Refuse a number that a dtype cannot hold.
+    """Check that a dtype can hold a number.
 
     Raises
     ------
@@ -125,32 +123,15 @@ class Precision:
         }
         """Dtype that a sum accumulates in, where that is not the array's own."""
 
-    def widened(self, fn: Callable[..., Any]) -> Callable[..., Any]:
-        """Return `fn` with half-precision arguments computed in float32 and its results in half
-        precision again.
+    def wide(self, value: Any) -> Any:
+        """Return an array of half precision in float32, anything else itself."""
+        if getattr(value, "dtype", None) in self.halves:
+            return value.astype(self.single)
+        return value
+
+    def narrow(self, result: Any, own: Any) -> Any:
+        """Return a result in the half-precision dtype `own` that was computed in float32.
+
+        None, and what is of another dtype, is returned itself.
         """
-        halves, single = self.halves, self.single
-
-        def widen(value: Any) -> Any:
-            return value.astype(single) if getattr(value, "dtype", None) in halves else value
-
-        @wraps(fn)
-        def compute(self: Any, *args: Any, **kwargs: Any) -> Any:
-            own = self.dtype
-            if own not in halves:
-                return fn(self, *args, **kwargs)
-            result = fn(
-                widen(self),
-                *map(widen, args),
-                **{name: widen(value) for name, value in kwargs.items()},
-            )
-            if isinstance(result, tuple):
-                return tuple(
-                    [
-                        each if each is None or each.dtype != single else each.astype(own)
-                        for each in result
-                    ]
-                )
-            return result.astype(own) if result.dtype == single else result
-
-        return compute
+        return result if result is None or result.dtype != self.single else result.astype(own)

@@ -9,113 +9,122 @@ from typing import Any
 from dovetail_kernel import float32
 from dovetail_kernel.types.dtype import COMPLEX, FLOAT
 
-from .capabilities import Capabilities
-from .creation import check_size, default_float
-from .dtype_errors import float_only
-from .operands import Numbers
-from .table import KernelTable
+from .creation import check_size
+from .family import Family, operator
 
 
-def define(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
-    """Define the kernels of this family."""
-    _define_numbers(xp, kernel, capabilities)
-    _define_choices(xp, kernel, capabilities)
+class Random(Family):
+    """Random numbers, and choices by them."""
 
-
-def _define_numbers(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
-    check_float, numbers, dtypes = (
-        float_only(capabilities),
-        Numbers(capabilities),
-        capabilities.dtypes,
-    )
-
-    def check(name: str, dtype: Any) -> None:
-        if dtypes[dtype].category < FLOAT:
+    def _check(self, name: str, dtype: Any) -> None:
+        """Refuse a dtype that the numbers are not drawn in."""
+        if self.dtypes[dtype].category < FLOAT:
             raise NotImplementedError(
-                f"\"{name}\" not implemented for '{dtypes[dtype].scalar_name}'. Ask for a "
+                f"\"{name}\" not implemented for '{self.dtypes[dtype].scalar_name}'. Ask for a "
                 "floating-point dtype."
             )
 
-    def uniform(shape: Sequence[int], dtype: Any, generator: Any) -> Any:
-        check("check_uniform_bounds", dtype)
-        if dtypes[dtype].category == COMPLEX:
-            part = capabilities.native_dtypes[dtypes[dtype].to_real()]
-            return uniform(shape, part, generator) + numbers.of_dtype(1j, dtype) * uniform(
-                shape, part, generator
-            )
-        return capabilities.uniform(tuple(shape), dtype, generator).astype(dtype, copy=False)
+    def _uniform(self, shape: Sequence[int], dtype: Any, generator: Any) -> Any:
+        """Return uniform numbers of [0, 1), of complex dtype in both parts."""
+        self._check("check_uniform_bounds", dtype)
+        if self.dtypes[dtype].category == COMPLEX:
+            part = self.native_dtypes[self.dtypes[dtype].to_real()]
+            real = self._uniform(shape, part, generator)
+            imaginary = self._uniform(shape, part, generator)
+            return real + self.numbers.of_dtype(1j, dtype) * imaginary
+        return self.capabilities.uniform(tuple(shape), dtype, generator).astype(dtype, copy=False)
 
-    def normal(shape: Sequence[int], dtype: Any, generator: Any) -> Any:
-        check("normal_kernel", dtype)
-        if dtypes[dtype].category == COMPLEX:
-            part = capabilities.native_dtypes[dtypes[dtype].to_real()]
-            both = normal(shape, part, generator) + numbers.of_dtype(1j, dtype) * normal(
-                shape, part, generator
-            )
-            return both * numbers.of_dtype(math.sqrt(0.5), dtype)
-        return capabilities.normal(tuple(shape), dtype, generator).astype(dtype, copy=False)
+    def _normal(self, shape: Sequence[int], dtype: Any, generator: Any) -> Any:
+        """Return standard normal numbers, of complex dtype with both parts of half the variance."""
+        self._check("normal_kernel", dtype)
+        if self.dtypes[dtype].category == COMPLEX:
+            part = self.native_dtypes[self.dtypes[dtype].to_real()]
+            real = self._normal(shape, part, generator)
+            imaginary = self._normal(shape, part, generator)
+            both = real + self.numbers.of_dtype(1j, dtype) * imaginary
+            return both * self.numbers.of_dtype(math.sqrt(0.5), dtype)
+        return self.capabilities.normal(tuple(shape), dtype, generator).astype(dtype, copy=False)
 
-    @kernel.named("rand")
+    @operator("rand")
     def rand(
-        size: Sequence[int], *, dtype: Any = None, generator: Any = None, **options: Any
+        self, size: Sequence[int], *, dtype: Any = None, generator: Any = None, **options: Any
     ) -> Any:
-        return uniform(check_size(size), dtype or default_float(capabilities), generator)
+        """Return a new array of uniform numbers of [0, 1)."""
+        return self._uniform(check_size(size), dtype or self.default_float(), generator)
 
-    @kernel.named("randn")
+    @operator("randn")
     def randn(
-        size: Sequence[int], *, dtype: Any = None, generator: Any = None, **options: Any
+        self, size: Sequence[int], *, dtype: Any = None, generator: Any = None, **options: Any
     ) -> Any:
-        return normal(check_size(size), dtype or default_float(capabilities), generator)
+        """Return a new array of standard normal numbers."""
+        return self._normal(check_size(size), dtype or self.default_float(), generator)
 
-    @kernel.named("rand_like")
-    def rand_like(self: Any, *, dtype: Any = None, **options: Any) -> Any:
-        return uniform(self.shape, dtype or self.dtype, None)
+    @operator("rand_like")
+    def rand_like(self, x: Any, *, dtype: Any = None, **options: Any) -> Any:
+        """Return an array like `x` of uniform numbers of [0, 1)."""
+        return self._uniform(x.shape, dtype or x.dtype, None)
 
-    @kernel.named("randn_like")
-    def randn_like(self: Any, *, dtype: Any = None, **options: Any) -> Any:
-        return normal(self.shape, dtype or self.dtype, None)
+    @operator("randn_like")
+    def randn_like(self, x: Any, *, dtype: Any = None, **options: Any) -> Any:
+        """Return an array like `x` of standard normal numbers."""
+        return self._normal(x.shape, dtype or x.dtype, None)
 
-    @kernel.named("uniform_")
-    def uniform_(self: Any, from_: float = 0.0, to: float = 1.0, *, generator: Any = None) -> Any:
-        check_float("check_uniform_bounds", self)
+    @operator("uniform_")
+    def uniform_(
+        self, x: Any, from_: float = 0.0, to: float = 1.0, *, generator: Any = None
+    ) -> Any:
+        """Return uniform numbers of ``[from_, to)`` like `x`: what uniform_ writes."""
+        self.check_float("check_uniform_bounds", x)
         if from_ > to:
             raise RuntimeError(
                 f"uniform_ expects to return a [from, to) range, but found from={from_} > "
                 f"to={to}. Swap them."
             )
-        sample = uniform(self.shape, self.dtype, generator)
+        sample = self._uniform(x.shape, x.dtype, generator)
         if from_ == 0 and to == 1:
             return sample
-        return sample * numbers.like(sample, to - from_) + numbers.like(sample, from_)
+        return sample * self.numbers.like(sample, to - from_) + self.numbers.like(sample, from_)
 
-    @kernel.named("normal_")
-    def normal_(self: Any, mean: float = 0.0, std: float = 1.0, *, generator: Any = None) -> Any:
-        check_float("normal_kernel", self)
+    @operator("normal_")
+    def normal_(self, x: Any, mean: float = 0.0, std: float = 1.0, *, generator: Any = None) -> Any:
+        """Return normal numbers like `x`: what normal_ writes."""
+        self.check_float("normal_kernel", x)
         if std < 0:
             raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
-        sample = normal(self.shape, self.dtype, generator)
+        sample = self._normal(x.shape, x.dtype, generator)
         if mean == 0 and std == 1:
             return sample
-        return sample * numbers.like(sample, std) + numbers.like(sample, mean)
+        return sample * self.numbers.like(sample, std) + self.numbers.like(sample, mean)
 
-    def integers(low: int, high: int, size: Sequence[int], dtype: Any, generator: Any) -> Any:
+    def _integers(
+        self, low: int, high: int, size: Sequence[int], dtype: Any, generator: Any
+    ) -> Any:
+        """Return integers of ``[low, high)``, all equally likely."""
         if low >= high:
             raise RuntimeError(
                 f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}. "
                 "The "
                 "upper end is exclusive."
             )
-        sample = capabilities.integers(low, high, check_size(size), generator)
+        sample = self.capabilities.integers(low, high, check_size(size), generator)
         return sample if dtype is None else sample.astype(dtype, copy=False)
 
-    @kernel.named("randint")
+    @operator("randint")
     def randint(
-        high: int, size: Sequence[int], *, dtype: Any = None, generator: Any = None, **options: Any
+        self,
+        high: int,
+        size: Sequence[int],
+        *,
+        dtype: Any = None,
+        generator: Any = None,
+        **options: Any,
     ) -> Any:
-        return integers(0, high, size, dtype, generator)
+        """Return a new array of integers of ``[0, high)``."""
+        return self._integers(0, high, size, dtype, generator)
 
-    @kernel.named("randint.low")
+    @operator("randint.low")
     def randint_low(
+        self,
         low: int,
         high: int,
         size: Sequence[int],
@@ -124,90 +133,103 @@ def _define_numbers(xp: Any, kernel: KernelTable, capabilities: Capabilities) ->
         generator: Any = None,
         **options: Any,
     ) -> Any:
-        return integers(low, high, size, dtype, generator)
+        """Return a new array of integers of ``[low, high)``."""
+        return self._integers(low, high, size, dtype, generator)
 
-    @kernel.named("randperm")
-    def randperm(n: int, *, dtype: Any = None, generator: Any = None, **options: Any) -> Any:
+    @operator("randperm")
+    def randperm(self, n: int, *, dtype: Any = None, generator: Any = None, **options: Any) -> Any:
+        """Return the integers below `n` in random order."""
         check_size((n,))
-        order = capabilities.permutation(n, generator)
+        order = self.capabilities.permutation(n, generator)
         return order if dtype is None else order.astype(dtype, copy=False)
 
+    def _draw(self, shape: Sequence[int], generator: Any) -> Any:
+        """Return uniform float32 numbers of [0, 1) to compare probabilities with."""
+        return self.capabilities.uniform(tuple(shape), self.native_dtypes[float32], generator)
 
-def _define_choices(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
-    check_float, numbers, dtypes = (
-        float_only(capabilities),
-        Numbers(capabilities),
-        capabilities.dtypes,
-    )
-    single = capabilities.native_dtypes[float32]
-
-    def draw(shape: Sequence[int], generator: Any) -> Any:
-        return capabilities.uniform(tuple(shape), single, generator)
-
-    @kernel.named("bernoulli")
-    def bernoulli(self: Any, *, generator: Any = None) -> Any:
-        check_float("bernoulli_tensor_p_", self)
-        if not bool(xp.all(xp.logical_and(self >= 0, self <= 1))):
+    @operator("bernoulli")
+    def bernoulli(self, x: Any, *, generator: Any = None) -> Any:
+        """Return 1 with the probabilities `x`, else 0."""
+        xp = self.xp
+        self.check_float("bernoulli_tensor_p_", x)
+        if not self.lazy and not bool(xp.all(xp.logical_and(x >= 0, x <= 1))):
             raise RuntimeError(
                 "Expected p_in >= 0 && p_in <= 1 to be true, but got false: probabilities lie in "
                 "[0, 1]"
             )
-        return (draw(self.shape, generator) < self).astype(self.dtype)
+        return (self._draw(x.shape, generator) < x).astype(x.dtype)
 
-    @kernel.named("bernoulli_.float")
-    def bernoulli_(self: Any, p: float = 0.5, *, generator: Any = None) -> Any:
+    @operator("bernoulli_.float")
+    def bernoulli_(self, x: Any, p: float = 0.5, *, generator: Any = None) -> Any:
+        """Return 1 with probability `p`, else 0, like `x`: what bernoulli_ writes."""
         if not 0 <= p <= 1:
             raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
-        return (draw(self.shape, generator) < p).astype(self.dtype)
+        return (self._draw(x.shape, generator) < p).astype(x.dtype)
 
-    @kernel.named("native_dropout")
-    def native_dropout(input: Any, p: float, train: bool | None) -> tuple[Any, Any]:
+    @operator("native_dropout")
+    def native_dropout(self, input: Any, p: float, train: bool | None) -> tuple[Any, Any]:
+        """Return `input` with elements dropped with probability `p` and the others scaled by ``1 /
+        (1 - p)``, and the mask of the kept.
+        """
+        xp = self.xp
         if train is False or p == 0:
-            return capabilities.clone(input), xp.ones(input.shape, xp.bool_)
+            return self.capabilities.clone(input), xp.ones(input.shape, dtype=xp.bool_)
         if p == 1:
-            return xp.zeros(input.shape, input.dtype), xp.zeros(input.shape, xp.bool_)
-        mask = draw(input.shape, None) >= p
-        return xp.multiply(input, mask) * numbers.like(input, 1 / (1 - p)), mask
+            return xp.zeros(input.shape, dtype=input.dtype), xp.zeros(input.shape, dtype=xp.bool_)
+        mask = self._draw(input.shape, None) >= p
+        return xp.multiply(input, mask) * self.numbers.like(input, 1 / (1 - p)), mask
 
-    @kernel.named("native_dropout_backward")
-    def native_dropout_backward(grad_output: Any, mask: Any, scale: float) -> Any:
-        return xp.multiply(grad_output, mask) * numbers.like(grad_output, scale)
+    @operator("native_dropout_backward")
+    def native_dropout_backward(self, grad_output: Any, mask: Any, scale: float) -> Any:
+        """Return the gradient of dropout: that of the kept elements, scaled."""
+        return self.xp.multiply(grad_output, mask) * self.numbers.like(grad_output, scale)
 
-    def check_distribution(self: Any, num_samples: int, replacement: bool) -> None:
-        if dtypes[self.dtype].category != FLOAT:
+    def _check_distribution(self, x: Any, num_samples: int, replacement: bool) -> None:
+        """Refuse what are not weights of a distribution; values are looked at unless that waits."""
+        xp = self.xp
+        if self.dtypes[x.dtype].category != FLOAT:
             raise RuntimeError(
                 "multinomial only supports floating-point dtypes for input, got: "
-                f"{dtypes[self.dtype].scalar_name}"
+                f"{self.dtypes[x.dtype].scalar_name}"
             )
-        if self.ndim not in (1, 2):
+        if x.ndim not in (1, 2):
             raise RuntimeError("prob_dist must be 1 or 2 dim")
         if num_samples <= 0:
             raise RuntimeError("cannot sample n_sample <= 0 samples")
-        if not replacement and num_samples > self.shape[-1]:
+        if not replacement and num_samples > x.shape[-1]:
             raise RuntimeError(
                 "cannot sample n_sample > prob_dist.size(-1) samples without replacement. Give "
                 "replacement=True."
             )
-        if not bool(xp.all(xp.logical_and(xp.isfinite(self), self >= 0))):
+        if self.lazy:
+            return
+        if not bool(xp.all(xp.logical_and(xp.isfinite(x), x >= 0))):
             raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
-        if bool(xp.any(xp.sum(self, -1) <= 0)):
+        if bool(xp.any(xp.sum(x, axis=-1) <= 0)):
             raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
 
-    @kernel.named("multinomial")
+    @operator("multinomial")
     def multinomial(
-        self: Any, num_samples: int, replacement: bool = False, *, generator: Any = None
+        self, x: Any, num_samples: int, replacement: bool = False, *, generator: Any = None
     ) -> Any:
-        check_distribution(self, num_samples, replacement)
-        weights = self.astype(xp.float64)
+        """Return indices drawn with the weights of every row: with replacement from the cumulative
+        sums, without it by the order of exponential arrival times (Efraimidis and Spirakis 2006,
+        doi:10.1016/j.ipl.2005.11.003).
+        """
+        xp = self.xp
+        self._check_distribution(x, num_samples, replacement)
+        weights = x.astype(xp.float64)
         if not replacement:
             # The order of exponential arrival times is that of draws without replacement.
-            times = -xp.log1p(-capabilities.uniform(weights.shape, xp.dtype(xp.float64), generator))
+            times = -xp.log1p(
+                -self.capabilities.uniform(weights.shape, xp.dtype(xp.float64), generator)
+            )
             never = weights == 0
             times = xp.where(never, math.inf, times / xp.where(never, 1.0, weights))
-            return xp.array(xp.argsort(times, -1)[..., :num_samples], order="C", copy=True)
-        edges = xp.cumsum(weights, -1)
+            return xp.array(xp.argsort(times, axis=-1)[..., :num_samples], order="C", copy=True)
+        edges = xp.cumsum(weights, axis=-1)
         edges = edges / edges[..., -1:]
-        draws = capabilities.uniform(
+        draws = self.capabilities.uniform(
             (*weights.shape[:-1], num_samples), xp.dtype(xp.float64), generator
         )
-        return xp.sum(draws[..., :, None] >= edges[..., None, :-1], -1, xp.int64)
+        return xp.sum(draws[..., :, None] >= edges[..., None, :-1], axis=-1, dtype=xp.int64)

@@ -1,4 +1,4 @@
-"""Reductions, cumulative sums and products, and order: sort, topk, nonzero."""
+"""Reductions: sums, products, means, extrema, tests and variances."""
 
 from __future__ import annotations
 
@@ -8,24 +8,11 @@ from typing import Any
 
 from dovetail_kernel.types.dtype import COMPLEX, FLOAT
 
-from .capabilities import Capabilities
 from .dims import wrap_dim, wrap_dims
-from .memory_order import in_c_order
-from .operands import Numbers, Precision
-from .table import KernelTable
+from .family import Family, helper, operator, widened
+from .table import Function
 
 Dims = int | Sequence[int] | None
-
-
-def define(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
-    """Define the kernels of this family."""
-    _define_sums(xp, kernel, capabilities)
-    _define_extrema(xp, kernel, capabilities)
-    _define_logic(xp, kernel, capabilities)
-    _define_statistics(xp, kernel, capabilities)
-    _define_norms(xp, kernel, capabilities)
-    _define_scans(xp, kernel, capabilities)
-    _define_order(xp, kernel, capabilities)
 
 
 def count(shape: Sequence[int], dims: Sequence[int]) -> int:
@@ -33,27 +20,29 @@ def count(shape: Sequence[int], dims: Sequence[int]) -> int:
     return math.prod([shape[dim] for dim in dims])
 
 
-def _define_sums(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
-    precision = Precision(capabilities)
-    accumulators, halves, dtypes = precision.accumulators, precision.halves, capabilities.dtypes
-    ordered = in_c_order(capabilities)
+class Reductions(Family):
+    """Sums, products, means, extrema, tests and variances."""
 
-    @kernel.named("sum", "sum.dim_IntList")
-    def sum_(self: Any, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
-        own = self.dtype
-        dims = None if dim is None else wrap_dims(dim, self.ndim)
+    @operator("sum", "sum.dim_IntList")
+    def sum(self, x: Any, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+        """Return the sum over `dim`, of integers in int64, of half precision accumulated in
+        float32.
+        """
+        xp, accumulators = self.xp, self.precision.accumulators
+        own = x.dtype
+        dims = None if dim is None else wrap_dims(dim, x.ndim)
         if dtype is not None:
-            result = xp.sum(
-                self.astype(dtype), dims, accumulators.get(dtype, dtype), None, keepdim
-            ).astype(dtype)
-            return ordered(result)
+            wide = accumulators.get(dtype, dtype)
+            result = xp.sum(x.astype(dtype), axis=dims, dtype=wide, keepdims=keepdim)
+            return self.ordered(result.astype(dtype))
         if own not in accumulators:
-            return ordered(xp.sum(self, dims, None, None, keepdim))
-        result = ordered(xp.sum(self, dims, accumulators[own], None, keepdim))
-        return result.astype(own) if own in halves else result
+            return self.ordered(xp.sum(x, axis=dims, keepdims=keepdim))
+        result = self.ordered(xp.sum(x, axis=dims, dtype=accumulators[own], keepdims=keepdim))
+        return result.astype(own) if own in self.precision.halves else result
 
-    def check_mean(own: Any, dtype: Any) -> None:
-        kind = dtypes[own if dtype is None else dtype]
+    def _check_mean(self, own: Any, dtype: Any) -> None:
+        """Refuse a mean of integers."""
+        kind = self.dtypes[own if dtype is None else dtype]
         if kind.category < FLOAT:
             which = "Input" if dtype is None else "Optional"
             raise RuntimeError(
@@ -62,307 +51,223 @@ def _define_sums(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> No
                 f"Got: {kind.scalar_name}. Give dtype=, or convert the tensor."
             )
 
-    @kernel.named("mean", "mean.dim")
-    def mean(self: Any, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
-        check_mean(self.dtype, dtype)
-        own = self.dtype if dtype is None else dtype
-        dims = wrap_dims(dim, self.ndim)
-        wide = accumulators.get(own, own)
-        total = ordered(xp.sum(self.astype(wide, copy=False), dims, None, None, keepdim))
-        size = count(self.shape, dims)
+    @operator("mean", "mean.dim")
+    def mean(self, x: Any, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+        """Return the mean over `dim`: the sum divided by the number of elements, NaN of none."""
+        self._check_mean(x.dtype, dtype)
+        own = x.dtype if dtype is None else dtype
+        dims = wrap_dims(dim, x.ndim)
+        wide = self.precision.accumulators.get(own, own)
+        total = self.xp.sum(x.astype(wide, copy=False), axis=dims, keepdims=keepdim)
+        total = self.ordered(total)
+        size = count(x.shape, dims)
         result = total / size if size else total * math.nan
         return result.astype(own) if wide != own else result
 
-    @kernel.named("prod", "prod.dim_int")
-    def prod(self: Any, dim: int | None = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+    @operator("prod", "prod.dim_int")
+    def prod(
+        self, x: Any, dim: int | None = None, keepdim: bool = False, *, dtype: Any = None
+    ) -> Any:
+        """Return the product over `dim`, of integers in int64."""
         if dtype is not None:
-            self = self.astype(dtype)
-        own = self.dtype
-        dims = None if dim is None else wrap_dims(dim, self.ndim)
-        result = ordered(xp.prod(self, dims, accumulators.get(own, own), None, keepdim))
+            x = x.astype(dtype)
+        own = x.dtype
+        dims = None if dim is None else wrap_dims(dim, x.ndim)
+        wide = self.precision.accumulators.get(own, own)
+        result = self.ordered(self.xp.prod(x, axis=dims, dtype=wide, keepdims=keepdim))
         return result.astype(
-            own if own in halves or dtype is not None else result.dtype, copy=False
+            own if own in self.precision.halves or dtype is not None else result.dtype, copy=False
         )
 
-    @kernel.helper("sum_to")
-    def sum_to(self: Any, shape: Sequence[int]) -> Any:
-        """Sum a broadcast array back to `shape`."""
+    @helper("sum_to")
+    def sum_to(self, x: Any, shape: Sequence[int]) -> Any:
+        """Return the sum of a broadcast array over what was broadcast, back in `shape`."""
         shape = tuple(shape)
-        if tuple(self.shape) == shape:
-            return self
-        lead = self.ndim - len(shape)
+        if tuple(x.shape) == shape:
+            return x
+        lead = x.ndim - len(shape)
         dims = tuple(range(lead)) + tuple(
-            [
-                dim + lead
-                for dim, size in enumerate(shape)
-                if size == 1 and self.shape[dim + lead] != 1
-            ]
+            [dim + lead for dim, size in enumerate(shape) if size == 1 and x.shape[dim + lead] != 1]
         )
-        result = sum_(self, dims, True).astype(self.dtype, copy=False) if dims else self
+        result = self.sum(x, dims, True).astype(x.dtype, copy=False) if dims else x
         return result.reshape(shape)
 
-
-def _define_extrema(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
-    dtypes = capabilities.dtypes
-    ordered = in_c_order(capabilities)
-
-    def check_all(name: str, self: Any, error: type[Exception] = RuntimeError) -> None:
-        if not self.size:
+    def _check_all(self, name: str, x: Any, error: type[Exception] = RuntimeError) -> None:
+        """Refuse the extremum of an array without elements."""
+        if not x.size:
             raise error(
                 f"{name}(): Expected reduction dim to be specified for input.numel() == 0. "
                 "Specify the reduction dim with the 'dim' argument."
             )
 
-    def check_dims(name: str, self: Any, dims: Sequence[int]) -> None:
+    def _check_dims(self, name: str, x: Any, dims: Sequence[int]) -> None:
+        """Refuse extrema over dimensions without elements."""
         for dim in dims:
-            if not self.shape[dim]:
+            if not x.shape[dim]:
                 raise IndexError(
                     f"{name}(): Expected reduction dim {dim} to have non-zero size. Reduce a "
                     "non-empty dimension."
                 )
 
-    def check_real(name: str, self: Any) -> None:
-        if dtypes[self.dtype].category == COMPLEX:
+    def _check_real(self, name: str, x: Any) -> None:
+        """Refuse to order complex numbers."""
+        if self.dtypes[x.dtype].category == COMPLEX:
             raise NotImplementedError(
-                f"\"{name}\" not implemented for '{dtypes[self.dtype].scalar_name}': complex "
+                f"\"{name}\" not implemented for '{self.dtypes[x.dtype].scalar_name}': complex "
                 "numbers have no order. "
                 "Compare real parts or absolute values."
             )
 
-    def define_extremum(name: str, reduce: Any, arg: Any) -> None:
-        def extremum(self: Any, dim: Dims, keepdim: bool, called: str) -> Any:
-            check_real(called, self)
-            dims = wrap_dims(dim, self.ndim)
-            if not self.size:
-                if not dim and dim != 0:
-                    check_all(called, self)
-                check_dims(called, self, dims)
-                return capabilities.empty(_reduced_shape(self.shape, dims, keepdim), self.dtype)
-            return ordered(reduce(self, dims, None, keepdim)) if dims else capabilities.clone(self)
+    @operator("amax")
+    def amax(self, x: Any, dim: Dims = (), keepdim: bool = False) -> Any:
+        """Return the greatest elements over `dim`."""
+        return self._extremum("amax", self.xp.amax, x, dim, keepdim)
 
-        @kernel.named(f"a{name}")
-        def aextremum(self: Any, dim: Dims = (), keepdim: bool = False) -> Any:
-            return extremum(self, dim, keepdim, f"a{name}")
+    @operator("max")
+    def max(self, x: Any) -> Any:
+        """Return the greatest element."""
+        return self._extremum("max", self.xp.amax, x, None, False)
 
-        @kernel.named(name)
-        def extremum_of_all(self: Any) -> Any:
-            return extremum(self, None, False, name)
+    @operator("argmax")
+    def argmax(self, x: Any, dim: int | None = None, keepdim: bool = False) -> Any:
+        """Return the place of the first greatest element along `dim`, by default of all."""
+        return self._place("argmax", self.xp.argmax, x, dim, keepdim)
 
-        @kernel.named(f"arg{name}")
-        def argextremum(self: Any, dim: int | None = None, keepdim: bool = False) -> Any:
-            check_real(f"arg{name}", self)
-            if dim is None:
-                check_all(f"arg{name}", self, IndexError)
-                result = arg(self.reshape(-1), 0)
-                return result.reshape((1,) * self.ndim) if keepdim else result
-            axis = wrap_dim(dim, self.ndim)
-            if not self.ndim:
-                return arg(self.reshape(1), 0)
-            check_dims(f"arg{name}", self, (axis,))
-            if not self.size:
-                return capabilities.empty(_reduced_shape(self.shape, (axis,), keepdim), xp.int64)
-            result = ordered(arg(self, axis))
-            return xp.expand_dims(result, axis) if keepdim else result
+    @operator("max.dim", "max.dim_max")
+    def max_along(self, x: Any, dim: int, keepdim: bool = False) -> tuple[Any, Any]:
+        """Return the greatest elements along `dim`, and their places."""
+        return self._extremum_along("max", self.xp.argmax, x, dim, keepdim)
 
-        @kernel.named(f"{name}.dim", f"{name}.dim_{name}")
-        def extremum_along(self: Any, dim: int, keepdim: bool = False) -> tuple[Any, Any]:
-            check_real(name, self)
-            axis = wrap_dim(dim, self.ndim)
-            if not self.ndim:
-                return capabilities.clone(self), xp.zeros((), xp.int64)
-            check_dims(name, self, (axis,))
-            if not self.size:
-                shape = _reduced_shape(self.shape, (axis,), keepdim)
-                return capabilities.empty(shape, self.dtype), capabilities.empty(shape, xp.int64)
-            indices = xp.expand_dims(ordered(arg(self, axis)), axis)
-            values = ordered(xp.take_along_axis(self, indices, axis))
-            return (values, indices) if keepdim else (values.squeeze(axis), indices.squeeze(axis))
+    @operator("amin")
+    def amin(self, x: Any, dim: Dims = (), keepdim: bool = False) -> Any:
+        """Return the least elements over `dim`."""
+        return self._extremum("amin", self.xp.amin, x, dim, keepdim)
 
-    define_extremum("max", xp.amax, xp.argmax)
-    define_extremum("min", xp.amin, xp.argmin)
+    @operator("min")
+    def min(self, x: Any) -> Any:
+        """Return the least element."""
+        return self._extremum("min", self.xp.amin, x, None, False)
+
+    @operator("argmin")
+    def argmin(self, x: Any, dim: int | None = None, keepdim: bool = False) -> Any:
+        """Return the place of the first least element along `dim`, by default of all."""
+        return self._place("argmin", self.xp.argmin, x, dim, keepdim)
+
+    @operator("min.dim", "min.dim_min")
+    def min_along(self, x: Any, dim: int, keepdim: bool = False) -> tuple[Any, Any]:
+        """Return the least elements along `dim`, and their places."""
+        return self._extremum_along("min", self.xp.argmin, x, dim, keepdim)
+
+    def _extremum(self, name: str, reduce: Function, x: Any, dim: Dims, keepdim: bool) -> Any:
+        """Return the extremum over `dim` that `reduce` finds, for the operator `name`."""
+        self._check_real(name, x)
+        dims = wrap_dims(dim, x.ndim)
+        if not x.size:
+            if not dim and dim != 0:
+                self._check_all(name, x)
+            self._check_dims(name, x, dims)
+            return self.capabilities.empty(_reduced_shape(x.shape, dims, keepdim), x.dtype)
+        if not dims:
+            return self.capabilities.clone(x)
+        return self.ordered(reduce(x, axis=dims, keepdims=keepdim))
+
+    def _place(self, name: str, find: Function, x: Any, dim: int | None, keepdim: bool) -> Any:
+        """Return the place along `dim` that `find` finds, for the operator `name`."""
+        self._check_real(name, x)
+        if dim is None:
+            self._check_all(name, x, IndexError)
+            result = find(x.reshape(-1), axis=0)
+            return result.reshape((1,) * x.ndim) if keepdim else result
+        axis = wrap_dim(dim, x.ndim)
+        if not x.ndim:
+            return find(x.reshape(1), axis=0)
+        self._check_dims(name, x, (axis,))
+        if not x.size:
+            shape = _reduced_shape(x.shape, (axis,), keepdim)
+            return self.capabilities.empty(shape, self.xp.int64)
+        result = self.ordered(find(x, axis=axis))
+        return self.xp.expand_dims(result, axis=axis) if keepdim else result
+
+    def _extremum_along(
+        self, name: str, find: Function, x: Any, dim: int, keepdim: bool
+    ) -> tuple[Any, Any]:
+        """Return the extrema along `dim` and their places, which `find` finds, for the operator
+        `name`.
+        """
+        self._check_real(name, x)
+        xp, empty = self.xp, self.capabilities.empty
+        axis = wrap_dim(dim, x.ndim)
+        if not x.ndim:
+            return self.capabilities.clone(x), xp.zeros((), dtype=xp.int64)
+        self._check_dims(name, x, (axis,))
+        if not x.size:
+            shape = _reduced_shape(x.shape, (axis,), keepdim)
+            return empty(shape, x.dtype), empty(shape, xp.int64)
+        indices = xp.expand_dims(self.ordered(find(x, axis=axis)), axis=axis)
+        values = self.ordered(xp.take_along_axis(x, indices, axis=axis))
+        return (values, indices) if keepdim else (values.squeeze(axis), indices.squeeze(axis))
+
+    def _tested(self, test: Function, x: Any, dim: Dims, keepdim: bool) -> Any:
+        """Return what `test` says of the elements over `dim`; of uint8 as uint8."""
+        dims = None if dim is None else wrap_dims(dim, x.ndim)
+        result = self.ordered(test(x, axis=dims, keepdims=keepdim))
+        return result.astype(self.xp.uint8) if x.dtype == self.xp.uint8 else result
+
+    @operator("any", "any.dim")
+    def any(self, x: Any, dim: Dims = None, keepdim: bool = False) -> Any:
+        """Return whether an element over `dim` is true, or not 0."""
+        return self._tested(self.xp.any, x, dim, keepdim)
+
+    @operator("all", "all.dim")
+    def all(self, x: Any, dim: Dims = None, keepdim: bool = False) -> Any:
+        """Return whether all elements over `dim` are true, or not 0."""
+        return self._tested(self.xp.all, x, dim, keepdim)
+
+    @operator("count_nonzero", "count_nonzero.dim_IntList")
+    def count_nonzero(self, x: Any, dim: Dims = None) -> Any:
+        """Return how many elements over `dim` are not zero."""
+        xp = self.xp
+        dims = None if dim is None else wrap_dims(dim, x.ndim)
+        return self.ordered(xp.sum(x != 0, axis=dims, dtype=xp.int64))
+
+    @widened
+    def _variance(self, x: Any, dim: Dims, correction: Any, keepdim: bool) -> Any:
+        """Return the mean square distance from the mean, over ``n - correction`` elements."""
+        xp = self.xp
+        if self.dtypes[x.dtype].category < FLOAT:
+            raise RuntimeError(
+                "std and var only support floating point and complex dtypes. Convert the tensor "
+                "first."
+            )
+        dims = wrap_dims(dim, x.ndim)
+        size = count(x.shape, dims)
+        freedom = max(0, size - (1 if correction is None else correction)) if size else 0
+        mean = xp.sum(x, axis=dims, keepdims=True) / (size or math.nan)
+        away = x - mean.astype(x.dtype, copy=False)
+        square = (
+            away.real * away.real + away.imag * away.imag
+            if x.dtype in self.precision.complex
+            else away * away
+        )
+        total = self.ordered(xp.sum(square, axis=dims, keepdims=keepdim))
+        return total / freedom if freedom else total * math.inf
+
+    @operator("var.correction")
+    def var(
+        self, x: Any, dim: Dims = None, *, correction: Any = None, keepdim: bool = False
+    ) -> Any:
+        """Return the variance over `dim`: ``sum(abs(x - mean) ** 2) / (n - correction)``."""
+        return self._variance(x, dim, correction, keepdim)
+
+    @operator("std.correction")
+    def std(
+        self, x: Any, dim: Dims = None, *, correction: Any = None, keepdim: bool = False
+    ) -> Any:
+        """Return the standard deviation over `dim`, the root of `var`."""
+        return self.xp.sqrt(self._variance(x, dim, correction, keepdim))
 
 
 def _reduced_shape(shape: Sequence[int], dims: Sequence[int], keepdim: bool) -> tuple[int, ...]:
     if keepdim:
         return tuple([1 if dim in dims else size for dim, size in enumerate(shape)])
     return tuple([size for dim, size in enumerate(shape) if dim not in dims])
-
-
-def _define_logic(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
-    ordered = in_c_order(capabilities)
-
-    def define_test(name: str, test: Any) -> None:
-        @kernel.named(name, f"{name}.dim")
-        def reduce(self: Any, dim: Dims = None, keepdim: bool = False) -> Any:
-            result = ordered(
-                test(self, None if dim is None else wrap_dims(dim, self.ndim), None, keepdim)
-            )
-            return result.astype(xp.uint8) if self.dtype == xp.uint8 else result
-
-    define_test("any", xp.any)
-    define_test("all", xp.all)
-
-    @kernel.named("count_nonzero", "count_nonzero.dim_IntList")
-    def count_nonzero(self: Any, dim: Dims = None) -> Any:
-        dims = None if dim is None else wrap_dims(dim, self.ndim)
-        return ordered(xp.sum(self != 0, dims, xp.int64))
-
-
-def _define_statistics(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
-    precision, dtypes = Precision(capabilities), capabilities.dtypes
-    ordered = in_c_order(capabilities)
-
-    @precision.widened
-    def variance(self: Any, dim: Dims, correction: Any, keepdim: bool) -> Any:
-        if dtypes[self.dtype].category < FLOAT:
-            raise RuntimeError(
-                "std and var only support floating point and complex dtypes. Convert the tensor "
-                "first."
-            )
-        dims = wrap_dims(dim, self.ndim)
-        size = count(self.shape, dims)
-        freedom = max(0, size - (1 if correction is None else correction)) if size else 0
-        mean = xp.sum(self, dims, None, None, True) / (size or math.nan)
-        away = self - mean.astype(self.dtype, copy=False)
-        square = (
-            away.real * away.real + away.imag * away.imag
-            if self.dtype in precision.complex
-            else away * away
-        )
-        total = ordered(xp.sum(square, dims, None, None, keepdim))
-        return total / freedom if freedom else total * math.inf
-
-    @kernel.named("var.correction")
-    def var(self: Any, dim: Dims = None, *, correction: Any = None, keepdim: bool = False) -> Any:
-        return variance(self, dim, correction, keepdim)
-
-    @kernel.named("std.correction")
-    def std(self: Any, dim: Dims = None, *, correction: Any = None, keepdim: bool = False) -> Any:
-        return xp.sqrt(variance(self, dim, correction, keepdim))
-
-
-def _define_norms(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
-    numbers, precision, dtypes = Numbers(capabilities), Precision(capabilities), capabilities.dtypes
-    ordered = in_c_order(capabilities)
-
-    def norm_of(self: Any, ord: Any, dims: tuple[int, ...], keepdim: bool) -> Any:
-        if ord in (math.inf, -math.inf):
-            if not count(self.shape, dims):
-                raise RuntimeError(
-                    f"linalg.vector_norm cannot compute the {ord} norm on an empty tensor because "
-                    "the operation does "
-                    "not have an identity. Take it of a non-empty tensor."
-                )
-            return (xp.amax if ord > 0 else xp.amin)(xp.absolute(self), dims, None, keepdim)
-        if ord == 2:
-            if self.dtype in precision.complex:
-                return xp.sqrt(
-                    xp.sum(self.real * self.real + self.imag * self.imag, dims, None, None, keepdim)
-                )
-            return xp.sqrt(xp.sum(self * self, dims, None, None, keepdim))
-        size = xp.absolute(self)
-        if ord == 0:
-            return xp.sum(size != 0, dims, size.dtype, None, keepdim)
-        if ord == 1:
-            return xp.sum(size, dims, None, None, keepdim)
-        total = xp.sum(xp.power(size, numbers.like(size, ord)), dims, None, None, keepdim)
-        return xp.power(total, numbers.like(total, 1 / ord))
-
-    @kernel.named("linalg_vector_norm")
-    def vector_norm(
-        self: Any, ord: Any = 2, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None
-    ) -> Any:
-        kind = dtypes[self.dtype if dtype is None else dtype]
-        if kind.category < FLOAT:
-            raise RuntimeError(
-                "linalg.vector_norm: Expected a floating point or complex tensor as input. "
-                f"Got {kind.scalar_name}. Convert it, or give dtype=."
-            )
-        if dtype is not None:
-            self = self.astype(dtype)
-        own = self.dtype
-        wide = self.astype(precision.single) if own in precision.halves else self
-        result = ordered(norm_of(wide, ord, wrap_dims(dim, self.ndim), keepdim))
-        return result.astype(own) if own in precision.halves else result
-
-    @kernel.named("norm.Scalar", "norm.ScalarOpt_dim")
-    def norm(self: Any, p: Any = 2, dim: Dims = None, keepdim: bool = False) -> Any:
-        return vector_norm(self, 2 if p is None else p, dim, keepdim)
-
-    @kernel.named("logsumexp")
-    def logsumexp(self: Any, dim: Dims, keepdim: bool = False) -> Any:
-        self = numbers.as_float(self)
-        own = self.dtype
-        if own in precision.halves:
-            return logsumexp(self.astype(precision.single), dim, keepdim).astype(own)
-        dims = wrap_dims(dim, self.ndim)
-        if not count(self.shape, dims):
-            return ordered(xp.log(xp.sum(self, dims, None, None, keepdim)))
-        top = xp.amax(self.real if own in precision.complex else self, dims, None, True)
-        top = xp.where(xp.isfinite(top), top, numbers.like(top, 0))
-        total = xp.log(xp.sum(xp.exp(self - top), dims, None, None, keepdim))
-        return ordered(total + (top if keepdim else top.squeeze(dims)))
-
-
-def _define_scans(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
-    precision = Precision(capabilities)
-    accumulators, halves = precision.accumulators, precision.halves
-    ordered = in_c_order(capabilities)
-
-    def define_scan(name: str, scan: Any) -> None:
-        @kernel.named(name)
-        def cumulative(self: Any, dim: int, *, dtype: Any = None) -> Any:
-            if dtype is not None:
-                self = self.astype(dtype)
-            own = self.dtype
-            axis = wrap_dim(dim, self.ndim)
-            if not self.ndim:
-                return self.astype(
-                    own if own in halves or dtype is not None else accumulators.get(own, own)
-                )
-            result = ordered(scan(self, axis, accumulators.get(own, own)))
-            return result.astype(own, copy=False) if own in halves or dtype is not None else result
-
-    define_scan("cumsum", xp.cumsum)
-    define_scan("cumprod", xp.cumprod)
-
-
-def _define_order(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
-    def order(self: Any, axis: int, descending: bool) -> Any:
-        if not descending:
-            return xp.argsort(self, axis, kind="stable")
-        # Ascending from the far end and then read backwards keeps equal elements in their order,
-        # and NaN first.
-        size = self.shape[axis]
-        backwards = xp.argsort(xp.flip(self, axis), axis, kind="stable")
-        return (size - 1) - xp.flip(backwards, axis)
-
-    @kernel.named("sort")
-    def sort(self: Any, dim: int = -1, descending: bool = False) -> tuple[Any, Any]:
-        axis = wrap_dim(dim, self.ndim)
-        if not self.ndim:
-            return capabilities.clone(self), xp.zeros((), xp.int64)
-        indices = order(self, axis, descending)
-        return xp.take_along_axis(self, indices, axis), indices
-
-    @kernel.named("topk")
-    def topk(
-        self: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
-    ) -> tuple[Any, Any]:
-        axis = wrap_dim(dim, self.ndim)
-        size = self.shape[axis] if self.ndim else 1
-        if not 0 <= k <= size:
-            raise RuntimeError(
-                f"selected index k out of range: {k} of {size} elements along dim {dim}"
-            )
-        if not self.ndim:
-            return capabilities.clone(self), xp.zeros((), xp.int64)
-        key = (slice(None),) * axis + (slice(0, k),)
-        indices = capabilities.clone(order(self, axis, largest)[key])
-        return xp.take_along_axis(self, indices, axis), indices
-
-    @kernel.named("nonzero")
-    def nonzero(self: Any) -> Any:
-        return (
-            xp.stack(xp.nonzero(self), 1) if self.ndim else xp.zeros((int(bool(self)), 0), xp.int64)
-        )

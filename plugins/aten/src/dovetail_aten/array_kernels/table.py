@@ -51,35 +51,12 @@ class KernelTable:
         into: Function | None = None,
         into_any: Function | None = None,
     ) -> None:
-        """Define the kernel of one operator: ``kernel("exp", xp.exp)``; none if the namespace has
-        no such function.
+        """Define the kernel of one operator: ``kernel("exp", xp.exp)``.
+
+        There is none if the namespace has no such function.
         """
         if isinstance(fn, Missing):
             self.kernels.pop(name, None)
             return
         into = None if isinstance(into, Missing) else into
         self.kernels[name] = ArrayKernel(fn, plain, into, into_any)
-
-    def named(
-        self, *names: str, plain: Function | None = None, into: Function | None = None
-    ) -> Callable[[Function], Function]:
-        """Return a decorator that makes its function the kernel of the operators `names`, which
-        share it.
-        """
-
-        def define(fn: Function) -> Function:
-            for name in names:
-                self.kernels[name] = ArrayKernel(fn, plain, into)
-            return fn
-
-        return define
-
-    def helper(self, *names: str) -> Callable[[Function], Function]:
-        """Return a decorator that makes its function known to derivative bodies as ``k.name``."""
-
-        def define(fn: Function) -> Function:
-            for name in names:
-                self.helpers[name] = fn
-            return fn
-
-        return define

@@ -1,5 +1,4 @@
-"""What stands between the array kernels and a backend: arrays of a namespace, generators,
-registration, fallback.
+"""Makes a backend out of an array namespace: arrays, generators, registration, fallback.
 
 May import `array_kernels`.
 """

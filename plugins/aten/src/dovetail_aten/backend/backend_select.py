@@ -10,6 +10,7 @@ from typing import Any
 
 from dovetail_dispatcher import Kernel, Operator
 from dovetail_dispatcher.calls.routes import redispatch_route
+from dovetail_dispatcher.schema import default_of
 from dovetail_dispatcher.table import registry
 from dovetail_dispatcher.table.kernels import TENSOR
 from dovetail_kernel import (
@@ -27,31 +28,21 @@ from dovetail_kernel import (
     wrap,
 )
 
-from .._generated.registrations import OPERATORS
+from .._generated.registrations import COMPOSITES, OPERATORS
 from .devices import as_device, backend_for
-
-LIKE = {
-    "empty_like": "empty.memory_format", "zeros_like": "zeros", "ones_like": "ones",
-    "full_like": "full",
-    "rand_like": "rand", "randn_like": "randn",
-    "new_empty": "empty.memory_format", "new_zeros": "zeros", "new_ones": "ones",
-    "new_full": "full",
-}  # fmt: skip
-"""Factories that stay on the device of their tensor unless told otherwise, and what they are on
-another one.
-"""
 
 _dense: dict[str, DispatchKeySet] = {}
 _routes: dict[tuple[Operator, Backend], dict[int, Callable[..., Any]]] = {}
 
 
 def register() -> None:
-    """Register a BackendSelect kernel for every factory and for the copy between devices."""
-    for text, kind, *_rest in OPERATORS:
-        if (kind in ("factory", "random") and " device=" in text) or text.startswith(
-            "aten::_to_copy("
-        ):
-            name, _, overload = text[: text.index("(")].partition(".")
+    """Register a BackendSelect kernel for every operator with an argument ``device`` that is not
+    made of others: the factories, and the copy between devices.
+    """
+    made_of_others = {row[0] for row in COMPOSITES if row[1] == "CompositeImplicitAutograd"}
+    for text, *_rest in OPERATORS:
+        if " device=" in text and (qualified := text[: text.index("(")]) not in made_of_others:
+            name, _, overload = qualified.partition(".")
             op = registry.find_or_throw(name, overload)
             selection = Selection(op)
             registry.add_kernel(
@@ -82,9 +73,7 @@ class Selection:
     def __call__(self, *args: Any, **options: Any) -> Any:
         select = self._select
         if select is None:
-            name = self._op.base_name
-            make = _copying if name == "_to_copy" else _like if name in LIKE else _selecting
-            select = self._select = make(self._op)
+            select = self._select = _selection_of(self._op)
         return select(*args, **options)
 
     @property
@@ -132,10 +121,16 @@ def is_selected_here(op: Operator) -> bool:
     return kernel is not None and kernel.fn.__class__ is Selection
 
 
+def _selection_of(op: Operator) -> Callable[..., Any]:
+    if op.schema.arguments[0].name != "self":
+        return _selecting(op)
+    return _like(op) if op.kind in ("factory", "random") else _copying(op)
+
+
 def _selecting(op: Operator) -> Callable[..., Any]:
     names = [argument.name for argument in op.schema.arguments]
     size = names.index("size") if "size" in names else None
-    default = _DEFAULT_DTYPES.get(op.base_name, _default_float)
+    default = _DEFAULT_DTYPES.get(op.base_name, _declared_default(op))
 
     def select(*args: Any, **options: Any) -> Any:
         if size is not None:
@@ -153,8 +148,11 @@ def _selecting(op: Operator) -> Callable[..., Any]:
 
 
 def _like(op: Operator) -> Callable[..., Any]:
-    base, _, overload = LIKE[op.base_name].partition(".")
-    factory = registry.find_or_throw(f"aten::{base}", overload).handle
+    """Return the selection of a factory that stays on the device of its tensor unless told
+    otherwise; on another one it is the factory that it is named after.
+    """
+    base = op.base_name.removeprefix("new_").removesuffix("_like")
+    factory = next(iter(registry.operators[f"aten::{base}"].values())).handle
     names = [argument.name for argument in op.schema.arguments if not argument.kwarg_only]
     wanted = [argument.name for argument in factory._schema.arguments if not argument.kwarg_only]
 
@@ -228,8 +226,11 @@ def check_size(name: str, size: tuple[int, ...]) -> None:
             )
 
 
-def _default_float(_args: tuple[Any, ...]) -> dtype:
-    return get_default_dtype()
+def _declared_default(op: Operator) -> Callable[[tuple[Any, ...]], dtype]:
+    """Return what gives the dtype that the schema has for none: ``long``, or the default one."""
+    argument = next(argument for argument in op.schema.arguments if argument.name == "dtype")
+    declared = default_of(argument)
+    return lambda _args: get_default_dtype() if declared is None else declared
 
 
 def _dtype_of_range(args: tuple[Any, ...]) -> dtype:
@@ -245,6 +246,5 @@ _DEFAULT_DTYPES: dict[str, Callable[[tuple[Any, ...]], dtype]] = {
     "linspace": lambda args: scalar_dtype(
         max(2, scalar_category(args[0]), scalar_category(args[1]))
     ),
-    "randint": lambda _args: scalar_dtype(1),
-    "randperm": lambda _args: scalar_dtype(1),
 }
+"""The dtype of factories that take it from their numbers."""

@@ -78,7 +78,7 @@ class Generator:
         return self._seed
 
     def seed(self) -> int:
-        """Start again from a seed that nobody can know, and return it."""
+        """Start again from an unpredictable seed, and return it."""
         return self.manual_seed(_unpredictable()).initial_seed()
 
     def get_state(self) -> Tensor:
@@ -182,15 +182,14 @@ def initial_seed() -> int:
 
 
 def seed() -> int:
-    """Start the generators of all devices again from a seed that nobody can know, and return it."""
+    """Start the generators of all devices again from an unpredictable seed, and return it."""
     return manual_seed(_unpredictable()).initial_seed()
 
 
 def save_default_generators() -> Callable[[], None]:
     """Return a function that brings the generators of all devices back to where they are now."""
     default_generator()
-    # One that nobody has drawn from yet, of a device that may not be there, is no more than its
-    # seed.
+    # One that is not drawn from yet, of a device that may not be there, is no more than its seed.
     saved = {
         name: (generator._seed, copy.deepcopy(generator._native))
         for name, generator in _default.items()

@@ -1,9 +1,8 @@
-"""Overflow, division by zero and NaN are results, not warnings: how to keep an array library from
-warning of them.
+"""Keeps an array library from warning of overflow, division by zero and NaN, which are results.
 
 NumPy reads its error state from a context variable, and `numpy.errstate` costs more than a small
-operator. So whoever runs array functions (a route, the autograd engine) sets that variable itself,
-and resets it. What the user's own code with that library sees is the same as ever.
+operator. So the code that runs array functions (a route, the autograd engine) sets that variable
+itself, and resets it. What the user's own code with that library sees is the same as ever.
 """
 
 from __future__ import annotations

@@ -90,8 +90,8 @@ def register_backend(
     for operator in without:
         _leave_out(operator, table)
     made = backend(name, create=True)
-    # In a transaction of its own: like the arrays, the kernels stay, also if whoever registers them
-    # fails afterwards.
+    # In a transaction of its own: like the arrays, the kernels stay, also if the caller fails
+    # afterwards.
     with transaction():
         library = Library("aten", "IMPL", made.key_name)
         register_array_kernels(library, table)

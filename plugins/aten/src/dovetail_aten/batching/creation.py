@@ -1,33 +1,39 @@
-"""New tensors like a batch of others."""
+"""New tensors: like those of a batch, or random ones, of which there is one per sample."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .._generated import functions as F
-from ..meta.rules import Rules
+from dovetail_dispatcher import Operator
 
-rule = Rules()
+from .randomness import new_random, random_like
+from .table import Rule
 
 
-def _like(name: str, call: Callable[..., Any]) -> None:
-    @rule(name)
+def factory(op: Operator) -> Rule | None:
+    """Return the rule of a factory; None for one that takes no tensor and draws no numbers."""
+    names = [argument.name for argument in op.schema.arguments]
+    if op.kind == "random":
+        return random_like(op) if "self" in names else new_random(op)
+    if "self" not in names:
+        return None
+    return _new(op.handle) if "size" in names else _like(op.handle)
+
+
+def _like(call: Callable[..., Any]) -> Rule:
     def apply(
         info: Any, in_dims: Any, self: Any, *args: Any, memory_format: Any = None, **options: Any
     ) -> Any:
         return call(self, *args, **options), 0
 
+    return apply
 
-def _new(name: str, call: Callable[..., Any]) -> None:
-    @rule(name)
+
+def _new(call: Callable[..., Any]) -> Rule:
     def apply(
         info: Any, in_dims: Any, self: Any, size: Sequence[int], *args: Any, **options: Any
     ) -> Any:
         return call(self, (info.batch_size, *size), *args, **options), 0
 
-
-for _name in ("empty_like", "zeros_like", "ones_like", "full_like"):
-    _like(_name, getattr(F, _name))
-for _name in ("new_empty", "new_zeros", "new_ones", "new_full"):
-    _new(_name, getattr(F, _name))
+    return apply

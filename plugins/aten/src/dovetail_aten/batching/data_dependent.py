@@ -6,38 +6,34 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
-from ..meta.rules import Rules
+from dovetail_dispatcher import Operator
+
 from ..tensor.batch_errors import ItemOfBatchError
+from .table import Rule
 
-rule = Rules()
 
-
-@rule("_local_scalar_dense")
-def _item(info: Any, in_dims: Any, self: Any) -> NoReturn:
+def item(info: Any, in_dims: Any, self: Any) -> NoReturn:
     raise ItemOfBatchError
 
 
-def _of_dynamic_shape(name: str) -> None:
-    @rule(name)
+def data_dependent(op: Operator) -> Rule:
+    """Return the rule that refuses an operator whose shape depends on values."""
+
     def apply(info: Any, in_dims: Any, *args: Any, **kwargs: Any) -> NoReturn:
         raise RuntimeError(
             "vmap: We do not support batching operators that can output dynamic shape. Attempted "
-            "to vmap over "
-            f"aten::{name}. Use where(condition, x, y), which keeps the shape."
+            f"to vmap over {op.qualified_name}. Use where(condition, x, y), which keeps the shape."
         )
 
+    return apply
 
-_of_dynamic_shape("nonzero")
 
-
-@rule("equal")
-def _equal(info: Any, in_dims: Any, *args: Any) -> NoReturn:
+def equal(info: Any, in_dims: Any, *args: Any) -> NoReturn:
     raise RuntimeError(
         "Batching rule not implemented for aten::equal. We could not generate a fallback. Use (x "
         "== y).all()."
     )
 
 
-@rule("allclose")
-def _allclose(info: Any, in_dims: Any, *args: Any, **kwargs: Any) -> NoReturn:
+def allclose(info: Any, in_dims: Any, *args: Any, **kwargs: Any) -> NoReturn:
     raise RuntimeError("vmap over torch.allclose isn't supported yet. Use isclose(x, y).all().")

@@ -5,18 +5,16 @@ by 0, 1, 2, ...
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
+from dovetail_dispatcher import Operator
 from dovetail_kernel import bool as bool_
 from dovetail_kernel import uint8
 
 from .._generated import functions as F
 from ..array_kernels.broadcasting import broadcast_shapes
-from ..meta.rules import Rules
-from .table import batched, call_one, flat, front, logical_ndim, logical_shape, padded
-
-rule = Rules()
+from .table import Rule, batched, call_one, flat, front, logical_ndim, logical_shape, padded
 
 DYNAMIC_MASK = (
     "vmap: We do not support batching operators that can support dynamic shape. Attempting to "
@@ -28,8 +26,7 @@ DYNAMIC_MASK = (
 # -- x[indices], x[indices] = values ---------------------------------------------------------------
 
 
-@rule("index.Tensor")
-def _index(info: Any, in_dims: Any, self: Any, indices: Sequence[Any]) -> tuple[Any, Any]:
+def index(info: Any, in_dims: Any, self: Any, indices: Sequence[Any]) -> tuple[Any, Any]:
     own, dims = in_dims[0], list(in_dims[1])
     places, dims = _without_masks(indices, dims)
     _check_count(places, self, own)
@@ -55,8 +52,7 @@ def _index(info: Any, in_dims: Any, self: Any, indices: Sequence[Any]) -> tuple[
     return F.permute(found, order), 0
 
 
-@rule("index_put")
-def _index_put(
+def index_put(
     info: Any,
     in_dims: Any,
     self: Any,
@@ -196,8 +192,7 @@ def _numbers(tensor: Any, ndim: int) -> Any:
 # -- along one dimension ---------------------------------------------------------------------------
 
 
-@rule("index_select")
-def _index_select(info: Any, in_dims: Any, self: Any, dim: int, index: Any) -> tuple[Any, Any]:
+def index_select(info: Any, in_dims: Any, self: Any, dim: int, index: Any) -> tuple[Any, Any]:
     own, other = in_dims[0], in_dims[2]
     ndim = logical_ndim(self, own)
     if logical_ndim(index, other) > 1:
@@ -237,8 +232,7 @@ def _elements(info: Any, *given: tuple[Any, Any]) -> tuple[bool, list[Any]]:
     return zero_dim, [F.unsqueeze(each, 1) if each.array.ndim == 1 else each for each in tensors]
 
 
-@rule("gather")
-def _gather(
+def gather(
     info: Any, in_dims: Any, self: Any, dim: int, index: Any, *, sparse_grad: bool = False
 ) -> tuple[Any, Any]:
     zero_dim = logical_ndim(index, in_dims[2]) == 0
@@ -247,8 +241,11 @@ def _gather(
     return F.squeeze_dim(found, 1) if zero_dim else found, 0
 
 
-def _scatter(name: str, call: Callable[..., Any], from_tensor: bool) -> None:
-    @rule(name)
+def scatter(op: Operator) -> Rule:
+    """Return the rule of an operator that puts a number, or the elements of a tensor, at places."""
+    call = op.handle
+    from_tensor = op.schema.arguments[3].real_type.schema_str == "Tensor"
+
     def apply(
         info: Any, in_dims: Any, self: Any, dim: int, index: Any, src: Any
     ) -> tuple[Any, Any]:
@@ -260,14 +257,10 @@ def _scatter(name: str, call: Callable[..., Any], from_tensor: bool) -> None:
         made = call(tensors[0], place, tensors[1], tensors[2] if from_tensor else src)
         return F.squeeze_dim(made, 1) if zero_dim else made, 0
 
-
-_scatter("scatter.value", F.scatter_value, False)
-_scatter("scatter.src", F.scatter_src, True)
-_scatter("scatter_add", F.scatter_add, True)
+    return apply
 
 
-@rule("index_add")
-def _index_add(
+def index_add(
     info: Any, in_dims: Any, self: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1
 ) -> tuple[Any, Any]:
     place = front(dim, logical_ndim(self, in_dims[0]))
@@ -291,8 +284,7 @@ def _index_add(
     return F.squeeze_dim(made, 1) if zero_dim else made, 0
 
 
-@rule("take")
-def _take(info: Any, in_dims: Any, self: Any, index: Any) -> tuple[Any, Any]:
+def take(info: Any, in_dims: Any, self: Any, index: Any) -> tuple[Any, Any]:
     if in_dims[0] is None:
         return F.take(self, index), 0
     elements = flat(self)
@@ -301,8 +293,7 @@ def _take(info: Any, in_dims: Any, self: Any, index: Any) -> tuple[Any, Any]:
     return F.index(elements, [_numbers(elements, logical_ndim(index, 0)), index]), 0
 
 
-@rule("masked_select")
-def _masked_select(info: Any, in_dims: Any, self: Any, mask: Any) -> tuple[Any, Any]:
+def masked_select(info: Any, in_dims: Any, self: Any, mask: Any) -> tuple[Any, Any]:
     if in_dims[1] is not None:
         raise RuntimeError(
             "vmap: Attempted to vmap over `mask` in torch.masked_select(self, mask) We cannot "
@@ -316,8 +307,7 @@ def _masked_select(info: Any, in_dims: Any, self: Any, mask: Any) -> tuple[Any, 
     return F.index_select(flat(everywhere), 1, chosen), 0
 
 
-@rule("embedding_dense_backward")
-def _embedding_dense_backward(
+def embedding_dense_backward(
     info: Any,
     in_dims: Any,
     grad_output: Any,

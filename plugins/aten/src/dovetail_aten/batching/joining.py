@@ -8,10 +8,7 @@ from typing import Any
 from dovetail_kernel import contiguous_format, preserve_format
 
 from .._generated import functions as F
-from ..meta.rules import Rules
 from .table import batched, front, logical_ndim, logical_shape
-
-rule = Rules()
 
 
 def _format(memory_format: Any) -> Any:
@@ -25,20 +22,17 @@ def _format(memory_format: Any) -> Any:
     )
 
 
-@rule("clone")
-def _clone(info: Any, in_dims: Any, self: Any, *, memory_format: Any = None) -> tuple[Any, Any]:
+def clone(info: Any, in_dims: Any, self: Any, *, memory_format: Any = None) -> tuple[Any, Any]:
     return F.clone(self, memory_format=_format(memory_format)), 0
 
 
-@rule("_to_copy")
-def _to_copy(
+def to_copy(
     info: Any, in_dims: Any, self: Any, *, memory_format: Any = None, **options: Any
 ) -> tuple[Any, Any]:
     return F._to_copy(self, memory_format=_format(memory_format), **options), 0
 
 
-@rule("cat")
-def _cat(info: Any, in_dims: Any, tensors: Sequence[Any], dim: int = 0) -> tuple[Any, Any]:
+def cat(info: Any, in_dims: Any, tensors: Sequence[Any], dim: int = 0) -> tuple[Any, Any]:
     shapes = [logical_shape(tensor, own) for tensor, own in zip(tensors, in_dims[0], strict=True)]
     # PyTorch passes over vectors of no elements, whatever the others are.
     ndim = next((len(shape) for shape in shapes if shape != (0,)), 1)
@@ -60,8 +54,7 @@ def _cat(info: Any, in_dims: Any, tensors: Sequence[Any], dim: int = 0) -> tuple
     return F.cat(kept, front(dim, ndim)), 0
 
 
-@rule("stack")
-def _stack(info: Any, in_dims: Any, tensors: Sequence[Any], dim: int = 0) -> tuple[Any, Any]:
+def stack(info: Any, in_dims: Any, tensors: Sequence[Any], dim: int = 0) -> tuple[Any, Any]:
     ndim = logical_ndim(tensors[0], in_dims[0][0]) + 1
     all_batched = [
         batched(tensor, own, info.batch_size)

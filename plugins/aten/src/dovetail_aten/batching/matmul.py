@@ -6,10 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .._generated import functions as F
-from ..meta.rules import Rules
-from .table import call_one, logical_ndim, logical_shape, padded
-
-rule = Rules()
+from .table import Rule, call_one, logical_ndim, logical_shape, padded
 
 
 def _check(call: Callable[..., Any], ndims: tuple[int, ...], in_dims: Any, *args: Any) -> None:
@@ -22,7 +19,7 @@ def _check(call: Callable[..., Any], ndims: tuple[int, ...], in_dims: Any, *args
             raise AssertionError(f"{call} takes arguments of {ndims} dimensions")
 
 
-def _mm(left: Any, right: Any, dims: Any) -> Any:
+def _batched_mm(left: Any, right: Any, dims: Any) -> Any:
     if dims[0] is not None and dims[1] is not None:
         if left.array.shape[2] == 1 == right.array.shape[1] and left.dtype is right.dtype:
             return F.mul(
@@ -35,21 +32,19 @@ def _mm(left: Any, right: Any, dims: Any) -> Any:
     return F.transpose(F.matmul(F.transpose(right, 1, 2), F.t(left)), 1, 2)
 
 
-@rule("mm")
-def _mm_rule(info: Any, in_dims: Any, self: Any, mat2: Any) -> tuple[Any, Any]:
+def mm(info: Any, in_dims: Any, self: Any, mat2: Any) -> tuple[Any, Any]:
     _check(F.mm, (2, 2), in_dims, self, mat2)
-    return _mm(self, mat2, in_dims), 0
+    return _batched_mm(self, mat2, in_dims), 0
 
 
-@rule("bmm")
-def _bmm(info: Any, in_dims: Any, self: Any, mat2: Any) -> tuple[Any, Any]:
+def bmm(info: Any, in_dims: Any, self: Any, mat2: Any) -> tuple[Any, Any]:
     _check(F.bmm, (3, 3), in_dims, self, mat2)
     if logical_shape(self, in_dims[0])[0] != logical_shape(mat2, in_dims[1])[0]:
         call_one(F.bmm, in_dims, self, mat2)  # matmul would broadcast
     return F.matmul(self, mat2), 0
 
 
-def _mv(matrix: Any, vector: Any, dims: Any) -> Any:
+def _batched_mv(matrix: Any, vector: Any, dims: Any) -> Any:
     if dims[0] is None:
         return F.matmul(vector, F.t(matrix))
     if dims[1] is None:
@@ -57,41 +52,36 @@ def _mv(matrix: Any, vector: Any, dims: Any) -> Any:
     return F.squeeze_dim(F.bmm(matrix, F.unsqueeze(vector, 2)), 2)
 
 
-@rule("mv")
-def _mv_rule(info: Any, in_dims: Any, self: Any, vec: Any) -> tuple[Any, Any]:
+def mv(info: Any, in_dims: Any, self: Any, vec: Any) -> tuple[Any, Any]:
     _check(F.mv, (2, 1), in_dims, self, vec)
-    return _mv(self, vec, in_dims), 0
+    return _batched_mv(self, vec, in_dims), 0
 
 
-def _dot(left: Any, right: Any, dims: Any) -> Any:
+def _batched_dot(left: Any, right: Any, dims: Any) -> Any:
     if dims[0] is not None and dims[1] is not None:
         product = F.bmm(F.unsqueeze(left, 1), F.unsqueeze(right, 2))
         return F.view(product, (left.array.shape[0],))
     return F.mv(left, right) if dims[1] is None else F.mv(right, left)
 
 
-@rule("dot")
-def _dot_rule(info: Any, in_dims: Any, self: Any, tensor: Any) -> tuple[Any, Any]:
+def dot(info: Any, in_dims: Any, self: Any, tensor: Any) -> tuple[Any, Any]:
     _check(F.dot, (1, 1), in_dims, self, tensor)
-    return _dot(self, tensor, in_dims), 0
+    return _batched_dot(self, tensor, in_dims), 0
 
 
-@rule("vdot")
-def _vdot(info: Any, in_dims: Any, self: Any, other: Any) -> tuple[Any, Any]:
+def vdot(info: Any, in_dims: Any, self: Any, other: Any) -> tuple[Any, Any]:
     _check(F.vdot, (1, 1), in_dims, self, other)
-    return _dot(F.conj(self), other, in_dims), 0
+    return _batched_dot(F.conj(self), other, in_dims), 0
 
 
 def _adding(
-    name: str,
+    call: Callable[..., Any],
     ndims: tuple[int, int],
     product: Callable[[Any, Any, Any], Any],
     result_ndim: int,
-) -> None:
-    """Make the rule of ``beta * self + alpha * product``, `self` broadcast to the product."""
-    call = getattr(F, name)
+) -> Rule:
+    """Return the rule of ``beta * self + alpha * product``, `self` broadcast to the product."""
 
-    @rule(name)
     def apply(
         info: Any, in_dims: Any, self: Any, left: Any, right: Any, *, beta: Any = 1, alpha: Any = 1
     ) -> tuple[Any, Any]:
@@ -101,7 +91,7 @@ def _adding(
         fits = tuple(ranks) == ndims and logical_ndim(self, in_dims[0]) <= result_ndim
         if not fits or self.dtype is not left.dtype:
             call_one(call, in_dims, self, left, right, beta=beta, alpha=alpha)
-            raise AssertionError(f"{name} does not take these arguments")
+            raise AssertionError(f"{call} does not take these arguments")
         if in_dims[1] is None and in_dims[2] is None:
             made = product(left, right, None)
         else:
@@ -115,6 +105,8 @@ def _adding(
             return made, 0
         return F.add(made, padded(self, in_dims[0], result_ndim), alpha=beta), 0
 
+    return apply
+
 
 def _product(
     plain: Callable[..., Any], batch: Callable[..., Any]
@@ -125,11 +117,15 @@ def _product(
     return product
 
 
-def _sum_of_products(left: Any, right: Any, dims: Any) -> Any:
+def _batched_bmm(left: Any, right: Any, dims: Any) -> Any:
+    return F.matmul(left, right)
+
+
+def _sum_of_products(left: Any, right: Any, dims: Any = None) -> Any:
     return F.sum_dim_IntList(F.matmul(left, right), (-3,))
 
 
-_adding("addmm", (2, 2), _product(F.mm, _mm), 2)
-_adding("addmv", (2, 1), _product(F.mv, _mv), 1)
-_adding("baddbmm", (3, 3), _product(F.bmm, lambda left, right, _dims: F.matmul(left, right)), 3)
-_adding("addbmm", (3, 3), _product(lambda a, b: _sum_of_products(a, b, None), _sum_of_products), 2)
+addmm = _adding(F.addmm, (2, 2), _product(F.mm, _batched_mm), 2)
+addmv = _adding(F.addmv, (2, 1), _product(F.mv, _batched_mv), 1)
+baddbmm = _adding(F.baddbmm, (3, 3), _product(F.bmm, _batched_bmm), 3)
+addbmm = _adding(F.addbmm, (3, 3), _product(_sum_of_products, _sum_of_products), 2)

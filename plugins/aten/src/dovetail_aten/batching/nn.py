@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
+
+from dovetail_dispatcher import Operator
 
 from .._generated import functions as F
 from ..array_kernels.normalization import check_layer_norm
 from ..composites.losses import MEAN, NONE, SUM
-from ..meta.rules import Rules
-from .table import batched, call_one, front, logical_ndim, logical_shape, lower, padded
-
-rule = Rules()
+from .table import Rule, batched, call_one, front, logical_ndim, logical_shape, lower, padded
 
 
-def _backward_along(name: str, call: Callable[..., Any]) -> None:
-    @rule(name)
+def softmax_backward(op: Operator) -> Rule:
+    """Return the rule of the backward function of a softmax, along ``dim``."""
+    call = op.handle
+
     def apply(
         info: Any, in_dims: Any, grad_output: Any, output: Any, dim: int, input_dtype: Any
     ) -> tuple[Any, Any]:
@@ -30,9 +31,7 @@ def _backward_along(name: str, call: Callable[..., Any]) -> None:
         result = call(grad, made, front(dim, ndim), input_dtype)
         return result if ndim else F.squeeze_dim(result, 1), 0
 
-
-_backward_along("_softmax_backward_data", F._softmax_backward_data)
-_backward_along("_log_softmax_backward_data", F._log_softmax_backward_data)
+    return apply
 
 
 # -- losses between tensors of one shape -----------------------------------------------------------
@@ -51,24 +50,21 @@ def _lined_up(in_dims: Any, *tensors: Any) -> list[Any]:
     return [padded(tensor, dim, ndim) for tensor, dim in zip(tensors, in_dims, strict=True)]
 
 
-@rule("mse_loss")
-def _mse_loss(
+def mse_loss(
     info: Any, in_dims: Any, self: Any, target: Any, reduction: int = MEAN
 ) -> tuple[Any, Any]:
     left, right = _lined_up(in_dims[:2], self, target)
     return _reduced(F.mse_loss(left, right, NONE), reduction), 0
 
 
-@rule("smooth_l1_loss")
-def _smooth_l1_loss(
+def smooth_l1_loss(
     info: Any, in_dims: Any, self: Any, target: Any, reduction: int = MEAN, beta: float = 1.0
 ) -> tuple[Any, Any]:
     left, right = _lined_up(in_dims[:2], self, target)
     return _reduced(F.smooth_l1_loss(left, right, NONE, beta), reduction), 0
 
 
-@rule("mse_loss_backward")
-def _mse_loss_backward(
+def mse_loss_backward(
     info: Any, in_dims: Any, grad_output: Any, self: Any, target: Any, reduction: int
 ) -> tuple[Any, Any]:
     grad, left, right = _lined_up(in_dims[:3], grad_output, self, target)
@@ -118,8 +114,7 @@ def _rows(info: Any, self: Any, target: Any, in_dims: Any) -> tuple[Any, Any]:
     return scores, classes
 
 
-@rule("nll_loss_forward")
-def _nll_loss_forward(
+def nll_loss_forward(
     info: Any, in_dims: Any, self: Any, target: Any, weight: Any, reduction: int, ignore_index: int
 ) -> tuple[Any, Any]:
     if math.prod(logical_shape(self, in_dims[0])) == 0 or logical_ndim(self, in_dims[0]) not in (
@@ -158,8 +153,7 @@ def _check_nll(in_dims: Any, self: Any, target: Any, weight: Any, ignore_index: 
         raise AssertionError("nll_loss does not take these shapes")
 
 
-@rule("nll_loss_backward")
-def _nll_loss_backward(
+def nll_loss_backward(
     info: Any,
     in_dims: Any,
     grad_output: Any,
@@ -193,8 +187,7 @@ def _nll_loss_backward(
 # -- layer normalization ---------------------------------------------------------------------------
 
 
-@rule("native_layer_norm")
-def _native_layer_norm(
+def native_layer_norm(
     info: Any,
     in_dims: Any,
     input: Any,
@@ -232,8 +225,7 @@ def _statistics(x: Any, mean: Any, rstd: Any, inner: tuple[int, ...]) -> tuple[A
     return F.mean_dim(x, inner, True), F.rsqrt(F.add(variance, epsilon))
 
 
-@rule("native_layer_norm_backward")
-def _native_layer_norm_backward(
+def native_layer_norm_backward(
     info: Any,
     in_dims: Any,
     grad_out: Any,

@@ -10,14 +10,11 @@ from dovetail_dispatcher import Operator
 from dovetail_kernel import result_dtype, scalar_category
 
 from .._generated import functions as F
-from ..meta.rules import Rules
 from ..tensor.tensor_class import Tensor
 from .table import Rule, batched, call_one, logical_ndim, logical_shape, padded
 
-rule = Rules()
 
-
-def pointwise(op: Operator) -> Rule:
+def elementwise(op: Operator) -> Rule:
     """Return the rule of a pointwise operator or of an in-place variant of one."""
     call = op.handle
     promote = op.promote if op.variant_of is None else op.variant_of.promote
@@ -84,13 +81,12 @@ def _promoted(args: tuple[Any, ...], ranks: list[int], counts: list[bool]) -> tu
     )
 
 
-def _all_batched(name: str) -> None:
-    """Make the rule of an elementwise operator whose kernel does not broadcast, or has several
+def lined_up(op: Operator) -> Rule:
+    """Return the rule of an elementwise operator whose kernel does not broadcast, or has several
     results.
     """
-    call = getattr(F, name)
+    call = op.handle
 
-    @rule(name)
     def apply(info: Any, in_dims: Any, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
         ndim = max([logical_ndim(value, dim) for value, dim in zip(args, in_dims, strict=True)])
         values = [
@@ -100,18 +96,13 @@ def _all_batched(name: str) -> None:
         made = call(*values, **kwargs)
         return made, (0,) * len(made) if isinstance(made, tuple) else 0
 
-
-for _name in (
-    "log_sigmoid_forward",
-    "log_sigmoid_backward",
-    "_prelu_kernel_backward",
-    "gelu_backward",
-):
-    _all_batched(_name)
+    return apply
 
 
-def _masked_fill(name: str, writes: bool) -> None:
-    @rule(name)
+def masked_fill_with_tensor(op: Operator) -> Rule:
+    """Return the rule of masked_fill with a tensor of one element, or of its in-place variant."""
+    writes = op.variant_of is not None
+
     def apply(info: Any, in_dims: Any, self: Any, mask: Any, value: Any) -> tuple[Any, Any]:
         if logical_ndim(value, in_dims[2]):
             call_one(F.masked_fill_Tensor, in_dims, self, mask, value)
@@ -127,13 +118,10 @@ def _masked_fill(name: str, writes: bool) -> None:
         made = F.where_self(padded(mask, in_dims[1], ndim), filled, padded(self, in_dims[0], ndim))
         return F.copy_(self, made) if writes else made, 0
 
-
-_masked_fill("masked_fill.Tensor", False)
-_masked_fill("masked_fill_.Tensor", True)
+    return apply
 
 
-@rule("copy_")
-def _copy(
+def copy(
     info: Any, in_dims: Any, self: Any, src: Any, non_blocking: bool = False
 ) -> tuple[Any, Any]:
     shape = logical_shape(self, in_dims[0])
@@ -146,13 +134,11 @@ def _copy(
     return F.copy_(self, padded(src, in_dims[1], len(shape)), non_blocking), 0
 
 
-@rule("fill_.Scalar")
-def _fill(info: Any, in_dims: Any, self: Any, value: Any) -> tuple[Any, Any]:
+def fill(info: Any, in_dims: Any, self: Any, value: Any) -> tuple[Any, Any]:
     return F.fill__Scalar(self, value), 0
 
 
-@rule("fill_.Tensor")
-def _fill_tensor(info: Any, in_dims: Any, self: Any, value: Any) -> tuple[Any, Any]:
+def fill_with_tensor(info: Any, in_dims: Any, self: Any, value: Any) -> tuple[Any, Any]:
     if logical_ndim(value, in_dims[1]):
         raise RuntimeError(
             "fill_ only supports 0-dimension value tensor but got tensor with "
@@ -162,6 +148,5 @@ def _fill_tensor(info: Any, in_dims: Any, self: Any, value: Any) -> tuple[Any, A
     return F.copy_(self, padded(value, in_dims[1], logical_ndim(self, 0))), 0
 
 
-@rule("zero_")
-def _zero(info: Any, in_dims: Any, self: Any) -> tuple[Any, Any]:
+def zero(info: Any, in_dims: Any, self: Any) -> tuple[Any, Any]:
     return F.zero_(self), 0

@@ -7,16 +7,12 @@ These rules are called for unbatched arguments too, and for none at all.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 from dovetail_dispatcher import Operator
 
 from .._generated import functions as F
-from ..meta.rules import Rules
 from .table import Rule, batched, logical_ndim, logical_shape
-
-rule = Rules()
 
 REFUSED = (
     "vmap: called random operation while in randomness error mode. Please either use the 'same' "
@@ -34,30 +30,24 @@ DIFFERENT_IN_PLACE = (
 )
 
 
-def _drawing(name: str) -> Callable[[Rule], Rule]:
-    """Return a decorator for the rule of a random operator, which has to see only what is not
-    refused.
-    """
-
-    def add(fn: Rule) -> Rule:
-        def apply(info: Any, in_dims: Any, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
-            if info.randomness == "error":
-                raise RuntimeError(REFUSED)
-            return fn(info, in_dims, *args, **kwargs)
-
-        return rule(name)(apply)
-
-    return add
-
-
-def factory(op: Operator) -> Rule:
-    """Return the rule of a random factory: with different randomness it makes a batch."""
-    call = op.handle
-    sized = [a.name for a in op.schema.arguments].index("size")
+def _drawing(fn: Rule) -> Rule:
+    """Return the rule `fn` of a random operator, which has to see only what is not refused."""
 
     def apply(info: Any, in_dims: Any, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
         if info.randomness == "error":
             raise RuntimeError(REFUSED)
+        return fn(info, in_dims, *args, **kwargs)
+
+    return apply
+
+
+def new_random(op: Operator) -> Rule:
+    """Return the rule of a random factory: with different randomness it makes a batch."""
+    call = op.handle
+    sized = [a.name for a in op.schema.arguments].index("size")
+
+    @_drawing
+    def apply(info: Any, in_dims: Any, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
         if info.randomness == "same":
             return call(*args, **kwargs), None
         values = list(args)
@@ -67,20 +57,19 @@ def factory(op: Operator) -> Rule:
     return apply
 
 
-@_drawing("randperm")
-def _randperm(info: Any, in_dims: Any, n: int, **options: Any) -> tuple[Any, Any]:
+@_drawing
+def randperm(info: Any, in_dims: Any, n: int, **options: Any) -> tuple[Any, Any]:
     if info.randomness == "same":
         return F.randperm(n, **options), None
     return F.stack([F.randperm(n, **options) for _ in range(info.batch_size)]), 0
 
 
-def in_place(op: Operator) -> Rule:
+def drawn_in_place(op: Operator) -> Rule:
     """Return the rule of an operator that fills a tensor with random numbers."""
     call = op.handle
 
+    @_drawing
     def apply(info: Any, in_dims: Any, self: Any, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
-        if info.randomness == "error":
-            raise RuntimeError(REFUSED)
         if in_dims[0] is None:
             if info.randomness == "different":
                 raise RuntimeError(DIFFERENT_IN_PLACE)
@@ -93,8 +82,11 @@ def in_place(op: Operator) -> Rule:
     return apply
 
 
-def _like(name: str, call: Callable[..., Any]) -> None:
-    @_drawing(name)
+def random_like(op: Operator) -> Rule:
+    """Return the rule of a random factory like a tensor."""
+    call = op.handle
+
+    @_drawing
     def apply(
         info: Any, in_dims: Any, self: Any, *, memory_format: Any = None, **options: Any
     ) -> tuple[Any, Any]:
@@ -102,13 +94,11 @@ def _like(name: str, call: Callable[..., Any]) -> None:
             return call(batched(self, in_dims[0], info.batch_size), **options), 0
         return call(F.new_empty(self, logical_shape(self, in_dims[0])), **options), None
 
-
-_like("rand_like", F.rand_like)
-_like("randn_like", F.randn_like)
+    return apply
 
 
-@_drawing("bernoulli")
-def _bernoulli(info: Any, in_dims: Any, self: Any, *, generator: Any = None) -> tuple[Any, Any]:
+@_drawing
+def bernoulli(info: Any, in_dims: Any, self: Any, *, generator: Any = None) -> tuple[Any, Any]:
     if info.randomness == "different":
         return F.bernoulli(batched(self, in_dims[0], info.batch_size), generator=generator), 0
     if in_dims[0] is not None:
@@ -116,8 +106,8 @@ def _bernoulli(info: Any, in_dims: Any, self: Any, *, generator: Any = None) -> 
     return F.bernoulli(self, generator=generator), None
 
 
-@_drawing("multinomial")
-def _multinomial(
+@_drawing
+def multinomial(
     info: Any,
     in_dims: Any,
     self: Any,
@@ -140,8 +130,8 @@ def _multinomial(
     return F.view(drawn, (*shape[:-1], num_samples)), 0
 
 
-@_drawing("native_dropout")
-def _native_dropout(
+@_drawing
+def native_dropout(
     info: Any, in_dims: Any, input: Any, p: float, train: bool | None
 ) -> tuple[Any, Any]:
     if info.randomness == "different":

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from dovetail_dispatcher import Operator
+from dovetail_dispatcher.table import registry
 
 from .._generated import functions as F
 from ..array_kernels.dims import wrap_dim
-from ..meta.rules import Rules
 from .table import Rule, flat, front, logical_ndim
 
-rule = Rules()
 
-
-def reduction(op: Operator) -> Rule:
+def reduce(op: Operator) -> Rule:
     """Return the rule of a reduction over dimensions that it names: ``dim`` is a number, or a list
     (None, empty: all).
 
@@ -24,6 +21,8 @@ def reduction(op: Operator) -> Rule:
     """
     call = op.handle
     positional = [a.name for a in op.schema.arguments if not a.kwarg_only]
+    if "dim" not in positional:
+        return _whole(op)
     at = positional.index("dim")
     several = op.schema.arguments[at].real_type.schema_str not in ("int", "int?")
     results = len(op.schema.returns)
@@ -54,7 +53,7 @@ def reduction(op: Operator) -> Rule:
     return apply
 
 
-def along(op: Operator) -> Rule:
+def along_dim(op: Operator) -> Rule:
     """Return the rule of an operator that goes along the dimension ``dim`` and keeps it."""
     call = op.handle
     at = [a.name for a in op.schema.arguments].index("dim")
@@ -74,29 +73,36 @@ def along(op: Operator) -> Rule:
     return apply
 
 
-def _all(name: str, reduce: Callable[..., Any]) -> None:
-    """Make the rule of a reduction over everything of one over dimension 1, each sample having been
-    made a vector.
+def _whole(op: Operator) -> Rule:
+    """Return the rule of a reduction over everything: the overload with ``dim``, over dimension 1
+    of samples made vectors.
     """
+    overloads = registry.operators[op.name].values()
+    along = next(o for o in overloads if any(a.name == "dim" for a in o.schema.arguments))
+    call = along.handle
+    is_number = along.schema.arguments[1].real_type.schema_str == "int"
+    dim = 1 if is_number else (1,)
 
-    @rule(name)
     def apply(info: Any, in_dims: Any, self: Any, **kwargs: Any) -> tuple[Any, Any]:
-        return reduce(flat(self), **kwargs), 0
+        return call(flat(self), dim, **kwargs), 0
+
+    return apply
 
 
-_all("sum", lambda self, **kwargs: F.sum_dim_IntList(self, (1,), **kwargs))
-_all("mean", lambda self, **kwargs: F.mean_dim(self, (1,), **kwargs))
-_all("prod", lambda self, **kwargs: F.prod_dim_int(self, 1, **kwargs))
-_all("any", lambda self: F.any_dim(self, 1))
-_all("all", lambda self: F.all_dim(self, 1))
-_all("max", lambda self: F.amax(self, (1,)))
-_all("min", lambda self: F.amin(self, (1,)))
+def largest(info: Any, in_dims: Any, self: Any) -> tuple[Any, Any]:
+    """Return the largest element of each sample."""
+    return F.amax(flat(self), (1,)), 0
 
 
-def _place(name: str, find: Callable[..., Any]) -> None:
-    """Make the rule of argmax or argmin, which without ``dim`` count through the whole sample."""
+def smallest(info: Any, in_dims: Any, self: Any) -> tuple[Any, Any]:
+    """Return the smallest element of each sample."""
+    return F.amin(flat(self), (1,)), 0
 
-    @rule(name)
+
+def argmax(op: Operator) -> Rule:
+    """Return the rule of argmax or argmin, which without ``dim`` count through the whole sample."""
+    find = op.handle
+
     def apply(
         info: Any, in_dims: Any, self: Any, dim: int | None = None, keepdim: bool = False
     ) -> tuple[Any, Any]:
@@ -106,17 +112,15 @@ def _place(name: str, find: Callable[..., Any]) -> None:
         if dim is not None:
             wrap_dim(dim, ndim)
         found = find(flat(self), 1)
-        return F.view(
-            found, (info.batch_size, *([1] * ndim))
-        ) if keepdim and dim is None else found, 0
+        if keepdim and dim is None:
+            found = F.view(found, (info.batch_size, *([1] * ndim)))
+        return found, 0
+
+    return apply
 
 
-_place("argmax", F.argmax)
-_place("argmin", F.argmin)
-
-
-@rule("count_nonzero")
-def _count_nonzero(info: Any, in_dims: Any, self: Any, dim: int | None = None) -> tuple[Any, Any]:
+def count_nonzero(info: Any, in_dims: Any, self: Any, dim: int | None = None) -> tuple[Any, Any]:
+    """Return how many elements of each sample, or along `dim` of each, are not zero."""
     ndim = logical_ndim(self, 0)
     if dim is None or not ndim:
         return F.count_nonzero_default(flat(self), 1), 0

@@ -1,12 +1,14 @@
-"""How the base operators work on a batch of samples: one rule per operator, made from its kind
-where that says it all.
+"""How the base operators work on a batch of samples: one rule per operator.
 
-Imported when the first `vmap` runs. An operator without a rule is a composite, which decomposes by
-itself, or falls back to one call per sample.
+Which rule is an operator's follows from its declaration: `_generated.policies`. Imported when the
+first `vmap` runs. An operator without a rule is a composite, which decomposes by itself, or takes
+no tensor.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 from dovetail_dispatcher import Operator
@@ -14,85 +16,45 @@ from dovetail_dispatcher.table import registry
 from dovetail_dispatcher.table.batching import BatchingRule, random_state_savers
 
 from .._generated import functions as F
+from .._generated.policies import BATCHING
 from ..backend.generator import save_default_generators
-from ..meta.rules import Rules
-from . import (
-    creation,
-    data_dependent,
-    indexing,
-    joining,
-    matmul,
-    nn,
-    pointwise,
-    randomness,
-    reductions,
-    views,
-)
+from ..meta.rules import made_for, makes_rules
 from .table import Rule, logical_shape
 
-__all__ = ["register", "rule_of", "rules"]
+__all__ = ["register"]
 
 LOCATION = f"{__file__}:1"
 
-_ALONG = ("cumsum", "cumprod", "sort", "topk", "_softmax", "_log_softmax")
-"""Operators that go along one dimension and keep it."""
-_RANDOM_FACTORIES = ("rand", "randn", "randint", "randint.low")
-_RANDOM_IN_PLACE = ("uniform_", "normal_", "bernoulli_.float")
+
+def register() -> None:
+    """Put a rule in the operator table for every base operator that has one."""
+    random_state_savers.append(save_default_generators)
+    for module, name, operators in BATCHING:
+        function = getattr(import_module(module), name)
+        for operator in operators.split():
+            base, _, overload = operator.partition(".")
+            op = registry.find_or_throw(f"aten::{base}", overload)
+            rule: Rule | None = made_for(op, function)
+            if rule is not None:
+                _set(op, rule)
+                for variant in op.variants:
+                    if not any(argument.is_out for argument in variant.schema.arguments):
+                        _set(variant, _of_variant(variant, function, rule))
 
 
-def rules() -> dict[str, Rule]:
-    """Return the rules that are written out, by name with overload, without namespace."""
-    found: dict[str, Rule] = {}
-    for module in (
-        creation,
-        data_dependent,
-        indexing,
-        joining,
-        matmul,
-        nn,
-        pointwise,
-        randomness,
-        reductions,
-        views,
-    ):
-        table: Rules = module.rule
-        found.update(table.rules)
-    return found
+def _set(op: Operator, rule: Rule) -> None:
+    registry.set_batching_rule(
+        op.name, op.overload, BatchingRule(rule, True, op.kind == "random", LOCATION)
+    )
 
 
-def rule_of(op: Operator, known: dict[str, Rule]) -> Rule | None:
-    """Return the rule of an operator, or None where it is made of others, or has none."""
-    name = f"{op.base_name}.{op.overload}" if op.overload else op.base_name
-    if any(a.is_out for a in op.schema.arguments):
-        return None
-    if name in known:
-        return known[name]
-    if name in _RANDOM_FACTORIES:
-        return randomness.factory(op)
-    if name in _RANDOM_IN_PLACE:
-        return randomness.in_place(op)
-    functional = op.variant_of
-    if functional is not None and functional.kind != "pointwise":
-        own = rule_of(functional, known)
-        return None if own is None else _in_place(own)
-    if name in _ALONG:
-        return reductions.along(op)
-    if op.kind == "pointwise" and all(
-        a.real_type.schema_str in _ELEMENTWISE for a in op.schema.arguments
-    ):
-        return pointwise.pointwise(op)
-    if (
-        op.kind == "reduction"
-        and any(a.name == "dim" for a in op.schema.arguments)
-        and op.base_name != "norm"
-    ):
-        return reductions.reduction(op)
-    return None
-
-
-_ELEMENTWISE = frozenset(
-    {"Tensor", "Tensor?", "Scalar", "Scalar?", "float", "float?", "bool", "int", "str", "str?"}
-)
+def _of_variant(variant: Operator, function: Callable[..., Any], functional: Rule) -> Rule:
+    """Return the rule of an in-place variant: its own, of an elementwise operator, or one that
+    writes what the functional operator gives.
+    """
+    if variant.kind == "pointwise" and makes_rules(function):
+        return made_for(variant, function)
+    return _in_place(functional)
 
 
 def _in_place(functional: Rule) -> Rule:
@@ -108,14 +70,3 @@ def _in_place(functional: Rule) -> Rule:
         return F.copy_(self, made), 0
 
     return apply
-
-
-def register() -> None:
-    """Put a rule in the operator table for every base operator that has one."""
-    random_state_savers.append(save_default_generators)
-    known = rules()
-    for op in registry.all_operators():
-        if op.namespace == "aten" and (rule := rule_of(op, known)) is not None:
-            registry.set_batching_rule(
-                op.name, op.overload, BatchingRule(rule, True, op.kind == "random", LOCATION)
-            )

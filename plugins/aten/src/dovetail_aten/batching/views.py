@@ -6,29 +6,25 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from dovetail_dispatcher import Operator
+
 from .._generated import functions as F
 from ..array_kernels.dims import wrap_dim
 from ..composites.views import infer_size
-from ..meta.rules import Rules
-from .table import front, logical_ndim, logical_shape, padded
-
-rule = Rules()
+from .table import Rule, front, logical_ndim, logical_shape, padded
 
 
-@rule("view")
-def _view(info: Any, in_dims: Any, self: Any, size: Sequence[int]) -> tuple[Any, Any]:
+def view(info: Any, in_dims: Any, self: Any, size: Sequence[int]) -> tuple[Any, Any]:
     return F.view(self, (info.batch_size, *infer_size(size, math.prod(logical_shape(self, 0))))), 0
 
 
-@rule("_unsafe_view")
-def _unsafe_view(info: Any, in_dims: Any, self: Any, size: Sequence[int]) -> tuple[Any, Any]:
+def unsafe_view(info: Any, in_dims: Any, self: Any, size: Sequence[int]) -> tuple[Any, Any]:
     return F._unsafe_view(
         self, (info.batch_size, *infer_size(size, math.prod(logical_shape(self, 0))))
     ), 0
 
 
-@rule("permute")
-def _permute(info: Any, in_dims: Any, self: Any, dims: Sequence[int]) -> tuple[Any, Any]:
+def permute(info: Any, in_dims: Any, self: Any, dims: Sequence[int]) -> tuple[Any, Any]:
     ndim = logical_ndim(self, 0)
     if len(dims) != ndim:
         raise RuntimeError(
@@ -40,15 +36,13 @@ def _permute(info: Any, in_dims: Any, self: Any, dims: Sequence[int]) -> tuple[A
     return F.permute(self, [0, *[front(dim, ndim) for dim in dims]]), 0
 
 
-@rule("transpose.int")
-def _transpose(info: Any, in_dims: Any, self: Any, dim0: int, dim1: int) -> tuple[Any, Any]:
+def transpose(info: Any, in_dims: Any, self: Any, dim0: int, dim1: int) -> tuple[Any, Any]:
     ndim = logical_ndim(self, 0)
     first, second = front(dim0, ndim), front(dim1, ndim)
     return F.transpose(self, first, second) if ndim else F.alias(self), 0
 
 
-@rule("t")
-def _t(info: Any, in_dims: Any, self: Any) -> tuple[Any, Any]:
+def t(info: Any, in_dims: Any, self: Any) -> tuple[Any, Any]:
     ndim = logical_ndim(self, 0)
     if ndim > 2:
         raise RuntimeError(
@@ -57,8 +51,7 @@ def _t(info: Any, in_dims: Any, self: Any) -> tuple[Any, Any]:
     return F.transpose(self, 1, 2) if ndim == 2 else F.alias(self), 0
 
 
-@rule("select.int")
-def _select(info: Any, in_dims: Any, self: Any, dim: int, index: int) -> tuple[Any, Any]:
+def select(info: Any, in_dims: Any, self: Any, dim: int, index: int) -> tuple[Any, Any]:
     ndim = logical_ndim(self, 0)
     if not ndim:
         raise IndexError(
@@ -67,8 +60,7 @@ def _select(info: Any, in_dims: Any, self: Any, dim: int, index: int) -> tuple[A
     return F.select(self, front(dim, ndim), index), 0
 
 
-@rule("slice.Tensor")
-def _slice(
+def slice_along(
     info: Any,
     in_dims: Any,
     self: Any,
@@ -85,8 +77,7 @@ def _slice(
     return F.slice(self, front(dim, ndim), start, end, step), 0
 
 
-@rule("expand")
-def _expand(
+def expand(
     info: Any, in_dims: Any, self: Any, size: Sequence[int], *, implicit: bool = False
 ) -> tuple[Any, Any]:
     ndim = logical_ndim(self, 0)
@@ -106,33 +97,28 @@ def _expand(
     return F.expand(padded(self, 0, len(size)), (info.batch_size, *size), implicit=implicit), 0
 
 
-@rule("unsqueeze")
-def _unsqueeze(info: Any, in_dims: Any, self: Any, dim: int) -> tuple[Any, Any]:
+def unsqueeze(info: Any, in_dims: Any, self: Any, dim: int) -> tuple[Any, Any]:
     return F.unsqueeze(self, front(dim, logical_ndim(self, 0) + 1)), 0
 
 
-@rule("squeeze")
-def _squeeze(info: Any, in_dims: Any, self: Any) -> tuple[Any, Any]:
+def squeeze(info: Any, in_dims: Any, self: Any) -> tuple[Any, Any]:
     return F.squeeze_dims(
         self, tuple([dim for dim, n in enumerate(self.array.shape) if dim and n == 1])
     ), 0
 
 
-@rule("squeeze.dim")
-def _squeeze_dim(info: Any, in_dims: Any, self: Any, dim: int) -> tuple[Any, Any]:
+def squeeze_dim(info: Any, in_dims: Any, self: Any, dim: int) -> tuple[Any, Any]:
     place = front(dim, logical_ndim(self, 0))
     return F.squeeze_dim(self, place) if logical_ndim(self, 0) else F.alias(self), 0
 
 
-@rule("squeeze.dims")
-def _squeeze_dims(info: Any, in_dims: Any, self: Any, dim: Sequence[int]) -> tuple[Any, Any]:
+def squeeze_dims(info: Any, in_dims: Any, self: Any, dim: Sequence[int]) -> tuple[Any, Any]:
     ndim = logical_ndim(self, 0)
     places = tuple([front(each, ndim) for each in dim])
     return F.squeeze_dims(self, places) if ndim else F.alias(self), 0
 
 
-@rule("unbind.int")
-def _unbind(info: Any, in_dims: Any, self: Any, dim: int = 0) -> tuple[Any, Any]:
+def unbind(info: Any, in_dims: Any, self: Any, dim: int = 0) -> tuple[Any, Any]:
     ndim = logical_ndim(self, 0)
     if not ndim:
         raise RuntimeError(
@@ -141,8 +127,7 @@ def _unbind(info: Any, in_dims: Any, self: Any, dim: int = 0) -> tuple[Any, Any]
     return F.unbind(self, front(dim, ndim)), 0
 
 
-@rule("split.Tensor")
-def _split(info: Any, in_dims: Any, self: Any, split_size: int, dim: int = 0) -> tuple[Any, Any]:
+def split(info: Any, in_dims: Any, self: Any, split_size: int, dim: int = 0) -> tuple[Any, Any]:
     ndim = logical_ndim(self, 0)
     if not ndim:
         raise RuntimeError(
@@ -151,8 +136,7 @@ def _split(info: Any, in_dims: Any, self: Any, split_size: int, dim: int = 0) ->
     return F.split_Tensor(self, split_size, front(dim, ndim)), 0
 
 
-@rule("split_with_sizes")
-def _split_with_sizes(
+def split_with_sizes(
     info: Any, in_dims: Any, self: Any, split_sizes: Sequence[int], dim: int = 0
 ) -> tuple[Any, Any]:
     ndim = logical_ndim(self, 0)
@@ -163,16 +147,14 @@ def _split_with_sizes(
     return F.split_with_sizes(self, split_sizes, front(dim, ndim)), 0
 
 
-@rule("diagonal")
-def _diagonal(
+def diagonal(
     info: Any, in_dims: Any, self: Any, offset: int = 0, dim1: int = 0, dim2: int = 1
 ) -> tuple[Any, Any]:
     ndim = logical_ndim(self, 0)
     return F.diagonal(self, offset, front(dim1, ndim), front(dim2, ndim)), 0
 
 
-@rule("as_strided")
-def _as_strided(
+def as_strided(
     info: Any,
     in_dims: Any,
     self: Any,
@@ -186,18 +168,15 @@ def _as_strided(
     ), 0
 
 
-@rule("alias")
-def _alias(info: Any, in_dims: Any, self: Any) -> tuple[Any, Any]:
+def alias(info: Any, in_dims: Any, self: Any) -> tuple[Any, Any]:
     return F.alias(self), 0
 
 
-@rule("detach")
-def _detach(info: Any, in_dims: Any, self: Any) -> tuple[Any, Any]:
+def detach(info: Any, in_dims: Any, self: Any) -> tuple[Any, Any]:
     return F.detach(self), 0
 
 
-@rule("view.dtype")
-def _view_dtype(info: Any, in_dims: Any, self: Any, dtype: Any) -> tuple[Any, Any]:
+def view_dtype(info: Any, in_dims: Any, self: Any, dtype: Any) -> tuple[Any, Any]:
     if not logical_ndim(self, 0) and dtype.itemsize != self.dtype.itemsize:
         raise RuntimeError(
             f"self.dim() cannot be 0 to view {self.dtype.scalar_name} as {dtype.scalar_name} "
@@ -206,13 +185,11 @@ def _view_dtype(info: Any, in_dims: Any, self: Any, dtype: Any) -> tuple[Any, An
     return F.view_dtype(self, dtype), 0
 
 
-@rule("view_as_real")
-def _view_as_real(info: Any, in_dims: Any, self: Any) -> tuple[Any, Any]:
+def view_as_real(info: Any, in_dims: Any, self: Any) -> tuple[Any, Any]:
     return F.view_as_real(self), 0
 
 
-@rule("view_as_complex")
-def _view_as_complex(info: Any, in_dims: Any, self: Any) -> tuple[Any, Any]:
+def view_as_complex(info: Any, in_dims: Any, self: Any) -> tuple[Any, Any]:
     if not logical_ndim(self, 0):
         raise RuntimeError(
             "Input tensor must have one or more dimensions: real and imaginary parts are the last."
@@ -220,15 +197,13 @@ def _view_as_complex(info: Any, in_dims: Any, self: Any) -> tuple[Any, Any]:
     return F.view_as_complex(self), 0
 
 
-@rule("flip")
-def _flip(info: Any, in_dims: Any, self: Any, dims: Sequence[int]) -> tuple[Any, Any]:
+def flip(info: Any, in_dims: Any, self: Any, dims: Sequence[int]) -> tuple[Any, Any]:
     ndim = logical_ndim(self, 0)
     places = tuple([front(dim, ndim) for dim in dims])
     return F.flip(self, places) if ndim else F.clone(self), 0
 
 
-@rule("roll")
-def _roll(
+def roll(
     info: Any, in_dims: Any, self: Any, shifts: Sequence[int], dims: Sequence[int] = ()
 ) -> tuple[Any, Any]:
     ndim = logical_ndim(self, 0)
@@ -239,8 +214,7 @@ def _roll(
     return F.reshape(rolled, tuple(shape)), 0
 
 
-@rule("repeat")
-def _repeat(info: Any, in_dims: Any, self: Any, repeats: Sequence[int]) -> tuple[Any, Any]:
+def repeat(info: Any, in_dims: Any, self: Any, repeats: Sequence[int]) -> tuple[Any, Any]:
     if len(repeats) < logical_ndim(self, 0):
         raise RuntimeError(
             "Number of dimensions of repeat dims can not be smaller than number of dimensions of "
@@ -250,10 +224,10 @@ def _repeat(info: Any, in_dims: Any, self: Any, repeats: Sequence[int]) -> tuple
     return F.repeat(padded(self, 0, len(repeats)), (1, *repeats)), 0
 
 
-def _triangle(name: str) -> None:
-    call = getattr(F, name)
+def triangle(op: Operator) -> Rule:
+    """Return the rule of ``tril`` or ``triu``."""
+    call, name = op.handle, op.base_name
 
-    @rule(name)
     def apply(info: Any, in_dims: Any, self: Any, diagonal: int = 0) -> tuple[Any, Any]:
         if logical_ndim(self, 0) < 2:
             raise RuntimeError(
@@ -261,13 +235,10 @@ def _triangle(name: str) -> None:
             )
         return call(self, diagonal), 0
 
-
-_triangle("tril")
-_triangle("triu")
+    return apply
 
 
-@rule("diag_embed")
-def _diag_embed(
+def diag_embed(
     info: Any, in_dims: Any, self: Any, offset: int = 0, dim1: int = -2, dim2: int = -1
 ) -> tuple[Any, Any]:
     ndim = logical_ndim(self, 0) + 1
@@ -278,8 +249,7 @@ def _diag_embed(
     return F.diag_embed(self, offset, front(dim1, ndim), front(dim2, ndim)), 0
 
 
-@rule("constant_pad_nd")
-def _constant_pad_nd(
+def constant_pad_nd(
     info: Any, in_dims: Any, self: Any, pad: Sequence[int], value: Any = 0
 ) -> tuple[Any, Any]:
     ndim = logical_ndim(self, 0)

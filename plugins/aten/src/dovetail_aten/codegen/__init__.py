@@ -2,7 +2,8 @@
 library may use it.
 """
 
-from .derivatives import Derivative, SavedValue, read_derivatives
+from .derivative_records import Derivative, SavedValue
+from .derivatives import read_derivatives
 from .errors import DeclarationError, DerivativeError, Location
 from .generate import Library, generate, operators_listed, stale_files, write_files
 from .native_functions import NativeFunction, read_native_functions

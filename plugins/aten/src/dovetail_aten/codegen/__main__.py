@@ -27,7 +27,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 print(f"stale: {path}: run 'python -m dovetail_aten.codegen'", file=sys.stderr)
             return 1 if stale else 0
         for path in write_files(library, only=only):
-            print(f"wrote {path}")
+            print(f"{'wrote' if path.exists() else 'removed'} {path}")
     except (DeclarationError, DerivativeError) as problem:
         print(problem, file=sys.stderr)
         return 1

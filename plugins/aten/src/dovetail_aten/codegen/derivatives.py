@@ -6,130 +6,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from dovetail_dispatcher.schema import parse_schema
 
+from .derivative_records import Derivative, ForwardFormula, InputFormula, SavedValue
 from .entries import Entry, read_entries
 from .errors import DerivativeError, Location
 from .expressions import Rewritten, Scope, rewrite
 from .native_functions import NativeFunction
+from .node_names import ENTRY_KEYS, NON_DIFFERENTIABLE, node_name
 
-NON_DIFFERENTIABLE = "non_differentiable"
 _RESERVED = ("grad_input_mask", "result", "grads")
-_OWN = {"k", "node"}  # what bodies call the operators and the node
-_KEYS = ("name", "output_differentiability", "node")
-
-
-@dataclass(frozen=True)
-class SavedValue:
-    """One value that a node keeps; the fields are those of
-    `dovetail_dispatcher.table.derivative_formula.Saved`.
-    """
-
-    name: str
-    kind: str
-    optional: bool = False
-    needed_by: tuple[str, ...] = ()
-    expression: str = ""
-    output: int = 0
-
-
-@dataclass(frozen=True)
-class InputFormula:
-    """The formula of one input, or the joint formula of several."""
-
-    inputs: tuple[str, ...]
-    rewritten: Rewritten
-    where: Location
-
-
-@dataclass(frozen=True)
-class ForwardFormula:
-    """The forward formula of one result.
-
-    Attributes
-    ----------
-    output
-        Which result.
-    kind
-        ``'linear'`` (the operator itself, on the tangents), ``'elementwise'`` (the formula of the
-        only input, which is its own transpose), or ``'expression'``.
-    rewritten
-        What gives the tangent; None for ``'linear'``.
-    """
-
-    output: int
-    kind: str
-    rewritten: Rewritten | None = None
-
-
-@dataclass(frozen=True)
-class Derivative:
-    """How one operator is differentiated.
-
-    Attributes
-    ----------
-    function
-        The operator.
-    node
-        Name of the node class, ``MulBackward0``.
-    inputs
-        Differentiable arguments in schema order.
-    list_inputs
-        Those of them that are lists of tensors.
-    formulas
-        One per input or group of inputs, in the order of the file.
-    saved
-        What all formulas read.
-    gradients
-        The parameters under which the bodies take their gradients: ``grad``, ``*grads``, or one
-        name per result.
-    output_differentiability
-        Per result, or None where all are.
-    forward
-        Forward formulas, at most one per result.
-    refused
-        Tensor arguments that must not require grad: they have neither a formula nor the mark
-        ``non_differentiable``.
-    """
-
-    function: NativeFunction
-    node: str
-    inputs: tuple[str, ...]
-    list_inputs: tuple[str, ...]
-    formulas: tuple[InputFormula, ...]
-    saved: tuple[SavedValue, ...]
-    gradients: tuple[str, ...]
-    output_differentiability: tuple[bool, ...] | None
-    forward: tuple[ForwardFormula, ...]
-    refused: tuple[str, ...]
-    where: Location
-
-    @property
-    def has_array_body(self) -> bool:
-        """Whether every formula means the right thing over arrays."""
-        return all([formula.rewritten.arrays for formula in self.formulas])
-
-    @property
-    def has_real_body(self) -> bool:
-        """Whether there is an array body that can be simpler where all arguments, and hence the
-        results, are real.
-        """
-        function = self.function
-        keeps_real = function.kind == "matmul" or (
-            function.kind == "pointwise"
-            and function.promotion in ("same", "exact", "operands", "int_to_float")
-        )
-        conjugates = any(
-            [formula.rewritten.real_text != formula.rewritten.text for formula in self.formulas]
-        )
-        return self.has_array_body and keeps_real and conjugates
+_OWN = {"k", "node", "edges", "saved", "version", "expected"}  # what bodies call their own things
 
 
 def read_derivatives(
-    path: Path,
+    paths: Path | Sequence[Path],
     functions: Sequence[NativeFunction],
     *,
     helpers: Collection[str] = (),
@@ -137,13 +31,13 @@ def read_derivatives(
     operators: Collection[str] = (),
     partial: bool = False,
 ) -> list[Derivative]:
-    """Read the derivatives that `path` declares. In-place variants use those of their functional
+    """Read the derivatives that `paths` declare. In-place variants use those of their functional
     operator.
 
     Parameters
     ----------
-    path
-        The YAML file.
+    paths
+        The YAML file, or those of the families in order.
     functions
         Operators, as `read_native_functions` returns them.
     helpers
@@ -164,9 +58,9 @@ def read_derivatives(
     base_names = {function.base_name for function in functions} | set(operators)
     derivatives: dict[str, Derivative] = {}
     numbers: dict[str, int] = {}
-    for entry in read_entries(path, DerivativeError):
+    for entry in read_entries(paths, DerivativeError):
         function = _find(entry, by_name, partial)
-        node = _node_name(entry, numbers)
+        node = node_name(entry, numbers)
         if function is None:
             continue
         if function.name in derivatives:
@@ -214,36 +108,6 @@ def _find(entry: Entry, by_name: dict[str, NativeFunction], partial: bool) -> Na
             where, f"{name} is an out= variant, which is never differentiable.", "Remove the entry."
         )
     return function
-
-
-def _node_name(entry: Entry, numbers: dict[str, int]) -> str:
-    """Return PyTorch's name of the node: the operator's in CamelCase and a number per such name."""
-    base = entry.text("name").partition("(")[0].rpartition("::")[2].partition(".")[0]
-    prefix = "".join([part.title() for part in base.split("_")]) + "Backward"
-    prefix = prefix.replace("ForwardBackward", "Backward")
-    number = numbers.get(prefix, 0)
-    if "node" in entry.values:
-        given = entry.text("node")
-        if not given.isidentifier():
-            raise DerivativeError(
-                entry.lines["node"],
-                f"'{given}' is no name of a node.",
-                f"Write {prefix} and a number.",
-            )
-        match = re.fullmatch(re.escape(prefix) + r"(\d+)", given)
-        if match is None:
-            return given
-        number = int(match[1])
-    elif not _differentiable_keys(entry):
-        return prefix
-    numbers[prefix] = number + 1
-    return f"{prefix}{number}"
-
-
-def _differentiable_keys(entry: Entry) -> list[str]:
-    return [
-        key for key in entry.values if key not in _KEYS and entry.text(key) != NON_DIFFERENTIABLE
-    ]
 
 
 class _Reader:
@@ -298,7 +162,7 @@ class _Reader:
         forward: list[tuple[str, str, Location]] = []
         without: set[str] = set()
         for key in self.entry.values:
-            if key in _KEYS:
+            if key in ENTRY_KEYS:
                 continue
             names = tuple([name.strip() for name in key.split(",")])
             text, where = self.entry.text(key), self.entry.lines[key]

@@ -4,7 +4,7 @@ say where.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,9 @@ from typing import Any
 import yaml
 
 from .errors import Location
+
+FAMILIES = "declarations"
+"""Folder of a package whose declarations are split by family, each in a folder of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +37,8 @@ class Entry:
         return tuple([str(part).strip() for part in parts])
 
 
-def read_entries(path: Path, error: type[Exception]) -> Iterator[Entry]:
-    """Yield the entries of the YAML list in `path`.
+def read_entries(paths: Path | Iterable[Path], error: type[Exception]) -> Iterator[Entry]:
+    """Yield the entries of the YAML list in a file, or of those in several, one after the other.
 
     Raises
     ------
@@ -43,8 +46,25 @@ def read_entries(path: Path, error: type[Exception]) -> Iterator[Entry]:
         Called with location, problem and remedy: for a file that is not a list of mappings, or a
         repeated key.
     """
+    for path in [paths] if isinstance(paths, Path) else paths:
+        yield from _entries(path, error)
+
+
+def start_of(paths: Path | Iterable[Path]) -> Location:
+    """Return the first line of the first of `paths`."""
+    first = paths if isinstance(paths, Path) else next(iter(paths))
+    return Location(_shown(first), 1)
+
+
+def _shown(path: Path) -> str:
+    """Return the name of a declaration file in messages: with the family that it belongs to."""
+    family = path.parent
+    return f"{family.name}/{path.name}" if family.parent.name == FAMILIES else path.name
+
+
+def _entries(path: Path, error: type[Exception]) -> Iterator[Entry]:
     loader = yaml.SafeLoader(path.read_text(encoding="utf-8"))
-    loader.name = path.name
+    loader.name = _shown(path)
     try:
         root = loader.get_single_node()
         if root is None:
@@ -60,7 +80,7 @@ def read_entries(path: Path, error: type[Exception]) -> Iterator[Entry]:
     except yaml.MarkedYAMLError as problem:
         line = problem.problem_mark.line + 1 if problem.problem_mark else 1
         raise error(
-            Location(path.name, line),
+            Location(_shown(path), line),
             f"not YAML: {problem.problem}.",
             "Quote values that contain ': ' or ' #'.",
         ) from None
@@ -86,4 +106,4 @@ def _entry(path: Path, loader: yaml.SafeLoader, node: yaml.Node, error: type[Exc
 
 
 def _where(path: Path, node: yaml.Node) -> Location:
-    return Location(path.name, node.start_mark.line + 1)
+    return Location(_shown(path), node.start_mark.line + 1)

@@ -8,54 +8,13 @@ the formula reads, because that is what has to be saved.
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Final
 
 from .errors import DerivativeError, Location
+from .metadata import METADATA, SYMBOLIC_METADATA, TEMPORARY_METADATA
 
-
-@dataclass(frozen=True, slots=True)
-class Metadata:
-    """A property of a tensor that is saved in the tensor's stead: slot ``self_sym_sizes`` for
-    ``self.shape``.
-    """
-
-    suffix: str
-    expression: str
-
-
-METADATA: Final[Mapping[str, Metadata]] = {
-    "sym_sizes": Metadata("sym_sizes", "{}.array.shape"),
-    "sym_strides": Metadata("sym_strides", "{}.stride()"),
-    "sym_numel": Metadata("sym_numel", "{}.array.size"),
-    "sym_size": Metadata("sym_argsize_{index}", "{}.array.shape[{index}]"),
-    "dim": Metadata("dim", "{}.dim()"),
-    "scalar_type": Metadata("scalar_type", "{}.dtype"),
-    "is_complex": Metadata("is_complex", "{}.is_complex()"),
-    "sym_storage_offset": Metadata("sym_storage_offset", "{}.storage_offset()"),
-    "layout": Metadata("layout", "{}.layout"),
-    "device": Metadata("device", "{}.device"),
-    "is_column_major": Metadata("is_column_major", "is_column_major({}.array)"),
-}
-"""Methods that read only metadata, by their names in formulas."""
-
-_TEMPORARY_METADATA: Final = {
-    "sym_sizes": "{}.shape",
-    "sym_size": "{}.shape[{index}]",
-    "dim": "{}.ndim",
-    "scalar_type": "{}.dtype",
-}
-"""The same of a value that the formula has at hand, spelled so that tensors and arrays both have
-it.
-"""
-
-_SYMBOLIC: Final = {
-    "sizes": "sym_sizes",
-    "size": "sym_size",
-    "strides": "sym_strides",
-    "numel": "sym_numel",
-}
 _BINARY: Final = {
     ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div", ast.Pow: "pow",
     ast.MatMult: "matmul",
@@ -298,10 +257,10 @@ class _Rewriter(ast.NodeTransformer):
             if attribute == "conj":
                 return ast.Call(ast.Attribute(self.visit(owner), "conjugate"), [], [])
             return self._generic(node)
-        if attribute in _SYMBOLIC:
+        if attribute in SYMBOLIC_METADATA:
             raise self._error(
                 f".{attribute}() is not supported in derivative formulas.",
-                f"Instead, please use the SymInt version: .{_SYMBOLIC[attribute]}().",
+                f"Instead, please use the SymInt version: .{SYMBOLIC_METADATA[attribute]}().",
             )
         if attribute == "defined":
             return ast.Compare(self.visit(owner), [ast.IsNot()], [ast.Constant(None)])
@@ -340,7 +299,7 @@ class _Rewriter(ast.NodeTransformer):
         return _name(slot)
 
     def _temporary(self, owner: ast.expr, attribute: str, index: str) -> ast.expr:
-        template = _TEMPORARY_METADATA.get(attribute)
+        template = TEMPORARY_METADATA.get(attribute)
         if template is None:
             raise self._error(
                 f".{attribute}() works on arguments and results only.", "Save it from an argument."

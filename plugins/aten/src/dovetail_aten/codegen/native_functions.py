@@ -5,48 +5,30 @@ derived from it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from dovetail_dispatcher.schema import FunctionSchema, parse_schema
 
-from .entries import Entry, read_entries
+from . import policies
+from .entries import Entry, read_entries, start_of
 from .errors import DeclarationError, Location
+from .policies import Policies, kind_of, read_policies
+from .tags import read_tags, with_automatic_tags
 from .variants import SchemaKind, derive_variant, schema_kind
 
-KINDS = (
-    "pointwise",
-    "reduction",
-    "view",
-    "matmul",
-    "factory",
-    "random",
-    "inplace_only",
-    "composite",
-    "other",
-)
 PROMOTIONS = ("none", "same", "exact", "operands", "int_to_float", "bool_result", "complex_to_real")
 REFUSED_KINDS = ("bool", "int", "float", "complex", "any_bool", "bool_alpha")
 VARIANTS = ("function", "method")
 PYTHON_MODULES = ("nn", "linalg", "fft", "special")
-TAGS = (
-    "core", "cudagraph_unsafe", "data_dependent_output", "dynamic_output_shape", "flexible_layout",
-    "generated",
-    "inplace", "inplace_view", "maybe_aliasing_or_mutating", "needs_contiguous_strides",
-    "needs_exact_strides",
-    "needs_fixed_stride_order", "nondeterministic_bitwise", "nondeterministic_seeded", "out",
-    "out_variant",
-    "pointwise", "pt2_compliant_tag", "reduction", "view_copy",
-)  # fmt: skip
 COMPOSITE_KEYS = {
     "implicit": "CompositeImplicitAutograd",
     "explicit": "CompositeExplicitAutograd",
     "undefined": "Undefined",
 }
 _KEYS = {
-    "func", "variants", "python_module", "kind", "promotion", "promote", "refuses", "autogen",
-    "composite",
-    "derived_from", "tags",
+    "func", "variants", "python_module", "promotion", "promote", "refuses", "autogen", "composite",
+    "derived_from", "tags", *policies.KEYS,
 }  # fmt: skip
 _PROMOTED_SCALARS = ("self", "other", "exponent", "min", "max")
 
@@ -65,8 +47,10 @@ class NativeFunction:
         Of ``function`` and ``method``.
     python_module
         Submodule in which the function is public; ``""``: at the top.
-    kind, promotion, promote
-        Rules of shapes and dtypes; `promote` are the arguments that take part in promotion.
+    policies
+        Its shape, and what follows from it.
+    promotion, promote
+        Rules of dtypes; `promote` are the arguments that take part in promotion.
     refuses
         Kinds of dtypes that it is not defined for.
     composite
@@ -83,7 +67,7 @@ class NativeFunction:
     text: str
     variants: tuple[str, ...]
     python_module: str
-    kind: str
+    policies: Policies
     promotion: str
     promote: tuple[str, ...]
     refuses: tuple[str, ...]
@@ -114,18 +98,33 @@ class NativeFunction:
         return self.name.replace(".", "_")
 
     @property
+    def kind(self) -> str:
+        """What the operator table keeps of shape and tags."""
+        return kind_of(self.policies.shape, self.tags)
+
+    @property
+    def is_public(self) -> bool:
+        """Whether users see the function."""
+        if self.base_name.startswith("_"):
+            return False
+        derived = self.derived_from is not None and self.schema_kind == "inplace"
+        return self.policies.public_inplace if derived else self.policies.public
+
+    @property
     def schema_kind(self) -> SchemaKind:
         """Functional, in-place, out or otherwise mutable."""
         return schema_kind(self.schema)
 
 
-def read_native_functions(path: Path, *, only: Iterable[str] | None = None) -> list[NativeFunction]:
-    """Read the operators that `path` declares, derived variants after the entry that derives them.
+def read_native_functions(
+    paths: Path | Sequence[Path], *, only: Iterable[str] | None = None
+) -> list[NativeFunction]:
+    """Read the operators that `paths` declare, derived variants after the entry that derives them.
 
     Parameters
     ----------
-    path
-        The YAML file.
+    paths
+        The YAML file, or those of the families in order.
     only
         Names (``add.Tensor``, or ``add`` for all overloads) of the entries to keep; default: all.
 
@@ -137,7 +136,7 @@ def read_native_functions(path: Path, *, only: Iterable[str] | None = None) -> l
         no entry has.
     """
     functions: dict[str, NativeFunction] = {}
-    for entry in read_entries(path, DeclarationError):
+    for entry in read_entries(paths, DeclarationError):
         for function in _read(entry):
             known = functions.get(function.name)
             if known is not None:
@@ -147,20 +146,26 @@ def read_native_functions(path: Path, *, only: Iterable[str] | None = None) -> l
                     "Remove one, or give it another overload name.",
                 )
             functions[function.name] = function
-    names = list(functions)
-    for position, function in enumerate(functions.values()):
-        if function.derived_from is not None and function.derived_from not in names[:position]:
+    seen: dict[str, NativeFunction] = {}
+    for name, function in functions.items():
+        seen[name] = function
+        if function.derived_from is None:
+            continue
+        if function.derived_from not in seen:
             raise DeclarationError(
                 function.where,
                 f"'{function.name}' is derived from '{function.derived_from}', which is not "
                 "declared before it.",
                 "Name a functional operator that stands above.",
             )
-    return _select(list(functions.values()), path, only)
+        seen[name] = replace(function, policies=seen[function.derived_from].policies)
+    return _select(list(seen.values()), paths, only)
 
 
 def _select(
-    functions: list[NativeFunction], path: Path, only: Iterable[str] | None
+    functions: list[NativeFunction],
+    paths: Path | Sequence[Path],
+    only: Iterable[str] | None,
 ) -> list[NativeFunction]:
     if only is None:
         return functions
@@ -168,7 +173,7 @@ def _select(
     known = {name for f in functions for name in (f.name, f.base_name)}
     if missing := sorted(wanted - known):
         raise DeclarationError(
-            Location(path.name, 1),
+            start_of(paths),
             f"no operator {', '.join(missing)} is declared.",
             "Correct the list of operators.",
         )
@@ -193,26 +198,33 @@ def _read(entry: Entry) -> list[NativeFunction]:
             "the entry has no 'func'.",
             "Write its schema: 'func: f(Tensor self) -> Tensor'.",
         )
+    said_twice = [key for key in policies.KEYS if key in entry.values]
+    if "derived_from" in entry.values and said_twice:
+        raise DeclarationError(
+            entry.lines[said_twice[0]],
+            f"the policies are those of {entry.text('derived_from')}.",
+            f"Remove {', '.join(said_twice)}.",
+        )
     schema, text = _schema(entry)
     where = entry.lines["func"]
     variants = entry.names("variants") or ("function",)
-    kind = _one_of(entry, "kind", KINDS, "other")
-    promotion = _one_of(entry, "promotion", PROMOTIONS, "same" if kind == "pointwise" else "none")
     module = _one_of(entry, "python_module", ("", *PYTHON_MODULES), "")
     _check_variants(entry, schema, variants, module)
     composite = _composite(entry)
+    own = read_policies(entry, schema, composite and composite[0])
+    promotion = _promotion(entry, own.shape)
     function = NativeFunction(
         schema=schema,
         text=text,
         variants=variants,
         python_module=module,
-        kind=kind,
+        policies=own,
         promotion=promotion,
-        promote=_promote(entry, schema, kind, promotion),
+        promote=_promote(entry, schema, promotion),
         refuses=_refuses(entry),
         composite=composite,
         derived_from=entry.text("derived_from") or None,
-        tags=_tags(entry, schema),
+        tags=read_tags(entry, schema),
         where=where,
     )
     return [function, *[_derive(function, name, entry) for name in entry.names("autogen")]]
@@ -287,7 +299,20 @@ def _composite(entry: Entry) -> tuple[str, str] | None:
     return COMPOSITE_KEYS[how], name
 
 
-def _promote(entry: Entry, schema: FunctionSchema, kind: str, promotion: str) -> tuple[str, ...]:
+def _promotion(entry: Entry, shape: str) -> str:
+    if shape == "elementwise":
+        return _one_of(entry, "promotion", PROMOTIONS, "same")
+    for key in ("promotion", "promote"):
+        if key in entry.values:
+            raise DeclarationError(
+                entry.lines[key],
+                f"only operands of an elementwise operator have a {key}.",
+                f"Remove '{key}', or write shape: elementwise.",
+            )
+    return "none"
+
+
+def _promote(entry: Entry, schema: FunctionSchema, promotion: str) -> tuple[str, ...]:
     names = {argument.name for argument in schema.arguments}
     given = entry.names("promote")
     if unknown := [name for name in given if name not in names]:
@@ -296,7 +321,7 @@ def _promote(entry: Entry, schema: FunctionSchema, kind: str, promotion: str) ->
             f"{', '.join(unknown)}: no such argument in {schema}.",
             "Name its arguments.",
         )
-    if given or kind != "pointwise" or promotion == "none":
+    if given or promotion == "none":
         return given
     promoted = []
     for argument in schema.arguments:
@@ -315,33 +340,6 @@ def _refuses(entry: Entry) -> tuple[str, ...]:
             f"They are: {', '.join(REFUSED_KINDS)}.",
         )
     return given
-
-
-def _tags(entry: Entry, schema: FunctionSchema) -> tuple[str, ...]:
-    tags = set(entry.names("tags"))
-    if unknown := sorted(tags - set(TAGS)):
-        raise DeclarationError(
-            entry.lines["tags"],
-            f"illegal tag {', '.join(unknown)}.",
-            f"Tags are: {', '.join(TAGS)}.",
-        )
-    name = schema.name.partition("::")[2]
-    random = any([a.real_type.schema_str.startswith("Generator") for a in schema.arguments])
-    random = random or "rand" in name or ("dropout" in name and "backward" not in name)
-    if random and "nondeterministic_seeded" not in tags:
-        raise DeclarationError(
-            entry.where,
-            f"nondeterministic_seeded tag missing for {name}.",
-            "Add it: its results depend on the seed.",
-        )
-    return _with_automatic_tags(tags, schema)
-
-
-def _with_automatic_tags(tags: set[str], schema: FunctionSchema) -> tuple[str, ...]:
-    added = {"inplace": {"inplace"}, "out": {"out"}}.get(schema_kind(schema), set())
-    if schema.name.startswith("aten::"):
-        added.add("pt2_compliant_tag")
-    return tuple(sorted(tags | added))
 
 
 def _derive(function: NativeFunction, name: str, entry: Entry) -> NativeFunction:
@@ -364,13 +362,13 @@ def _derive(function: NativeFunction, name: str, entry: Entry) -> NativeFunction
         text=text,
         variants=function.variants if inplace else ("function",),
         python_module=function.python_module if "method" not in function.variants else "",
-        kind=function.kind,
+        policies=function.policies,
         promotion=function.promotion,
         promote=function.promote,
         refuses=function.refuses,
         composite=composite,
         derived_from=function.name,
-        tags=_with_automatic_tags(
+        tags=with_automatic_tags(
             set(function.tags) - {"core", "pt2_compliant_tag"} | {"generated"}, schema
         ),
         where=function.where,

@@ -5,10 +5,9 @@ them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from dovetail_dispatcher.calls.templates.entry import numbers_allowed
-from dovetail_dispatcher.schema import Argument, FunctionSchema
 
 from .native_functions import NativeFunction
 
@@ -45,6 +44,16 @@ class OverloadSet:
             overload.python_module for overload in self.overloads if "function" in overload.variants
         ]
         return modules[0] if modules else None
+
+    @property
+    def is_public(self) -> bool:
+        """Whether the name is a function at the top level of the front end."""
+        return self.module == "" and any([overload.is_public for overload in self.overloads])
+
+    @property
+    def has_choice(self) -> bool:
+        """Whether the arguments of a call tell which overload it means."""
+        return len(self.overloads) > 1 and not self.takes_numbers
 
     @property
     def takes_numbers(self) -> bool:
@@ -95,24 +104,9 @@ def takes_numbers(function: NativeFunction) -> bool:
     return function.namespace == "aten" and numbers_allowed(function.schema, function.promote)
 
 
-def python_schema(schema: FunctionSchema) -> FunctionSchema:
-    """Return `schema` with the name that Python functions give to ``self``: ``input``."""
-    names = {argument.name for argument in schema.arguments}
-    if "self" not in names or "input" in names:
-        return schema
-    return replace(schema, arguments=tuple([_renamed(argument) for argument in schema.arguments]))
-
-
-def _renamed(argument: Argument) -> Argument:
-    return replace(argument, name="input") if argument.name == "self" else argument
-
-
-def variadic_argument(schema: FunctionSchema) -> Argument | None:
-    """Return the list of ints that a call may also spell out: ``x.view(2, 3)``. It is the only one
-    behind ``self``.
+def function_name(function: NativeFunction) -> str:
+    """Return the name of the function of one overload among several: ``sum_dim_IntList``,
+    ``sum_default``.
     """
-    positional = [a for a in schema.arguments if not a.kwarg_only]
-    others = [a for a in positional if a.name not in ("self", "input")]
-    if len(others) != 1 or others[0].has_default_value() or others[0].N is not None:
-        return None
-    return others[0] if others[0].real_type.schema_str in ("int[]", "SymInt[]") else None
+    own = function.identifier
+    return own if function.schema.overload_name else f"{own}_default"

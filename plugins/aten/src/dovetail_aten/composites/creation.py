@@ -164,7 +164,7 @@ def to_dtype_layout(
 
 
 def is_on(tensor: Any, device: Any) -> bool:
-    """Say whether `tensor` is on `device`; a device without index means any of its kind."""
+    """Return whether `tensor` is on `device`; a device without index means any of its kind."""
     own, wanted = str(tensor.device), str(device)
     return own == wanted or (":" not in wanted and own.partition(":")[0] == wanted)
 

@@ -46,7 +46,7 @@ def matmul(self: Any, other: Any) -> Any:
         case (2, 1):
             return F.mv(self, other)
         case (1, 2):
-            # Not squeezed, for the product is a view of nothing that anybody has.
+            # Not squeezed: the result must not be a view of the intermediate product.
             product = F.mm(F.unsqueeze(self, 0), other)
             return F._unsafe_view(product, product.array.shape[1:])
     if left == 0 or right == 0:

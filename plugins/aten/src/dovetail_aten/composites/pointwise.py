@@ -65,12 +65,12 @@ def imag(self: Any) -> Any:
 
 
 def is_complex(self: Any) -> bool:
-    """Say whether the dtype is complex."""
+    """Return whether the dtype is complex."""
     return bool(self.dtype.is_complex)
 
 
 def is_floating_point(self: Any) -> bool:
-    """Say whether the dtype is real and floating point."""
+    """Return whether the dtype is real and floating point."""
     return bool(self.dtype.is_floating_point)
 
 
@@ -131,7 +131,7 @@ def isclose(
 def allclose(
     self: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
 ) -> bool:
-    """Say whether all elements are close."""
+    """Return whether all elements are close."""
     return bool(F.item(F.all(isclose(self, other, rtol, atol, equal_nan))))
 
 
@@ -146,7 +146,7 @@ def item(self: Any) -> Any:
 
 
 def is_nonzero(self: Any) -> bool:
-    """Say whether the only element is not zero."""
+    """Return whether the only element is not zero."""
     count = self.numel()
     if count == 0:
         raise RuntimeError(

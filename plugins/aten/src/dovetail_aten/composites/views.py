@@ -56,7 +56,7 @@ def infer_size(shape: Sequence[int], numel: int) -> tuple[int, ...]:
 
 
 def can_view(shape: Sequence[int], strides: Sequence[int], wanted: Sequence[int]) -> bool:
-    """Say whether elements of `shape` and `strides` can be seen as `wanted` without copying."""
+    """Return whether elements of `shape` and `strides` can be seen as `wanted` without copying."""
     if 0 in shape:
         return True
     blocks: list[list[int]] = []

@@ -11,7 +11,7 @@ _TANH_CUBIC = 0.044715
 
 
 def gelu_double_backward(k: Any, grad: Any, grad_output: Any, self: Any, approximate: str) -> Any:
-    """Gradient of gelu_backward with respect to `self`."""
+    """Return the gradient of gelu_backward with respect to `self`."""
     square = k.mul(self, self)
     if approximate == "none":
         density = k.mul(k.exp(k.mul(square, -0.5)), _INV_SQRT_TWO_PI)
@@ -29,7 +29,7 @@ def gelu_double_backward(k: Any, grad: Any, grad_output: Any, self: Any, approxi
 
 
 def silu_double_backward(k: Any, grad: Any, self: Any) -> Any:
-    """Gradient of silu_backward with respect to `self`, times `grad`."""
+    """Return the gradient of silu_backward with respect to `self`, times `grad`."""
     sigmoid = k.sigmoid(self)
     slope = k.mul(sigmoid, k.rsub(sigmoid, 1))
     return k.mul(grad, k.conj(k.mul(slope, k.add(k.mul(self, k.rsub(k.mul(sigmoid, 2), 1)), 2))))
@@ -45,7 +45,7 @@ def elu_double_backward(
     is_result: bool,
     x: Any,
 ) -> Any:
-    """Gradient of elu_backward with respect to its last argument."""
+    """Return the gradient of elu_backward with respect to its last argument."""
     if is_result:
         bend = k.mul(grad_output, input_scale)
     else:
@@ -57,7 +57,7 @@ def elu_double_backward(
 
 
 def softplus_double_backward(k: Any, grad: Any, self: Any, beta: Any, threshold: Any) -> Any:
-    """Gradient of softplus_backward with respect to `self`, times `grad`."""
+    """Return the gradient of softplus_backward with respect to `self`, times `grad`."""
     scaled = k.mul(self, beta)
     sigmoid = k.sigmoid(scaled)
     slope = k.mul(k.mul(sigmoid, k.rsub(sigmoid, 1)), beta)
@@ -65,7 +65,7 @@ def softplus_double_backward(k: Any, grad: Any, self: Any, beta: Any, threshold:
 
 
 def log_sigmoid_double_backward(k: Any, grad: Any, self: Any) -> Any:
-    """Gradient of log_sigmoid_backward with respect to `self`, times `grad`."""
+    """Return the gradient of log_sigmoid_backward with respect to `self`, times `grad`."""
     sigmoid = k.sigmoid(self)
     return k.mul(grad, k.mul(k.sub(sigmoid, 1), sigmoid))
 
@@ -73,7 +73,7 @@ def log_sigmoid_double_backward(k: Any, grad: Any, self: Any) -> Any:
 def prelu_kernel_double_backward(
     k: Any, grad_self: Any, grad_weight: Any, grad_output: Any, self: Any, weight: Any
 ) -> tuple[Any, Any, Any]:
-    """Gradients of ``_prelu_kernel_backward``."""
+    """Return the gradients of ``_prelu_kernel_backward``."""
     negative = k.lt(self, 0)
     to_output = to_self = to_weight = None
     if grad_self is not None:
@@ -87,7 +87,7 @@ def prelu_kernel_double_backward(
 
 
 def softmax_double_backward(k: Any, grad: Any, grad_output: Any, dim: int, output: Any) -> Any:
-    """Gradient of ``_softmax_backward_data`` with respect to `output`."""
+    """Return the gradient of ``_softmax_backward_data`` with respect to `output`."""
     dims = (dim,)
     inner = k.sub(grad_output, k.sum(k.mul(grad_output, output), dims, True))
     outer = k.mul(grad_output, k.sum(k.mul(output, grad), dims, True))

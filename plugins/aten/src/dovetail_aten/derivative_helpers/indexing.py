@@ -8,24 +8,26 @@ from typing import Any
 
 
 def index_backward(k: Any, grad: Any, sizes: Sequence[int], indices: Sequence[Any]) -> Any:
-    """Gradient of indexing with tensors: what is picked repeatedly adds up."""
+    """Return the gradient of indexing with tensors, added up where an element was picked
+    repeatedly.
+    """
     return k.index_put(k.new_zeros(grad, sizes), indices, grad, True)
 
 
 def index_select_backward(k: Any, grad: Any, sizes: Sequence[int], dim: int, index: Any) -> Any:
-    """Gradient of index_select."""
+    """Return the gradient of index_select."""
     if not sizes:
         return k.reshape(k.sum(grad), ())
     return k.index_add(k.new_zeros(grad, sizes), dim, index, grad)
 
 
 def gather_backward(k: Any, grad: Any, sizes: Sequence[int], dim: int, index: Any) -> Any:
-    """Gradient of gather."""
+    """Return the gradient of gather."""
     return k.scatter_add(k.new_zeros(grad, sizes), dim, index, grad)
 
 
 def take_backward(k: Any, grad: Any, sizes: Sequence[int], index: Any) -> Any:
-    """Gradient of take, which indexes the flattened input."""
+    """Return the gradient of take, which indexes the flattened input."""
     flat = k.new_zeros(grad, (math.prod(sizes),))
     return k.reshape(
         k.index_put(flat, [k.reshape(index, (-1,))], k.reshape(grad, (-1,)), True), sizes
@@ -33,7 +35,7 @@ def take_backward(k: Any, grad: Any, sizes: Sequence[int], index: Any) -> Any:
 
 
 def masked_select_backward(k: Any, grad: Any, sizes: Sequence[int], mask: Any) -> Any:
-    """Gradient of masked_select."""
+    """Return the gradient of masked_select."""
     ndim = max(len(sizes), mask.ndim)
     full = [1] * (ndim - len(sizes)) + list(sizes)
     other = [1] * (ndim - mask.ndim) + list(mask.shape)
@@ -42,7 +44,7 @@ def masked_select_backward(k: Any, grad: Any, sizes: Sequence[int], mask: Any) -
 
 
 def embedding_dense_double_backward(k: Any, grad: Any, indices: Any, padding_idx: int) -> Any:
-    """Gradient of embedding_dense_backward with respect to the gradient it was given."""
+    """Return the gradient of embedding_dense_backward with respect to the gradient it was given."""
     picked = k.index_select(grad, 0, k.reshape(indices, (-1,)))
     if padding_idx >= 0:
         padding = k.unsqueeze(k.eq(k.reshape(indices, (-1,)), padding_idx), -1)

@@ -13,19 +13,19 @@ MEAN = 1
 def nll_loss_double_backward(
     k: Any, grad: Any, target: Any, weight: Any, reduction: int, ignore_index: int
 ) -> Any:
-    """Gradient of nll_loss_backward with respect to the gradient it was given."""
+    """Return the gradient of nll_loss_backward with respect to the gradient it was given."""
     return k.nll_loss_forward(grad, target, weight, reduction, ignore_index)[0]
 
 
 def mse_loss_double_backward(k: Any, grad: Any, self: Any, target: Any, reduction: int) -> Any:
-    """Gradient of mse_loss_backward with respect to the input, times `grad`."""
+    """Return the gradient of mse_loss_backward with respect to the input, times `grad`."""
     return k.mul(grad, 2 / max(broadcast_size(self, target), 1) if reduction == MEAN else 2)
 
 
 def smooth_l1_loss_double_backward(
     k: Any, grad: Any, self: Any, target: Any, reduction: int, beta: float
 ) -> Any:
-    """Gradient of smooth_l1_loss_backward with respect to the input, times `grad`."""
+    """Return the gradient of smooth_l1_loss_backward with respect to the input, times `grad`."""
     if beta == 0:
         return k.zeros_like(grad)
     difference = k.sub(self, target)
@@ -36,7 +36,7 @@ def smooth_l1_loss_double_backward(
 def smooth_l1_loss_double_backward_grad_output(
     k: Any, grad: Any, self: Any, target: Any, reduction: int, beta: float
 ) -> Any:
-    """Gradient of smooth_l1_loss_backward with respect to the gradient it was given."""
+    """Return the gradient of smooth_l1_loss_backward with respect to the gradient it was given."""
     difference = k.sub(self, target)
     slope = k.sgn(difference)
     if beta > 0:
@@ -49,7 +49,7 @@ def smooth_l1_loss_double_backward_grad_output(
 def binary_cross_entropy_with_logits_backward(
     k: Any, grad: Any, input: Any, target: Any, weight: Any, pos_weight: Any, reduction: int
 ) -> Any:
-    """Gradient of the loss with respect to the logits."""
+    """Return the gradient of the loss with respect to the logits."""
     sigmoid = k.sigmoid(input)
     if pos_weight is None:
         slope = k.sub(sigmoid, target)
@@ -62,7 +62,7 @@ def binary_cross_entropy_with_logits_backward(
 def binary_cross_entropy_with_logits_target_backward(
     k: Any, grad: Any, input: Any, target: Any, weight: Any, pos_weight: Any, reduction: int
 ) -> Any:
-    """Gradient of the loss with respect to the target."""
+    """Return the gradient of the loss with respect to the target."""
     if pos_weight is None:
         slope = k.neg(input)
     else:

@@ -19,7 +19,8 @@ def layer_norm_double_backward(
     weight: Any,
     grad_input_mask: Sequence[bool],
 ) -> tuple[Any, Any, Any]:
-    """Gradients of native_layer_norm_backward with respect to `grad_out`, `input` and `weight`.
+    """Return the gradients of native_layer_norm_backward with respect to `grad_out`, `input` and
+    `weight`.
 
     With x̂ the normalized input and P(v) = v - mean(v) - x̂ mean(v x̂) over the normalized
     dimensions, native_layer_norm_backward gives ``rstd P(grad_out weight)``, ``sum(grad_out x̂)``

@@ -8,7 +8,7 @@ from typing import Any
 
 
 def pow_backward(k: Any, grad: Any, self: Any, exponent: Any) -> Any:
-    """Gradient of ``self ** exponent`` for a number `exponent`."""
+    """Return the gradient of ``self ** exponent`` for a number `exponent`."""
     if exponent == 0:
         return k.zeros_like(grad)
     if exponent == 1:
@@ -19,16 +19,16 @@ def pow_backward(k: Any, grad: Any, self: Any, exponent: Any) -> Any:
 
 
 def pow_backward_self(k: Any, grad: Any, self: Any, exponent: Any) -> Any:
-    """Gradient of ``self ** exponent`` with respect to `self`, for a tensor `exponent`; zero where
-    it is zero.
+    """Return the gradient of ``self ** exponent`` with respect to `self`, for a tensor `exponent`;
+    zero where it is zero.
     """
     slope = k.mul(exponent, k.pow(self, k.sub(exponent, 1)))
     return k.where(k.eq(exponent, 0), 0, k.mul(grad, k.conj(slope)))
 
 
 def pow_backward_exponent(k: Any, grad: Any, self: Any, exponent: Any, result: Any) -> Any:
-    """Gradient of ``self ** exponent`` with respect to `exponent`; zero where ``0 ** exponent`` is
-    constant.
+    """Return the gradient of ``self ** exponent`` with respect to `exponent`; zero where ``0 **
+    exponent`` is constant.
     """
     if isinstance(self, (bool, int, float, complex)):
         if self == 0:
@@ -53,8 +53,8 @@ def _complex_log(number: complex, exponent: Any) -> complex:
 
 
 def sgn_backward(k: Any, grad: Any, self: Any, result: Any) -> Any:
-    """Gradient of the sign: zero for real numbers; for complex ones the part of `grad` that turns
-    the sign.
+    """Return the gradient of the sign: zero for real numbers; for complex ones the part of `grad`
+    that turns the sign.
     """
     if "complex" not in str(self.dtype):
         return k.zeros_like(grad)
@@ -64,7 +64,7 @@ def sgn_backward(k: Any, grad: Any, self: Any, result: Any) -> Any:
 
 
 def angle_backward(k: Any, grad: Any, self: Any) -> Any:
-    """Gradient of the angle: zero for real numbers."""
+    """Return the gradient of the angle: zero for real numbers."""
     if "complex" not in str(self.dtype):
         return k.zeros_like(grad)
     size = k.abs(self)
@@ -73,8 +73,9 @@ def angle_backward(k: Any, grad: Any, self: Any) -> Any:
 
 
 def acosh_backward(k: Any, grad: Any, self: Any) -> Any:
-    """Gradient of acosh. The root of ``self² - 1`` has another branch cut than acosh; its factors
-    have the same.
+    """Return the gradient of acosh.
+
+    The root of ``self² - 1`` has another branch cut than acosh; its factors have the same.
     """
     if "complex" not in str(self.dtype):
         return k.mul(grad, k.rsqrt(k.sub(k.mul(self, self), 1)))
@@ -88,7 +89,7 @@ def atan2_slope(k: Any, numerator: Any, self: Any, other: Any) -> Any:
 
 
 def clamp_backward(k: Any, grad: Any, self: Any, min: Any, max: Any) -> Any:
-    """Gradient of clamp with respect to `self`: one inside and on the bounds."""
+    """Return the gradient of clamp with respect to `self`: one inside and on the bounds."""
     if min is None and max is None:
         return grad
     if max is None:
@@ -101,7 +102,9 @@ def clamp_backward(k: Any, grad: Any, self: Any, min: Any, max: Any) -> Any:
 def clamp_backward_min_max(
     k: Any, grad: Any, self: Any, min: Any, max: Any, grad_input_mask: Sequence[bool]
 ) -> tuple[Any, Any]:
-    """Gradients of clamp with respect to tensor bounds: one where the bound is the result."""
+    """Return the gradients of clamp with respect to tensor bounds: one where the bound is the
+    result.
+    """
     grad_min = grad_max = None
     if min is not None and grad_input_mask[0]:
         below = k.lt(self, min)
@@ -113,14 +116,14 @@ def clamp_backward_min_max(
 
 
 def nan_to_num_backward(k: Any, grad: Any, self: Any) -> Any:
-    """Gradient of nan_to_num: zero where a number was put in."""
+    """Return the gradient of nan_to_num: zero where a number replaced the element."""
     finite = k.logical_and(k.eq(self, self), k.ne(k.abs(self), math.inf))
     return k.where(finite, grad, 0)
 
 
 def xlogy_self_backward(k: Any, grad: Any, self: Any, other: Any) -> Any:
-    """Gradient of ``self * log(other)`` with respect to `self`; zero where the product was defined
-    to be zero.
+    """Return the gradient of ``self * log(other)`` with respect to `self`; zero where the product
+    was defined to be zero.
     """
     defined = k.logical_and(k.eq(self, 0), k.le(other, 0))
     return k.masked_fill(k.xlogy(grad, other), defined, 0)

@@ -13,12 +13,12 @@ from .shapes import count, unsqueeze_reduced, wrap_dims
 
 
 def sum_backward(k: Any, grad: Any, sizes: Sequence[int], dims: Any, keepdim: bool) -> Any:
-    """Gradient of the sum over `dims`."""
+    """Return the gradient of the sum over `dims`."""
     return k.expand(unsqueeze_reduced(k, grad, dims, keepdim, len(sizes)), sizes)
 
 
 def mean_backward(k: Any, grad: Any, sizes: Sequence[int], dims: Any, keepdim: bool) -> Any:
-    """Gradient of the mean over `dims`."""
+    """Return the gradient of the mean over `dims`."""
     return k.div(sum_backward(k, grad, sizes, dims, keepdim), count(sizes, dims))
 
 
@@ -28,7 +28,7 @@ def scale_grad_by_count(k: Any, grad: Any, mask: Any, dims: Any) -> Any:
 
 
 def evenly_distribute_backward(k: Any, grad: Any, self: Any, result: Any) -> Any:
-    """Gradient of max() and min() over everything: ties share it."""
+    """Return the gradient of max() and min() over all elements, divided evenly among ties."""
     mask = k.logical_and(k.ne(self, self), k.ne(result, result))
     mask = k.logical_or(k.eq(self, result), mask)
     return k.where(mask, k.div(grad, k.sum(mask)), 0)
@@ -37,7 +37,7 @@ def evenly_distribute_backward(k: Any, grad: Any, self: Any, result: Any) -> Any
 def value_selecting_reduction_backward(
     k: Any, grad: Any, dim: int, indices: Any, sizes: Sequence[int], keepdim: bool
 ) -> Any:
-    """Gradient of a reduction that picks elements by `indices` along `dim`."""
+    """Return the gradient of a reduction that picks elements by `indices` along `dim`."""
     if not keepdim and sizes:
         grad = k.unsqueeze(grad, dim)
         indices = k.unsqueeze(indices, dim)
@@ -47,8 +47,8 @@ def value_selecting_reduction_backward(
 def prod_backward(
     k: Any, grad: Any, input: Any, result: Any, dim: int | None = None, keepdim: bool = False
 ) -> Any:
-    """Gradient of the product: every element gets the product of the others, which is exact beside
-    a zero too.
+    """Return the gradient of the product: every element gets the product of the others, which is
+    exact beside a zero too.
     """
     if not input.ndim:
         return grad
@@ -72,15 +72,15 @@ def product_of_others(k: Any, x: Any, dim: int) -> Any:
 
 
 def cumsum_backward(k: Any, grad: Any, dim: int) -> Any:
-    """Gradient of cumsum: the sum of the gradients from each place on."""
+    """Return the gradient of cumsum: the sum of `grad` from each place on."""
     if not grad.ndim:
         return grad
     return k.flip(k.cumsum(k.flip(grad, [dim]), dim), [dim])
 
 
 def cumprod_backward(k: Any, grad: Any, self: Any, dim: int, result: Any) -> Any:
-    """Gradient of cumprod, exact at zeros: sum over j >= i of grad_j times the product up to j
-    without element i.
+    """Return the gradient of cumprod, exact at zeros: sum over j >= i of grad_j times the product
+    up to j without element i.
     """
     if not self.ndim or self.shape[dim] <= 1:
         return grad
@@ -111,7 +111,7 @@ def _has_zero(k: Any, x: Any) -> bool:
 
 
 def var_backward(k: Any, grad: Any, self: Any, dims: Any, correction: Any, keepdim: bool) -> Any:
-    """Gradient of the variance over `dims`."""
+    """Return the gradient of the variance over `dims`."""
     dims = wrap_dims(dims, self.ndim)
     grad = unsqueeze_reduced(k, grad, dims, keepdim, self.ndim)
     freedom = count(self.shape, dims) - (1 if correction is None else correction)
@@ -122,13 +122,13 @@ def var_backward(k: Any, grad: Any, self: Any, dims: Any, correction: Any, keepd
 def std_backward(
     k: Any, result: Any, grad: Any, self: Any, dims: Any, correction: Any, keepdim: bool
 ) -> Any:
-    """Gradient of the standard deviation over `dims`; zero where it is zero."""
+    """Return the gradient of the standard deviation over `dims`; zero where it is zero."""
     halved = k.masked_fill(k.div(grad, k.mul(result, 2)), k.eq(result, 0), 0)
     return var_backward(k, halved, self, dims, correction, keepdim)
 
 
 def logsumexp_backward(k: Any, grad: Any, self: Any, result: Any, dims: Any, keepdim: bool) -> Any:
-    """Gradient of logsumexp over `dims`."""
+    """Return the gradient of logsumexp over `dims`."""
     grad = unsqueeze_reduced(k, grad, dims, keepdim, self.ndim)
     result = unsqueeze_reduced(k, result, dims, keepdim, self.ndim)
     return k.mul(grad, k.conj(k.exp(k.sub(self, result))))
@@ -137,7 +137,7 @@ def logsumexp_backward(k: Any, grad: Any, self: Any, result: Any, dims: Any, kee
 def norm_backward(
     k: Any, grad: Any, self: Any, p: Any, norm: Any, dims: Any = (), keepdim: bool = True
 ) -> Any:
-    """Gradient of the `p`-norm over `dims`; zero where the norm is zero."""
+    """Return the gradient of the `p`-norm over `dims`; zero where the norm is zero."""
     p = 2.0 if p is None else float(p)
     if self.ndim and not (dims == () and keepdim and not norm.ndim):
         grad = unsqueeze_reduced(k, grad, dims, keepdim, self.ndim)
@@ -165,5 +165,5 @@ def norm_backward(
 def linalg_vector_norm_backward(
     k: Any, grad: Any, self: Any, ord: Any, norm: Any, dims: Any, keepdim: bool
 ) -> Any:
-    """Gradient of the vector norm of order `ord` over `dims`."""
+    """Return the gradient of the vector norm of order `ord` over `dims`."""
     return norm_backward(k, grad, self, ord, norm, wrap_dims(dims, self.ndim), keepdim)

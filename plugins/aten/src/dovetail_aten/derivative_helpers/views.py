@@ -10,7 +10,7 @@ TENSORS_ONLY = frozenset({"as_strided_backward", "copy_to_device", "to_copy_back
 
 
 def permute_backwards(k: Any, grad: Any, dims: Sequence[int]) -> Any:
-    """Gradient of permute: the way back."""
+    """Return the gradient of permute: `grad` with the dimensions in their former order."""
     back = [0] * len(dims)
     for position, dim in enumerate(dims):
         back[dim % len(dims)] = position
@@ -20,7 +20,7 @@ def permute_backwards(k: Any, grad: Any, dims: Sequence[int]) -> Any:
 def slice_backward_wrapper(
     k: Any, grad: Any, sizes: Sequence[int], dim: int, start: int | None, end: int | None, step: int
 ) -> Any:
-    """Gradient of a slice: zeros with `grad` put in."""
+    """Return the gradient of a slice: zeros with `grad` in the slice."""
     start, end, step = slice(start, end, step).indices(sizes[dim])
     return k.slice_backward(grad, sizes, dim, start, max(start, end), step)
 
@@ -28,7 +28,7 @@ def slice_backward_wrapper(
 def split_backward(
     k: Any, grads: Sequence[Any], split_size: int, dim: int, sizes: Sequence[int]
 ) -> Any:
-    """Gradient of split: the gradients of the pieces side by side."""
+    """Return the gradient of split: the gradients of the pieces side by side."""
     total = sizes[dim]
     lengths = (
         [min(split_size, total - start) for start in range(0, total, split_size)]
@@ -41,7 +41,7 @@ def split_backward(
 def split_with_sizes_backward(
     k: Any, grads: Sequence[Any], lengths: Sequence[int], dim: int, sizes: Sequence[int]
 ) -> Any:
-    """Gradient of split_with_sizes; pieces without gradient count as zero."""
+    """Return the gradient of split_with_sizes; pieces without gradient count as zero."""
     known = next(grad for grad in grads if grad is not None)
     dim %= len(sizes)
 
@@ -54,13 +54,13 @@ def split_with_sizes_backward(
 
 
 def unbind_backward(k: Any, grads: Sequence[Any], dim: int, sizes: Sequence[int]) -> Any:
-    """Gradient of unbind; results without gradient count as zero."""
+    """Return the gradient of unbind; results without gradient count as zero."""
     known = next(grad for grad in grads if grad is not None)
     return k.stack([k.zeros_like(known) if grad is None else grad for grad in grads], dim)
 
 
 def cat_tensors_backward(k: Any, grad: Any, sizes: Sequence[Sequence[int]], dim: int) -> list[Any]:
-    """Gradients of cat: the pieces of `grad`. An empty 1-d tensor took no part."""
+    """Return the gradients of cat: the pieces of `grad`; an empty 1-d tensor has none."""
     dim = dim % grad.ndim
     pieces, start = [], 0
     for shape in sizes:
@@ -73,7 +73,7 @@ def cat_tensors_backward(k: Any, grad: Any, sizes: Sequence[Sequence[int]], dim:
 
 
 def repeat_backward(k: Any, grad: Any, repeats: Sequence[int], sizes: Sequence[int]) -> Any:
-    """Gradient of repeat: the sum over the repetitions."""
+    """Return the gradient of repeat: the sum over the repetitions."""
     if 0 in repeats:
         return k.new_zeros(grad, sizes)
     padded = [1] * (len(repeats) - len(sizes)) + list(sizes)
@@ -84,12 +84,12 @@ def repeat_backward(k: Any, grad: Any, repeats: Sequence[int], sizes: Sequence[i
 
 
 def roll_backward(k: Any, grad: Any, shifts: Sequence[int], dims: Sequence[int]) -> Any:
-    """Gradient of roll: rolling back."""
+    """Return the gradient of roll: `grad` rolled back."""
     return k.roll(grad, [-shift for shift in shifts], dims)
 
 
 def constant_pad_nd_backward(k: Any, grad: Any, pad: Sequence[int]) -> Any:
-    """Gradient of constant padding: the middle."""
+    """Return the gradient of constant padding: `grad` without the padding."""
     return k.constant_pad_nd(grad, [-amount for amount in pad], 0)
 
 
@@ -103,8 +103,8 @@ def as_strided_backward(
     stride: Sequence[int],
     storage_offset: int | None,
 ) -> Any:
-    """Gradient of as_strided: what every place of the input's memory got, shared by the elements
-    that lie there.
+    """Return the gradient of as_strided: the sum for every place of the input's memory, divided
+    among the elements at that place.
     """
     begin = 0 if storage_offset is None else storage_offset - offset
     low = min(0, begin)
@@ -126,7 +126,7 @@ def _extent(sizes: Sequence[int], strides: Sequence[int]) -> int:
 
 
 def to_copy_backward(k: Any, grad: Any, dtype: Any, device: Any) -> Any:
-    """Gradient of a conversion: converting back."""
+    """Return the gradient of a conversion: `grad` converted back."""
     return k.to(grad, device, dtype)
 
 

@@ -5,29 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from dovetail_dispatcher import Kernel
-from dovetail_dispatcher.table import registry
-from dovetail_dispatcher.table.kernels import TENSOR
-from dovetail_kernel import DispatchKey, TensorBase, bump_version, preserve_format, promote_types
+from dovetail_kernel import TensorBase, bump_version, preserve_format, promote_types
 
 from ..array_kernels.broadcasting import broadcast_shapes
 from ..array_kernels.dims import wrap_dim, wrap_dims
 from ..array_kernels.memory_layout import order_of, strides_in_order
 from .meta_array import MetaArray
-from .rules import Rules
 from .table import dense_like, like
 from .views import inferred_shape
 
-rule = Rules()
 
-
-@rule("clone")
-def _clone(self: MetaArray, *, memory_format: Any = None) -> MetaArray:
+def clone(self: MetaArray, *, memory_format: Any = None) -> MetaArray:
     return _copied(self, self.dtype, memory_format)
 
 
-@rule("_to_copy")
-def _to_copy(
+def to_copy(
     self: MetaArray, *, dtype: Any = None, memory_format: Any = None, **_options: Any
 ) -> MetaArray:
     return _copied(self, dtype or self.dtype, memory_format)
@@ -45,25 +37,21 @@ def _copied(self: MetaArray, dtype: Any, memory_format: Any) -> MetaArray:
     return MetaArray(self.shape, dtype, strides_in_order(self.shape, order))
 
 
-@rule("_unsafe_view")
-def _unsafe_view(self: MetaArray, size: Sequence[int]) -> MetaArray:
+def unsafe_view(self: MetaArray, size: Sequence[int]) -> MetaArray:
     return self.reshape(inferred_shape(size, self.size))
 
 
-@rule("flip")
-def _flip(self: MetaArray, dims: Sequence[int]) -> MetaArray:
+def flip(self: MetaArray, dims: Sequence[int]) -> MetaArray:
     if dims:
         wrap_dims(dims, self.ndim)
     return dense_like(self)
 
 
-@rule("roll")
-def _roll(self: MetaArray, shifts: Any, dims: Any = ()) -> MetaArray:
+def roll(self: MetaArray, shifts: Any, dims: Any = ()) -> MetaArray:
     return like(self)
 
 
-@rule("repeat")
-def _repeat(self: MetaArray, repeats: Sequence[int]) -> MetaArray:
+def repeat(self: MetaArray, repeats: Sequence[int]) -> MetaArray:
     extra = len(repeats) - self.ndim
     if extra < 0:
         raise RuntimeError(
@@ -76,8 +64,7 @@ def _repeat(self: MetaArray, repeats: Sequence[int]) -> MetaArray:
     )
 
 
-@rule("cat")
-def _cat(tensors: Sequence[MetaArray], dim: int = 0) -> MetaArray:
+def cat(tensors: Sequence[MetaArray], dim: int = 0) -> MetaArray:
     if not tensors:
         raise ValueError("torch.cat(): expected a non-empty list of Tensors")
     dtype = tensors[0].dtype
@@ -112,8 +99,7 @@ def _cat(tensors: Sequence[MetaArray], dim: int = 0) -> MetaArray:
     return MetaArray(shape, dtype)
 
 
-@rule("stack")
-def _stack(tensors: Sequence[MetaArray], dim: int = 0) -> MetaArray:
+def stack(tensors: Sequence[MetaArray], dim: int = 0) -> MetaArray:
     if not tensors:
         raise RuntimeError("stack expects a non-empty TensorList")
     first = tensors[0]
@@ -131,15 +117,13 @@ def _stack(tensors: Sequence[MetaArray], dim: int = 0) -> MetaArray:
     return MetaArray(shape, dtype)
 
 
-@rule("tril", "triu")
-def _tril(self: MetaArray, diagonal: int = 0) -> MetaArray:
+def triangle(self: MetaArray, diagonal: int = 0) -> MetaArray:
     if self.ndim < 2:
         raise RuntimeError("tril: input tensor must have at least 2 dimensions")
     return like(self)
 
 
-@rule("diag_embed")
-def _diag_embed(self: MetaArray, offset: int = 0, dim1: int = -2, dim2: int = -1) -> MetaArray:
+def diag_embed(self: MetaArray, offset: int = 0, dim1: int = -2, dim2: int = -1) -> MetaArray:
     ndim = self.ndim + 1
     a, b = wrap_dim(dim1, ndim), wrap_dim(dim2, ndim)
     if a == b:
@@ -153,8 +137,7 @@ def _diag_embed(self: MetaArray, offset: int = 0, dim1: int = -2, dim2: int = -1
     return MetaArray(shape, self.dtype)
 
 
-@rule("constant_pad_nd")
-def _constant_pad_nd(self: MetaArray, pad: Sequence[int], value: Any = 0) -> MetaArray:
+def constant_pad_nd(self: MetaArray, pad: Sequence[int], value: Any = 0) -> MetaArray:
     if len(pad) % 2 or len(pad) > 2 * self.ndim:
         raise RuntimeError(
             "Length of pad must be even and no more than twice the number of dimensions of the "
@@ -175,21 +158,15 @@ def _constant_pad_nd(self: MetaArray, pad: Sequence[int], value: Any = 0) -> Met
     return like(self, shape)
 
 
-@rule("_local_scalar_dense")
-def _local_scalar_dense(self: MetaArray) -> NoReturn:
+def local_scalar_dense(self: MetaArray) -> NoReturn:
     raise RuntimeError(
         "Tensor.item() cannot be called on meta tensors: they have no data. Make the tensor on a "
         "real device."
     )
 
 
-def register_copy() -> None:
-    """Register ``copy_`` where one of the two tensors is a meta tensor."""
-    kernel = Kernel(_copy_, DispatchKey.Meta, TENSOR, f"{__file__}:1")
-    registry.add_kernel("aten::copy_", "", kernel, [])
-
-
-def _copy_(self: TensorBase, src: TensorBase, non_blocking: bool = False) -> TensorBase:
+def copy(self: TensorBase, src: TensorBase, non_blocking: bool = False) -> TensorBase:
+    """Count a write to `self`, where one of the two tensors is a meta tensor."""
     if not self.is_meta:
         raise NotImplementedError(
             "Cannot copy out of meta tensor; no data! Make an empty tensor on the other device: "

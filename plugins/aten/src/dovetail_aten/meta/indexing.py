@@ -12,16 +12,12 @@ from ..array_kernels.broadcasting import broadcast_shapes
 from ..array_kernels.dims import wrap_dim
 from ..array_kernels.memory_layout import strides_in_order
 from .meta_array import MetaArray
-from .rules import Rules
 from .table import like
-
-rule = Rules()
 
 Indices = Sequence[MetaArray | None]
 
 
-@rule("index.Tensor")
-def _index(self: MetaArray, indices: Indices) -> MetaArray:
+def index(self: MetaArray, indices: Indices) -> MetaArray:
     if len(indices) > self.ndim:
         raise IndexError(
             f"too many indices for tensor of dimension {self.ndim} (got {len(indices)})"
@@ -55,8 +51,7 @@ def _index(self: MetaArray, indices: Indices) -> MetaArray:
     )
 
 
-@rule("index_put", "index_put_")
-def _index_put(
+def index_put(
     self: MetaArray, indices: Indices, values: MetaArray, accumulate: bool = False
 ) -> MetaArray:
     if self.dtype is not values.dtype:
@@ -67,7 +62,7 @@ def _index_put(
         )
     if any(index is not None and index.dtype in (bool_, uint8) for index in indices):
         return self
-    wanted = _index(self, indices).shape
+    wanted = index(self, indices).shape
     if broadcast_shapes([wanted, values.shape]) != wanted:
         raise RuntimeError(
             f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to "
@@ -77,8 +72,7 @@ def _index_put(
     return self
 
 
-@rule("index_select")
-def _index_select(self: MetaArray, dim: int, index: MetaArray) -> MetaArray:
+def index_select(self: MetaArray, dim: int, index: MetaArray) -> MetaArray:
     place = wrap_dim(dim, self.ndim)
     if index.ndim > 1:
         raise IndexError("index_select(): Index is supposed to be a vector")
@@ -87,42 +81,36 @@ def _index_select(self: MetaArray, dim: int, index: MetaArray) -> MetaArray:
     return like(self, [index.size if i == place else n for i, n in enumerate(self.shape)])
 
 
-@rule("index_add")
-def _index_add(
+def index_add(
     self: MetaArray, dim: int, index: MetaArray, source: MetaArray, *, alpha: Any = 1
 ) -> MetaArray:
     wrap_dim(dim, self.ndim)
     return like(self)
 
 
-@rule("gather")
-def _gather(self: MetaArray, dim: int, index: MetaArray, *, sparse_grad: bool = False) -> MetaArray:
+def gather(self: MetaArray, dim: int, index: MetaArray, *, sparse_grad: bool = False) -> MetaArray:
     place = wrap_dim(dim, self.ndim)
     _check_index(self, place, index, "gather")
     return MetaArray(index.shape, self.dtype)
 
 
-@rule("scatter.src", "scatter_add")
-def _scatter(self: MetaArray, dim: int, index: MetaArray, src: MetaArray) -> MetaArray:
+def scatter(self: MetaArray, dim: int, index: MetaArray, src: MetaArray) -> MetaArray:
     if self.dtype is not src.dtype:
         raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype. Convert src.")
     _check_index(self, wrap_dim(dim, self.ndim), index, "scatter")
     return like(self)
 
 
-@rule("scatter.value")
-def _scatter_value(self: MetaArray, dim: int, index: MetaArray, value: Any) -> MetaArray:
+def scatter_value(self: MetaArray, dim: int, index: MetaArray, value: Any) -> MetaArray:
     _check_index(self, wrap_dim(dim, self.ndim), index, "scatter")
     return like(self)
 
 
-@rule("take")
-def _take(self: MetaArray, index: MetaArray) -> MetaArray:
+def take(self: MetaArray, index: MetaArray) -> MetaArray:
     return MetaArray(index.shape, self.dtype)
 
 
-@rule("embedding_dense_backward")
-def _embedding_dense_backward(
+def embedding_dense_backward(
     grad_output: MetaArray,
     indices: MetaArray,
     num_weights: int,

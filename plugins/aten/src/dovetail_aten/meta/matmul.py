@@ -6,13 +6,9 @@ from typing import Any
 
 from ..array_kernels.broadcasting import broadcast_shapes
 from .meta_array import MetaArray
-from .rules import Rules
-
-rule = Rules()
 
 
-@rule("mm")
-def _mm(self: MetaArray, mat2: MetaArray) -> MetaArray:
+def mm(self: MetaArray, mat2: MetaArray) -> MetaArray:
     _expect(self, 2, "self must be a matrix")
     _expect(mat2, 2, "mat2 must be a matrix")
     _same_dtype(self, mat2)
@@ -21,8 +17,7 @@ def _mm(self: MetaArray, mat2: MetaArray) -> MetaArray:
     return MetaArray((self.shape[0], mat2.shape[1]), self.dtype)
 
 
-@rule("bmm")
-def _bmm(self: MetaArray, mat2: MetaArray) -> MetaArray:
+def bmm(self: MetaArray, mat2: MetaArray) -> MetaArray:
     _expect(self, 3, "batch1 must be a 3D tensor")
     _expect(mat2, 3, "batch2 must be a 3D tensor")
     _same_dtype(self, mat2)
@@ -35,8 +30,7 @@ def _bmm(self: MetaArray, mat2: MetaArray) -> MetaArray:
     return MetaArray((self.shape[0], self.shape[1], mat2.shape[2]), self.dtype)
 
 
-@rule("mv")
-def _mv(self: MetaArray, vec: MetaArray) -> MetaArray:
+def mv(self: MetaArray, vec: MetaArray) -> MetaArray:
     if self.ndim != 2 or vec.ndim != 1:
         raise RuntimeError(f"vector + matrix @ vector expected, got 1, {self.ndim}, {vec.ndim}")
     _same_dtype(self, vec)
@@ -47,8 +41,7 @@ def _mv(self: MetaArray, vec: MetaArray) -> MetaArray:
     return MetaArray(self.shape[:1], self.dtype)
 
 
-@rule("dot", "vdot")
-def _dot(
+def dot(
     self: MetaArray, tensor: MetaArray | None = None, *, other: MetaArray | None = None
 ) -> MetaArray:
     second = tensor if tensor is not None else other
@@ -70,32 +63,28 @@ def _dot(
     return MetaArray((), self.dtype)
 
 
-@rule("addmm")
-def _addmm(
+def addmm(
     self: MetaArray, mat1: MetaArray, mat2: MetaArray, *, beta: Any = 1, alpha: Any = 1
 ) -> MetaArray:
-    return _added(self, _mm(mat1, mat2))
+    return _added(self, mm(mat1, mat2))
 
 
-@rule("addmv")
-def _addmv(
+def addmv(
     self: MetaArray, mat: MetaArray, vec: MetaArray, *, beta: Any = 1, alpha: Any = 1
 ) -> MetaArray:
-    return _added(self, _mv(mat, vec))
+    return _added(self, mv(mat, vec))
 
 
-@rule("baddbmm")
-def _baddbmm(
+def baddbmm(
     self: MetaArray, batch1: MetaArray, batch2: MetaArray, *, beta: Any = 1, alpha: Any = 1
 ) -> MetaArray:
-    return _added(self, _bmm(batch1, batch2))
+    return _added(self, bmm(batch1, batch2))
 
 
-@rule("addbmm")
-def _addbmm(
+def addbmm(
     self: MetaArray, batch1: MetaArray, batch2: MetaArray, *, beta: Any = 1, alpha: Any = 1
 ) -> MetaArray:
-    product = _bmm(batch1, batch2)
+    product = bmm(batch1, batch2)
     return _added(self, MetaArray(product.shape[1:], product.dtype))
 
 

@@ -9,27 +9,21 @@ from dovetail_kernel import float32
 
 from ..array_kernels.dims import wrap_dim
 from .meta_array import MetaArray
-from .rules import Rules
-from .table import dense_like, elementwise, like
-
-rule = Rules()
+from .table import broadcast_result, like
 
 
-@rule("_softmax", "_log_softmax")
-def _softmax(self: MetaArray, dim: int, half_to_float: bool) -> MetaArray:
+def softmax(self: MetaArray, dim: int, half_to_float: bool) -> MetaArray:
     wrap_dim(dim, self.ndim)
     return like(self, dtype=float32 if half_to_float else None)
 
 
-@rule("_softmax_backward_data", "_log_softmax_backward_data")
-def _softmax_backward(
+def softmax_backward(
     grad_output: MetaArray, output: MetaArray, dim: int, input_dtype: Any
 ) -> MetaArray:
     return like(grad_output, dtype=input_dtype)
 
 
-@rule("nll_loss_forward")
-def _nll_loss_forward(
+def nll_loss_forward(
     self: MetaArray, target: MetaArray, weight: MetaArray | None, reduction: int, ignore_index: int
 ) -> tuple[MetaArray, MetaArray]:
     if not 0 < self.ndim <= 2:
@@ -42,8 +36,7 @@ def _nll_loss_forward(
     return like(self, shape), like(self, ())
 
 
-@rule("nll_loss_backward")
-def _nll_loss_backward(
+def nll_loss_backward(
     grad_output: MetaArray,
     self: MetaArray,
     target: MetaArray,
@@ -55,36 +48,27 @@ def _nll_loss_backward(
     return like(self)
 
 
-@rule("mse_loss", "smooth_l1_loss")
-def _mse_loss(
+def mse_loss(
     self: MetaArray, target: MetaArray, reduction: int = 1, beta: float = 1.0
 ) -> MetaArray:
-    result = elementwise([self, target], self.dtype)
+    result = broadcast_result([self, target], self.dtype)
     return like(result, ()) if reduction else result
 
 
-@rule("mse_loss_backward")
-def _mse_loss_backward(
+def mse_loss_backward(
     grad_output: MetaArray, self: MetaArray, target: MetaArray, reduction: int
 ) -> MetaArray:
-    return elementwise([grad_output, self, target], self.dtype)
+    return broadcast_result([grad_output, self, target], self.dtype)
 
 
-@rule("log_sigmoid_forward")
-def _log_sigmoid_forward(self: MetaArray) -> tuple[MetaArray, MetaArray]:
-    return dense_like(self), dense_like(self)
-
-
-@rule("_prelu_kernel_backward")
-def _prelu_backward(
+def prelu_backward(
     grad_output: MetaArray, self: MetaArray, weight: MetaArray
 ) -> tuple[MetaArray, MetaArray]:
-    result = elementwise([grad_output, self, weight], self.dtype)
+    result = broadcast_result([grad_output, self, weight], self.dtype)
     return result, like(result)
 
 
-@rule("native_layer_norm")
-def _native_layer_norm(
+def native_layer_norm(
     input: MetaArray,
     normalized_shape: Sequence[int],
     weight: MetaArray | None,
@@ -102,8 +86,7 @@ def _native_layer_norm(
     return like(input), like(input, shape), like(input, shape)
 
 
-@rule("native_layer_norm_backward")
-def _native_layer_norm_backward(
+def native_layer_norm_backward(
     grad_out: MetaArray,
     input: MetaArray,
     normalized_shape: Sequence[int],

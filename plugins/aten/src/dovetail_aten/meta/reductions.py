@@ -5,16 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from dovetail_kernel import bool as bool_
 from dovetail_kernel import dtype as DType
-from dovetail_kernel import int64, uint8
+from dovetail_kernel import int64
 
 from ..array_kernels.dims import wrap_dim, wrap_dims
 from .meta_array import MetaArray
-from .rules import Rules
-from .table import dense_like, float_of, like
-
-rule = Rules()
+from .table import dense_like, like
 
 Dims = int | Sequence[int] | None
 
@@ -27,15 +23,7 @@ def reduced(self: MetaArray, dim: Dims, keepdim: bool, dtype: DType) -> MetaArra
     return MetaArray([n for i, n in enumerate(self.shape) if i not in dims], dtype)
 
 
-@rule("sum", "sum.dim_IntList", "prod", "prod.dim_int")
-def _sum(
-    self: MetaArray, dim: Dims = None, keepdim: bool = False, *, dtype: DType | None = None
-) -> MetaArray:
-    return reduced(self, dim, keepdim, dtype or (int64 if self.dtype.category < 2 else self.dtype))
-
-
-@rule("mean", "mean.dim")
-def _mean(
+def mean(
     self: MetaArray, dim: Dims = None, keepdim: bool = False, *, dtype: DType | None = None
 ) -> MetaArray:
     wanted = dtype or self.dtype
@@ -48,38 +36,28 @@ def _mean(
     return reduced(self, dim, keepdim, wanted)
 
 
-@rule("amax", "amin")
-def _amax(self: MetaArray, dim: Dims = (), keepdim: bool = False) -> MetaArray:
+def amax(self: MetaArray, dim: Dims = (), keepdim: bool = False) -> MetaArray:
     dims = wrap_dims(dim, self.ndim)
     _refuse_empty(self, dims, "amax")
     return reduced(self, dims or None, keepdim, self.dtype)
 
 
-@rule("max", "min")
-def _max(self: MetaArray) -> MetaArray:
+def extreme(self: MetaArray) -> MetaArray:
     _refuse_empty(self, tuple(range(self.ndim)), "max")
     return like(self, ())
 
 
-@rule("max.dim", "min.dim")
-def _max_dim(self: MetaArray, dim: int, keepdim: bool = False) -> tuple[MetaArray, MetaArray]:
+def extreme_along(self: MetaArray, dim: int, keepdim: bool = False) -> tuple[MetaArray, MetaArray]:
     return _one(self, dim, keepdim, self.dtype), _one(self, dim, keepdim, int64)
 
 
-@rule("argmax", "argmin")
-def _argmax(self: MetaArray, dim: int | None = None, keepdim: bool = False) -> MetaArray:
+def argmax(self: MetaArray, dim: int | None = None, keepdim: bool = False) -> MetaArray:
     if dim is None:
         _refuse_empty(self, tuple(range(self.ndim)), "argmax")
     return reduced(self, dim, keepdim, int64)
 
 
-@rule("any", "any.dim", "all", "all.dim")
-def _any(self: MetaArray, dim: int | None = None, keepdim: bool = False) -> MetaArray:
-    return reduced(self, dim, keepdim, uint8 if self.dtype is uint8 else bool_)
-
-
-@rule("var.correction", "std.correction")
-def _var(
+def var(
     self: MetaArray, dim: Dims = None, *, correction: Any = None, keepdim: bool = False
 ) -> MetaArray:
     if self.dtype.category < 2:
@@ -90,47 +68,12 @@ def _var(
     return reduced(self, dim, keepdim, self.dtype.to_real())
 
 
-@rule("linalg_vector_norm")
-def _vector_norm(
-    self: MetaArray,
-    ord: Any = 2,
-    dim: Dims = None,
-    keepdim: bool = False,
-    *,
-    dtype: DType | None = None,
-) -> MetaArray:
-    return reduced(self, dim, keepdim, (dtype or self.dtype).to_real())
-
-
-@rule("norm.Scalar", "norm.ScalarOpt_dim")
-def _norm(self: MetaArray, p: Any = 2, dim: Dims = None, keepdim: bool = False) -> MetaArray:
-    return reduced(self, dim, keepdim, self.dtype.to_real())
-
-
-@rule("logsumexp")
-def _logsumexp(self: MetaArray, dim: Dims, keepdim: bool = False) -> MetaArray:
-    return reduced(self, dim, keepdim, float_of(self.dtype))
-
-
-@rule("count_nonzero", "count_nonzero.dim_IntList")
-def _count_nonzero(self: MetaArray, dim: Dims = None) -> MetaArray:
-    return reduced(self, dim, False, int64)
-
-
-@rule("cumsum", "cumprod")
-def _cumsum(self: MetaArray, dim: int, *, dtype: DType | None = None) -> MetaArray:
-    wrap_dim(dim, self.ndim)
-    return like(self, dtype=dtype or (int64 if self.dtype.category < 2 else self.dtype))
-
-
-@rule("sort")
-def _sort(self: MetaArray, dim: int = -1, descending: bool = False) -> tuple[MetaArray, MetaArray]:
+def sort(self: MetaArray, dim: int = -1, descending: bool = False) -> tuple[MetaArray, MetaArray]:
     wrap_dim(dim, self.ndim)
     return dense_like(self), dense_like(self, int64)
 
 
-@rule("topk")
-def _topk(
+def topk(
     self: MetaArray, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
 ) -> tuple[MetaArray, MetaArray]:
     place = wrap_dim(dim, self.ndim)

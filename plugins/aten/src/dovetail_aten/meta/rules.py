@@ -1,28 +1,22 @@
-"""Tables of rules by the name of the operator: batching rules, and rules for arrays without
-data.
-"""
+"""Functions that declarations name: a rule, or what makes the rule of an operator."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
-__all__ = ["Rules"]
+from dovetail_dispatcher import Operator
 
-Rule = TypeVar("Rule", bound=Callable[..., Any])
+__all__ = ["made_for", "makes_rules"]
 
 
-class Rules:
-    """Rules by operator name; calling it with names gives the decorator that adds a rule."""
+def makes_rules(function: Callable[..., Any]) -> bool:
+    """Return whether `function` makes the rule of an operator: its first parameter is ``op``."""
+    code = getattr(function, "__code__", None)
+    return code is not None and code.co_varnames[:1] == ("op",)
 
-    def __init__(self) -> None:
-        self.rules: dict[str, Callable[..., Any]] = {}
 
-    def __call__(self, *names: str) -> Callable[[Rule], Rule]:
-        """Return a decorator that makes its function the rule of the operators `names`."""
-
-        def add(fn: Rule) -> Rule:
-            self.rules.update(dict.fromkeys(names, fn))
-            return fn
-
-        return add
+def made_for(op: Operator, function: Callable[..., Any], *details: Any) -> Callable[..., Any]:
+    """Return the rule of `op`: `function`, or what it makes for `op`, given `details`."""
+    rule: Callable[..., Any] = function(op, *details) if makes_rules(function) else function
+    return rule

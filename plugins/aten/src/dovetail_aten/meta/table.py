@@ -28,7 +28,7 @@ def dense_like(array: MetaArray, dtype: dtype | None = None) -> MetaArray:
     )
 
 
-def elementwise(arrays: Sequence[MetaArray], dtype: dtype) -> MetaArray:
+def broadcast_result(arrays: Sequence[MetaArray], dtype: dtype) -> MetaArray:
     """Return the result of an elementwise operator: broadcast, in the memory order of its
     operands.
     """

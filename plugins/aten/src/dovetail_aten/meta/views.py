@@ -9,9 +9,6 @@ from dovetail_kernel import dtype as DType
 
 from ..array_kernels.dims import wrap_dim
 from .meta_array import MetaArray, reshaped_strides
-from .rules import Rules
-
-rule = Rules()
 
 
 def inferred_shape(shape: Sequence[int], size: int) -> tuple[int, ...]:
@@ -45,8 +42,7 @@ def inferred_shape(shape: Sequence[int], size: int) -> tuple[int, ...]:
     return tuple(shape)
 
 
-@rule("view")
-def _view(self: MetaArray, size: Sequence[int]) -> MetaArray:
+def view(self: MetaArray, size: Sequence[int]) -> MetaArray:
     shape = inferred_shape(size, self.size)
     strides = reshaped_strides(self.shape, self.element_strides, shape)
     if strides is None:
@@ -58,8 +54,7 @@ def _view(self: MetaArray, size: Sequence[int]) -> MetaArray:
     return self.shown(shape, strides)
 
 
-@rule("permute")
-def _permute(self: MetaArray, dims: Sequence[int]) -> MetaArray:
+def permute(self: MetaArray, dims: Sequence[int]) -> MetaArray:
     if len(dims) != self.ndim:
         raise RuntimeError(
             "permute(sparse_coo): number of dimensions in the tensor input does not match the "
@@ -73,8 +68,7 @@ def _permute(self: MetaArray, dims: Sequence[int]) -> MetaArray:
     return self.transpose(*order) if order else self.view()
 
 
-@rule("transpose.int")
-def _transpose(self: MetaArray, dim0: int, dim1: int) -> MetaArray:
+def transpose(self: MetaArray, dim0: int, dim1: int) -> MetaArray:
     order = list(range(self.ndim))
     a, b = wrap_dim(dim0, self.ndim), wrap_dim(dim1, self.ndim)
     if order:
@@ -83,8 +77,7 @@ def _transpose(self: MetaArray, dim0: int, dim1: int) -> MetaArray:
     return self.view()
 
 
-@rule("t")
-def _t(self: MetaArray) -> MetaArray:
+def t(self: MetaArray) -> MetaArray:
     if self.ndim > 2:
         raise RuntimeError(
             f"t() expects a tensor with <= 2 dimensions, but self is {self.ndim}D. Use transpose "
@@ -93,8 +86,7 @@ def _t(self: MetaArray) -> MetaArray:
     return self.transpose() if self.ndim else self.view()
 
 
-@rule("select.int")
-def _select(self: MetaArray, dim: int, index: int) -> MetaArray:
+def select(self: MetaArray, dim: int, index: int) -> MetaArray:
     if not self.ndim:
         raise IndexError("select() cannot be applied to a 0-dim tensor.")
     place = wrap_dim(dim, self.ndim)
@@ -107,8 +99,7 @@ def _select(self: MetaArray, dim: int, index: int) -> MetaArray:
     return self[(slice(None),) * place + (index,)]
 
 
-@rule("slice.Tensor")
-def _slice(
+def slice_along(
     self: MetaArray, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
 ) -> MetaArray:
     if not self.ndim:
@@ -126,8 +117,7 @@ def _slice(
     return self.shown(shape, strides, offset)
 
 
-@rule("expand")
-def _expand(self: MetaArray, size: Sequence[int], *, implicit: bool = False) -> MetaArray:
+def expand(self: MetaArray, size: Sequence[int], *, implicit: bool = False) -> MetaArray:
     extra = len(size) - self.ndim
     if extra < 0:
         raise RuntimeError(
@@ -166,8 +156,7 @@ def strides_after(self: MetaArray) -> int:
     return self.shape[0] * self.element_strides[0] if self.ndim else 1
 
 
-@rule("unsqueeze")
-def _unsqueeze(self: MetaArray, dim: int) -> MetaArray:
+def unsqueeze(self: MetaArray, dim: int) -> MetaArray:
     place = wrap_dim(dim, self.ndim + 1)
     stride = self.shape[place] * self.element_strides[place] if place < self.ndim else 1
     shape, strides = list(self.shape), list(self.element_strides)
@@ -181,24 +170,21 @@ def _without(self: MetaArray, dims: Sequence[int]) -> MetaArray:
     return self.shown([self.shape[i] for i in kept], [self.element_strides[i] for i in kept])
 
 
-@rule("squeeze", "squeeze.dim", "squeeze.dims")
-def _squeeze(self: MetaArray, dim: int | Sequence[int] | None = None) -> MetaArray:
+def squeeze(self: MetaArray, dim: int | Sequence[int] | None = None) -> MetaArray:
     named = [dim] if isinstance(dim, int) else dim
     return _without(
         self, range(self.ndim) if named is None else [wrap_dim(each, self.ndim) for each in named]
     )
 
 
-@rule("unbind.int")
-def _unbind(self: MetaArray, dim: int = 0) -> list[MetaArray]:
+def unbind(self: MetaArray, dim: int = 0) -> list[MetaArray]:
     if not self.ndim:
         raise IndexError("Dimension specified as 0 but tensor has no dimensions")
     place = wrap_dim(dim, self.ndim)
-    return [_select(self, place, i) for i in range(self.shape[place])]
+    return [select(self, place, i) for i in range(self.shape[place])]
 
 
-@rule("split.Tensor")
-def _split(self: MetaArray, split_size: int, dim: int = 0) -> list[MetaArray]:
+def split(self: MetaArray, split_size: int, dim: int = 0) -> list[MetaArray]:
     if not self.ndim:
         raise RuntimeError("split expects at least a 1-dimensional tensor")
     place = wrap_dim(dim, self.ndim)
@@ -208,11 +194,10 @@ def _split(self: MetaArray, split_size: int, dim: int = 0) -> list[MetaArray]:
             f"split expects split_size be non-negative, but got split_size={split_size}"
         )
     starts = range(0, size, split_size) if split_size and size else (0,)
-    return [_slice(self, place, start, start + split_size) for start in starts]
+    return [slice_along(self, place, start, start + split_size) for start in starts]
 
 
-@rule("split_with_sizes")
-def _split_with_sizes(self: MetaArray, split_sizes: Sequence[int], dim: int = 0) -> list[MetaArray]:
+def split_with_sizes(self: MetaArray, split_sizes: Sequence[int], dim: int = 0) -> list[MetaArray]:
     place = wrap_dim(dim, self.ndim)
     if sum(split_sizes) != self.shape[place] or any(n < 0 for n in split_sizes):
         raise RuntimeError(
@@ -222,12 +207,12 @@ def _split_with_sizes(self: MetaArray, split_sizes: Sequence[int], dim: int = 0)
         )
     starts = [sum(split_sizes[:i]) for i in range(len(split_sizes))]
     return [
-        _slice(self, place, start, start + n) for start, n in zip(starts, split_sizes, strict=True)
+        slice_along(self, place, start, start + n)
+        for start, n in zip(starts, split_sizes, strict=True)
     ]
 
 
-@rule("diagonal")
-def _diagonal(self: MetaArray, offset: int = 0, dim1: int = 0, dim2: int = 1) -> MetaArray:
+def diagonal(self: MetaArray, offset: int = 0, dim1: int = 0, dim2: int = 1) -> MetaArray:
     a, b = wrap_dim(dim1, self.ndim), wrap_dim(dim2, self.ndim)
     if a == b:
         raise RuntimeError(
@@ -249,8 +234,7 @@ def _diagonal(self: MetaArray, offset: int = 0, dim1: int = 0, dim2: int = 1) ->
     )
 
 
-@rule("as_strided")
-def _as_strided(
+def as_strided(
     self: MetaArray, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
 ) -> MetaArray:
     offset = self.offset if storage_offset is None else storage_offset
@@ -269,13 +253,11 @@ def _as_strided(
     return self.shown(size, stride, offset)
 
 
-@rule("alias", "detach")
-def _alias(self: MetaArray) -> MetaArray:
+def alias(self: MetaArray) -> MetaArray:
     return self.view()
 
 
-@rule("view.dtype")
-def _view_dtype(self: MetaArray, dtype: DType) -> MetaArray:
+def view_dtype(self: MetaArray, dtype: DType) -> MetaArray:
     old, new = self.dtype.itemsize, dtype.itemsize
     shape, strides, offset = list(self.shape), list(self.element_strides), self.offset
     if old != new:
@@ -291,8 +273,7 @@ def _view_dtype(self: MetaArray, dtype: DType) -> MetaArray:
     return MetaArray(shape, dtype, strides, offset, self.base or self)
 
 
-@rule("view_as_real")
-def _view_as_real(self: MetaArray) -> MetaArray:
+def view_as_real(self: MetaArray) -> MetaArray:
     if not self.dtype.is_complex:
         raise RuntimeError("view_as_real is only supported for complex tensors")
     strides = [*(2 * s for s in self.element_strides), 1]
@@ -301,8 +282,7 @@ def _view_as_real(self: MetaArray) -> MetaArray:
     )
 
 
-@rule("view_as_complex")
-def _view_as_complex(self: MetaArray) -> MetaArray:
+def view_as_complex(self: MetaArray) -> MetaArray:
     if self.dtype.category != 2 or not self.shape or self.shape[-1] != 2:
         raise RuntimeError("Tensor must have a last dimension of size 2 and a floating point dtype")
     strides = [s // 2 for s in self.element_strides[:-1]]

@@ -7,6 +7,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn
 
+from dovetail_dispatcher.calls.templates.arguments import parameter
+from dovetail_dispatcher.calls.templates.python_function import python_schema
+from dovetail_dispatcher.table import registry
+from dovetail_dispatcher.table.operator import Operator
 from dovetail_kernel import TensorBase
 from dovetail_kernel.types.dtype import dtype
 
@@ -51,35 +55,82 @@ class Overload(NamedTuple):
     out: Callable[..., Any] | None = None
 
 
-def choose(
-    name: str, overloads: Sequence[Overload], args: Sequence[Any], kwargs: Mapping[str, Any]
-) -> Any:
-    """Call the first overload whose parameters the arguments fit.
+class Overloads:
+    """The overloads of one name, in the order in which they are tried.
 
-    Raises
-    ------
-    TypeError
-        If there is none; the text lists them.
+    Parameters
+    ----------
+    name
+        Qualified name without overload, ``aten::div``.
+    functions
+        By overload what runs it, and what runs it with ``out=``, or None.
     """
-    out = kwargs.get("out")
-    for overload in overloads:
-        bound = _bind(overload, args, kwargs)
-        if bound is None or (out is not None and overload.out is None):
-            continue
-        if out is None:
-            return overload.function(*args, **bound)
-        assert overload.out is not None
-        if isinstance(out, tuple | list):
-            return overload.out(*args, **bound, **dict(zip(_out_names(overload), out, strict=True)))
-        return overload.out(*args, **bound, out=out)
-    refuse(name, overloads, args, kwargs)
+
+    __slots__ = ("_functions", "_name", "_overloads")
+
+    def __init__(
+        self,
+        name: str,
+        functions: Mapping[str, tuple[Callable[..., Any], Callable[..., Any] | None]],
+    ) -> None:
+        self._name = name
+        self._functions = functions
+        self._overloads: list[Overload] | None = None
+
+    def choose(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        """Call the first overload whose parameters the arguments fit.
+
+        Raises
+        ------
+        TypeError
+            If there is none; the text lists them.
+        """
+        out = kwargs.get("out")
+        overloads = self._overloads
+        if overloads is None:
+            overloads = self._overloads = self._read()
+        for overload in overloads:
+            bound = _bind(overload, args, kwargs)
+            if bound is None or (out is not None and overload.out is None):
+                continue
+            if out is None:
+                return overload.function(*args, **bound)
+            assert overload.out is not None
+            if isinstance(out, tuple | list):
+                return overload.out(*args, **bound, **_outs(overload, out))
+            return overload.out(*args, **bound, out=out)
+        refuse(self._name.partition("::")[2], overloads, args, kwargs)
+
+    def _read(self) -> list[Overload]:
+        """Return the overloads as their schemas say."""
+        return [
+            _overload(registry.find_or_throw(self._name, overload), *functions)
+            for overload, functions in self._functions.items()
+        ]
 
 
-def _out_names(overload: Overload) -> Sequence[str]:
-    out = overload.out
-    assert out is not None
-    code = out.__code__
-    return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount][len(overload.names) :]
+def _overload(
+    op: Operator, function: Callable[..., Any], out: Callable[..., Any] | None
+) -> Overload:
+    schema = python_schema(op.schema)
+    text = str(schema)
+    return Overload(
+        function=function,
+        signature=text[text.index("(") : text.rindex(" ->")],
+        names=tuple([parameter(a) for a in schema.arguments]),
+        kinds=tuple([a.real_type.schema_str for a in schema.arguments]),
+        positional=sum([not a.kwarg_only for a in schema.arguments]),
+        required=tuple([parameter(a) for a in schema.arguments if not a.has_default_value()]),
+        out=out,
+    )
+
+
+def _outs(overload: Overload, outs: Sequence[Any]) -> dict[str, Any]:
+    """Return results to write by their names: the last parameters of the function for them."""
+    assert overload.out is not None
+    code = overload.out.__code__
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    return dict(zip(names[len(overload.names) :], outs, strict=True))
 
 
 def _bind(

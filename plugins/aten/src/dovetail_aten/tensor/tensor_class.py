@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import prod
+from types import FunctionType
 from typing import Any, ClassVar
 
 from dovetail_dispatcher.interception.intercepted_attributes import operator_modules
@@ -54,7 +55,9 @@ from .subclasses import TensorSubclasses
 
 __all__ = ["Tensor"]
 
-operator_modules.add(aten.__name__)
+operator_modules.update(
+    {value.__module__ for value in vars(aten).values() if isinstance(value, FunctionType)}
+)
 
 
 class Tensor(TensorSubclasses, metaclass=TensorMeta):

@@ -9,7 +9,7 @@ from typing import Any
 
 from dovetail_kernel.tensor.tensor_base import TensorBase
 
-from ..engine.backward import as_tuple
+from ..engine.roots import as_tuple
 from ..graph.engine_ops import filled_like, operator
 from ..transforms.dual_interpreter import JvpLevel, attached_dual
 from ..transforms.forward_ad import dual_level, make_dual, unpack_dual

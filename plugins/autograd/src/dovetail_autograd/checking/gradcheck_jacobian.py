@@ -17,7 +17,8 @@ from dovetail_kernel.tensor.tensor_base import TensorBase, wrap
 from dovetail_kernel.types.signature import GRAD
 
 from ..engine.backward import grad
-from ..graph import engine_ops as calls
+from ..engine.roots import as_tuple
+from ..graph import engine_ops
 from ..graph.grad_mode import enable_grad
 
 Jacobian: TypeAlias = list[list[complex]]
@@ -26,6 +27,23 @@ Outputs: TypeAlias = Callable[..., tuple[TensorBase, ...]]
 
 class GradcheckError(RuntimeError):
     """A derivative differs from what differences of function values say."""
+
+
+def differentiable_outputs(returned: Any) -> tuple[TensorBase, ...]:
+    """Return those of the outputs of a function that require grad.
+
+    Raises
+    ------
+    ValueError
+        If an output is no tensor.
+    """
+    values = as_tuple(returned)
+    for value in values:
+        if not isinstance(value, TensorBase):
+            raise ValueError(
+                f"Expected the function to return Tensors, but got {type(value).__name__}."
+            )
+    return tuple([value for value in values if value.requires_grad])
 
 
 def perturbable(value: TensorBase) -> bool:
@@ -110,7 +128,7 @@ def analytical_column(
     output: TensorBase, value: TensorBase, index: int, part: complex, check_dtype: bool
 ) -> list[complex]:
     """Return the gradient of element `index` of `output` with respect to `value`."""
-    gradient = calls.filled_like(output, 0)
+    gradient = engine_ops.filled_like(output, 0)
     gradient.array[indices(output)[index]] = part
     return _gradient(output, value, gradient, check_dtype)
 
@@ -133,7 +151,7 @@ def _gradient(
 def project(output: TensorBase, seed: int, requires_grad: bool = False) -> TensorBase:
     """Return reproducible random numbers of the shape and dtype of `output`."""
     generator = random.Random(seed)
-    result = calls.filled_like(output, 0)
+    result = engine_ops.filled_like(output, 0)
     for index in indices(result):
         number = generator.uniform(-1, 1)
         result.array[index] = (
@@ -172,7 +190,7 @@ def directional(
     numerical = sum(
         [w * (high - low) for w, high, low in zip(weights, above, below, strict=True)]
     ) / (2 * eps)
-    gradient = calls.filled_like(output, 0)
+    gradient = engine_ops.filled_like(output, 0)
     for index, weight in zip(indices(output), weights, strict=True):
         gradient.array[index] = weight * part
     steps = [complex(each) for each in elements(direction)]

@@ -1,5 +1,5 @@
-"""What ``strict=True`` asks of functions in `autograd.functional`, and the zeros that stand for no
-dependence else.
+"""Checks of ``strict=True`` in `autograd.functional`, and the zeros that stand for no dependence
+otherwise.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The transforms in force, kept apart from what they are made of: asking whether there are any
+"""The transforms in force, apart from the modules that make them: to ask whether there are any
 loads nothing.
 """
 
@@ -6,17 +6,27 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, ClassVar, Final, Protocol
 
-if TYPE_CHECKING:
-    from ..transforms.levels import Level
 
-_levels: ContextVar[tuple[Level, ...]] = ContextVar("dovetail_transform_levels", default=())
+class ActiveLevel(Protocol):
+    """Describes a transform in force as the engine sees it.
 
-active_levels: Final[Callable[[], tuple[Level, ...]]] = _levels.get
+    Attributes
+    ----------
+    transforms_function
+        Whether it transforms a function, which has the graph of its inside to itself.
+    """
+
+    transforms_function: ClassVar[bool]
+
+
+_levels: ContextVar[tuple[Any, ...]] = ContextVar("dovetail_transform_levels", default=())
+
+active_levels: Final[Callable[[], tuple[ActiveLevel, ...]]] = _levels.get
 """Return the levels that this task is in, outermost first."""
 
-set_active_levels: Final[Callable[[tuple[Level, ...]], Any]] = _levels.set
+set_active_levels: Final[Callable[[tuple[ActiveLevel, ...]], Any]] = _levels.set
 
 
 def is_in_transform() -> bool:

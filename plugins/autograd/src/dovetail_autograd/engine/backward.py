@@ -3,43 +3,33 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
-from math import prod
-from typing import Any, Final, TypeAlias
+from collections.abc import Callable, Sequence
+from typing import Any, Final
 
 from dovetail_kernel.devices.backends import backend_of_signature
-from dovetail_kernel.keys.interception import NOT_PLAIN, PYTHON_DISPATCH
-from dovetail_kernel.keys.state import AutoDispatchBelowAutograd, DisableTorchFunction, state
-from dovetail_kernel.tensor.tensor_base import TensorBase, new_tensor, tensor_class
-from dovetail_kernel.types.dtype import DTYPES
+from dovetail_kernel.keys.interception import NOT_PLAIN
+from dovetail_kernel.keys.state import state
+from dovetail_kernel.tensor.tensor_base import TensorBase
 from dovetail_kernel.types.signature import (
-    DTYPE_MASK,
     GRAD,
     INFERENCE,
     NO_GRAD,
-    NORMAL,
     VIEW,
     WRAPPED_BIT,
     ZERO_DIM,
 )
 
-from ..graph import engine_ops as calls
-from ..graph.autograd_meta import gradient_edge, leaf_edge
-from ..graph.node import EdgeTuple, Metadata
+from ..graph import engine_ops
+from ..graph.autograd_meta import leaf_edge
+from ..graph.node import EdgeTuple
 from .active_levels import active_levels, is_in_transform
 from .anomaly import anomaly_mode
-from .engine import array_side, execute, execute_plainly
-from .graph_hooks import GradientEdge
+from .array_side import array_side
+from .engine import execute, execute_plainly
 from .graph_task import current_task
-
-Output: TypeAlias = TensorBase | GradientEdge
-FLOATING: Final = sum([each.bit for each in DTYPES if each.is_floating_point])
-"""The bits of a signature that say that the numbers are real and not integers."""
+from .roots import FLOATING, Output, as_tuple, edge_of_input, root_of, roots_of
 
 _UNUSUAL: Final = NOT_PLAIN | VIEW | WRAPPED_BIT | INFERENCE
-
-_OF_NUMBERS: Final = ~(GRAD | VIEW | NOT_PLAIN)
-"""The bits of a signature that are not about the tensor's place in a graph or its class."""
 
 _warned_of_cycle: list[bool] = []
 
@@ -102,9 +92,9 @@ def backward(
             if isinstance(each, TensorBase) and not each.is_leaf:
                 each.retain_grad()
             wanted.append(
-                _edge_of_input(each, "can't retain_grad on Tensor that has requires_grad=False")
+                edge_of_input(each, "can't retain_grad on Tensor that has requires_grad=False")
             )
-    roots, grads = _roots(as_tuple(tensors), grad_tensors)
+    roots, grads = roots_of(as_tuple(tensors), grad_tensors)
     if create_graph and not _warned_of_cycle:
         _warned_of_cycle.append(True)
         warnings.warn(
@@ -174,7 +164,7 @@ def backward_of_one(
                     bool(retain_graph),
                 )
                 return
-    root = _root(0, tensor, gradient)
+    root = root_of(0, tensor, gradient)
     execute((root[0],), (root[1],), bool(retain_graph), False)
 
 
@@ -237,13 +227,11 @@ def grad(
             "`inputs` argument to `grad()` cannot be empty. Name at least one tensor."
         )
     wanted = [
-        _edge_of_input(each, "One of the differentiated Tensors does not require grad")
+        edge_of_input(each, "One of the differentiated Tensors does not require grad")
         for each in wanted_inputs
     ]
     if is_grads_batched:
-        from ..transforms.batched_gradients import grad_batched
-
-        return grad_batched(
+        return _grad_batched(
             grad,
             as_tuple(outputs),
             inputs,
@@ -252,7 +240,7 @@ def grad(
             create_graph,
             allow_unused,
         )
-    roots, grads = _roots(as_tuple(outputs), grad_outputs)
+    roots, grads = roots_of(as_tuple(outputs), grad_outputs)
     found = list(
         execute(
             roots,
@@ -273,130 +261,15 @@ def grad(
                 "allow_unused=True if this is the desired behavior."
             )
         if materialize_grads and isinstance(each, TensorBase):
-            found[index] = calls.filled_like(each, 0)
+            found[index] = engine_ops.filled_like(each, 0)
     return tuple(found)
 
 
-def as_tuple(values: Any) -> tuple[Any, ...]:
-    """Return `values` as a tuple; one tensor, gradient edge or None stands for a tuple of one."""
-    if isinstance(values, (TensorBase, GradientEdge)) or values is None:
-        return (values,)
-    return tuple(values)
+_grad_batched: Callable[..., tuple[TensorBase | None, ...]]
+"""Does what `grad` is to do with ``is_grads_batched=True``; installed with autograd."""
 
 
-def _edge_of_input(value: Any, message: str) -> EdgeTuple:
-    if isinstance(value, GradientEdge):
-        return value.node, value.output_nr
-    value = _recorded(value)
-    if not isinstance(value, TensorBase):
-        raise TypeError(
-            f"inputs have to be Tensors or GradientEdges, but got {type(value).__name__}."
-        )
-    edge = gradient_edge(value)
-    if edge is None:
-        raise RuntimeError(f"{message}. Call requires_grad_() on it before it is used.")
-    return edge
-
-
-def _roots(outputs: tuple[Any, ...], grad_outputs: Any) -> tuple[list[EdgeTuple], list[TensorBase]]:
-    gradients = (None,) * len(outputs) if grad_outputs is None else as_tuple(grad_outputs)
-    if len(gradients) != len(outputs):
-        raise RuntimeError(
-            f"got {len(outputs)} tensors and {len(gradients)} gradients. Give one gradient, or "
-            "None, per tensor."
-        )
-    roots: list[EdgeTuple] = []
-    grads: list[TensorBase] = []
-    for index, (output, gradient) in enumerate(zip(outputs, gradients, strict=True)):
-        edge, gradient = _root(index, output, gradient)
-        roots.append(edge)
-        grads.append(gradient)
-    return roots, grads
-
-
-def _root(index: int, output: Any, gradient: Any) -> tuple[EdgeTuple, TensorBase]:
-    if isinstance(output, GradientEdge):
-        edge: EdgeTuple | None = (output.node, output.output_nr)
-        shape = _metadata(output)[0]
-    else:
-        output = _recorded(output)
-        edge = gradient_edge(output)
-        shape = output.array.shape
-    gradient = _one(output, shape) if gradient is None else _checked(index, gradient, output, shape)
-    if edge is None:
-        raise RuntimeError(
-            f"element {index} of tensors does not require grad and does not have a grad_fn. "
-            "Compute it, in grad mode, "
-            "from a tensor that requires grad."
-        )
-    return edge, gradient
-
-
-def _recorded(value: Any) -> Any:
-    """Return `value`; for a dual tensor that itself has no graph, the primal that may have one."""
-    while isinstance(value, TensorBase) and value._signature & (WRAPPED_BIT | GRAD) == WRAPPED_BIT:
-        if value.array.kind != "DualTensor":
-            break
-        value = value.array.physical
-    return value
-
-
-def _metadata(edge: GradientEdge) -> Metadata:
-    metadata = edge.node.input_metadata
-    return metadata[edge.output_nr] if isinstance(metadata, list) else metadata
-
-
-def _one(output: Any, shape: tuple[int, ...]) -> TensorBase:
-    if shape and prod(shape) != 1:
-        raise RuntimeError(
-            "grad can be implicitly created only for scalar outputs, but the shape is "
-            f"{list(shape)}. "
-            "Reduce it to a scalar, or give its gradient."
-        )
-    if isinstance(output, GradientEdge):
-        native, backend = _metadata(output)[1], output.node._array_backend
-        if backend is None:
-            raise RuntimeError(
-                "grad cannot be implicitly created for an edge of unknown backend. Give its "
-                "gradient."
-            )
-        return calls.filled(shape, native, backend, 1)
-    if not output._signature & FLOATING:
-        raise RuntimeError(
-            f"grad can be implicitly created only for real scalar outputs but got {output.dtype}. "
-            "Give its gradient."
-        )
-    if output._signature & WRAPPED_BIT:
-        return calls.filled_like(output, 1)
-    if state() & ~NO_GRAD or output._signature & PYTHON_DISPATCH:
-        with AutoDispatchBelowAutograd(), DisableTorchFunction():
-            return calls.ones_like(output)
-    arrays = output._backend.arrays
-    if shape:
-        return calls.filled(shape, output.array.dtype, output._backend, 1)
-    one = arrays.scalar(1, output.array.dtype)
-    return new_tensor(one, output._signature & _OF_NUMBERS | NORMAL, tensor_class())
-
-
-def _checked(index: int, gradient: Any, output: Any, shape: tuple[int, ...]) -> TensorBase:
-    if not isinstance(gradient, TensorBase):
-        raise TypeError(
-            f"gradients can be either Tensors or None, but got {type(gradient).__name__}"
-        )
-    if gradient.array.shape != shape:
-        raise RuntimeError(
-            f"Mismatch in shape: grad_output[{index}] has a shape of {gradient.shape} and "
-            f"output[{index}] has a shape "
-            f"of dovetail.Size({list(shape)}). Give a gradient of the output's shape."
-        )
-    differs = (
-        isinstance(output, TensorBase) and (gradient._signature ^ output._signature) & DTYPE_MASK
-    )
-    if differs and (output.dtype.is_complex or gradient.dtype.is_complex):
-        raise RuntimeError(
-            "For complex Tensors, both grad_output and output are required to have the same "
-            "dtype. Mismatch in dtype: "
-            f"grad_output[{index}] has a dtype of {gradient.dtype} and output[{index}] has a "
-            f"dtype of {output.dtype}."
-        )
-    return gradient
+def set_grad_batched(function: Callable[..., tuple[TensorBase | None, ...]]) -> None:
+    """Install what `grad` does with ``is_grads_batched=True``."""
+    global _grad_batched
+    _grad_batched = function

@@ -11,7 +11,7 @@ from dovetail_kernel.keys import interception
 from dovetail_kernel.keys.state import DisableTorchFunction
 from dovetail_kernel.tensor.tensor_base import TensorBase
 
-from ..graph import engine_ops as calls
+from ..graph import engine_ops
 from ..graph.accumulate import AccumulateGrad, run_post_accumulate_hooks
 from ..graph.autograd_meta import meta_of
 from ..graph.flatten import flatten
@@ -56,6 +56,30 @@ def evaluate(
     return returned
 
 
+def run_node(
+    task: GraphTask, node: Node, grads: Sequence[TensorBase | None]
+) -> Sequence[TensorBase | None]:
+    """Do what `evaluate` does, at once where nothing surrounds the node, as for most nodes of a
+    Function.
+    """
+    if (
+        node._node_hooks is not None
+        or node._is_formula_node
+        or task.captures is not None
+        or anomaly.anomaly_mode()[0]
+    ):
+        return evaluate(task, node, list(grads))
+    outer = task.node
+    task.node = node
+    try:
+        returned = node.apply_tensors(*grads)
+    finally:
+        task.node = outer
+    if not task.keep_graph:
+        node._release_saved()
+    return returned if node._is_flat else flatten(node, returned)
+
+
 def _before_capture(hooks: NodeHooks, grads: list[TensorBase | None]) -> None:
     for output_nr, tensor_hooks in hooks.tensor.items():
         grads[output_nr] = run_tensor_hooks(tensor_hooks, grads[output_nr])
@@ -64,7 +88,9 @@ def _before_capture(hooks: NodeHooks, grads: list[TensorBase | None]) -> None:
         grad = grads[output_nr]
         if tensor is not None and grad is not None:
             meta = meta_of(tensor)
-            meta.grad = calls.clone(grad) if meta.grad is None else calls.add(meta.grad, grad)
+            meta.grad = (
+                engine_ops.clone(grad) if meta.grad is None else engine_ops.add(meta.grad, grad)
+            )
 
 
 def _apply(node: Node, grads: tuple[TensorBase | None, ...]) -> Sequence[TensorBase | None]:

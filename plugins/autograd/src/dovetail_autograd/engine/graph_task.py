@@ -1,5 +1,5 @@
-"""GraphTask: what one run of the engine knows, and counting how many gradients each node of a graph
-waits for.
+"""GraphTask: what one run of the engine knows; the run under way; and how many gradients each node
+of a graph waits for.
 """
 
 from __future__ import annotations
@@ -9,14 +9,16 @@ from collections.abc import Callable, Container, Iterable, Sequence
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final
 
+from dovetail_kernel.keys.state import set_state, state
 from dovetail_kernel.tensor.tensor_base import TensorBase
+from dovetail_kernel.types.signature import NO_GRAD
 
+from ..graph.node import Node
 from ..recording.fused_nodes import split
 
 if TYPE_CHECKING:
-    from dovetail_kernel.devices.backends import Backend
-
-    from ..graph.node import EdgeTuple, Node
+    from ..graph.node import EdgeTuple
+    from .array_side import ArraySide
 
 PRUNED: Final = 1 << 59
 """The least count of a node that is not to run: however many gradients come, it never becomes
@@ -31,10 +33,12 @@ class GraphTask:
     ----------
     roots
         Where it begins.
+    side
+        The array side of the backend that the first gradient is on.
     counts
         Every node that is still ahead, with how many gradients it gets besides the first; `PRUNED`
-        or more for a node that is not to run. None as long as nobody needed to know, since to look
-        at the whole graph first takes time.
+        or more for a node that is not to run. None where the run does without, since to count
+        takes a walk through the whole graph.
     keep_graph, create_graph
         Whether saved values survive, and whether the backward is itself recorded.
     captures
@@ -45,7 +49,7 @@ class GraphTask:
     needed
         Those of them that run, rather than being captured only.
     node
-        The node that runs now, where somebody could ask.
+        The node that runs now, while its code may ask for it.
     callbacks
         Called when the run is over.
     outer
@@ -69,7 +73,7 @@ class GraphTask:
     def __init__(
         self,
         roots: Sequence[EdgeTuple],
-        backend: Backend,
+        side: ArraySide,
         keep_graph: bool,
         create_graph: bool,
         outer: GraphTask | None,
@@ -77,7 +81,7 @@ class GraphTask:
         self.roots = roots
         self.keep_graph = keep_graph
         self.create_graph = create_graph
-        self.backend = backend
+        self.side = side
         self.outer = outer
         self.captured = []
 
@@ -175,3 +179,40 @@ _next_id: Callable[[], int] = itertools.count().__next__
 
 current_task: ContextVar[GraphTask | None] = ContextVar("dovetail_graph_task", default=None)
 """The run that is under way in this task."""
+
+
+def call_in_task(task: GraphTask, function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call what may lead to code of the user, which can ask about `task`, in the grad mode of the
+    run.
+    """
+    before = state()
+    set_state(before & ~NO_GRAD if task.create_graph else before | NO_GRAD)
+    current_task.set(task)
+    try:
+        return function(*arguments)
+    finally:
+        current_task.set(task.outer)
+        set_state(before)
+
+
+def call_back(task: GraphTask) -> None:
+    """Call the callbacks of `task`, which may queue further ones."""
+    done = 0
+    while done < len(task.callbacks):
+        task.callbacks[done]()
+        done += 1
+
+
+class GraphRoot(Node):
+    """Stands for the caller of the engine where a message names the node that a gradient came
+    from.
+    """
+
+    __slots__ = ()
+
+    def name(self) -> str:
+        """Return the name of the node."""
+        return "GraphRoot"
+
+
+GRAPH_ROOT: Final = GraphRoot()

@@ -1,6 +1,4 @@
-"""What the attributes of tensors ask of autograd: `requires_grad`, `grad`, `grad_fn`, hooks,
-`backward`.
-"""
+"""Answers the attributes of tensors: `requires_grad`, `grad`, `grad_fn`, hooks, `backward`."""
 
 from __future__ import annotations
 
@@ -31,7 +29,7 @@ _SCALAR_TYPES = {
 
 
 class TensorInterface(AutogradInterface):
-    """The answers that make tensors differentiable."""
+    """Answers for every tensor, once autograd is installed."""
 
     def requires_grad(self, tensor: TensorBase) -> bool:
         """Return whether `tensor` requires grad."""

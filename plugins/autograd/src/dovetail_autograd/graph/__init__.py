@@ -1,5 +1,5 @@
-"""What a graph is made of: nodes and edges, hooks, saved values, views, and the grad modes that
-govern recording.
+"""The parts of a graph: nodes and edges, hooks, saved values, views and versions, the grad modes
+that govern recording, and the operators that autograd itself calls.
 
 Imports no other room.
 """

@@ -16,7 +16,7 @@ from dovetail_kernel.tensor.tensor_base import TensorBase, bare_tensor_maker, wr
 from dovetail_kernel.tensor.version import VersionCounter
 from dovetail_kernel.types.signature import DTYPE_MASK, GRAD, INFERENCE, NORMAL, VIEW
 
-from . import engine_ops as calls
+from . import engine_ops
 from .node import Node
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ LAST = 2**64 - 1
 
 
 class _Watch:
-    """Whether any leaf ever had hooks, so that it matters when its gradient is complete."""
+    """Notes whether any leaf ever had hooks, so that it matters when its gradient is complete."""
 
     leaves = False
 
@@ -49,10 +49,10 @@ def watch_leaves() -> None:
 class AccumulateGrad(Node):
     """Adds gradients to ``variable.grad``. One per leaf.
 
-    To record a call has to cost nothing here, so the leaf keeps its accumulator. That the leaf
-    lives as long as a graph leads to it is seen to by the edges, which have it as a third entry. A
-    node that somebody outside the graph gets to see holds its leaf as well; then the leaf holds the
-    node weakly, and makes another one when it has died.
+    To record a call has to cost nothing here, so the leaf keeps its accumulator. The edges, which
+    have the leaf as a third entry, keep it alive as long as a graph leads to it. A node that was
+    presented to the user holds its leaf as well; then the leaf holds the node weakly, and makes
+    another one when it has died.
 
     Attributes
     ----------
@@ -132,9 +132,10 @@ class AccumulateGrad(Node):
     def accumulate_array(self, grad: Any) -> None:
         """Add the array `grad` to the leaf's gradient, or make it the leaf's gradient.
 
-        The engine's local variable and the tuple it came in hold `grad` once each; if nobody else
-        does it becomes the gradient as it is, else a copy. `UNSHARED` is how many references that
-        makes here. A view of a whole array, as two transpositions make it, counts as that array.
+        The engine's local variable and the tuple it came in hold `grad` once each; without further
+        references it becomes the gradient as it is, else a copy does. `UNSHARED` is how many
+        references that makes here. A view of a whole array, as two transpositions make it, counts
+        as that array.
         """
         meta = self.meta
         with self.lock:
@@ -168,7 +169,7 @@ class AccumulateGrad(Node):
             elif present._signature == self.plain_signature:
                 add_in_place(present, grad, self.is_mutable)
             else:
-                meta.grad = calls.add(present, self.wrap(grad))
+                meta.grad = engine_ops.add(present, self.wrap(grad))
 
     def wrap(self, grad: Any) -> TensorBase:
         """Return a new tensor around the array `grad`, which has the leaf's shape and dtype."""
@@ -195,9 +196,9 @@ class AccumulateGrad(Node):
             recording = is_grad_enabled()
             if present is None:
                 if recording and grad._signature & GRAD:
-                    meta.grad = calls.clone(grad)
+                    meta.grad = engine_ops.clone(grad)
                 elif grad._signature & NOT_PLAIN:
-                    meta.grad = calls.clone(calls.detach(grad))
+                    meta.grad = engine_ops.clone(engine_ops.detach(grad))
                 else:
                     meta.grad = wrap(copy_like(grad.array, variable.array), grad._backend)
             elif (
@@ -205,7 +206,7 @@ class AccumulateGrad(Node):
                 or present._signature != self.plain_signature
                 or grad._signature & NOT_PLAIN
             ):
-                meta.grad = calls.add(present, grad)
+                meta.grad = engine_ops.add(present, grad)
             else:
                 add_in_place(present, grad.array, self.is_mutable)
         if meta.post_accumulate:
@@ -318,7 +319,7 @@ class _Probe:
 
 
 def _count_references() -> tuple[int, int]:
-    """Return the references to a gradient nobody shares, and to its base, counted where the engine
+    """Count the references to a gradient that nothing else holds, and to its base, where the engine
     has them.
     """
     grads = (_View(object()),)

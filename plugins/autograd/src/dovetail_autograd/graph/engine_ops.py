@@ -1,5 +1,5 @@
-"""The operators that the engine itself calls, by name through the dispatcher, when gradients are
-tensors.
+"""Engine ops: the operators that autograd itself calls, by name through the dispatcher, or on the
+arrays where nothing could see the call.
 """
 
 from __future__ import annotations

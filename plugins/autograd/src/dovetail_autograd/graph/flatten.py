@@ -1,4 +1,4 @@
-"""What a derivative body returned, as one gradient per edge."""
+"""Flattens what a derivative body returned to one gradient per edge."""
 
 from __future__ import annotations
 

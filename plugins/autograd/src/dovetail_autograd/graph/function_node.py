@@ -13,11 +13,11 @@ from dovetail_kernel.tensor.tensor_base import TensorBase
 from dovetail_kernel.tensor.version import share_version
 from dovetail_kernel.types.signature import GRAD, NORMAL
 
-from . import engine_ops as calls
+from . import engine_ops
 from .node import Node
-from .raw_saved_tensor import pack_tensor
 from .recording_extras import needs_extras, recorded, recording_extras
-from .saved_values import SECOND_TIME, Packed, current_version, modified, placed, save_input
+from .saved_slots import SECOND_TIME, Packed, current_version, modified, placed, save_input
+from .saved_tensor import pack_tensor
 
 DIFFERENTIABLE = sum(each.bit for each in DTYPES if each.is_floating_point or each.is_complex)
 """The signature bits of the dtypes that gradients can have."""
@@ -99,7 +99,7 @@ class FunctionNode(Node):
 
     @property
     def saved_tensors(self) -> tuple[TensorBase | None, ...]:
-        """What was saved; empty during forward.
+        """The tensors that were saved; empty during forward.
 
         Raises
         ------
@@ -129,7 +129,7 @@ class FunctionNode(Node):
             return tensor
         if current_version(value) != version:
             raise modified(value, current_version(value), version, self, output_nr)
-        tensor = calls.twin(value, type(value))
+        tensor = engine_ops.twin(value, type(value))
         tensor._counter = value._counter
         if tensor._signature & DIFFERENTIABLE:
             tensor._grad_fn = self
@@ -177,7 +177,7 @@ class FunctionNode(Node):
             )
         for output in outputs:
             if value is output:
-                twin = calls.twin(value, type(value))
+                twin = engine_ops.twin(value, type(value))
                 twin._counter = share_version(value)
                 return twin, current_version(value), value.output_nr
         counter = value._counter
@@ -228,7 +228,7 @@ class FunctionNode(Node):
             return None
         metadata = self.input_metadata
         shape, native = metadata[index] if isinstance(metadata, list) else metadata
-        return calls.filled(shape, native, backend_of_signature(self._made[index]), 0)
+        return engine_ops.filled(shape, native, backend_of_signature(self._made[index]), 0)
 
     def _of_right_length(self, grads: tuple[Any, ...]) -> tuple[Any, ...]:
         expected = len(self.next_edges)

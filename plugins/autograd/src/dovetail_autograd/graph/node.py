@@ -37,8 +37,17 @@ class Edge(NamedTuple):
     input_nr: int
 
 
+class GradientEdge(NamedTuple):
+    """A place in the graph where a gradient arrives: usable as an output or input of `grad` and
+    `backward`.
+    """
+
+    node: Node
+    output_nr: int
+
+
 class InputMetadata(NamedTuple):
-    """What is known of the gradients that a node takes: those of its outputs."""
+    """Describes a gradient that a node takes: that of one of its outputs."""
 
     shape: tuple[int, ...]
     dtype: dtype | Any
@@ -77,12 +86,11 @@ class Node:
     """Whether the node is an AccumulateGrad."""
     _is_formula_node: ClassVar[bool] = False
     """Whether the node is built in: undefined gradients in mean undefined gradients out, and a
-    complex gradient for a
-    real input counts by its real part."""
+    complex gradient for a real input counts by its real part."""
     _is_flat: ClassVar[bool] = False
-    """Whether `apply_tensors` sees to it that it returns one gradient per edge."""
+    """Whether `apply_tensors` itself checks that it returns one gradient per edge."""
     _fusion: ClassVar[Any] = None
-    """What the node is made of, if it stands for two until somebody looks at it."""
+    """The `Fusion` of a node that stands for two until it is presented; None for any other."""
 
     # -- what a node computes; overridden per class ------------------------------------------------
 
@@ -108,7 +116,7 @@ class Node:
 
     @property
     def _num_outputs(self) -> int:
-        """How many gradients the node takes."""
+        """The number of gradients that the node takes."""
         return len(self.input_metadata) if type(self.input_metadata) is list else 1
 
     @property
@@ -123,12 +131,12 @@ class Node:
         )
 
     def presented(self) -> Node:
-        """Return this node for somebody outside the graph."""
+        """Return this node as the user sees it."""
         return self
 
     @property
     def metadata(self) -> dict[Any, Any]:
-        """A dict for whoever wants to note something on the node."""
+        """A dict in which the user may note things."""
         hooks = self._make_hooks()
         if hooks.metadata is None:
             hooks.metadata = {}

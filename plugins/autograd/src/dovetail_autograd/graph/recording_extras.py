@@ -1,5 +1,4 @@
-"""What else happens when a node is recorded: saved-tensor hooks pack its values, anomaly mode notes
-the stack.
+"""Extras of recording a node: saved-tensor hooks pack its values, anomaly mode notes the stack.
 
 Recording routes ask about it only once any task of the process has wanted it.
 """
@@ -14,6 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 from dovetail_dispatcher.table import registry
 from dovetail_kernel.tensor.tensor_base import TensorBase
 
+from .saved_tensor import pack_saved
+
 if TYPE_CHECKING:
     from .node import Node
 
@@ -26,7 +27,7 @@ Unpack = Callable[[Any], TensorBase]
 
 @dataclass(frozen=True, slots=True)
 class Extras:
-    """What to do with every node recorded in this task.
+    """Says what to do with every node recorded in this task.
 
     Attributes
     ----------
@@ -94,8 +95,6 @@ def recorded(node: Node, extras: Extras) -> None:
     if extras.anomaly:
         _remember_where(node)
     if extras.hooks and node._formula_record is not None:
-        from .raw_saved_tensor import pack_saved
-
         pack, unpack = extras.hooks[-1]
         for saved in node._formula_record.saved:
             pack_saved(node, saved, pack, unpack)

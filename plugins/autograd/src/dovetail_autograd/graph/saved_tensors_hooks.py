@@ -9,7 +9,7 @@ from weakref import WeakSet
 
 from dovetail_kernel.tensor.tensor_base import TensorBase
 
-from . import engine_ops as calls
+from . import engine_ops
 from .recording_extras import Extras, Pack, Unpack, change_extras, recording_extras, restore_extras
 
 
@@ -64,13 +64,13 @@ class save_on_cpu(saved_tensors_hooks):
     def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
         def pack(tensor: TensorBase) -> tuple[Any, TensorBase]:
             device = tensor.device
-            return device, calls.clone(tensor) if device.type == "cpu" else calls.move(
+            return device, engine_ops.clone(tensor) if device.type == "cpu" else engine_ops.move(
                 tensor, "cpu"
             )
 
         def unpack(packed: tuple[Any, TensorBase]) -> TensorBase:
             device, tensor = packed
-            return tensor if device.type == "cpu" else calls.move(tensor, device)
+            return tensor if device.type == "cpu" else engine_ops.move(tensor, device)
 
         super().__init__(pack, unpack)
 
@@ -113,9 +113,7 @@ class _Copy:
 
 
 class AllowMutationOnSavedContext:
-    """What `allow_mutation_on_saved_tensors` gives: the copies of saved tensors, as long as graphs
-    need them.
-    """
+    """Holds the copies that `allow_mutation_on_saved_tensors` makes while graphs need them."""
 
     def __init__(self) -> None:
         self._copies: WeakSet[_Copy] = WeakSet()
@@ -127,7 +125,7 @@ class AllowMutationOnSavedContext:
         self._copies.clear()
 
     def _pack(self, tensor: TensorBase) -> _Copy:
-        copy = _Copy(calls.clone(tensor))
+        copy = _Copy(engine_ops.clone(tensor))
         self._copies.add(copy)
         return copy
 

@@ -1,5 +1,5 @@
-"""Where the elements of a view lie in the memory of its base, also pairs of numbers as complex ones
-and the reverse.
+"""The place of a view in the memory of its base, also of pairs of numbers seen as complex ones and
+the reverse.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from typing import Final
 from dovetail_kernel.tensor.tensor_base import TensorBase
 from dovetail_kernel.types.signature import DTYPE_MASK
 
-from . import engine_ops as calls
+from . import engine_ops
 
 _SAME: Final = 0
 _PAIRS: Final = 1
@@ -56,15 +56,19 @@ def viewed(base: TensorBase, place: Place) -> TensorBase:
     if place.crossing == _SAME:
         return _strided(base, place)
     if place.crossing == _PARTS:
-        base = calls.operator("view_as_real", "default")(base)
+        base = engine_ops.operator("view_as_real", "default")(base)
     geometry = (list(base.array.shape), list(base.stride()), base.storage_offset())
     if geometry != (place.size, place.stride, place.offset):
         base = _strided(base, place)
-    return calls.operator("view_as_complex", "default")(base) if place.crossing == _PAIRS else base
+    return (
+        engine_ops.operator("view_as_complex", "default")(base)
+        if place.crossing == _PAIRS
+        else base
+    )
 
 
 def _strided(base: TensorBase, place: Place) -> TensorBase:
-    found: TensorBase = calls.operator("as_strided", "default")(
+    found: TensorBase = engine_ops.operator("as_strided", "default")(
         base, place.size, place.stride, place.offset
     )
     return found

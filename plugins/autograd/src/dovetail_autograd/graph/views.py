@@ -12,11 +12,11 @@ from dovetail_kernel.tensor.tensor_base import TensorBase
 from dovetail_kernel.tensor.version import VersionCounter
 from dovetail_kernel.types.signature import GRAD, NO_GRAD, NORMAL, VIEW
 
-from . import engine_ops as calls
+from . import engine_ops
 from .autograd_meta import AutogradMeta, gradient_edge, requires_grad, retain_on_node
 from .flatten import flatten
 from .node import Node, next_sequence_nr
-from .saved_values import SECOND_TIME, current_version
+from .saved_slots import SECOND_TIME, current_version
 from .view_memory import Place, viewed
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class CreationMeta(Enum):
-    """How a view came about: decides whether it may be written in place in grad mode."""
+    """Says how a view came about, which decides whether it may be written in place in grad mode."""
 
     DEFAULT = "DEFAULT"
     IN_CUSTOM_FUNCTION = "IN_CUSTOM_FUNCTION"
@@ -38,7 +38,7 @@ _MULTI_OUTPUT_NODE = CreationMeta.MULTI_OUTPUT_NODE
 
 
 class ViewInfo:
-    """What a differentiable view is a view of.
+    """Says what a differentiable view is a view of.
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ class ViewInfo:
         if self.attr_version != version:
             if self.creation_meta is not CreationMeta.DEFAULT:
                 raise _forbidden_view(tensor, self, "its base or another view of its base has been")
-            # First, since whoever keeps the gradient of the view asks for its node again.
+            # First, since `retain_grad` of the view asks for its node again.
             self.attr_version = version
             _regenerate(tensor, base)
         node: Node | None = tensor._grad_fn
@@ -104,7 +104,7 @@ def _creation_in(now: int) -> CreationMeta:
 
 
 def set_view(result: TensorBase, base: TensorBase, creation_meta: CreationMeta) -> None:
-    """Make the new tensor `result`, which nobody else has seen yet, a view of the root `base`."""
+    """Make `result`, a tensor that was just made, a view of the root `base`."""
     meta = result._meta
     if meta is None:
         meta = result._meta = AutogradMeta()
@@ -129,10 +129,10 @@ def view_info(tensor: TensorBase) -> ViewInfo | None:
 def _regenerate(tensor: TensorBase, base: TensorBase) -> None:
     is_cut = not requires_grad(base)
     if is_cut:
-        base = calls.detach(base)
+        base = engine_ops.detach(base)
         base._signature |= GRAD
     before = state()
-    # Whoever asks, and be it in inference mode, the node is recorded.
+    # The node is recorded in any mode, inference mode too.
     set_state(inference_mode_off(before) if before & ~NO_GRAD else 0)
     try:
         fresh = viewed(base, Place(tensor, base))
@@ -330,14 +330,14 @@ class CopySlices(Node):
             raise RuntimeError(SECOND_TIME)
         # In the layout of the base, so that the view's strides find its elements in the gradient
         # too.
-        result = calls.with_strides(grad, self.base_stride)
+        result = engine_ops.with_strides(grad, self.base_stride)
         part = viewed(result, self.place)
-        returned: Any = fn.apply_tensors(calls.clone(part))
+        returned: Any = fn.apply_tensors(engine_ops.clone(part))
         own, *others = flatten(fn, returned)
         if own is None:
-            calls.operator("zero_", "default")(part)
+            engine_ops.operator("zero_", "default")(part)
         else:
-            calls.operator("copy_", "default")(part, own)
+            engine_ops.operator("copy_", "default")(part, own)
         return [result if self.next_edges[0] is not None else None, *others]
 
     def _release_saved(self) -> None:

@@ -19,6 +19,7 @@ from ..graph.function_node import DIFFERENTIABLE, FunctionNode, no_backward
 from ..graph.node import next_sequence_nr
 from ..graph.recording_extras import needs_extras
 from ..graph.views import CreationMeta, check_inplace, rebase_history, set_view, view_info
+from .error_nodes import DelayedError
 
 GRAD_OR_WRAPPED = GRAD | WRAPPED_BIT
 
@@ -124,9 +125,7 @@ class Function(metaclass=FunctionMeta):
             if isinstance(value, TensorBase):
                 if value._signature & GRAD_OR_WRAPPED:
                     if value._signature & WRAPPED_BIT:
-                        from ..transforms.wrapped_functions import call_wrapped_function
-
-                        return call_wrapped_function(cls, args, kwargs)
+                        return _apply_to_wrapped(cls, args, kwargs)
                     if value._signature & VIEW:
                         edge = gradient_edge(value)
                     elif value._grad_fn is not None:
@@ -143,9 +142,7 @@ class Function(metaclass=FunctionMeta):
             if before & NO_GRAD:
                 recording = False
             if before & ~NO_GRAD and _holds_wrapped(inputs):
-                from ..transforms.wrapped_functions import call_wrapped_function
-
-                return call_wrapped_function(cls, args, kwargs)
+                return _apply_to_wrapped(cls, args, kwargs)
         set_state(before | NO_GRAD)
         try:
             if cls._has_setup_context:
@@ -162,6 +159,16 @@ class Function(metaclass=FunctionMeta):
         if recording:
             node.sequence_nr = next_sequence_nr()
         return wrap_outputs(node, output, inputs, recording)
+
+
+_apply_to_wrapped: Callable[..., Any]
+"""Does what `Function.apply` is to do with wrapped tensors; installed before there are any."""
+
+
+def set_apply_to_wrapped(apply: Callable[..., Any]) -> None:
+    """Install ``apply(cls, args, kwargs)`` as what `Function.apply` does with wrapped tensors."""
+    global _apply_to_wrapped
+    _apply_to_wrapped = apply
 
 
 def _holds_wrapped(values: Any) -> bool:
@@ -369,4 +376,4 @@ def _guard(outputs: list[Any], grads: Sequence[Any]) -> list[Any]:
     return guarded
 
 
-__all__ = ["Function", "FunctionMeta", "once_differentiable"]
+__all__ = ["Function", "FunctionMeta", "once_differentiable", "set_apply_to_wrapped"]

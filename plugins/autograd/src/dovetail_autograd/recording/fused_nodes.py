@@ -30,7 +30,7 @@ from dovetail_kernel.types.signature import GRAD, NORMAL, ZERO_DIM
 
 from ..graph.hooks import NodeHooks
 from ..graph.node import EdgeTuple, Node
-from ..graph.saved_values import RELEASED
+from ..graph.saved_slots import RELEASED
 from ..graph.views import CreationMeta, set_view
 from .node_classes import build_node_class, slots_of
 

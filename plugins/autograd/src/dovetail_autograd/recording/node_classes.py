@@ -12,10 +12,10 @@ from dovetail_dispatcher.compilation import compile_source
 from dovetail_dispatcher.table.derivative_formula import Formula, Saved
 from dovetail_kernel.tensor.tensor_base import tensor_class
 
-from ..graph import saved_values
+from ..graph import saved_slots
 from ..graph.flatten import flatten
 from ..graph.node import Node
-from ..graph.raw_saved_tensor import SavedTensor, leave_arrays
+from ..graph.saved_tensor import SavedTensor, leave_arrays
 
 
 def node_class_text(formula: Formula) -> str:
@@ -104,12 +104,12 @@ def build_node_class(
     bindings: dict[str, Any] = {
         "Node": Node,
         "leave_arrays": leave_arrays,
-        "RELEASED": saved_values.RELEASED,
+        "RELEASED": saved_slots.RELEASED,
         "Tensor": tensor_class(),
         "__name__": __name__,
-        "unpack_input": saved_values.unpack_input,
-        "unpack_list": saved_values.unpack_list,
-        "unpack_result": saved_values.unpack_result,
+        "unpack_input": saved_slots.unpack_input,
+        "unpack_list": saved_slots.unpack_list,
+        "unpack_result": saved_slots.unpack_result,
     }
     cls: type[Node] = compile_source(node_class_text(formula), formula.name, bindings)
     cls._formula_record = formula

@@ -10,7 +10,7 @@ from dovetail_dispatcher.calls.plan import Operand, Step, Value
 from dovetail_dispatcher.record import Record
 from dovetail_kernel.tensor.version import VersionCounter
 
-from ..graph.saved_values import save_input, save_result, save_result_tensor
+from ..graph.saved_slots import save_input, save_result, save_result_tensor
 from .record_node import NODE
 
 if TYPE_CHECKING:

@@ -3,7 +3,9 @@ on them.
 
 `arrays` has the wrappers and their backend, `levels` the nesting of transforms, `wrapped_calls` the
 one kernel that brings a call on wrapped tensors to the innermost transform, and every other module
-one interpreter or what uses it.
+one interpreter or what uses it. `forward_ad` is public as a module.
+
+May import `engine`, `recording` and `graph`. Nothing here is imported before the first transform.
 """
 
 from .gradients import grad, grad_and_value, vjp

@@ -13,13 +13,15 @@ from dovetail_kernel.tensor.tensor_base import TensorBase, new_tensor, tensor_cl
 from dovetail_kernel.types.dtype import DTYPES
 from dovetail_kernel.types.signature import DTYPE_MASK, NORMAL, WRAPPED_BIT, ZERO_DIM
 
+from ..graph.engine_ops import operator
+
 if TYPE_CHECKING:
     from .levels import Level
 
 
 class WrappedArray:
-    """What a transform has in place of an array. Shape, dtype and strides are those of the tensor
-    that users see.
+    """Stands in the place of an array inside a transform. Shape, dtype and strides are those of
+    the tensor that users see.
 
     Attributes
     ----------
@@ -122,8 +124,6 @@ class BatchedArray(WrappedArray):
 
     def copy(self) -> BatchedArray:
         """Return a wrapper of a copy."""
-        from ..graph.engine_ops import operator
-
         return BatchedArray(operator("clone", "default")(self.physical), self.level)
 
     def host(self) -> NoReturn:
@@ -156,8 +156,6 @@ class SharedArray(WrappedArray):
 
     def copy(self) -> SharedArray:
         """Return a wrapper of a copy."""
-        from ..graph.engine_ops import operator
-
         return SharedArray(operator("clone", "default")(self.physical), self.level)
 
     def host(self) -> Any:
@@ -167,7 +165,7 @@ class SharedArray(WrappedArray):
 
 
 class WrappedArrays(ArrayBackend):
-    """What the core has to know about wrapped arrays. None is made here: only transforms wrap."""
+    """Tells the kernel about wrapped arrays. None is made here: only transforms wrap."""
 
     array_types = (WrappedArray,)
 

@@ -21,12 +21,13 @@ from dovetail_kernel.types.signature import WRAPPED_BIT
 from ..graph.engine_ops import operator
 from .arrays import BatchedArray, SharedArray, wrapped
 from .batching_errors import check_outputs, loop_refusal, unbatched_write_error
+from .function_rules import call_batched
 from .levels import Level
 from .wrapped_calls import decomposition, map_tensors, present, run_decomposed
 
 
 class VmapInfo(NamedTuple):
-    """What a batching rule is told of the vmap that it works for.
+    """Tells a batching rule of the vmap that it works for.
 
     Attributes
     ----------
@@ -42,7 +43,7 @@ class VmapInfo(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Shape:
-    """What the interpreter has to know of an operator's schema.
+    """Keeps what the interpreter has to know of an operator's schema.
 
     Attributes
     ----------
@@ -149,6 +150,23 @@ class VmapLevel(Level):
             return tensor.array.physical, tensor.array.dim
         return tensor, None
 
+    def spread(self, tensor: TensorBase) -> TensorBase:
+        """Return the physical tensor of `tensor` with the batch in dimension 0; expanded if all
+        samples share it.
+        """
+        physical, dim = self.unwrap(tensor)
+        if dim is not None:
+            return physical
+        row = self.run_outside(operator("unsqueeze", "default"), physical, 0)
+        expanded: TensorBase = self.run_outside(
+            operator("expand", "default"), row, (self.info.batch_size, *physical.array.shape)
+        )
+        return expanded
+
+    def another(self) -> VmapLevel:
+        """Return a further level for the same batch and randomness."""
+        return VmapLevel(self.info.batch_size, self.info.randomness)
+
     def interpret(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run the call by the operator's batching rule; else by its decomposition; else entry by
         entry.
@@ -189,8 +207,6 @@ class VmapLevel(Level):
         """Return what a Function gives for batched arguments: by its `vmap`, or by a rule generated
         for it.
         """
-        from .function_rules import call_batched
-
         return call_batched(self, cls, args, kwargs)
 
     def apply(

@@ -7,17 +7,18 @@ from typing import Any
 
 from dovetail_kernel.tensor.tensor_base import TensorBase
 
-from ..graph import engine_ops as calls
+from ..graph import engine_ops
+from .batch_interpreter import GradBatchLevel
 
 
 def unstack(tensor: TensorBase) -> list[TensorBase]:
     """Return the entries of `tensor` along its first dimension."""
-    return list(calls.operator("unbind", "int")(tensor, 0))
+    return list(engine_ops.operator("unbind", "int")(tensor, 0))
 
 
 def stack(tensors: Sequence[TensorBase]) -> TensorBase:
     """Return `tensors` stacked along a new first dimension."""
-    result: TensorBase = calls.operator("stack", "default")(list(tensors), 0)
+    result: TensorBase = engine_ops.operator("stack", "default")(list(tensors), 0)
     return result
 
 
@@ -56,10 +57,7 @@ def grad_batched(
             "dimension, but their shapes "
             f"are {shapes}."
         )
-    from .batch_interpreter import GradBatchLevel  # nobody else needs the transforms
-    from .mapping import spread
-
     with GradBatchLevel(sizes.pop()) as level:
         wrapped = tuple([None if each is None else level.wrap(each) for each in grad_outputs])
         found = grad(outputs, inputs, wrapped, retain_graph, create_graph, allow_unused)
-        return tuple([None if each is None else spread(level, each) for each in found])
+        return tuple([None if each is None else level.spread(each) for each in found])

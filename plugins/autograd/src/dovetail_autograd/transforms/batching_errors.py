@@ -1,8 +1,12 @@
-"""What the interpreter of batched calls refuses, in PyTorch's words."""
+"""Errors of calls on batched tensors, in PyTorch's words, and checks of what batching rules
+return.
+"""
 
 from __future__ import annotations
 
 from typing import Any
+
+from .pytree import flatten, flatten_prefix
 
 
 def unbatched_write_error(op: Any) -> RuntimeError:
@@ -52,8 +56,6 @@ def check_outputs(returned: Any) -> tuple[Any, Any]:
     RuntimeError
         If it is something else, or the dimensions do not fit the outputs.
     """
-    from .pytree import flatten, flatten_prefix
-
     if not isinstance(returned, tuple) or len(returned) != 2:
         got = f"{len(returned)} returns" if isinstance(returned, tuple) else f"a {type(returned)}"
         raise RuntimeError(

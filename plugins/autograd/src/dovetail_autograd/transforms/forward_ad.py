@@ -31,7 +31,7 @@ class DualLevel(JvpLevel):
 
 
 class UnpackedDualTensor(NamedTuple):
-    """What `unpack_dual` returns.
+    """Holds the parts of a dual tensor, as `unpack_dual` returns them.
 
     Attributes
     ----------

@@ -34,7 +34,7 @@ of a call.
 
 
 class Plan:
-    """How to run an operator that returns one new tensor, and to find its tangent.
+    """Runs an operator that returns one new tensor, and finds its tangent.
 
     Attributes
     ----------

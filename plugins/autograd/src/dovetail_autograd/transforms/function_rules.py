@@ -6,16 +6,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from dovetail_kernel.tensor.tensor_base import TensorBase
 
 from ..graph.engine_ops import operator
 from ..recording.function import Function
-from .batch_interpreter import VmapLevel
 from .batching_errors import check_outputs
-from .mapping import spread
 from .pytree import flatten, flatten_prefix, map_leaves, unflatten
+
+if TYPE_CHECKING:
+    from .batch_interpreter import VmapLevel
 
 __all__ = ["call_batched"]
 
@@ -121,14 +122,11 @@ class _Generated:
         self, cls: type[Function], level: VmapLevel, in_dims: Sequence[Any], kwargs: dict[str, Any]
     ) -> None:
         self.cls = cls
-        self.info = level.info
+        self.level = level.another
         self.in_dims = in_dims
         self.kwargs = kwargs
         self.out_dims: Any = None
         self.sample = _SampleContext()
-
-    def level(self) -> VmapLevel:
-        return VmapLevel(self.info.batch_size, self.info.randomness)
 
     def forward(self, physical: tuple[Any, ...]) -> Any:
         with self.level() as level:
@@ -191,7 +189,7 @@ class _SampleContext:
 
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
-        """What was saved."""
+        """The tensors that were saved."""
         return self._saved
 
     def save_for_backward(self, *tensors: Any) -> None:
@@ -265,7 +263,7 @@ def _gradient(level: VmapLevel, grad: Any, in_dim: Any) -> Any:
         return grad
     physical, dim = level.unwrap(grad)
     if in_dim is not None:
-        return spread(level, grad)
+        return level.spread(grad)
     if dim is not None:
         return level.run_outside(operator("sum", "dim_IntList"), physical, [0])
     return level.run_outside(operator("mul", "Tensor"), physical, level.info.batch_size)

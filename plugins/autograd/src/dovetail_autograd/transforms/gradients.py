@@ -83,7 +83,7 @@ class GradLevel(Level):
         return leaf
 
     def is_tracked(self, outputs: Sequence[TensorBase], inputs: Sequence[TensorBase]) -> bool:
-        """Return whether somebody outside may differentiate what was computed inside.
+        """Return whether what was computed inside may be differentiated outside.
 
         That is so if the graph of `outputs` leads to anything that requires grad besides the fresh
         leaves among `inputs`.
@@ -141,8 +141,8 @@ def differentiate(
 
 
 def released(value: Any) -> Any:
-    """Return a result without the graph of a transform that nobody outside asked for; what is no
-    tensor, as it is.
+    """Return a result without the graph of a transform, where the outside asked for none; what is
+    no tensor, as it is.
     """
     if isinstance(value, TensorBase) and value._signature & GRAD:
         return cut(value)
@@ -234,8 +234,8 @@ def _identity(value: Any) -> Any:
 
 
 class Pullback(NamedTuple):
-    """What is left of a function call that is going to be differentiated: flat inputs and outputs
-    of its graph.
+    """Keeps of a function call that is going to be differentiated the flat inputs and outputs of
+    its graph.
     """
 
     inputs: list[TensorBase]

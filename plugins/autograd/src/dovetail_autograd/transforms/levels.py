@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
 
 from dovetail_kernel.keys.state import DispatchState, Transition, dispatch_state, set_state, state
 
-from ..engine.active_levels import active_levels, set_active_levels
+from ..engine import active_levels as _active
+from ..engine.active_levels import set_active_levels
 from .wrapped_backend import install
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ class Level:
         False once the transform was left.
     leaves
         What gradients inside of this level were taken with respect to. Calls inside of it may have
-        recorded a graph that leads there, which nobody outside knows of.
+        recorded a graph that leads there, which is no concern of the outside.
     """
 
     __slots__ = ("_before", "_outside", "depth", "is_alive", "leaves")
@@ -101,6 +102,10 @@ class Level:
         for an operator.
         """
         raise NotImplementedError
+
+
+active_levels: Final = cast("Callable[[], tuple[Level, ...]]", _active.active_levels)
+"""Return the levels that this task is in, outermost first."""
 
 
 @cache

@@ -13,7 +13,7 @@ from . import randomness as random_operators
 from .batch_interpreter import VmapLevel
 from .pytree import Structure, flatten, flatten_prefix, unflatten
 
-__all__ = ["spread", "vmap"]
+__all__ = ["vmap"]
 
 _RANDOMNESS = ("error", "different", "same")
 
@@ -217,23 +217,8 @@ def _checked_dim(call: str, leaf: Any, dim: Any) -> int | None:
     return int(dim % ndim)
 
 
-def spread(level: VmapLevel, tensor: TensorBase) -> TensorBase:
-    """Return the physical tensor of `tensor` with the batch in dimension 0; expanded if all samples
-    share it.
-    """
-    physical, dim = level.unwrap(tensor)
-    if dim is None:
-        shape = physical.array.shape
-        row = level.run_outside(operator("unsqueeze", "default"), physical, 0)
-        expanded: TensorBase = level.run_outside(
-            operator("expand", "default"), row, (level.info.batch_size, *shape)
-        )
-        return expanded
-    return physical
-
-
 class _Outputs:
-    """What a function returned, flat, and where each result is to have the batch."""
+    """Holds what a function returned, flat, and where each result is to have the batch."""
 
     def __init__(self, func: Callable[..., Any], out_dims: Any, batch_size: int) -> None:
         self.name = _name(func)
@@ -302,7 +287,7 @@ class _Outputs:
                     "out_dim is None"
                 )
             return physical
-        physical = spread(level, leaf)
+        physical = level.spread(leaf)
         ndim = physical.array.ndim
         if not -ndim <= out_dim < ndim:
             raise IndexError(

@@ -16,7 +16,7 @@ __all__ = ["LEAF", "Structure", "flatten", "flatten_prefix", "map_leaves", "unfl
 
 @dataclass(frozen=True, slots=True)
 class Structure:
-    """What is left of nested containers when the leaves are taken out.
+    """Describes nested containers without their leaves.
 
     Attributes
     ----------

@@ -24,6 +24,7 @@ from dovetail_kernel import DispatchKey
 from dovetail_kernel.keys.state import ExcludeDispatchKeyGuard
 from dovetail_kernel.types.signature import WRAPPED_BIT
 
+from ..graph.engine_ops import operator
 from .batch_interpreter import VmapLevel
 from .levels import active_levels
 from .wrapped_calls import present, tensors_in
@@ -40,11 +41,7 @@ def install() -> None:
             return
         _installed = True
         for op in list(registry.all_operators()):
-            if (
-                op.namespace == "aten"
-                and (op.kind == "random" or op.base_name == "dropout")
-                and op.variant_of is None
-            ):
+            if op.namespace == "aten" and op.kind == "random" and op.variant_of is None:
                 kernel = Kernel(_Call(op), DispatchKey.FuncTorchVmapMode, TENSOR, f"{__file__}:1")
                 registry.add_kernel(op.name, op.overload, kernel, [])
 
@@ -89,8 +86,6 @@ _without_mode = partial(ExcludeDispatchKeyGuard, DispatchKey.FuncTorchVmapMode)
 
 
 def _repeated(tensor: Any, size: int) -> Any:
-    from ..graph.engine_ops import operator
-
     return operator("expand", "default")(
         operator("unsqueeze", "default")(tensor, 0), (size, *tensor.array.shape)
     )

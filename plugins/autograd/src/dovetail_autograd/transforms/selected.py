@@ -1,6 +1,4 @@
-"""What the transforms of functions share: which arguments to differentiate by, and checks of what
-comes back.
-"""
+"""Selects the arguments that a transform differentiates by; checks what the function returns."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from dovetail_kernel.tensor.tensor_base import TensorBase
 from dovetail_kernel.types.signature import GRAD, NO_GRAD
 
 from ..engine.backward import grad
-from ..engine.validation import conform_tensor
+from ..engine.conform import conform_tensor
 from ..graph.engine_ops import filled_like
 from ..graph.flatten import flatten
 from ..graph.function_node import DIFFERENTIABLE
@@ -78,29 +78,10 @@ def tangents_by_transposing(
         outputs = op(*leaf_args, **leaf_kwargs)
         results = list(outputs) if len(op._schema.returns) > 1 else [outputs]
         flat_results = _flat(results)
-        node = next(
-            (
-                each._grad_fn
-                for each in flat_results
-                if each is not None and each._grad_fn is not None
-            ),
-            None,
-        )
+        node = _recorded_node(op, flat_results)
         if node is None:
-            if dispatch_state().excluded | AUTOGRAD_KEYS == dispatch_state().excluded:
-                raise RuntimeError(
-                    f"forward AD of {op.name()} differentiates its backward formula, which is not "
-                    "recorded below "
-                    "Autograd, as in inference mode. Leave inference mode."
-                )
             return outputs, [None] * len(results)
-        seeds: list[TensorBase | None] = [None] * node._num_outputs
-        made: list[TensorBase | None] = [None] * len(flat_results)
-        for position, each in enumerate(flat_results):
-            if each is not None and each._grad_fn is node and each._signature & DIFFERENTIABLE:
-                seed = filled_like(each, 0)
-                seed._signature |= GRAD
-                seeds[each.output_nr] = made[position] = seed
+        seeds, made = _seeds(node, flat_results)
         gradients = flatten(node, node.apply_tensors(*seeds))
         found = _transpose(op, formula, node, gradients, flat_primals, flat_tangents, made, wanted)
     finally:
@@ -109,6 +90,33 @@ def tangents_by_transposing(
         outputs = _cut(outputs)
         found = [None if each is None else cut(each) for each in found]
     return outputs, _like(results, iter(found))
+
+
+def _recorded_node(op: Any, results: Sequence[TensorBase | None]) -> Any:
+    """Return the node that the call recorded; None if it does not depend on what is wanted."""
+    for each in results:
+        if each is not None and each._grad_fn is not None:
+            return each._grad_fn
+    if dispatch_state().excluded | AUTOGRAD_KEYS == dispatch_state().excluded:
+        raise RuntimeError(
+            f"forward AD of {op.name()} differentiates its backward formula, which is not recorded "
+            "below Autograd, as in inference mode. Leave inference mode."
+        )
+    return None
+
+
+def _seeds(
+    node: Any, results: Sequence[TensorBase | None]
+) -> tuple[list[TensorBase | None], list[TensorBase | None]]:
+    """Return zeros to begin the inner backward with, per output of `node` and per result."""
+    per_output: list[TensorBase | None] = [None] * node._num_outputs
+    per_result: list[TensorBase | None] = [None] * len(results)
+    for position, each in enumerate(results):
+        if each is not None and each._grad_fn is node and each._signature & DIFFERENTIABLE:
+            seed = filled_like(each, 0)
+            seed._signature |= GRAD
+            per_output[each.output_nr] = per_result[position] = seed
+    return per_output, per_result
 
 
 def _transpose(

@@ -1,4 +1,4 @@
-"""Makes the backend of wrapped tensors, at the first transform: nothing of it exists before."""
+"""Makes the backend of wrapped tensors at the first transform: nothing of it exists before."""
 
 from __future__ import annotations
 
@@ -9,22 +9,27 @@ from dovetail_dispatcher.table import registry
 from dovetail_dispatcher.table.kernels import WRAPPED
 from dovetail_kernel import backend_key, wrapped_backend
 
+from ..recording.function import set_apply_to_wrapped
+from .arrays import WrappedArrays
+from .wrapped_calls import run_wrapped
+from .wrapped_functions import call_wrapped_function
+
 _lock = Lock()
 _installed = False
 
 
 def install() -> None:
-    """Give the wrapped backend its arrays and its kernel, once."""
+    """Give the wrapped backend its arrays and its kernel, and `Function.apply` its way there,
+    once.
+    """
     global _installed
     if _installed:
         return
-    from .arrays import WrappedArrays
-    from .wrapped_calls import run_wrapped
-
     with _lock:
         if not _installed:
             backend = wrapped_backend()
             backend.attach(WrappedArrays())
             key = backend_key("Dense", backend)
             registry.add_built_in_fallbacks([Kernel(run_wrapped, key, WRAPPED, registry.BUILT_IN)])
+            set_apply_to_wrapped(call_wrapped_function)
             _installed = True

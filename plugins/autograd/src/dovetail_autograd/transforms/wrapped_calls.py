@@ -1,9 +1,9 @@
-"""The kernel of all calls on wrapped tensors, and what every interpreter of them does alike."""
+"""The kernel of all calls on wrapped tensors, and the steps that all their interpreters share."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dovetail_dispatcher.calls.number_operands import tensor_of_number
 from dovetail_dispatcher.calls.templates.arguments import spelling
@@ -14,7 +14,9 @@ from dovetail_kernel.tensor.tensor_base import TensorBase
 from dovetail_kernel.types.signature import WRAPPED_BIT
 
 from .arrays import WrappedArray, wrapped
-from .levels import Level
+
+if TYPE_CHECKING:
+    from .levels import Level
 
 
 def run_wrapped(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -5,20 +5,23 @@ wrapped tensors.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dovetail_kernel.keys.state import set_state, state
 from dovetail_kernel.tensor.tensor_base import TensorBase
 from dovetail_kernel.types.signature import GRAD, NO_GRAD, WRAPPED_BIT
 
 from ..graph.autograd_meta import gradient_edge
+from ..graph.engine_ops import filled_like
 from ..graph.function_node import DIFFERENTIABLE, FunctionNode, new_node
 from ..graph.node import next_sequence_nr
 from ..recording.error_nodes import DelayedError
 from ..recording.function import Function, wrap_outputs
 from .arrays import is_wrapped
-from .levels import Level
 from .pytree import flatten
+
+if TYPE_CHECKING:
+    from .levels import Level
 
 
 def call_wrapped_function(
@@ -54,7 +57,7 @@ def call_wrapped_function(
     if not recording:
         return outputs
     if not cls._has_setup_context:
-        # What its context holds are primals. Whoever wants first derivatives alone has them there.
+        # Its context holds primals: the first derivatives are to be had of them.
         return _undifferentiable(
             outputs, tensors, f"{missing} For the gradient of the primal: unpack_dual(y).primal."
         )
@@ -136,8 +139,6 @@ def jvp_of_function(
     RuntimeError
         If that returns another number of tangents.
     """
-    from ..graph.engine_ops import filled_like
-
     given = [
         filled_like(primal, 0)
         if tangent is None and node._materialize and isinstance(primal, TensorBase)

@@ -7,13 +7,18 @@ from __future__ import annotations
 import keyword
 from collections.abc import Sequence
 
+from dovetail_dispatcher.calls.templates.python_function import (
+    python_schema,
+    result_type,
+    variadic_argument,
+)
 from dovetail_dispatcher.schema import Argument
 
+from ..families import by_family
 from ..native_functions import NativeFunction
-from ..overload_sets import OverloadSet, overload_sets, python_schema, variadic_argument
-from .functions import function_name, public_names, result_type
+from ..overload_sets import OverloadSet, function_name, overload_sets
 from .tensor_methods import OPERATORS, PROPERTIES, REFLECTED
-from .text import HEADER, INDENT, Lines
+from .text import HEADER, INDENT, Lines, bracketed
 
 _TYPES = {
     "Tensor": "Tensor", "int": "int", "SymInt": "int", "float": "float", "bool": "bool",
@@ -35,19 +40,42 @@ Generator: TypeAlias = Any
 """
 
 
-def write_function_stubs(functions: Sequence[NativeFunction]) -> str:
-    """Return the stub of the functions."""
+def write_function_stubs(functions: Sequence[NativeFunction]) -> dict[str, str]:
+    """Return the stubs of the functions, text by path, as `write_functions` splits them."""
+    sets = overload_sets(functions)
+    families = by_family(sets, lambda overloads: overloads.overloads[0].where)
+    public = bracketed("__all__ = [", [f'"{s.name}"' for s in sets if s.is_public], "]")
+    if list(families) == [""] or not families:
+        return {"functions.pyi": _module(sets, public)}
+    package = Lines()
+    package.add(HEADER, "", *[f"from .{family} import *" for family in families], "", *public)
+    modules = {
+        f"functions/{family}.pyi": _module(own, _names(own)) for family, own in families.items()
+    }
+    return {"functions/__init__.pyi": package.text(), **modules}
+
+
+def _module(sets: Sequence[OverloadSet], names: Sequence[str]) -> str:
     lines = Lines()
-    lines.add(HEADER, _PREAMBLE)
-    lines.add(*public_names(overload_sets(functions)), "")
-    for overloads in overload_sets(functions):
+    lines.add(HEADER, _PREAMBLE, *names, "")
+    for overloads in sets:
         lines.add(*_declarations(overloads, method=False))
-        if len(overloads.overloads) > 1 and not overloads.takes_numbers:
+        if overloads.has_choice:
             for function in overloads.overloads:
                 lines.add(
                     f"def {function_name(function)}{_signature(function, overloads, False)}: ..."
                 )
     return lines.text()
+
+
+def _names(sets: Sequence[OverloadSet]) -> list[str]:
+    """Return the lines of ``__all__`` of a family: every function that has a stub."""
+    names: list[str] = []
+    for overloads in sets:
+        names.append(overloads.name)
+        if overloads.has_choice:
+            names += [function_name(function) for function in overloads.overloads]
+    return bracketed("__all__ = [", [f'"{name}"' for name in names], "]")
 
 
 def write_method_stubs(functions: Sequence[NativeFunction]) -> str:
@@ -136,7 +164,7 @@ def _type(spelling: str) -> str:
 
 
 def _returned(function: NativeFunction) -> str:
-    if result_type(function):
+    if result_type(function.schema):
         return "ValuesAndIndices"
     returns = [_returned_type(a.real_type.schema_str) for a in function.schema.returns]
     if not returns:

@@ -1,0 +1,134 @@
+"""Text of the functions that users call by name: an overload with a Python signature.
+
+``self`` is called ``input``, sizes may be spelled out (``x.view(2, 3)``), and results may have
+names. In-place and out variants have a short text as well, which is in the file::
+
+    def neg_(input): return complete(neg_, "aten::neg_", "")(input)
+
+`complete` gives the function its real body at the first call, from this very template.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+
+from ...schema import Argument, FunctionSchema
+from .arguments import parameter
+from .entry import INDENT, declared, name_parameters, name_source, passed_on, symbol
+
+
+class PythonFunction:
+    """One overload as a Python function.
+
+    Parameters
+    ----------
+    schema
+        The operator's schema.
+    promote
+        Arguments that take part in promotion.
+    name
+        Name of the function.
+    out
+        Name of the function to go to when ``out=`` is given; None where there is no such variant.
+    first
+        Lines that come before all else.
+    """
+
+    def __init__(
+        self,
+        schema: FunctionSchema,
+        promote: Collection[str],
+        name: str,
+        *,
+        out: str | None = None,
+        first: Sequence[str] = (),
+    ) -> None:
+        self.schema = schema
+        self.promote = promote
+        self.name = name
+        self.out = out
+        self.first = first
+
+    def source(self) -> str:
+        """Return the text of the function."""
+        schema = python_schema(self.schema)
+        renamed = schema is not self.schema
+        return name_source(
+            schema,
+            self.name,
+            ["input" if renamed and name == "self" else name for name in self.promote],
+            out=self.out,
+            public=self.name if self.first else self.schema.name.partition("::")[2],
+            named=f"{symbol(self.schema)}_named" if result_type(self.schema) else "",
+            parameters=self._parameters(schema),
+            first=[*self.first, *_gather(schema)],
+        )
+
+    def short_source(self) -> str:
+        """Return the text of one line that becomes `source` at the first call."""
+        schema = python_schema(self.schema)
+        head = f"def {self.name}({', '.join(self._parameters(schema))})"
+        operator = f'"{self.schema.name}", "{self.schema.overload_name}"'
+        given = passed_on(schema)
+        if (variadic := variadic_argument(schema)) is not None:
+            name = parameter(variadic)
+            given[given.index(name)] = f"*{name}s_, {name}={name}"
+        return f"{head}: return complete({self.name}, {operator})({', '.join(given)})"
+
+    def _parameters(self, schema: FunctionSchema) -> list[str]:
+        variadic = variadic_argument(schema)
+        if variadic is None:
+            return name_parameters(schema, takes_out=self.out is not None)
+        name = parameter(variadic)
+        plain = [a for a in schema.arguments if a is not variadic]
+        before = [declared(a) for a in plain if not a.kwarg_only]
+        keyword = [declared(a) for a in plain if a.kwarg_only]
+        outs = ["out=None"] if self.out is not None else []
+        return [*before, f"*{name}s_", f"{name}=None", *keyword, *outs]
+
+
+def _gather(schema: FunctionSchema) -> list[str]:
+    """Return the lines that make one list of ints that were given one by one."""
+    variadic = variadic_argument(schema)
+    if variadic is None:
+        return []
+    name = parameter(variadic)
+    one = f"len({name}s_) == 1 and {name}s_[0].__class__ is not int"
+    return [f"if {name} is None:", f"{INDENT}{name} = {name}s_[0] if {one} else {name}s_"]
+
+
+def python_schema(schema: FunctionSchema) -> FunctionSchema:
+    """Return `schema` with the name that Python functions give to ``self``: ``input``."""
+    names = {argument.name for argument in schema.arguments}
+    if "self" not in names or "input" in names:
+        return schema
+    return replace(schema, arguments=tuple([_renamed(argument) for argument in schema.arguments]))
+
+
+def _renamed(argument: Argument) -> Argument:
+    return replace(argument, name="input") if argument.name == "self" else argument
+
+
+def variadic_argument(schema: FunctionSchema) -> Argument | None:
+    """Return the list of ints that a call may also spell out: ``x.view(2, 3)``. It is the only one
+    behind ``self``.
+    """
+    positional = [a for a in schema.arguments if not a.kwarg_only]
+    others = [a for a in positional if a.name not in ("self", "input")]
+    if len(others) != 1 or others[0].has_default_value() or others[0].N is not None:
+        return None
+    return others[0] if others[0].real_type.schema_str in ("int[]", "SymInt[]") else None
+
+
+def result_type(schema: FunctionSchema) -> str:
+    """Return the name of the class of named results that a function returns, ``max`` or
+    ``max_out``; empty for a plain result.
+    """
+    if [item.name for item in schema.returns] != ["values", "indices"]:
+        return ""
+    base = schema.name.partition("::")[2]
+    return f"{base}_out" if any([argument.is_out for argument in schema.arguments]) else base
+
+
+__all__ = ["PythonFunction", "python_schema", "result_type", "variadic_argument"]

@@ -1,0 +1,194 @@
+"""Families of array kernels: classes that hold an array namespace, whose methods are the kernels.
+
+A method is marked with the operators that it is the kernel of, and can be called alone::
+
+    Reductions(numpy, capabilities).logsumexp(x, 0)
+
+A backend with a faster form of some kernels derives a class and overrides the methods; the marks
+are inherited.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import wraps
+from typing import Any, ClassVar, TypeVar
+
+from dovetail_kernel import get_default_dtype
+from dovetail_kernel.types.dtype import FLOAT
+
+from .capabilities import Capabilities
+from .namespace_names import with_names
+from .operands import Numbers, Precision
+from .table import Function, KernelTable
+
+__all__ = ["Family", "helper", "operator", "widened"]
+
+_Method = TypeVar("_Method", bound=Function)
+
+_operators: dict[Function, tuple[str, ...]] = {}
+_helpers: dict[Function, tuple[str, ...]] = {}
+
+
+def operator(*names: str) -> Callable[[_Method], _Method]:
+    """Mark a method of a `Family` as the array kernel of the operators `names`, which share it."""
+
+    def mark(method: _Method) -> _Method:
+        _operators[method] = names
+        return method
+
+    return mark
+
+
+def helper(*names: str) -> Callable[[_Method], _Method]:
+    """Mark a method of a `Family` as what derivative bodies call by these names: ``k.name``."""
+
+    def mark(method: _Method) -> _Method:
+        _helpers[method] = names
+        return method
+
+    return mark
+
+
+def widened(method: _Method) -> _Method:
+    """Compute half-precision arguments of a method of a `Family` in float32, and return half
+    precision.
+    """
+
+    @wraps(method)
+    def compute(self: Family, x: Any, *args: Any, **kwargs: Any) -> Any:
+        if x.dtype not in self.precision.halves:
+            return method(self, x, *args, **kwargs)
+        return _in_single(self, method, x, args, kwargs)
+
+    return compute  # type: ignore[return-value]
+
+
+def _in_single(
+    family: Family, method: Function, x: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """Return what a method returns for arguments in float32, in half precision again."""
+    precision, own = family.precision, x.dtype
+    wide = precision.wide
+    named = {name: wide(value) for name, value in kwargs.items()}
+    result = method(family, wide(x), *map(wide, args), **named)
+    if isinstance(result, tuple):
+        return tuple([precision.narrow(each, own) for each in result])
+    return precision.narrow(result, own)
+
+
+class Family:
+    """Array kernels over one array namespace.
+
+    Parameters
+    ----------
+    xp
+        A namespace with NumPy's names, such as `numpy` or `cupy`.
+    capabilities
+        What the backend supplies beyond it.
+    table
+        Where the kernels are defined. Kernels of other families are found there.
+
+    Attributes
+    ----------
+    functions
+        Operators that are a function of the namespace and nothing else, with its name there.
+    functions_into
+        The same for functions whose results have the dtype of their operands, so that they can be
+        written into one (``out=``).
+    xp
+        The namespace, as a module with those of `NAMES` that it has.
+    capabilities, table
+        The parameters.
+    dtypes, native_dtypes
+        Those of `capabilities`.
+    numbers
+        Python numbers as operands.
+    precision
+        Which dtypes kernels compute in.
+    lazy
+        Whether values are not there to be looked at yet: then no kernel does, and what would be
+        wrong with them is left to the backend.
+    """
+
+    functions: ClassVar[Mapping[str, str]] = {}
+    functions_into: ClassVar[Mapping[str, str]] = {}
+    _methods: ClassVar[dict[str, tuple[str, ...]]] = {}
+    _helpers: ClassVar[dict[str, tuple[str, ...]]] = {}
+
+    def __init_subclass__(cls) -> None:
+        own = {name: method for name, method in vars(cls).items() if callable(method)}
+        marked = {name: _operators[each] for name, each in own.items() if each in _operators}
+        cls._methods = {**cls._methods, **marked}
+        marked = {name: _helpers[each] for name, each in own.items() if each in _helpers}
+        cls._helpers = {**cls._helpers, **marked}
+
+    def __init__(
+        self, xp: Any, capabilities: Capabilities, table: KernelTable | None = None
+    ) -> None:
+        self.xp = with_names(xp)
+        self.capabilities = capabilities
+        self.table = KernelTable() if table is None else table
+        self.dtypes = capabilities.dtypes
+        self.native_dtypes = capabilities.native_dtypes
+        self.numbers = Numbers(capabilities)
+        self.precision = Precision(capabilities)
+        self.lazy = capabilities.lazy
+
+    @classmethod
+    def define(cls, xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
+        """Define the kernels of this family for a namespace in a table."""
+        cls(xp, capabilities, kernel).define_in(kernel)
+
+    @classmethod
+    def methods(cls) -> Mapping[str, tuple[str, ...]]:
+        """Return the names of the methods that are kernels, with the operators of each."""
+        return cls._methods
+
+    @classmethod
+    def helper_methods(cls) -> Mapping[str, tuple[str, ...]]:
+        """Return the names of the methods that derivative bodies call, with their names there."""
+        return cls._helpers
+
+    def define_in(self, kernel: KernelTable) -> None:
+        """Define the kernels of this family in a table.
+
+        A family whose kernels have faster forms (``plain``, ``into``) extends this.
+        """
+        for name, function in self.functions.items():
+            kernel(name, getattr(self.xp, function))
+        for name, function in self.functions_into.items():
+            kernel(name, getattr(self.xp, function), into=getattr(self.xp, function))
+        for method, names in self._methods.items():
+            for name in names:
+                kernel(name, getattr(self, method))
+        for method, names in self._helpers.items():
+            for name in names:
+                kernel.helpers[name] = getattr(self, method)
+
+    def default_float(self) -> Any:
+        """Return the native dtype of new floating-point arrays."""
+        return self.native_dtypes[get_default_dtype()]
+
+    def ordered(self, result: Any) -> Any:
+        """Return the result of a kernel in C order whatever the order of its operand.
+
+        PyTorch has it so for what reduces, scans or normalizes. An array namespace lays results out
+        like operands, and then `view` would not be possible where it is in PyTorch.
+        """
+        return self.capabilities.contiguous(result) if result.ndim > 1 else result
+
+    def check_float(self, name: str, array: Any) -> None:
+        """Refuse arrays of integers and bools.
+
+        Raises
+        ------
+        NotImplementedError
+            In PyTorch's words, which call the kernel `name`.
+        """
+        dtype = self.dtypes[array.dtype]
+        if dtype.category < FLOAT:
+            raise NotImplementedError(
+                f"\"{name}\" not implemented for '{dtype.scalar_name}'. Convert to a "
+                "floating-point dtype first."
+            )

@@ -1,0 +1,255 @@
+"""Indexing along one dimension: index_select, embedding, gather, scatter and their kin."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from dovetail_kernel import int32, int64
+
+from .dims import wrap_dim
+from .family import Family, helper, operator
+
+_ALL = slice(None)
+
+
+class IndexingAlong(Family):
+    """Elements and slices at indices along one dimension."""
+
+    def _check_vector(self, name: str, index: Any) -> None:
+        """Refuse an index that is not a vector of int32 or int64."""
+        if index.ndim > 1:
+            raise IndexError(
+                f"{name}(): Index is supposed to be a vector, but has {index.ndim} dimensions"
+            )
+        if self.dtypes[index.dtype] not in (int32, int64):
+            raise RuntimeError(
+                f"{name}(): Expected dtype int32 or int64 for index, but got "
+                f"{self.dtypes[index.dtype].scalar_name}"
+            )
+
+    def _check_range(self, index: Any, size: int) -> None:
+        """Refuse indices out of range, unless values cannot be looked at."""
+        xp = self.xp
+        if self.lazy or not index.size:
+            return
+        if bool(xp.amin(index) < 0) or bool(xp.amax(index) >= size):
+            wrong = index[xp.logical_or(index < 0, index >= size)].reshape(-1)[0]
+            raise IndexError(f"index out of range in self: {int(wrong)} is not in [0, {size})")
+
+    @operator("index_select")
+    def index_select(self, x: Any, dim: int, index: Any) -> Any:
+        """Return the slices at `index` along `dim`."""
+        self._check_vector("index_select", index)
+        axis = wrap_dim(dim, x.ndim)
+        if not x.ndim and index.size != 1:
+            raise RuntimeError(
+                f"index_select(): Index to scalar can have only 1 value, got {index.size} "
+                "value(s). Give it a "
+                "dimension: x.reshape(1)."
+            )
+        self._check_range(index, x.shape[axis] if x.ndim else 1)
+        if not x.ndim:
+            return self.capabilities.clone(x)
+        return self.xp.take(x, index.reshape(-1), axis=axis)
+
+    @operator("index_add")
+    def index_add(self, x: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) -> Any:
+        """Return a copy with ``alpha * source`` added to the slices at `index` along `dim`."""
+        self._check_vector("index_add_", index)
+        axis = wrap_dim(dim, x.ndim)
+        if x.dtype != source.dtype:
+            raise RuntimeError(
+                f"index_add_(): self ({self.dtypes[x.dtype].scalar_name}) and source "
+                f"({self.dtypes[source.dtype].scalar_name}) must "
+                "have the same scalar type"
+            )
+        index = index.reshape(-1)
+        if source.ndim and axis >= source.ndim:
+            raise RuntimeError(
+                f"index_add_(): Indexing dim {axis} is out of bounds of the source tensor with "
+                f"dim {source.ndim}"
+            )
+        along = source.shape[axis] if source.ndim else 1
+        expected = list(x.shape)
+        if x.ndim:
+            expected[axis] = along
+        if list(source.shape) != expected and (x.ndim or source.ndim):
+            raise RuntimeError(
+                "source tensor shape must match self tensor shape, excluding the specified "
+                "dimension. "
+                f"Got self.shape = {list(x.shape)} source.shape = {list(source.shape)}"
+            )
+        if index.size != along:
+            raise RuntimeError(
+                f"index_add_(): Number of indices ({index.size}) should be equal to "
+                f"source.size(dim): ({along}), for dim: {dim}"
+            )
+        self._check_range(index, x.shape[axis] if x.ndim else 1)
+        if alpha != 1:
+            source = source * self.numbers.like(source, alpha)
+        if not x.ndim:
+            return self.xp.add(x, source)
+        return self.capabilities.index_add(self.capabilities.contiguous(x), axis, index, source)
+
+    @operator("embedding")
+    def embedding(
+        self,
+        weight: Any,
+        indices: Any,
+        padding_idx: int = -1,
+        scale_grad_by_freq: bool = False,
+        sparse: bool = False,
+    ) -> Any:
+        """Return the rows of `weight` at `indices`."""
+        if weight.ndim != 2:
+            raise RuntimeError("'weight' must be 2-D")
+        if self.dtypes[indices.dtype] not in (int32, int64):
+            raise RuntimeError(
+                "Expected tensor for argument #1 'indices' to have one of the following scalar "
+                "types: Long, Int; but got "
+                f"{self.dtypes[indices.dtype].scalar_name} instead (while checking arguments for "
+                "embedding)"
+            )
+        self._check_range(indices, weight.shape[0])
+        return self.xp.take(weight, indices, axis=0)
+
+    @operator("embedding_dense_backward")
+    def embedding_dense_backward(
+        self,
+        grad_output: Any,
+        indices: Any,
+        num_weights: int,
+        padding_idx: int,
+        scale_grad_by_freq: bool,
+    ) -> Any:
+        """Return the gradient of `embedding`: zeros with the rows of the gradient added where they
+        were taken from, but for `padding_idx`.
+        """
+        xp = self.xp
+        width = grad_output.shape[-1]
+        flat, rows = indices.reshape(-1), grad_output.reshape(indices.size, width)
+        if padding_idx >= 0:
+            kept = flat != padding_idx
+            if self.lazy:
+                # Nothing is added there, since how many are kept would be a value.
+                rows = xp.where(kept[:, None], rows, self.numbers.like(rows, 0))
+            else:
+                flat, rows = flat[kept], rows[kept]
+        if scale_grad_by_freq:
+            frequency = xp.bincount(flat, minlength=num_weights)[flat].astype(rows.dtype)
+            rows = rows / frequency[:, None]
+        zeros = xp.zeros((num_weights, width), dtype=grad_output.dtype)
+        return self.capabilities.index_add(zeros, 0, flat, rows)
+
+    def _check_index(self, name: str, x: Any, index: Any, axis: int) -> None:
+        """Refuse an index of the wrong rank or dtype, or out of range."""
+        xp = self.xp
+        if self.dtypes[index.dtype] not in (int32, int64):
+            raise RuntimeError(
+                f"{name}(): Expected dtype int32/int64 for index, but got "
+                f"{self.dtypes[index.dtype].scalar_name}"
+            )
+        if max(index.ndim, 1) != max(x.ndim, 1):
+            raise RuntimeError(
+                "Index tensor must have the same number of dimensions as input tensor"
+            )
+        if self.lazy:
+            return
+        size = x.shape[axis] if x.ndim else 1
+        if bool(xp.amin(index) < 0) or bool(xp.amax(index) >= size):
+            wrong = index[xp.logical_or(index < 0, index >= size)].reshape(-1)[0]
+            raise RuntimeError(
+                f"index {int(wrong)} is out of bounds for dimension {axis} with size {size}"
+            )
+
+    @operator("gather")
+    def gather(self, x: Any, dim: int, index: Any, *, sparse_grad: bool = False) -> Any:
+        """Return the elements at `index` along `dim`, at the same place in all other dimensions."""
+        xp = self.xp
+        axis = wrap_dim(dim, x.ndim)
+        if not index.size:
+            return self.capabilities.empty(index.shape, x.dtype)
+        self._check_index("gather", x, index, axis)
+        if not x.ndim or not index.ndim:
+            return xp.take(x.reshape(-1), index, axis=0)
+        if index.shape != x.shape:
+            for each, (n, size) in enumerate(zip(index.shape, x.shape, strict=True)):
+                if each != axis and n > size:
+                    raise RuntimeError(
+                        f"Size does not match at dimension {each} expected index "
+                        f"{list(index.shape)} to be no larger than "
+                        f"self {list(x.shape)} apart from dimension {axis}"
+                    )
+            x = x[tuple([_ALL if each == axis else slice(n) for each, n in enumerate(index.shape)])]
+        return self.capabilities.contiguous(xp.take_along_axis(x, index, axis=axis))
+
+    def _scattered(
+        self, name: str, x: Any, dim: int, index: Any, source: Any, accumulate: bool
+    ) -> Any:
+        """Return a copy with the elements of `source` at `index` along `dim`, or added there."""
+        axis = wrap_dim(dim, x.ndim)
+        is_array = hasattr(source, "dtype")
+        if is_array and source.dtype != x.dtype:
+            raise RuntimeError(
+                f"{name}(): Expected self.dtype to be equal to src.dtype. Convert one of them."
+            )
+        x = self.capabilities.contiguous(x)
+        if not index.size:
+            return self.capabilities.clone(x)
+        self._check_index(name, x, index, axis)
+        if is_array and max(source.ndim, 1) != max(index.ndim, 1):
+            raise RuntimeError(
+                "Index tensor must have the same number of dimensions as src tensor. Reshape one "
+                "of them."
+            )
+        fits = all(
+            [
+                n <= size
+                for d, (n, size) in enumerate(zip(index.shape, x.shape, strict=False))
+                if d != axis
+            ]
+        )
+        if is_array and max(source.ndim, 1) == max(index.ndim, 1):
+            fits = fits and all(
+                [n <= size for n, size in zip(index.shape, source.shape, strict=False)]
+            )
+        if not fits:
+            raise RuntimeError(
+                f"Expected index {list(index.shape)} to be no larger than self {list(x.shape)} "
+                "apart from dimension "
+                f"{axis}"
+                + (f" and to be no larger size than src {list(source.shape)}" if is_array else "")
+            )
+        shape = x.shape
+        if not x.ndim or not index.ndim:
+            x, index = x.reshape(-1), index.reshape(-1)
+        if is_array:
+            source = source.reshape(-1) if not source.ndim else source
+            source = source[tuple([slice(n) for n in index.shape])]
+        else:
+            source = self.numbers.fitting(x, source)
+        return self.capabilities.scatter(x, axis, index, source, accumulate).reshape(shape)
+
+    @operator("scatter.src", "scatter.value")
+    def scatter(self, x: Any, dim: int, index: Any, src: Any) -> Any:
+        """Return a copy with the elements of `src` at `index` along `dim`."""
+        return self._scattered("scatter", x, dim, index, src, False)
+
+    @operator("scatter_add")
+    def scatter_add(self, x: Any, dim: int, index: Any, src: Any) -> Any:
+        """Return a copy with the elements of `src` added at `index` along `dim`."""
+        return self._scattered("scatter", x, dim, index, src, True)
+
+    @helper("value_selecting_reduction_backward")
+    def value_selecting_reduction_backward(
+        self, grad: Any, dim: int, indices: Any, sizes: Sequence[int], keepdim: bool
+    ) -> Any:
+        """Return the gradient of a reduction that selects: zeros with `grad` at `indices` along
+        `dim`.
+        """
+        if sizes and not keepdim:
+            key = (_ALL,) * wrap_dim(dim, len(sizes)) + (None,)
+            grad, indices = grad[key], indices[key]
+        zeros = self.xp.zeros(tuple(sizes), dtype=grad.dtype)
+        return self.scatter(zeros, dim, indices, grad)

@@ -1,0 +1,114 @@
+"""Softmax and its logarithm, each beside its backward kernel."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dovetail_kernel.types.dtype import FLOAT
+
+from .capabilities import Capabilities
+from .dims import wrap_dim
+from .family import Family, operator
+from .table import Function, KernelTable
+
+
+class Softmax(Family):
+    """Softmax and its logarithm."""
+
+    def __init__(
+        self, xp: Any, capabilities: Capabilities, table: KernelTable | None = None
+    ) -> None:
+        super().__init__(xp, capabilities, table)
+        floats = {each for each, dtype in self.dtypes.items() if dtype.category == FLOAT}
+        self._full = frozenset(floats - self.precision.halves)
+
+    @operator("_softmax")
+    def softmax(self, x: Any, dim: int, half_to_float: bool) -> Any:
+        """Return ``exp(x) / sum(exp(x))`` along `dim`, with the maximum taken out."""
+        return self._forward("softmax", self._softmax_of, x, dim, half_to_float)
+
+    @operator("_log_softmax")
+    def log_softmax(self, x: Any, dim: int, half_to_float: bool) -> Any:
+        """Return ``x - log(sum(exp(x)))`` along `dim`, with the maximum taken out."""
+        return self._forward("log_softmax", self._log_softmax_of, x, dim, half_to_float)
+
+    @operator("_softmax_backward_data")
+    def softmax_backward(self, grad_output: Any, output: Any, dim: int, input_dtype: Any) -> Any:
+        """Return the gradient of `softmax`, from its result."""
+        return self._backward(self._softmax_gradient, grad_output, output, dim, input_dtype)
+
+    @operator("_log_softmax_backward_data")
+    def log_softmax_backward(
+        self, grad_output: Any, output: Any, dim: int, input_dtype: Any
+    ) -> Any:
+        """Return the gradient of `log_softmax`, from its result."""
+        return self._backward(self._log_softmax_gradient, grad_output, output, dim, input_dtype)
+
+    def _forward(self, name: str, function: Function, x: Any, dim: int, half_to_float: bool) -> Any:
+        """Return ``function(x, dim)``, of half precision computed in float32."""
+        own = x.dtype
+        if own in self._full and not half_to_float:
+            return self.ordered(function(x, dim))
+        self._axis_of(x, dim)
+        if not x.size and self.dtypes[own].category < FLOAT and not half_to_float:
+            return self.capabilities.clone(x)
+        self._refuse(name, own, half_to_float)
+        result = self.ordered(function(x.astype(self.precision.single), dim))
+        return result if half_to_float else result.astype(own)
+
+    def _backward(
+        self, gradient: Function, grad_output: Any, output: Any, dim: int, input_dtype: Any
+    ) -> Any:
+        """Return ``gradient(grad_output, output, axis)``, of half precision computed in float32."""
+        axis = self._axis_of(output, dim)
+        if output.dtype in self.precision.halves:
+            single = self.precision.single
+            grad_output, output = grad_output.astype(single), output.astype(single)
+        result = self.ordered(gradient(grad_output, output, axis))
+        return result if result.dtype == input_dtype else result.astype(input_dtype)
+
+    def _refuse(self, name: str, own: Any, half_to_float: bool) -> None:
+        """Refuse a dtype that softmax is not computed in."""
+        if own not in self._full and own not in self.precision.halves:
+            raise NotImplementedError(
+                f'"{name}_lastdim_kernel_impl" not implemented for '
+                f"'{self.dtypes[own].scalar_name}'. Convert to a floating-point dtype first."
+            )
+        if half_to_float and own not in self.precision.halves:
+            raise RuntimeError(
+                "conversion is supported for Half type only. Pass half_to_float=False."
+            )
+
+    def _axis_of(self, x: Any, dim: int) -> int | None:
+        """Return the dimension `dim`, counted from 0; None for a 0-d array, which is one class."""
+        axis = wrap_dim(dim, x.ndim)
+        return axis if x.ndim else None
+
+    def _softmax_of(self, x: Any, dim: int) -> Any:
+        """Return the softmax of a floating-point array of full precision."""
+        xp = self.xp
+        axis = self._axis_of(x, dim)
+        if not x.size:
+            return self.capabilities.clone(x)
+        powers = xp.exp(xp.subtract(x, x.max(axis=axis, keepdims=True)))
+        return xp.true_divide(powers, powers.sum(axis=axis, keepdims=True))
+
+    def _log_softmax_of(self, x: Any, dim: int) -> Any:
+        """Return the logarithm of the softmax of a floating-point array of full precision."""
+        xp = self.xp
+        axis = self._axis_of(x, dim)
+        if not x.size:
+            return self.capabilities.clone(x)
+        away = xp.subtract(x, x.max(axis=axis, keepdims=True))
+        return xp.subtract(away, xp.log(xp.exp(away).sum(axis=axis, keepdims=True)))
+
+    def _softmax_gradient(self, grad: Any, output: Any, axis: int | None) -> Any:
+        """Return ``output * (grad - sum(grad * output))``."""
+        xp = self.xp
+        product = xp.multiply(grad, output)
+        return xp.subtract(product, xp.multiply(output, product.sum(axis=axis, keepdims=True)))
+
+    def _log_softmax_gradient(self, grad: Any, output: Any, axis: int | None) -> Any:
+        """Return ``grad - exp(output) * sum(grad)``."""
+        xp = self.xp
+        return xp.subtract(grad, xp.multiply(xp.exp(output), grad.sum(axis=axis, keepdims=True)))

@@ -1,0 +1,112 @@
+"""In-place and out variants get their bodies at the first call and stay the same functions;
+formulas are imported when one is first read.
+"""
+
+from __future__ import annotations
+
+import inspect
+import subprocess
+import sys
+import threading
+from typing import Any
+
+import pytest
+
+import dovetail_aten
+from dovetail_aten import functions
+from dovetail_aten.tensor.first_call import complete
+from dovetail_dispatcher.calls.templates.python_function import PythonFunction
+from dovetail_dispatcher.table import registry
+from dovetail_kernel import int64
+
+
+def short(name: str, overload: str, function: str) -> tuple[Any, list[str]]:
+    """Return a short function made anew, and a list that gets its name at every completion."""
+    op = registry.find_or_throw(f"aten::{name}", overload)
+    completed: list[str] = []
+
+    def noted(function: Any, *operator: Any) -> Any:
+        completed.append(function.__name__)
+        return complete(function, *operator)
+
+    namespace = {name: getattr(functions, name) for name in functions.__all__}
+    namespace["complete"] = noted
+    exec(PythonFunction(op.schema, op.promote, function).short_source(), namespace)
+    return namespace[function], completed
+
+
+def test_the_first_call_completes_the_function_that_methods_hold() -> None:
+    add_, completed = short("add_", "Tensor", "add_")
+    holder = type("Holder", (), {"add_": add_})
+    x = dovetail_aten.ones(3)
+    assert holder.add_(x, 2, alpha=3) is x
+    assert holder.add_(x, 1.0).tolist() == [8.0, 8.0, 8.0]
+    assert completed == ["add_"]
+    assert holder.add_ is add_
+    assert inspect.getsource(add_).startswith("def add_(input, other, *, alpha=1):\n    if alpha")
+
+
+def test_the_signature_is_the_same_before_and_after() -> None:
+    mul_out, completed = short("mul", "out", "mul_out")
+    before = str(inspect.signature(mul_out))
+    out = dovetail_aten.empty(2)
+    assert mul_out(dovetail_aten.ones(2), 3, out=out) is out
+    assert str(inspect.signature(mul_out)) == before == "(input, other, *, out)"
+    assert completed == ["mul_out"]
+
+
+def test_a_call_that_does_not_fit_says_so_before_and_after() -> None:
+    neg_, completed = short("neg_", "", "neg_")
+    messages = set()
+    for _ in range(2):
+        with pytest.raises(TypeError) as error:
+            neg_()
+        messages.add(str(error.value))
+        neg_(dovetail_aten.ones(1))
+    assert messages == {"neg_() missing 1 required positional argument: 'input'"}
+    assert completed == ["neg_"]
+
+
+def test_results_with_names_keep_them() -> None:
+    sort_values, _ = short("sort", "values", "sort_values")
+    values, indices = dovetail_aten.empty(2), dovetail_aten.empty(2, dtype=int64)
+    for _ in range(2):
+        result = sort_values(dovetail_aten.tensor([2.0, 1.0]), values=values, indices=indices)
+        assert type(result).__name__ == "sort_out"
+        assert result.values.tolist() == [1.0, 2.0]
+
+
+def test_threads_may_make_the_first_call_together() -> None:
+    exp_, _ = short("exp_", "", "exp_")
+    together = threading.Barrier(4)
+    results: list[list[float]] = []
+
+    def call() -> None:
+        x = dovetail_aten.zeros(1)
+        together.wait()
+        results.append(exp_(x).tolist())
+
+    threads = [threading.Thread(target=call) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results == [[1.0]] * 4
+
+
+def test_formulas_are_imported_when_one_is_first_read() -> None:
+    program = (
+        "import sys, dovetail_aten\n"
+        "from dovetail_dispatcher.table import registry\n"
+        "module = 'dovetail_aten._generated.derivatives.pointwise'\n"
+        "formula = registry.find_or_throw('aten::exp').formula\n"
+        "print(module in sys.modules, formula.operator, module in sys.modules)\n"
+        "print(formula.name, formula.inputs, module in sys.modules)\n"
+        "print(hasattr(formula, 'nothing'))\n"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    assert result.stdout == "False aten::exp False\nExpBackward0 ('self',) True\nFalse\n", (
+        result.stderr
+    )

@@ -1,0 +1,67 @@
+"""The array side of a backend, which a run over its arrays needs: its tensors and their arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any, Final
+
+from dovetail_dispatcher.calls.array_wrapping import array_wrapper
+from dovetail_kernel.devices.backends import Backend
+from dovetail_kernel.keys.interception import NOT_PLAIN
+from dovetail_kernel.tensor.tensor_base import TensorBase
+from dovetail_kernel.types.signature import NORMAL, WRAPPED_BIT
+
+from ..graph.node import Node
+
+
+class ArraySide:
+    """Keeps what every run over the arrays of a backend asks of it.
+
+    Attributes
+    ----------
+    error_state
+        How to keep its floating-point warnings back; None if it has none.
+    plain, mask
+        A tensor is a plain one of the backend if of the bits `mask` its signature has `plain`.
+    wrap
+        Makes tensors of its arrays outside inference mode.
+    """
+
+    __slots__ = ("backend", "error_state", "mask", "plain", "wrap")
+
+    def __init__(self, backend: Backend) -> None:
+        self.backend = backend
+        self.error_state = backend.arrays.error_state
+        self.plain = backend.bit & ~WRAPPED_BIT
+        self.mask = self.plain | NOT_PLAIN | WRAPPED_BIT
+        self.wrap = array_wrapper(backend, backend.bit | NORMAL)
+
+
+array_side: Final = cache(ArraySide)
+
+
+def as_tensors(
+    node: Node, grad: Any, wrap: Callable[[Any, None], TensorBase]
+) -> list[TensorBase | None]:
+    """Return the arrays that came to `node` as one tensor or None per output."""
+    if type(grad) is list:
+        return [None if each is None else wrap(each, None) for each in grad]
+    if grad is None:
+        return [None] * node._num_outputs
+    return [wrap(grad, None)]
+
+
+def as_arrays(tensors: Sequence[TensorBase | None], side: ArraySide) -> Sequence[Any] | None:
+    """Return the arrays of `tensors`; None if one is not a plain tensor of the backend."""
+    plain = side.plain
+    mask = side.mask
+    arrays: list[Any] = []
+    for tensor in tensors:
+        if tensor is None:
+            arrays.append(None)
+        elif tensor._signature & mask == plain:
+            arrays.append(tensor.array)
+        else:
+            return None
+    return arrays

@@ -1,0 +1,182 @@
+"""The roots of a backward: the edges of its outputs, and the first gradient at each, given or 1."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any, Final, TypeAlias
+
+from dovetail_kernel.keys.interception import NOT_PLAIN, PYTHON_DISPATCH
+from dovetail_kernel.keys.state import AutoDispatchBelowAutograd, DisableTorchFunction, state
+from dovetail_kernel.tensor.tensor_base import TensorBase, new_tensor, tensor_class
+from dovetail_kernel.types.dtype import DTYPES
+from dovetail_kernel.types.signature import (
+    DTYPE_MASK,
+    GRAD,
+    NO_GRAD,
+    NORMAL,
+    VIEW,
+    WRAPPED_BIT,
+)
+
+from ..graph import engine_ops
+from ..graph.autograd_meta import gradient_edge
+from ..graph.node import EdgeTuple, GradientEdge, Metadata
+
+Output: TypeAlias = TensorBase | GradientEdge
+FLOATING: Final = sum([each.bit for each in DTYPES if each.is_floating_point])
+"""The bits of a signature that say that the numbers are real and not integers."""
+
+_OF_NUMBERS: Final = ~(GRAD | VIEW | NOT_PLAIN)
+"""The bits of a signature that are not about the tensor's place in a graph or its class."""
+
+
+def as_tuple(values: Any) -> tuple[Any, ...]:
+    """Return `values` as a tuple; one tensor, gradient edge or None stands for a tuple of one."""
+    if isinstance(values, (TensorBase, GradientEdge)) or values is None:
+        return (values,)
+    return tuple(values)
+
+
+def edge_of_input(value: Any, message: str) -> EdgeTuple:
+    """Return the edge at which the gradient of the tensor or gradient edge `value` arrives.
+
+    Raises
+    ------
+    TypeError
+        For anything else.
+    RuntimeError
+        With `message`, for a tensor that does not require grad.
+    """
+    if isinstance(value, GradientEdge):
+        return value.node, value.output_nr
+    value = _recorded(value)
+    if not isinstance(value, TensorBase):
+        raise TypeError(
+            f"inputs have to be Tensors or GradientEdges, but got {type(value).__name__}."
+        )
+    edge = gradient_edge(value)
+    if edge is None:
+        raise RuntimeError(f"{message}. Call requires_grad_() on it before it is used.")
+    return edge
+
+
+def roots_of(
+    outputs: tuple[Any, ...], grad_outputs: Any
+) -> tuple[list[EdgeTuple], list[TensorBase]]:
+    """Return the edges of `outputs`, and the gradient to begin with at each.
+
+    Raises
+    ------
+    TypeError, RuntimeError
+        As `root_of`, and if there are not as many gradients as outputs.
+    """
+    gradients = (None,) * len(outputs) if grad_outputs is None else as_tuple(grad_outputs)
+    if len(gradients) != len(outputs):
+        raise RuntimeError(
+            f"got {len(outputs)} tensors and {len(gradients)} gradients. Give one gradient, or "
+            "None, per tensor."
+        )
+    roots: list[EdgeTuple] = []
+    grads: list[TensorBase] = []
+    for index, (output, gradient) in enumerate(zip(outputs, gradients, strict=True)):
+        edge, gradient = root_of(index, output, gradient)
+        roots.append(edge)
+        grads.append(gradient)
+    return roots, grads
+
+
+def root_of(index: int, output: Any, gradient: Any) -> tuple[EdgeTuple, TensorBase]:
+    """Return the edge of one output, and the gradient to begin with, which is 1 by default.
+
+    Raises
+    ------
+    TypeError
+        If the gradient is no tensor.
+    RuntimeError
+        If the output does not require grad, or the gradient does not fit it.
+    """
+    if isinstance(output, GradientEdge):
+        edge: EdgeTuple | None = (output.node, output.output_nr)
+        shape = _metadata(output)[0]
+    else:
+        output = _recorded(output)
+        edge = gradient_edge(output)
+        shape = output.array.shape
+    gradient = _one(output, shape) if gradient is None else _checked(index, gradient, output, shape)
+    if edge is None:
+        raise RuntimeError(
+            f"element {index} of tensors does not require grad and does not have a grad_fn. "
+            "Compute it, in grad mode, "
+            "from a tensor that requires grad."
+        )
+    return edge, gradient
+
+
+def _recorded(value: Any) -> Any:
+    """Return `value`; for a dual tensor that itself has no graph, the primal that may have one."""
+    while isinstance(value, TensorBase) and value._signature & (WRAPPED_BIT | GRAD) == WRAPPED_BIT:
+        if value.array.kind != "DualTensor":
+            break
+        value = value.array.physical
+    return value
+
+
+def _metadata(edge: GradientEdge) -> Metadata:
+    metadata = edge.node.input_metadata
+    return metadata[edge.output_nr] if isinstance(metadata, list) else metadata
+
+
+def _one(output: Any, shape: tuple[int, ...]) -> TensorBase:
+    if shape and prod(shape) != 1:
+        raise RuntimeError(
+            "grad can be implicitly created only for scalar outputs, but the shape is "
+            f"{list(shape)}. "
+            "Reduce it to a scalar, or give its gradient."
+        )
+    if isinstance(output, GradientEdge):
+        native, backend = _metadata(output)[1], output.node._array_backend
+        if backend is None:
+            raise RuntimeError(
+                "grad cannot be implicitly created for an edge of unknown backend. Give its "
+                "gradient."
+            )
+        return engine_ops.filled(shape, native, backend, 1)
+    if not output._signature & FLOATING:
+        raise RuntimeError(
+            f"grad can be implicitly created only for real scalar outputs but got {output.dtype}. "
+            "Give its gradient."
+        )
+    if output._signature & WRAPPED_BIT:
+        return engine_ops.filled_like(output, 1)
+    if state() & ~NO_GRAD or output._signature & PYTHON_DISPATCH:
+        with AutoDispatchBelowAutograd(), DisableTorchFunction():
+            return engine_ops.ones_like(output)
+    arrays = output._backend.arrays
+    if shape:
+        return engine_ops.filled(shape, output.array.dtype, output._backend, 1)
+    one = arrays.scalar(1, output.array.dtype)
+    return new_tensor(one, output._signature & _OF_NUMBERS | NORMAL, tensor_class())
+
+
+def _checked(index: int, gradient: Any, output: Any, shape: tuple[int, ...]) -> TensorBase:
+    if not isinstance(gradient, TensorBase):
+        raise TypeError(
+            f"gradients can be either Tensors or None, but got {type(gradient).__name__}"
+        )
+    if gradient.array.shape != shape:
+        raise RuntimeError(
+            f"Mismatch in shape: grad_output[{index}] has a shape of {gradient.shape} and "
+            f"output[{index}] has a shape "
+            f"of dovetail.Size({list(shape)}). Give a gradient of the output's shape."
+        )
+    differs = (
+        isinstance(output, TensorBase) and (gradient._signature ^ output._signature) & DTYPE_MASK
+    )
+    if differs and (output.dtype.is_complex or gradient.dtype.is_complex):
+        raise RuntimeError(
+            "For complex Tensors, both grad_output and output are required to have the same "
+            "dtype. Mismatch in dtype: "
+            f"grad_output[{index}] has a dtype of {gradient.dtype} and output[{index}] has a "
+            f"dtype of {output.dtype}."
+        )
+    return gradient

@@ -1,0 +1,122 @@
+"""``node._raw_saved_self``: a saved value as an object that takes pack and unpack hooks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from dovetail_dispatcher.table.derivative_formula import Saved
+from dovetail_kernel.tensor.tensor_base import TensorBase, wrap
+
+from .autograd_meta import gradient_edge
+from .grad_mode import no_grad
+from .saved_slots import RELEASED, SECOND_TIME, Packed, current_version, rebuild
+
+if TYPE_CHECKING:
+    from .node import Node
+
+
+class SavedTensor:
+    """One saved value of one node."""
+
+    __slots__ = ("_node", "_saved")
+
+    def __init__(self, node: Node, saved: Saved) -> None:
+        self._node = node
+        self._saved = saved
+
+    def register_hooks(
+        self, pack: Callable[[TensorBase], Any], unpack: Callable[[Any], TensorBase]
+    ) -> None:
+        """Replace the saved tensor by what `pack` makes of it; `unpack` is to give the tensor back
+        at use.
+
+        Raises
+        ------
+        RuntimeError
+            If hooks were registered on it already, nothing is saved, or the value was freed.
+        """
+        value = getattr(self._node, f"_{self._saved.name}")
+        if value is None:
+            raise RuntimeError(
+                "Calling register_hooks on a saved tensor with value None is forbidden: nothing "
+                "was saved."
+            )
+        if value is RELEASED:
+            raise RuntimeError(SECOND_TIME)
+        if type(value) is Packed or self._saved.kind == "list":
+            raise RuntimeError(
+                "Calling register_hooks on a saved tensor whose hooks have already been set. "
+                "Hint: only one pair of hooks is allowed at a time."
+            )
+        pack_saved(self._node, self._saved, pack, unpack)
+
+
+def pack_saved(
+    node: Node, saved: Saved, pack: Callable[[TensorBase], Any], unpack: Callable[[Any], TensorBase]
+) -> None:
+    """Put the value `saved` of `node` into the hands of `pack` and `unpack`. The node then takes
+    the tensors body.
+
+    Raises
+    ------
+    RuntimeError
+        If `pack` writes to its argument in place.
+    """
+    slot = f"_{saved.name}"
+    value = getattr(node, slot)
+    leave_arrays(node)
+    if value is None or saved.kind == "value":
+        return
+    if saved.kind == "list":
+        packed = tuple(
+            [None if tensor is None else pack_tensor(tensor, pack, unpack) for tensor in value]
+        )
+        setattr(node, slot, packed)
+        return
+    tensor = getattr(node, slot)  # a twin by now, if it is a result
+    if saved.kind == "result":
+        tensor = rebuild(node, tensor[0])
+    setattr(node, slot, pack_tensor(tensor, pack, unpack))
+
+
+def pack_tensor(
+    tensor: TensorBase, pack: Callable[[TensorBase], Any], unpack: Callable[[Any], TensorBase]
+) -> Packed:
+    """Return `tensor` packed, outside of any graph.
+
+    Raises
+    ------
+    RuntimeError
+        If `pack` writes to its argument in place.
+    """
+    before = current_version(tensor)
+    with no_grad():
+        value = pack(tensor)
+    if current_version(tensor) != before:
+        raise RuntimeError(
+            "A saved tensor pack hook is modifying its input in place. Tensors provided as input "
+            "to pack hook cannot "
+            "be modified by in-place operations as this can lead to unexpected side-effects. "
+            "Clone the tensor first."
+        )
+    return Packed(value, unpack, gradient_edge(tensor))
+
+
+def leave_arrays(node: Node) -> None:
+    """Make `node` one that takes the tensors body only: no slot of it needs its backend from now
+    on.
+    """
+    backend = node._array_backend
+    if backend is None:
+        return
+    for saved in node._formula_record.saved:
+        slot = f"_{saved.name}"
+        value = getattr(node, slot)
+        if saved.kind == "result" and type(value) is tuple:
+            array, counter, expected = value
+            setattr(node, slot, (wrap(array, backend), counter, expected))
+    node._array_backend = None
+
+
+__all__ = ["SavedTensor", "leave_arrays", "pack_saved", "pack_tensor"]
