@@ -5,7 +5,7 @@ promoted, and the call itself.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, Final
 
 from dovetail_kernel import Backend
@@ -143,10 +143,15 @@ def _operand(argument: Argument, backend: Backend) -> Operand:
     """Return what an array kernel is given for an argument that is not promoted."""
     value, kind = argument_value(argument), spelling(argument)
     if is_tensor_like(argument):
-        return ArrayOf(value, kind)
+        return _array_of(value, kind)
     if kind in ("ScalarType", "ScalarType?"):
         return NativeDtype(value, backend.arrays.native_dtypes, kind.endswith("?"))
     return value
+
+
+@lru_cache(maxsize=1024)
+def _array_of(value: Value, kind: str) -> ArrayOf:
+    return ArrayOf(value, kind)
 
 
 # -- the call --------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ Each layer takes a plan and returns one. What stands above the dispatcher instal
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Final
 
 from dovetail_kernel import (
@@ -202,6 +203,7 @@ def argument_keys(signature: int) -> DispatchKeySet:
     return keys | PYTHON_KEYS if signature & PYTHON_DISPATCH else keys
 
 
+@lru_cache(maxsize=64)
 def _keys_of_backend(backend: Backend, normal: bool) -> DispatchKeySet:
     keys = DispatchKeySet.of(backend_key("Dense", backend))
     if autocast := DispatchKey.__members__.get(f"Autocast{backend.key_name}"):

@@ -17,6 +17,21 @@ from .templates.entry import INDENT, symbol
 _NOTHING: Final = object()
 
 
+class _LocalNames(dict[Value, str]):
+    """The local names of values: their own, with underscores behind one that is taken."""
+
+    def __init__(self, taken: set[str]) -> None:
+        self._taken = taken
+
+    def __missing__(self, value: Value) -> str:
+        name = value.name
+        while name in self._taken or iskeyword(name):
+            name += "_"
+        self._taken.add(name)
+        self[value] = name
+        return name
+
+
 class Printer:
     """The text of a route, which the steps of its plan add their lines to.
 
@@ -26,35 +41,26 @@ class Printer:
         Name of the function.
     bindings
         What the global names in the text are bound to.
+    name
+        ``name(value)`` is the local name of a value.
     """
 
     def __init__(self, op: Operator) -> None:
         self.name_of_route = symbol(op.schema)
         self.bindings: dict[str, Any] = {}
         self._lines: list[str] = []
-        self._indent = INDENT
-        self._names: dict[Value, str] = {}
+        self._blocks: list[int] = []
         self._taken = {self.name_of_route}
+        self.name: Callable[[Value], str] = _LocalNames(self._taken).__getitem__
         self._parameters = [self.name(argument_value(each)) for each in op.schema.arguments]
 
     @property
     def source(self) -> str:
         """The whole text."""
-        body = "\n".join(self._lines)
-        return f"def {self.name_of_route}({', '.join(self._parameters)}):\n{body}\n"
+        body = f"\n{INDENT}".join(self._lines)
+        return f"def {self.name_of_route}({', '.join(self._parameters)}):\n{INDENT}{body}\n"
 
     # -- names -------------------------------------------------------------------------------------
-
-    def name(self, value: Value) -> str:
-        """Return the local name of a value: its own, with underscores behind one that is taken."""
-        name = self._names.get(value)
-        if name is None:
-            name = value.name
-            while name in self._taken or iskeyword(name):
-                name += "_"
-            self._taken.add(name)
-            self._names[value] = name
-        return name
 
     def scratch(self, name: str) -> str:
         """Return the name of a local variable that holds something for a few lines only."""
@@ -78,8 +84,7 @@ class Printer:
 
     def add(self, *lines: str) -> None:
         """Add lines to the block that is open."""
-        for line in lines:
-            self._lines.append(self._indent + line)
+        self._lines += lines
 
     def print(self, steps: Iterable[Step]) -> None:
         """Add the lines of steps."""
@@ -88,16 +93,15 @@ class Printer:
 
     def block(self, header: str) -> Self:
         """Open a block: ``with to.block("try:"):`` makes what is added stand in it."""
-        self._lines.append(self._indent + header)
+        self._lines.append(header)
         return self
 
     def __enter__(self) -> None:
-        self._indent += INDENT
+        self._blocks.append(len(self._lines))
 
     def __exit__(self, *exception: object) -> None:
-        if self._lines[-1].endswith(":"):
-            self.add("pass")
-        self._indent = self._indent[: -len(INDENT)]
+        begin = self._blocks.pop()
+        self._lines[begin:] = [INDENT + line for line in self._lines[begin:] or ["pass"]]
 
 
 def _is_same(one: Any, other: Any) -> bool:

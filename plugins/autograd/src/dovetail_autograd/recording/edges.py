@@ -5,6 +5,7 @@ any.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from dovetail_dispatcher.calls.plan import Around, Step, Value, argument_value
@@ -37,11 +38,6 @@ class Edge(Record):
     def item(self, to: Printer) -> str:
         """Return the entry of the edge in a tuple of edges."""
         return f"*{to.name(self.value)}" if self.is_list else to.name(self.value)
-
-
-def edge_for(argument: Argument) -> Edge:
-    """Return the edge of an argument."""
-    return Edge(Value(f"{argument.name}_edge"), "[" in spelling(argument))
 
 
 def any_edge(edges: Iterable[Edge], to: Printer) -> str:
@@ -109,7 +105,8 @@ def find_edge(
         An optional argument is known not to be None. Default: False.
     """
     kind = spelling(argument)
-    if "[" in kind:
+    is_list = "[" in kind
+    if is_list:
         way = "list"
     elif (kind == "Tensor?" and not is_given) or key & PYTHON_SCALAR:
         way = "ask"
@@ -117,7 +114,12 @@ def find_edge(
         way = "view"
     else:
         way = "recorded" if is_only else "tensor"
-    return FindEdge(argument_value(argument), edge_for(argument), way)
+    return _find_edge(argument_value(argument), is_list, way)
+
+
+@lru_cache(maxsize=1024)
+def _find_edge(argument: Value, is_list: bool, way: str) -> FindEdge:
+    return FindEdge(argument, Edge(Value(f"{argument.name}_edge"), is_list), way)
 
 
 class IfAnyEdge(Around):

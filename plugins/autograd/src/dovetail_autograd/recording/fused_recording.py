@@ -22,7 +22,7 @@ from dovetail_kernel.types.signature import DTYPE_MASK, GRAD, NORMAL
 
 from ..graph.function_node import DIFFERENTIABLE
 from ..graph.recording_extras import needs_extras, recording_extras
-from .edges import Edge, edge_for, find_edge
+from .edges import Edge, find_edge
 from .fused_nodes import FusedSlots, fused_class, fused_slots, operator_of
 from .record_node import DescribeResults, RecordNode
 from .saving import SaveTensor, SaveValue
@@ -92,7 +92,8 @@ class _FusedCall:
     def plan(self, helper: Callable[..., Any], node_class: Any) -> RoutePlan:
         result, arrays = Value("result"), [Value("array"), *map(Value, self.fusion.kept)]
         inputs = [self.arguments[name] for name in self.fused.inputs]
-        edges = tuple([edge_for(a) for a in inputs])
+        found = [find_edge(a, self.key, is_given=True) for a in inputs]
+        edges = tuple([each.edge for each in found])
         given = tuple([self._array_of(name) for name in self.fusion.helper_arguments])
         call = KernelCall("helper", helper, given, quiet=quiet(self.backend, helper))
         dtype = dtype_of_signature(self.key & DTYPE_MASK & DIFFERENTIABLE)
@@ -102,7 +103,7 @@ class _FusedCall:
             (
                 self._unless_fitting(),
                 *([self._composite(UnlessUnwatched)] if needs_extras() else []),
-                *[find_edge(a, self.key, is_given=True) for a in inputs],
+                *found,
                 self._composite(UnlessEdge, edge=edges[self.fused.place]),
                 CallKernel(tuple(arrays), call),
                 WrapArray(arrays[0], result, signature).recorded(0),

@@ -16,7 +16,7 @@ from dovetail_kernel.keys.state import below_ad_inplace_or_view, set_state, stat
 from dovetail_kernel.types.signature import NO_GRAD
 
 from ..graph.recording_extras import needs_extras
-from .edges import Edge, edge_for, find_edge
+from .edges import Edge, find_edge
 from .record_node import NODE, AttachResult, RecordNode, TupleOf
 from .registered_nodes import node_class, unmark
 
@@ -34,7 +34,8 @@ def registered_plan(
     schema = composition.op.schema
     cls = node_class(formula, schema)
     inputs = [a for a in schema.arguments if is_tensor_like(a) and not a.kwarg_only]
-    edges = tuple([edge_for(a) for a in inputs])
+    found = [find_edge(a, composition.key) for a in inputs]
+    edges = tuple([each.edge for each in found])
     output = below.results[0] if len(below.results) == 1 else TupleOf(below.results)
     tensors: Operand
     attach: list[Step]
@@ -54,7 +55,7 @@ def registered_plan(
     )
     return below.replaced(
         steps=(
-            *[find_edge(a, composition.key) for a in inputs],
+            *found,
             InState(below.steps, below_ad_inplace_or_view),
             node,
         )
