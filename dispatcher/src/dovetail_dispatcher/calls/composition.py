@@ -140,13 +140,15 @@ def compose_through(composition: Composition, chosen: DispatchKey, kernel: Kerne
         case "array":
             return _through_arrays(composition, chosen, kernel)
         case "tensor":
-            return fused_plan(composition, kernel) or tensor_plan(op, kernel, _passed(composition))
+            return fused_plan(composition, kernel) or tensor_plan(
+                op, kernel, _passed(composition, kernel)
+            )
         case "fake":
-            return fake_plan(op, kernel, _passed(composition))
+            return fake_plan(op, kernel, _passed(composition, kernel))
         case "custom":
-            return custom_plan(op, kernel, _passed(composition))
+            return custom_plan(op, kernel, _passed(composition, kernel))
         case "boxed":
-            return boxed_plan(op, kernel, _passed(composition))
+            return boxed_plan(op, kernel, _passed(composition, kernel))
         case "wrapped":
             return wrapped_plan(op, kernel)
         case "count writes":
@@ -215,8 +217,10 @@ def _keys_of_backend(backend: Backend, normal: bool) -> DispatchKeySet:
     return keys
 
 
-def _passed(composition: Composition) -> DispatchKeySet:
-    """Return the keys that a ``with_keyset`` kernel is given."""
+def _passed(composition: Composition, kernel: Kernel) -> DispatchKeySet:
+    """Return the keys that a kernel is given, if it is a ``with_keyset`` kernel."""
+    if not kernel.with_keyset:
+        return composition.keys
     return without_fallthrough(composition.op, composition.keys, registry.fallbacks)
 
 
