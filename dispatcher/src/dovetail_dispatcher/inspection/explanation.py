@@ -27,8 +27,8 @@ from ..calls.composition import (
     fused_plan,
 )
 from ..calls.entry_support import bound_call, call_key
-from ..calls.ops import OpOverload, OpOverloadPacket
 from ..calls.overload_resolution import resolve_overload
+from ..calls.overloads import OpOverload, OpOverloadPacket
 from ..calls.printer import printed
 from ..calls.templates.arguments import is_tensor_like
 from ..registration.custom_ops import CustomOpDef

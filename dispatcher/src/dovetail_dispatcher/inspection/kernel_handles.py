@@ -11,7 +11,7 @@ from dovetail_kernel import DispatchKey, DispatchKeySet, dispatch_state
 
 from ..calls.composition import Composition, compose_through
 from ..calls.entry_support import bound_call, call_key
-from ..calls.ops import OpOverload
+from ..calls.overloads import OpOverload
 from ..calls.printer import build
 from ..table import registry
 from ..table.computed_table import compute

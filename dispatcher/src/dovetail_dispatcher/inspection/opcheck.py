@@ -17,7 +17,7 @@ from dovetail_kernel import (
 
 from ..calls.composition import argument_keys
 from ..calls.entry_support import bound_call, call_key
-from ..calls.ops import OpOverload, OpOverloadPacket
+from ..calls.overloads import OpOverload, OpOverloadPacket
 from ..interception.python_dispatch import TorchDispatchMode
 from ..registration.custom_ops import CustomOpDef
 from ..schema import FunctionSchema

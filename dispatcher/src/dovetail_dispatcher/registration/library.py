@@ -11,7 +11,7 @@ from dovetail_kernel import DispatchKey, parse_dispatch_key, plugin_manager
 from dovetail_kernel.errors import calling_frame, did_you_mean
 from dovetail_kernel.plugins.entries import LIBRARIES
 
-from ..calls.ops import OpOverload
+from ..calls.overloads import OpOverload
 from ..schema import parse_schema
 from ..table import registry
 from ..table.kernels import ARRAY, BOXED, FALLTHROUGH, TENSOR, Kernel, fallthrough_kernel, origin

@@ -11,7 +11,7 @@ from dovetail_kernel import DispatchKey, dispatch_key_for_device, dtype, plugin_
 from dovetail_kernel.errors import did_you_mean, where
 from dovetail_kernel.plugins.entries import LIBRARIES
 
-from ..calls.ops import OpOverload
+from ..calls.overloads import OpOverload
 from ..table import registry
 from ..table.batching import checked_rule
 from ..table.derivative_formula import PythonFormula
