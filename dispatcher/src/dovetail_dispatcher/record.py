@@ -4,7 +4,9 @@ hundredth of its cost at import.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NoReturn, Self, dataclass_transform
+from typing import Any, ClassVar, Final, NoReturn, Self, dataclass_transform
+
+_REQUIRED: Final = object()
 
 
 @dataclass_transform(frozen_default=True)
@@ -48,9 +50,13 @@ class Record:
         )
 
     def __repr__(self) -> str:
-        given = [(name, self.__dict__[name]) for name in self._fields if name in self.__dict__]
-        fields = ", ".join([f"{name}={value!r}" for name, value in given])
-        return f"{self.__class__.__name__}({fields})"
+        own, defaults = self.__dict__, self.__class__
+        given = [
+            f"{name}={own[name]!r}"
+            for name in self._fields
+            if name in own and own[name] is not getattr(defaults, name, _REQUIRED)
+        ]
+        return f"{self.__class__.__name__}({', '.join(given)})"
 
 
 __all__ = ["Record"]
