@@ -12,7 +12,7 @@ import pytest
 from operator_samples import operators, samples
 
 import dovetail
-from dovetail_aten._generated import derivatives
+from dovetail_aten._generated import derivatives, policies
 from dovetail_dispatcher.table import registry
 from dovetail_dispatcher.table.derivative_formula import Formula
 
@@ -48,41 +48,30 @@ STEPS = {
 of a step.
 """
 
-NOT_DIFFERENTIABLE = {
-    "argmax",
-    "argmin",
-    "all",
-    "all.dim",
-    "any",
-    "any.dim",
-    "count_nonzero",
-    "count_nonzero.dim_IntList",
-    "isinf",
-    "isnan",
-    "logical_and",
-    "logical_not",
-    "logical_or",
-    "logical_xor",
-    "multinomial",
-    "nonzero",
-    "view.dtype",
-    "detach",
-    *[
-        f"{name}.{overload}"
-        for name in ("eq", "ge", "gt", "le", "lt", "ne")
-        for overload in ("Tensor", "Scalar")
-    ],
-    "bitwise_not",
-    *[
-        f"bitwise_{name}.{overload}"
-        for name in ("and", "or", "xor")
-        for overload in ("Tensor", "Scalar")
-    ],
-    *[f"{name}_like" for name in ("empty", "full", "ones", "rand", "randn", "zeros")],
-    *[f"new_{name}" for name in ("empty", "full", "ones", "zeros")],
+CUT = {"argmax", "argmin", "detach", "multinomial", "view.dtype"}
+"""Operators that are declared to give constants though their shape and dtypes do not say so."""
+
+NUMBERED = {
+    name
+    for _, rule, results, names in policies.META
+    if rule == "factory" or results in (("bool",), ("int64",))
+    for name in names.split()
 }
-"""Operators that are declared to give constants: bools, places, and what depends on shapes alone.
-"""
+"""Operators whose results are bools, numbers of elements, or made from a shape."""
+
+
+def gives_constants(name: str) -> bool:
+    """Say whether the declaration of an operator makes its results constants: bools, numbers,
+    places, or what depends on shapes alone.
+    """
+    op = named(name)
+    return (
+        name in CUT
+        or op.promotion == "bool_result"
+        or op.base_name.startswith("bitwise_")
+        or name in NUMBERED
+        or op.qualified_name in policies.DATA_DEPENDENT
+    )
 
 
 FORMULAS = [
@@ -107,14 +96,15 @@ def test_a_formula_of_zeros_is_that_of_a_step() -> None:
     assert zeros - STEPS == set()
 
 
+CONSTANT = {
+    formula.operator.removeprefix("aten::")
+    for formula in FORMULAS
+    if formula.output_differentiability is not None and not any(formula.output_differentiability)
+}
+
+
 def test_what_is_declared_constant_is_a_bool_a_place_or_made_from_a_shape() -> None:
-    declared = {
-        formula.operator.removeprefix("aten::")
-        for formula in FORMULAS
-        if formula.output_differentiability is not None
-        and not any(formula.output_differentiability)
-    }
-    assert declared - NOT_DIFFERENTIABLE == set()
+    assert [name for name in CONSTANT if not gives_constants(name)] == []
 
 
 def leaves_of(op: Any, arguments: tuple[Any, ...]) -> tuple[list[Any], dict[str, Any], list[Any]]:
@@ -145,8 +135,7 @@ def functional() -> list[str]:
     return [
         name
         for name in operators()
-        if name not in NOT_DIFFERENTIABLE
-        and not any(a.is_write for a in named(name).schema.arguments)
+        if name not in CONSTANT and not any(a.is_write for a in named(name).schema.arguments)
     ]
 
 

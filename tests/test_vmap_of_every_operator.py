@@ -11,9 +11,9 @@ import pytest
 from operator_samples import SAMPLES, operators, samples
 
 import dovetail as dt
+from dovetail_dispatcher.registration.batching_rules import load_batching_rules
 from dovetail_dispatcher.schema import default_of
 from dovetail_dispatcher.table import registry
-from dovetail_dispatcher.table.batching import load_batching_rules
 from dovetail_dispatcher.table.operator import Operator
 from dovetail_kernel import DispatchKey
 

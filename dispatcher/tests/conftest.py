@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from dovetail_dispatcher import Library
-from dovetail_dispatcher.table import registry
+from dovetail_dispatcher.table import kernel_registration
 from dovetail_kernel import (
     DTYPES,
     ArrayBackend,
@@ -73,7 +73,7 @@ attach_backends()
 
 @pytest.fixture(autouse=True)
 def _no_warning_of_overrides(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registry, "_warned_of_override", True)
+    monkeypatch.setattr(kernel_registration, "_warned_of_override", True)
 
 
 @pytest.fixture

@@ -15,7 +15,8 @@ from dovetail_dispatcher.calls.plan import RoutePlan
 from dovetail_dispatcher.calls.steps.arguments import PromoteOperands
 from dovetail_dispatcher.calls.steps.kernel_calls import CallKernel
 from dovetail_dispatcher.calls.steps.results import WrapArray
-from dovetail_dispatcher.table import registry
+from dovetail_dispatcher.table.changes import Change, open_transaction, take_back
+from dovetail_dispatcher.table.definitions import define_many
 from dovetail_kernel import TensorBase, dispatch_state
 
 Libraries = Callable[..., Library]
@@ -32,10 +33,10 @@ def pointwise(lib: Library) -> Iterator[Any]:
     """An addition with its in-place and ``out=`` variants, declared as the base library declares
     its operators.
     """
-    undos: list[registry.Undo] = []
-    registry.transaction_undos.set(undos)
+    undos: list[Change] = []
+    open_transaction.set(undos)
     promote = ("self", "other")
-    registry.define_many(
+    define_many(
         [
             (
                 "aa::add(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
@@ -57,10 +58,10 @@ def pointwise(lib: Library) -> Iterator[Any]:
         ],
         "here",
     )
-    registry.transaction_undos.set(None)
+    open_transaction.set(None)
     lib.array_impl("add", lambda x, y, *, alpha=1: x + alpha * y, "CPU", plain=np.add, into=np.add)
     yield ops.aa
-    registry.take_back(undos)
+    take_back(undos)
 
 
 # -- results ---------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""`Library`: what may be registered, what is refused and in which words, and what is left
+"""`Library`: what may be registered, which errors say no and in which words, and what is left
 afterwards.
 """
 
@@ -15,7 +15,8 @@ import pytest
 
 from dovetail_dispatcher import Library, Tag, _scoped_library, fallthrough_kernel, ops
 from dovetail_dispatcher._C import _dispatch_dump
-from dovetail_dispatcher.table import registry
+from dovetail_dispatcher.table import kernel_registration, registry
+from dovetail_dispatcher.table.changes import take_back
 from dovetail_kernel import DispatchKey, TensorBase, backend
 
 Libraries = Callable[..., Library]
@@ -293,7 +294,7 @@ def test_removing_the_older_kernel_leaves_the_newer_in_force(
 def test_an_override_is_reported_once_in_a_process(
     library: Libraries, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(registry, "_warned_of_override", False)
+    monkeypatch.setattr(kernel_registration, "_warned_of_override", False)
     lib = library("ll", "DEF")
     lib.define("f(Tensor x) -> Tensor")
     lib.impl("f", same, "CPU")
@@ -309,7 +310,7 @@ def test_an_override_is_reported_once_in_a_process(
 def test_overriding_a_meta_kernel_is_not_reported(
     library: Libraries, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(registry, "_warned_of_override", False)
+    monkeypatch.setattr(kernel_registration, "_warned_of_override", False)
     lib = library("ll", "DEF")
     lib.define("f(Tensor x) -> Tensor")
     with warnings.catch_warnings():
@@ -467,16 +468,16 @@ def test_a_destroyed_library_registers_nothing(
         call(lib)
 
 
-def test_what_a_library_registered_stays_when_nobody_holds_it(tensor: Tensors) -> None:
+def test_what_a_library_registered_stays_when_it_is_not_held(tensor: Tensors) -> None:
     lib = Library("ll", "DEF")
     lib.define("f(Tensor x) -> Tensor")
     lib.impl("f", same, "CPU")
-    undos = lib._undo
+    undos = lib._changes
     del lib
     gc.collect()
     x = tensor()
     assert ops.ll.f(x) is x
-    registry.take_back(undos)
+    take_back(undos)
 
 
 def test_a_scoped_library_is_gone_after_the_block_also_on_an_exception() -> None:
@@ -553,7 +554,7 @@ def test_an_interrupted_registration_can_be_taken_back(
     def interrupt(*_args: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(registry, "_next_epoch", interrupt)
+    monkeypatch.setattr(registry, "count_change", interrupt)
     with pytest.raises(KeyboardInterrupt):
         lib.define("f(Tensor x) -> Tensor")
     monkeypatch.undo()
@@ -564,7 +565,7 @@ def test_an_interrupted_registration_can_be_taken_back(
 def test_an_override_refused_by_a_warning_filter_leaves_no_trace(
     library: Libraries, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(registry, "_warned_of_override", False)
+    monkeypatch.setattr(kernel_registration, "_warned_of_override", False)
     lib = library("ll", "DEF")
     lib.define("f(Tensor x) -> Tensor")
     lib.impl("f", same, "CPU")

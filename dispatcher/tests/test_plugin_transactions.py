@@ -16,7 +16,7 @@ from dovetail_dispatcher.registration import library as library_module
 from dovetail_dispatcher.table import registry
 from dovetail_dispatcher.table.transactions import count_kernels, transaction
 from dovetail_kernel import PluginError, PluginManager, TensorBase
-from dovetail_kernel.plugins import manager as kernel_plugins
+from dovetail_kernel.plugins import installed_plugins
 from dovetail_kernel.plugins.entries import BACKENDS, KERNELS, LIBRARIES, PluginEntry
 
 Tensors = Callable[..., TensorBase]
@@ -52,7 +52,7 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install
             (tmp_path / f"{name}.py").write_text(WHOLE.format(more=more))
             entries.append(PluginEntry(LIBRARIES, name, name, f"{name}-ops", "1.2"))
             modules.append(name)
-        monkeypatch.setattr(kernel_plugins, "scan_entry_points", lambda: entries)
+        monkeypatch.setattr(installed_plugins, "scan_entry_points", lambda: entries)
         manager = PluginManager()
         manager.transaction, manager.count_kernels = transaction, count_kernels
         return manager
@@ -162,7 +162,7 @@ def kernels_of_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterat
     monkeypatch.syspath_prepend(str(tmp_path))
     (tmp_path / "lk_cpu.py").write_text(KERNELS_OF_OTHERS)
     entry = PluginEntry(KERNELS, "lk.cpu", "lk_cpu", "lk-cpu", "1.0")
-    monkeypatch.setattr(kernel_plugins, "scan_entry_points", lambda: [entry])
+    monkeypatch.setattr(installed_plugins, "scan_entry_points", lambda: [entry])
     manager = PluginManager()
     monkeypatch.setattr(routes, "plugin_manager", manager)
     monkeypatch.setattr(library_module, "plugin_manager", manager)

@@ -24,7 +24,8 @@ from dovetail_dispatcher import (
     register_fake,
 )
 from dovetail_dispatcher._C import _dispatch_check_all_invariants, _dispatch_get_all_op_names
-from dovetail_dispatcher.table import registry
+from dovetail_dispatcher.table import kernel_registration, registry
+from dovetail_dispatcher.table.changes import open_transaction, take_back
 from dovetail_kernel import TensorBase, backend
 
 Tensors = Callable[..., TensorBase]
@@ -42,7 +43,7 @@ lib.impl("f", kernel, "CPU")
 
 @pytest.fixture(autouse=True)
 def _as_before(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(registry, "_warned_of_override", False)
+    monkeypatch.setattr(kernel_registration, "_warned_of_override", False)
     names = _dispatch_get_all_op_names()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -65,7 +66,7 @@ class Module:
         finally:
             for lib in (old, self.namespace.get("lib")):
                 if lib is not None:
-                    self.undos.append(lib._undo)
+                    self.undos.append(lib._changes)
 
     def result(self) -> str:
         return str(ops.again.f(self.namespace["x"]))
@@ -77,7 +78,7 @@ def module(tensor: Tensors) -> Iterator[Module]:
     made.namespace["x"] = tensor()
     yield made
     for undos in reversed(made.undos):
-        registry.take_back(undos)
+        take_back(undos)
 
 
 def source(result: int, more: str = "", parameter: str = "") -> str:
@@ -188,15 +189,15 @@ def test_the_same_statement_twice_in_one_run_is_an_error(module: Module) -> None
 
 def test_a_functional_definition_made_twice_is_an_error(library: Libraries) -> None:
     undos: list[Any] = []
-    before = registry.transaction_undos.get()
-    registry.transaction_undos.set(undos)
+    before = open_transaction.get()
+    open_transaction.set(undos)
     try:
         for words in ("", "Tried to register an operator"):
             with pytest.raises(RuntimeError, match=words) if words else nullcontext():
                 define("again::twice", "(Tensor x) -> int")
     finally:
-        registry.transaction_undos.set(before)
-        registry.take_back(undos)
+        open_transaction.set(before)
+        take_back(undos)
 
 
 def test_a_function_that_makes_a_library_can_be_called_again_once_the_first_is_dropped(
@@ -271,7 +272,7 @@ def test_what_is_covered_can_be_taken_back_first(
     lib.define("f(Tensor x) -> int", override=True)
     lib.impl("f", lambda x: 2, "CPU")
     for undos in reversed(module.undos):
-        registry.take_back(undos)
+        take_back(undos)
     assert ops.again.f(tensor()) == 2
     lib._destroy()
     assert not hasattr(ops.again, "f")

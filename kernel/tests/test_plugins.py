@@ -17,6 +17,7 @@ from dovetail_kernel.devices import backends
 from dovetail_kernel.devices.device import Device
 from dovetail_kernel.errors import PluginError, PluginNotFoundError
 from dovetail_kernel.keys.dispatch_key import parse_dispatch_key
+from dovetail_kernel.plugins import installed_plugins
 from dovetail_kernel.plugins import manager as plugins
 from dovetail_kernel.plugins.manager import PluginManager, PluginRecord
 
@@ -502,7 +503,7 @@ def test_the_plugin_being_loaded_is_known_while_it_is(
     assert manager.loading() is None
 
 
-def test_the_number_of_kernels_is_asked_of_whoever_keeps_them(
+def test_the_number_of_kernels_is_asked_of_what_keeps_them(
     install: Install, manager: PluginManager
 ) -> None:
     install("acme-vision", "acme_vision", LIBRARY, {"libraries": {"vision": "acme_vision"}})
@@ -517,7 +518,7 @@ def no_scan(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse() -> None:
         raise AssertionError("installed metadata was read")
 
-    monkeypatch.setattr(plugins, "scan_entry_points", refuse)
+    monkeypatch.setattr(installed_plugins, "scan_entry_points", refuse)
 
 
 @pytest.fixture
@@ -543,7 +544,7 @@ def test_dovetails_own_plugins_can_be_blocked(
     stand_in: None, no_scan: None, manager: PluginManager, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DOVETAIL_BLOCK", "cpu")
-    monkeypatch.setattr(plugins, "scan_entry_points", lambda: [])
+    monkeypatch.setattr(installed_plugins, "scan_entry_points", lambda: [])
     with pytest.raises(PluginError, match="DOVETAIL_BLOCK=cpu"):
         manager.load_backend("cpu")
 
@@ -562,8 +563,8 @@ def test_a_name_of_dovetails_own_is_not_taken_over_by_another_distribution(
 def test_a_known_plugin_that_is_not_installed_says_what_to_install(
     manager: PluginManager, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(plugins, "find_spec", lambda name: None)
-    monkeypatch.setattr(plugins, "scan_entry_points", lambda: [])
+    monkeypatch.setattr(installed_plugins, "find_spec", lambda name: None)
+    monkeypatch.setattr(installed_plugins, "scan_entry_points", lambda: [])
     with pytest.raises(PluginNotFoundError, match="pip install dovetail-cuda"):
         manager.load_backend("cuda")
 
@@ -580,7 +581,9 @@ def test_an_installed_device_type_is_valid_before_its_backend_is_loaded(
     assert "acme_npux" not in sys.modules
 
 
-def test_an_unused_failing_plugin_warns_nobody(install: Install, manager: PluginManager) -> None:
+def test_an_unused_failing_plugin_warns_of_nothing(
+    install: Install, manager: PluginManager
+) -> None:
     install("acme-vision", "acme_vision", "1 / 0", {"libraries": {"vision": "acme_vision"}})
     with warnings.catch_warnings():
         warnings.simplefilter("error")

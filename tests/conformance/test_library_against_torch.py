@@ -14,7 +14,7 @@ import pytest
 
 import dovetail_dispatcher
 from dovetail_dispatcher import _C as dovetail_C
-from dovetail_dispatcher.table import registry
+from dovetail_dispatcher.table import kernel_registration
 from dovetail_kernel import (
     PluginError,
     TensorBase,
@@ -81,7 +81,7 @@ def _backend() -> None:
 
 @pytest.fixture(autouse=True)
 def _no_warning_of_overrides(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(registry, "_warned_of_override", True)
+    monkeypatch.setattr(kernel_registration, "_warned_of_override", True)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield

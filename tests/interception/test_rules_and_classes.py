@@ -20,7 +20,7 @@ from dovetail.utils._python_dispatch import (
     return_and_correct_aliasing,
     transform_subclass,
 )
-from dovetail_dispatcher.table import registry
+from dovetail_dispatcher.table.rule_registration import set_torch_dispatch_rule
 
 
 class Box(Tensor):
@@ -77,7 +77,7 @@ def test_a_rule_for_a_mode_takes_the_place_of_its_handler_for_one_operator(
         seen.append((mode, str(func), types, kwargs))
         return args[0] + 40
 
-    registry.set_torch_dispatch_rule("intercepted::twice", "", Mode, rule, library._undo)
+    set_torch_dispatch_rule("intercepted::twice", "", Mode, rule, library._changes)
     x = dovetail.ones(1)
     with Mode() as mode:
         assert dovetail.ops.intercepted.twice(x).tolist() == [41.0]
@@ -88,12 +88,12 @@ def test_a_rule_for_a_mode_takes_the_place_of_its_handler_for_one_operator(
 
 def test_a_rule_for_a_class_gets_the_class_and_goes_with_its_library(library: Library) -> None:
     rules = Library("intercepted", "FRAGMENT")
-    registry.set_torch_dispatch_rule(
+    set_torch_dispatch_rule(
         "intercepted::twice",
         "",
         Box,
         lambda cls, func, types, args, kwargs: cls(args[0].inner + 40),
-        rules._undo,
+        rules._changes,
     )
     x = Box(dovetail.ones(1))
     assert dovetail.ops.intercepted.twice(x).inner.tolist() == [41.0]
@@ -101,7 +101,7 @@ def test_a_rule_for_a_class_gets_the_class_and_goes_with_its_library(library: Li
         RuntimeError,
         match=r"Box already has a `__torch_dispatch__` rule registered for intercepted::twice",
     ):
-        registry.set_torch_dispatch_rule("intercepted::twice", "", Box, print, rules._undo)
+        set_torch_dispatch_rule("intercepted::twice", "", Box, print, rules._changes)
     rules._destroy()
     assert dovetail.ops.intercepted.twice(x).inner.tolist() == [2.0]
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from .inspection.spans import CallSpan, Span
     from .inspection.tracing import Trace
     from .interception.function_modes import BaseTorchFunctionMode, TorchFunctionMode
-    from .interception.intercepted_attributes import interceptable, operator_modules
+    from .interception.interceptable_attributes import interceptable, operator_modules
     from .interception.intercepted_functions import is_overridable, overridable
     from .interception.mode_stacks import dispatch_modes
     from .interception.overrides import (
@@ -37,10 +37,10 @@ if TYPE_CHECKING:
         wrap_torch_function,
     )
     from .interception.python_dispatch import TorchDispatchMode
-    from .registration.custom_ops import CustomOpDef, custom_op
+    from .registration.custom_op_definition import CustomOpDef
+    from .registration.custom_ops import custom_op
+    from .registration.define_and_impl import define, impl
     from .registration.register import (
-        define,
-        impl,
         impl_abstract,
         register_autocast,
         register_autograd,
@@ -61,7 +61,7 @@ _ON_DEMAND = {
     "Trace": "inspection.tracing",
     "Span": "inspection.spans",
     "CallSpan": "inspection.spans",
-    "CustomOpDef": "registration.custom_ops",
+    "CustomOpDef": "registration.custom_op_definition",
     "DispatchTable": "inspection.dumps",
     "Explanation": "inspection.explanation",
     "PendingKernel": "table.pending",
@@ -69,14 +69,14 @@ _ON_DEMAND = {
     "TorchDispatchMode": "interception.python_dispatch",
     "TorchFunctionMode": "interception.function_modes",
     "custom_op": "registration.custom_ops",
-    "define": "registration.register",
+    "define": "registration.define_and_impl",
     "dispatch_modes": "interception.mode_stacks",
     "dispatch_table": "inspection.dumps",
     "explain": "inspection.explanation",
     "OpCheckError": "inspection.opcheck",
     "get_ctx": "calls.fake_context",
     "get_kernel": "inspection.kernel_handles",
-    "impl": "registration.register",
+    "impl": "registration.define_and_impl",
     "impl_abstract": "registration.register",
     "opcheck": "inspection.opcheck",
     "register_autocast": "registration.register",
@@ -84,9 +84,9 @@ _ON_DEMAND = {
     "has_torch_function": "interception.overrides",
     "has_torch_function_unary": "interception.overrides",
     "has_torch_function_variadic": "interception.overrides",
-    "interceptable": "interception.intercepted_attributes",
+    "interceptable": "interception.interceptable_attributes",
     "is_overridable": "interception.intercepted_functions",
-    "operator_modules": "interception.intercepted_attributes",
+    "operator_modules": "interception.interceptable_attributes",
     "overridable": "interception.intercepted_functions",
     "overridden_name": "interception.overrides",
     "register_autograd": "registration.register",

@@ -54,16 +54,10 @@ from .plugins.manager import PluginManager, PluginRecord, plugin_manager
 from .tensor.autograd_interface import AutogradInterface, set_autograd_interface
 from .tensor.dataless import DatalessArray
 from .tensor.dlpack_device import DLDeviceType
+from .tensor.new_tensors import replace_array, set_tensor_class, signature_of, tensor_class, wrap
 from .tensor.size import Size
 from .tensor.storage import Storage, share_storage
-from .tensor.tensor_base import (
-    TensorBase,
-    replace_array,
-    set_tensor_class,
-    signature_of,
-    tensor_class,
-    wrap,
-)
+from .tensor.tensor_base import TensorBase
 from .tensor.version import VersionCounter, bump_version, share_version
 from .types.dtype import (
     ALIASES,

@@ -1,5 +1,5 @@
-"""What errors are made of: exception classes, spelling suggestions, where the caller is, where code
-is from.
+"""Exception classes, and the parts of messages: spelling suggestions, where the caller is, where
+code is from.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from dovetail_kernel import (
     share_storage,
     tensor_class,
 )
-from dovetail_kernel.tensor.tensor_base import new_tensor
+from dovetail_kernel.tensor.new_tensors import new_tensor
 from dovetail_kernel.types.signature import INFERENCE, NORMAL, ZERO_DIM
 
 

@@ -8,6 +8,7 @@ from dovetail_kernel import Backend, DispatchKey, backend_key, on_new_backend
 
 from ..interception.python_dispatch import python_fallback
 from ..table import registry
+from ..table.backend_fallbacks import BUILT_IN, add_built_in_fallbacks, extend_alias_fallbacks
 from ..table.kernels import BOXED, FALLTHROUGH, Kernel, fallthrough_kernel
 from .composition import AUTOGRAD_FALLBACK
 from .dispatch_errors import missing_kernel_error
@@ -37,18 +38,18 @@ def _refuse(key: DispatchKey) -> Kernel:
     def refuse(op: Any, *_args: Any, **_kwargs: Any) -> Any:
         raise missing_kernel_error(op._operator, key, registry.fallbacks)
 
-    return Kernel(refuse, key, BOXED, registry.BUILT_IN)
+    return Kernel(refuse, key, BOXED, BUILT_IN)
 
 
 def install() -> None:
     """Register the built-in fallbacks, for the backends there are and for those to come."""
     falling = [key for key in DispatchKey if key.name in _FALLTHROUGH_KEYS]
     refused = [key for key in DispatchKey if key.name in _REFUSED_KEYS]
-    registry.add_built_in_fallbacks(
+    add_built_in_fallbacks(
         [
-            *[Kernel(fallthrough_kernel, key, FALLTHROUGH, registry.BUILT_IN) for key in falling],
+            *[Kernel(fallthrough_kernel, key, FALLTHROUGH, BUILT_IN) for key in falling],
             *[_refuse(key) for key in refused],
-            Kernel(python_fallback, DispatchKey.Python, BOXED, registry.BUILT_IN),
+            Kernel(python_fallback, DispatchKey.Python, BOXED, BUILT_IN),
             _autograd_fallback(DispatchKey.AutogradOther),
         ]
     )
@@ -57,14 +58,12 @@ def install() -> None:
 
 def _add_fallbacks_of(backend: Backend) -> None:
     if backend.key_name not in _WITHOUT_AUTOGRAD_FALLBACK:
-        registry.add_built_in_fallbacks(
-            [_autograd_fallback(backend_key("AutogradFunctionality", backend))]
-        )
-    registry.extend_alias_fallbacks(backend)
+        add_built_in_fallbacks([_autograd_fallback(backend_key("AutogradFunctionality", backend))])
+    extend_alias_fallbacks(backend)
 
 
 def _autograd_fallback(key: DispatchKey) -> Kernel:
-    return Kernel(_pass_through, key, AUTOGRAD_FALLBACK, registry.BUILT_IN)
+    return Kernel(_pass_through, key, AUTOGRAD_FALLBACK, BUILT_IN)
 
 
 def _pass_through(*_args: Any, **_kwargs: Any) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from dovetail_kernel import Backend, TensorBase, backend, dtype, scalar_dtype, tensor_class
-from dovetail_kernel.tensor.tensor_base import new_tensor
+from dovetail_kernel.tensor.new_tensors import new_tensor
 from dovetail_kernel.types.signature import (
     NORMAL,
     PYTHON_BOOL,

@@ -1,4 +1,4 @@
-"""The text of a program that repeats a check of `opcheck`, ready to be run."""
+"""Writes the program that repeats a check of `opcheck`, ready to be run."""
 
 from __future__ import annotations
 

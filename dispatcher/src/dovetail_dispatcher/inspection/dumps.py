@@ -1,5 +1,5 @@
-"""The operator table as text: what is registered, what that computes to, and whether it is in
-order.
+"""Prints the operator table: registrations, the kernels computed from them, and invariants that
+fail.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""`get_kernel`: the kernel that an operator has at a key now, to be called later whatever is
-registered by then.
+"""`get_kernel`: returns the kernel that an operator has at a key now, to be called later whatever
+is registered by then.
 """
 
 from __future__ import annotations
@@ -92,8 +92,7 @@ def get_kernel(op: str | OpOverload, dispatch_key: str | DispatchKey) -> SafeKer
     if not isinstance(op, str | OpOverload):
         raise ValueError(
             f"get_kernel({op}): got unexpected type for op: {type(op)}. Give a name like "
-            "'mylib::sin' or an OpOverload "
-            "like ops.mylib.sin.default."
+            "'mylib::sin' or an OpOverload like ops.mylib.sin.default."
         )
     if isinstance(dispatch_key, str):
         try:

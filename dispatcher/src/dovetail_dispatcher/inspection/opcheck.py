@@ -1,6 +1,4 @@
-"""`opcheck`: whether what was registered for an operator fits together, tried out on example
-arguments.
-"""
+"""`opcheck`: checks on example arguments that what was registered for an operator fits together."""
 
 from __future__ import annotations
 
@@ -19,7 +17,7 @@ from ..calls.composition import argument_keys
 from ..calls.entry_support import bound_call, call_key
 from ..calls.overloads import OpOverload, OpOverloadPacket
 from ..interception.python_dispatch import TorchDispatchMode
-from ..registration.custom_ops import CustomOpDef
+from ..registration.custom_op_definition import CustomOpDef
 from ..schema import FunctionSchema
 from ..table import registry
 from ..table.computed_table import compute
@@ -28,8 +26,8 @@ from ..table.tags import Tag
 from .check_reproducer import reproducer
 
 _SHARE_UNSAID: Final = ("aten::_unsafe_view",)
-"""Operators whose result shares memory with an argument that nobody may use any more: their schemas
-do not say so.
+"""Operators whose result shares memory with an argument that must not be used any more: their
+schemas do not say so.
 """
 
 
@@ -112,8 +110,7 @@ def opcheck(
             if raise_exception:
                 raise OpCheckError(
                     f"opcheck(op, ...): {name} failed with {reason}\n\nThe operator is "
-                    f"{operator.schema}, defined at "
-                    f"{operator.defined_at}. To see it "
+                    f"{operator.schema}, defined at {operator.defined_at}. To see it "
                     f"again:\n\n{reproducer(operator, values, name)}"
                 ) from reason
             results[name] = reason
@@ -131,14 +128,12 @@ def _overload(op: Any) -> OpOverload:
             return overloads[0]
         raise ValueError(
             f"opcheck(op, ...): {op} has the overloads {', '.join(op.overloads())}. Give one of "
-            f"them: {op}."
-            f"{op.overloads()[0]}"
+            f"them: {op}.{op.overloads()[0]}"
         )
     if not isinstance(op, OpOverload):
         raise ValueError(
             "opcheck(op, ...): op must be instance of OpOverload, e.g. ops.aten.sin.default, or "
-            "what custom_op "
-            f"returned, got {type(op)}. Look it up in dovetail.ops."
+            f"what custom_op returned, got {type(op)}. Look it up in dovetail.ops."
         )
     return op
 
@@ -192,18 +187,14 @@ def _check_autograd_registration(op: Operator, values: list[Any]) -> None:
     outputs = [t for output in _outputs(op, result) for t in _tensors(output)]
     if any(t.requires_grad for t in outputs if id(t) not in inputs):
         raise RuntimeError(
-            f"{op.qualified_name}: at least one output of this operator has requires_grad=True "
-            "but the operator does "
-            "not have an autograd kernel defined at an autograd key (e.g. DispatchKey::Autograd). "
-            "This could mean that "
-            "you have incorrectly registered an autograd kernel to a non-Autograd DispatchKey, "
-            "which may lead to "
-            "silently incorrect results. If your operator consists of regular operations, "
-            "consider not using an "
+            f"{op.qualified_name}: at least one output of this operator has requires_grad=True but "
+            "the operator does not have an autograd kernel defined at an autograd key (e.g. "
+            "DispatchKey::Autograd). This could mean that you have incorrectly registered an "
+            "autograd kernel to a non-Autograd DispatchKey, which may lead to silently incorrect "
+            "results. If your operator consists of regular operations, consider not using an "
             "operator at all or registering it as CompositeImplicitAutograd. If you have an "
-            "autograd.Function "
-            "registered to a backend (CPU/CUDA) key, the correct location for it is the Autograd "
-            "key."
+            "autograd.Function registered to a backend (CPU/CUDA) key, the correct location for it "
+            "is the Autograd key."
         )
 
 

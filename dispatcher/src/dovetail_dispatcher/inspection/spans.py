@@ -8,7 +8,8 @@ from typing import Any, Final
 
 from ..table.kernels import FORMULA
 from ..table.places import short_place
-from .explanation import ArgumentKeys, Decision, describe_value
+from .argument_keys import ArgumentKeys, describe_value
+from .decisions import Decision
 
 CALL: Final = "call"
 """Kind of a span: an operator was called."""

@@ -1,4 +1,4 @@
-"""Questions about the operator table: which kernels there are, and whether a key has one."""
+"""Answers queries about the operator table: which kernels there are, and whether a key has one."""
 
 from __future__ import annotations
 

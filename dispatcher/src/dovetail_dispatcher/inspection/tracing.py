@@ -29,7 +29,8 @@ from ..calls.routes import set_trace_layer
 from ..calls.templates.arguments import is_tensor_like
 from ..calls.tensor_plans import equals_default
 from ..table.operator import Operator
-from .explanation import decide, describe_arguments, describe_value
+from .argument_keys import describe_arguments, describe_value
+from .decisions import decide
 from .spans import CALL, NODE, REDISPATCH, CallSpan, Span
 
 _LONGEST_VALUE: Final = 40

@@ -1,5 +1,5 @@
-"""Attributes of tensors that are no operators (`shape`, `item`, `backward`), made overridable where
-somebody wants to.
+"""Makes the attributes of tensors that are no operators (`shape`, `item`, `backward`) overridable,
+where a class or a mode overrides them.
 
 Operators find overriding classes and modes by their signature and state bits. Other methods and
 properties have no route to miss. So a class with a ``__torch_function__`` of its own gets
@@ -9,45 +9,19 @@ descriptors over those that it inherits, and so does the class of plain tensors,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from threading import Lock
-from types import FunctionType, MethodType
+from types import MethodType
 from typing import Any, Final
 
 from dovetail_kernel import TensorBase, dispatch_state, tensor_class
 from dovetail_kernel.keys.interception import on_overriding_class
 from dovetail_kernel.types.signature import OVERRIDES
 
+from .interceptable_attributes import interceptable
 from .mode_stacks import function_modes
 from .overrides import call_overrides, overriding
-
-operator_modules: Final[set[str]] = set()
-"""Names of the modules whose functions look for overrides themselves."""
-
-_PRIVATE: Final = frozenset({"_base", "_is_view", "_version"})
-_NOT_INTERCEPTED: Final = frozenset(
-    {
-        *(
-            "__class__",
-            "__new__",
-            "__init__",
-            "__init_subclass__",
-            "__hash__",
-            "__getattribute__",
-            "__setattr__",
-        ),
-        *(
-            "__torch_function__",
-            "__torch_dispatch__",
-            "__reduce__",
-            "__reduce_ex__",
-            "__copy__",
-            "__del__",
-        ),
-        *("as_subclass",),
-    }
-)
 
 
 def _is_heeded(tensor: TensorBase) -> bool:
@@ -128,37 +102,6 @@ class _Reentrant:
 
     def __repr__(self) -> str:
         return repr(self._original)
-
-
-_interceptable: Final[dict[type, tuple[tuple[str, Any], ...]]] = {}
-
-
-def interceptable(cls: type) -> tuple[tuple[str, Any], ...]:
-    """Return the methods and properties of the plain tensor class `cls` that do not look for
-    overrides themselves.
-    """
-    known = _interceptable.get(cls)
-    if known is None:
-        known = _interceptable[cls] = tuple(_find_interceptable(cls))
-    return known
-
-
-def _find_interceptable(cls: type) -> Iterator[tuple[str, Any]]:
-    seen = set()
-    for base in cls.__mro__:
-        if base is object:
-            continue
-        for name, value in base.__dict__.items():
-            if name in seen:
-                continue
-            seen.add(name)
-            if name in _NOT_INTERCEPTED or (
-                name[0] == "_" and not name.endswith("__") and name not in _PRIVATE
-            ):
-                continue
-            is_method = isinstance(value, FunctionType) and value.__module__ not in operator_modules
-            if is_method or isinstance(value, property):
-                yield name, value
 
 
 def _over(value: Any) -> InterceptedProperty | InterceptedMethod:

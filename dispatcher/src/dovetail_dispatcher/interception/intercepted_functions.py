@@ -1,10 +1,10 @@
-"""Python functions made of operators (`nn.functional.mse_loss`), made overridable where somebody
-wants to.
+"""Makes Python functions made of operators (`nn.functional.mse_loss`) overridable by classes and
+modes.
 
 They have no route to miss, and to ask on every call would cost as much as a small operator. So they
 are as they are written until a class overrides functions, or while a `TorchFunctionMode` is entered
 somewhere in the process: then their code is another, which asks first. The functions themselves
-stay, since everybody may hold them.
+stay, since programs may hold them.
 """
 
 from __future__ import annotations
@@ -33,8 +33,7 @@ _codes: Final[dict[FunctionType, tuple[CodeType, CodeType | None]]] = {}
 
 
 def overridable(function: Function) -> Function:
-    """Make a Python function one that modes and overriding arguments have a say in; it costs plain
-    calls nothing.
+    """Let modes and overriding arguments override a Python function; it costs plain calls nothing.
 
     Handlers get the parameters without default by position, the others by keyword.
 

@@ -1,5 +1,5 @@
-"""The stacks of modes under PyTorch's names (``torch._C``), and whether functions may be overridden
-just now.
+"""The stacks of modes under PyTorch's names (``torch._C``), and whether functions can be overridden
+at this moment.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def _pop_torch_dispatch_stack() -> Any:
 
 
 def _dispatch_isTensorSubclassLike(tensor: TensorBase) -> bool:
-    """Return whether the class of a tensor has a say in operators, or a dispatch mode is active."""
+    """Return whether the class of a tensor overrides operators, or a dispatch mode is active."""
     return bool(tensor._signature & NOT_PLAIN) or bool(dispatch_modes.modes)
 
 

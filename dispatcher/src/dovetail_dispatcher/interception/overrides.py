@@ -1,4 +1,4 @@
-"""`__torch_function__`: arguments and modes that have a say in what a function does.
+"""`__torch_function__`: arguments and modes that override what a function does.
 
 A function finds out only when its route is not there: a tensor of an overriding class has a
 signature bit, and an active mode a state bit, for which no route is ever stored. So calls with
@@ -14,6 +14,7 @@ from typing import Any
 from dovetail_kernel import TensorBase, disabled_torch_function_impl, dispatch_state, tensor_class
 from dovetail_kernel.types.signature import OVERRIDES
 
+from .interceptable_attributes import interceptable, operator_modules
 from .mode_stacks import function_modes
 
 __all__ = [
@@ -115,7 +116,7 @@ def call_overrides(
 
 
 def multiple_dispatch_failed(name: str, handler: str, asked: Sequence[str]) -> TypeError:
-    """Return the error of a call that everybody who has a say in it declined."""
+    """Return the error of a call whose handlers all returned NotImplemented."""
     listed = "\n".join(asked)
     return TypeError(
         f"Multiple dispatch failed for '{name}'; all {handler} handlers returned "
@@ -131,8 +132,6 @@ def overridden_name(function: Any) -> str:
     """
     if hasattr(function, "_qualified_op_name") or hasattr(function, "_operator"):
         return f"dovetail.ops.{function}"
-    from .intercepted_attributes import interceptable, operator_modules
-
     accessed = getattr(function, "__self__", None)
     is_access = isinstance(accessed, property)
     for attribute, value in interceptable(tensor_class()):

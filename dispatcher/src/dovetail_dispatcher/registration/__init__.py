@@ -1,5 +1,5 @@
-"""What authors of operators use: `Library`, `custom_op`, the ``register_*`` functions, and their
-checks.
+"""The authors' API: `Library`, `custom_op`, the ``register_*`` functions, batching rules, autocast,
+and their checks.
 
 May import `calls` and what lies below.
 """

@@ -131,8 +131,7 @@ class autocast(ContextDecorator):
                 f"In {device_type.upper()} autocast, but the target dtype is not supported. "
                 "Disabling autocast.\n"
                 f"{device_type.upper()} Autocast only supports dtypes of torch.bfloat16, "
-                "torch.float16 currently, not "
-                f"{self.fast_dtype}. Give one of these."
+                f"torch.float16 currently, not {self.fast_dtype}. Give one of these."
             )
             self._enabled = False
         self._previous: list[tuple[int, dict[str, Any]]] = []
@@ -170,8 +169,7 @@ def autocast_key(device_type: str) -> DispatchKey:
     if key is None:
         raise RuntimeError(
             f"User specified an unsupported autocast device_type '{device_type}': it has no "
-            "Autocast key. Autocast "
-            f"works on: {', '.join(_device_types())}."
+            f"Autocast key. Autocast works on: {', '.join(_device_types())}."
         )
     return key
 
@@ -222,6 +220,29 @@ def casting_kernel(op: Operator, device_type: str, wanted: dtype | None) -> Call
 
     kernel.__qualname__ = f"autocast of {op.qualified_name}"
     return kernel
+
+
+def checked_cast(
+    op: Operator, device_type: str, cast_inputs: object
+) -> tuple[str, Callable[..., Any]]:
+    """Return the Autocast key of a device type, and the kernel that casts to `cast_inputs` there.
+
+    Raises
+    ------
+    ValueError
+        If the device type has no autocast.
+    TypeError
+        If `cast_inputs` is no dtype.
+    """
+    if not is_autocast_available(device_type):
+        raise ValueError(
+            f"Device type '{device_type}' does not support autocast. Choose 'cpu' or 'cuda'."
+        )
+    if not isinstance(cast_inputs, dtype):
+        raise TypeError(
+            f"register_autocast: cast_inputs must be a dtype, but got {type(cast_inputs).__name__}."
+        )
+    return autocast_key(device_type).name, casting_kernel(op, device_type, cast_inputs)
 
 
 def without_autocast(op: Operator, device_type: str, /, *args: Any, **kwargs: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What is refused when a custom operator, or a derivative, is registered."""
+"""Checks custom operators, their derivatives, and what classes do with operators."""
 
 from __future__ import annotations
 
@@ -34,8 +34,7 @@ def check_differentiable(schema: FunctionSchema, printed: str, *, views: bool) -
     if any(a.kwarg_only and is_tensor_like(a) for a in schema.arguments):
         raise NotImplementedError(
             "register_autograd with kwarg-only Tensor args. In the original definition of the op, "
-            "please make your "
-            f"tensors not kwarg-only. Got: {schema}"
+            f"please make your tensors not kwarg-only. Got: {schema}"
         )
 
 
@@ -59,7 +58,23 @@ def check_formula(
         check_setup_context(setup_context, schema, printed)
 
 
+def check_torch_dispatch_class(cls: type, printed: str) -> None:
+    """Refuse a rule for a class without ``__torch_dispatch__``.
+
+    Raises
+    ------
+    ValueError
+        Naming the class.
+    """
+    if not hasattr(cls, "__torch_dispatch__"):
+        raise ValueError(
+            f"register_torch_dispatch({printed}, ...): {cls!r} has no __torch_dispatch__. Give a "
+            "subclass of TorchDispatchMode, or a Tensor subclass that defines it."
+        )
+
+
 def check_callable(fn: object) -> None:
+    """Refuse what is no function, with a TypeError."""
     if not callable(fn):
         raise TypeError(
             f"Input function is required to be a callable but found type {type(fn).__name__}."
@@ -67,18 +82,19 @@ def check_callable(fn: object) -> None:
 
 
 def check_mutated(parsed: FunctionSchema, schema: str, mutates_args: MutatesArgs) -> None:
+    """Refuse, with a ValueError, a schema that contradicts `mutates_args`."""
     written = {a.name for a in parsed.arguments if a.is_write}
     if mutates_args != "unknown" and written != set(mutates_args):
         raise ValueError(
             f"Attempted to create a custom op with `mutates_args={mutates_args}` and "
-            f"`schema={schema}`. The schema "
-            f"suggests that the op mutates {written or '{}'} which is different from what was "
-            "provided to us in "
-            "`mutates_args`. Please make these consistent."
+            f"`schema={schema}`. The schema suggests that the op mutates {written or '{}'} which "
+            "is different from what was provided to us in `mutates_args`. Please make these "
+            "consistent."
         )
 
 
 def check_keyword_tensors(parsed: FunctionSchema, tags: Sequence[Tag]) -> None:
+    """Refuse, with a NotImplementedError, keyword-only tensors that are not ``out=``."""
     if Tag.out not in tags and any(a.kwarg_only and is_tensor_like(a) for a in parsed.arguments):
         raise NotImplementedError(
             "custom_op with kwarg-only Tensor args. Please make your tensors not kwarg-only. "

@@ -1,4 +1,4 @@
-"""`Library`: what an op library registers with, and takes back."""
+"""`Library`: registers the operators and kernels of a namespace, and takes them back."""
 
 from __future__ import annotations
 
@@ -8,32 +8,31 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 from dovetail_kernel import DispatchKey, parse_dispatch_key, plugin_manager
-from dovetail_kernel.errors import calling_frame, did_you_mean
+from dovetail_kernel.errors import calling_frame
 from dovetail_kernel.plugins.entries import LIBRARIES
 
 from ..calls.overloads import OpOverload
-from ..schema import parse_schema
 from ..table import registry
+from ..table.backend_fallbacks import add_fallback
+from ..table.changes import Change, take_back
+from ..table.definitions import define
+from ..table.kernel_registration import add_kernel
 from ..table.kernels import ARRAY, BOXED, FALLTHROUGH, TENSOR, Kernel, fallthrough_kernel, origin
-from ..table.providers import Registrar
+from ..table.registrars import Registrar
 from ..table.tags import Tag, checked_tags
+from .library_checks import check_kind, kernel_key, operator_name, parse_schema_of
+from .namespace_owners import own_namespace
 from .registration_checks import check_registration
 
-RESERVED_NAMESPACES: Final = ("prim",)
-KINDS: Final = ("DEF", "IMPL", "FRAGMENT")
-
-_owners: dict[str, tuple[Registrar, str]] = {}
-"""The DEF library of each namespace, as the code that made it and where that is."""
-
-_used_namespaces: set[str] = set()
+_used_namespaces: Final[set[str]] = set()
 """Namespaces that plugins with kernels for them have been told of."""
 
 
 class Library:
     """A handle on registrations in one namespace.
 
-    What is registered stays when nobody holds the library any more; `_destroy` and
-    `_scoped_library` take it back. Code that is run again (a reloaded module, a notebook cell)
+    What is registered stays when the library is no longer held; `_destroy` and `_scoped_library`
+    take it back. Code that is run again (a reloaded module, a notebook cell)
     replaces what it registered before.
 
     Parameters
@@ -59,26 +58,7 @@ class Library:
         frame = calling_frame()
         location = f"{frame.f_code.co_filename}:{frame.f_lineno}"
         made_at = origin(location, plugin)
-        if kind not in KINDS:
-            raise ValueError(
-                f"Unsupported kind: {kind}.{did_you_mean(str(kind), KINDS)} Choose from "
-                f"{', '.join(KINDS)}."
-            )
-        if ns in RESERVED_NAMESPACES and kind != "IMPL":
-            raise ValueError(
-                f"{ns} is a reserved namespace. Please try creating a library with another name."
-            )
-        if ns == "_" and kind != "IMPL":
-            raise RuntimeError(
-                f"cannot define TORCH_LIBRARY_{kind} with the wildcard namespace _ at {made_at}. "
-                "Only IMPL may have it."
-            )
-        if dispatch_key and kind != "IMPL":
-            raise RuntimeError(
-                f"!dispatch_key_.has_value(): a {kind} library cannot have a dispatch key "
-                f"({dispatch_key}), at "
-                f'{made_at}. Give the key to impl, or make the library with kind "IMPL".'
-            )
+        check_kind(ns, kind, dispatch_key, made_at)
         self.ns = ns
         self.kind = kind
         self.dispatch_key = dispatch_key
@@ -88,9 +68,9 @@ class Library:
         self._key = parse_dispatch_key(dispatch_key) if dispatch_key else None
         self._weak = weakref.ref(self)
         self._registrar = self._definer = Registrar(frame, self._weak)
-        self._undo: list[registry.Undo] = []
+        self._changes: list[Change] = []
         if kind == "DEF":
-            _own(ns, made_at, self._registrar, self._undo)
+            own_namespace(ns, made_at, self._registrar, self._changes)
         self._destroyed = False
 
     def __repr__(self) -> str:
@@ -141,30 +121,23 @@ class Library:
                 "operator inside of a TORCH_LIBRARY_IMPL block, "
                 f'made at {self._made_at}. Use a library of kind "DEF" or "FRAGMENT".'
             )
-        head, paren, rest = schema.partition("(")
-        if paren and "::" not in head:
-            parsed = parse_schema(f"{self.ns}::{head.strip()}({rest}")
-        else:
-            parsed = parse_schema(schema)
-            namespace = parsed.name.partition("::")[0]
-            if namespace != self.ns:
-                raise RuntimeError(
-                    f"Explicitly provided namespace ({namespace}) in schema string does not match "
-                    "namespace of "
-                    f"enclosing library ({self.ns}), made at {self._made_at}. Leave the namespace "
-                    "out."
-                )
+        parsed = parse_schema_of(self.ns, schema, self._made_at)
         frame = calling_frame()
         registrar = self._definer
         if registrar.code is not frame.f_code:
             registrar = self._definer = Registrar(frame, self._weak)
-        registry.define(
-            parsed, self._made_at, self._undo, tags=checked, registrar=registrar, override=override
+        define(
+            parsed,
+            self._made_at,
+            self._changes,
+            tags=checked,
+            registrar=registrar,
+            override=override,
         )
         if self.ns not in _used_namespaces and self._plugin is None:
             _used_namespaces.add(self.ns)
             plugin_manager.mark_in_use(LIBRARIES, self.ns)
-        return head.strip().partition(".")[0]
+        return schema.partition("(")[0].strip().partition(".")[0]
 
     # -- kernels -----------------------------------------------------------------------------------
 
@@ -287,13 +260,12 @@ class Library:
             if what is not None and not callable(what):
                 raise TypeError(
                     "Input function is required to be a callable but found type "
-                    f"{type(what).__name__}. Give a "
-                    "function."
+                    f"{type(what).__name__}. Give a function."
                 )
-        name, overload = self._operator_name(op_name)
+        name, overload = operator_name(op_name, self.ns, self._made_at)
         qualified = f"{name}.{overload}" if overload else name
 
-        def register(key: DispatchKey, undos: list[registry.Undo]) -> None:
+        def register(key: DispatchKey, owner: list[Change]) -> None:
             kernel = Kernel(
                 fn,
                 key,
@@ -309,20 +281,19 @@ class Library:
             check_registration(
                 kernel, registry.find(name, overload), qualified, allow_override=allow_override
             )
-            registry.add_kernel(name, overload, kernel, undos)
+            add_kernel(name, overload, kernel, owner)
 
         if backend is None:
-            register(self._kernel_key(dispatch_key, name), self._undo)
+            register(kernel_key(dispatch_key, name, self._key, self._made_at), self._changes)
             return
         if dispatch_key or self._key is not None:
             raise RuntimeError(
                 f'impl("{name}", ...): give either a dispatch key '
-                f"({dispatch_key or self.dispatch_key}) or "
-                f"backend={backend!r}, not both."
+                f"({dispatch_key or self.dispatch_key}) or backend={backend!r}, not both."
             )
-        from ..table.pending import register_when_there
+        from ..table.pending import register_when_there  # few kernels wait
 
-        register_when_there(backend, qualified, self._made_at, register, self._undo)
+        register_when_there(backend, qualified, self._made_at, register, self._changes)
 
     def fallback(
         self, fn: Callable[..., Any], dispatch_key: str = "", *, with_keyset: bool = False
@@ -347,9 +318,8 @@ class Library:
         self._check_alive()
         if self.ns != "_":
             raise RuntimeError(
-                "Fallback can only be registered using library "
-                'fragment on the global namespace "_" but it is '
-                f'{self.ns}. Make one: Library("_", "IMPL").'
+                "Fallback can only be registered using library fragment on the global namespace "
+                f'"_" but it is {self.ns}. Make one: Library("_", "IMPL").'
             )
         if not callable(fn):
             raise TypeError(
@@ -359,12 +329,12 @@ class Library:
         assert name, "dispatch_key must not be empty: give one, or make the library with one."
         key = parse_dispatch_key(name)
         convention = FALLTHROUGH if fn is fallthrough_kernel else BOXED
-        registry.add_fallback(
+        add_fallback(
             key,
             lambda k: Kernel(
                 fn, k, convention, self.location, with_keyset=with_keyset, plugin=self._plugin
             ),
-            self._undo,
+            self._changes,
         )
 
     # -- life --------------------------------------------------------------------------------------
@@ -374,85 +344,12 @@ class Library:
         nothing.
         """
         self._destroyed = True
-        registry.take_back(self._undo)
+        take_back(self._changes)
 
     def _check_alive(self) -> None:
         assert not self._destroyed, (
             f"Library object has been destroyed: {self!r} made at {self._made_at}. Make a new one."
         )
-
-    def _operator_name(self, op_name: str | OpOverload) -> tuple[str, str]:
-        if isinstance(op_name, OpOverload):
-            text = op_name.name()
-        elif isinstance(op_name, str):
-            text = op_name
-        else:
-            raise RuntimeError(
-                "impl should be passed either a name or an OpOverload object as the first "
-                "argument, but got "
-                f"{type(op_name).__name__}."
-            )
-        if self.ns == "_":
-            raise RuntimeError(
-                f'impl("{text}", ...): a library of the wildcard '
-                "namespace _ has no operators, made at "
-                f"{self._made_at}. Use fallback, or a library of the operator's namespace."
-            )
-        namespace, separator, rest = text.rpartition("::")
-        if separator and namespace != self.ns:
-            raise RuntimeError(
-                f'impl("{text}", ...): Explicitly provided namespace '
-                f"({namespace}) in operator name does not match "
-                f"namespace of enclosing library ({self.ns}), made at {self._made_at}. Leave the "
-                "namespace out."
-            )
-        base, _, overload = rest.partition(".")
-        return f"{self.ns}::{base}", "" if overload == "default" else overload
-
-    def _kernel_key(self, dispatch_key: str, name: str) -> DispatchKey:
-        if dispatch_key in ("Undefined", "CatchAll"):
-            return DispatchKey.CompositeImplicitAutograd
-        if not dispatch_key:
-            return self._key or DispatchKey.CompositeImplicitAutograd
-        key = parse_dispatch_key(dispatch_key)
-        if self._key is not None and key is not self._key:
-            raise RuntimeError(
-                f'impl("{name}", ...): Explicitly provided dispatch key '
-                f"({dispatch_key}) is inconsistent with the "
-                f"dispatch key of the enclosing TORCH_LIBRARY_IMPL block ({self._key.name}), made "
-                f"at {self._made_at}. "
-                "Leave the key out."
-            )
-        return key
-
-
-def _own(ns: str, made_at: str, registrar: Registrar, undos: list[registry.Undo]) -> None:
-    """Give the namespace `ns` to a DEF library.
-
-    Raises
-    ------
-    RuntimeError
-        If one of other code has it.
-    """
-
-    def undo() -> None:
-        if ns in _owners and _owners[ns][0] is registrar:
-            del _owners[ns]
-
-    with registry.lock:
-        if ns in _owners and not registrar.replaces(_owners[ns][0]):
-            raise RuntimeError(
-                f"Only a single TORCH_LIBRARY can be used to register the namespace {ns}; please "
-                "put all of your "
-                "definitions in a single TORCH_LIBRARY block. If you were trying to specify "
-                "implementations, "
-                'consider using kind "IMPL", or "FRAGMENT" for more '
-                "definitions. Previous registration of "
-                f"TORCH_LIBRARY was registered at {_owners[ns][1]}; latest registration was "
-                f"registered at {made_at}"
-            )
-        registry.keep(undo, undos)
-        _owners[ns] = (registrar, made_at)
 
 
 @contextmanager

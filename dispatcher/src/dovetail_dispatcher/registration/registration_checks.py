@@ -1,4 +1,4 @@
-"""What is refused when a library registers a kernel."""
+"""Checks the kernels that libraries register."""
 
 from __future__ import annotations
 
@@ -52,16 +52,14 @@ def _check_meta(op: Operator | None, qualified: str) -> None:
     if op is None or not op.is_defined:
         raise RuntimeError(
             f"operator {qualified} does not exist.{did_you_mean(qualified, registry.operators)} "
-            "Define it before its "
-            "Meta kernel."
+            "Define it before its Meta kernel."
         )
     if op.newest(DispatchKey.CompositeImplicitAutograd):
         raise RuntimeError(
-            f"We should not register a meta kernel directly to the operator '{qualified}', "
-            "because it has a "
-            "CompositeImplicitAutograd kernel in core. Instead we should let the operator "
-            "decompose, and ensure that "
-            "we have meta kernels for the base ops that it decomposes into."
+            f"We should not register a meta kernel directly to the operator '{qualified}', because "
+            "it has a CompositeImplicitAutograd kernel in core. Instead we should let the operator "
+            "decompose, and ensure that we have meta kernels for the base ops that it decomposes "
+            "into."
         )
 
 
@@ -71,11 +69,9 @@ def _check_first(op: Operator, kernel: Kernel) -> None:
         if not old.is_run_again_as(kernel) and not _is_our_own(old.plugin):
             raise RuntimeError(
                 "This is not allowed since there's already a kernel registered from python "
-                "overriding "
-                f"{op.base_name}'s behavior for {kernel.key.name} dispatch key and {op.namespace} "
-                "namespace: "
-                f"registered at {old.origin}. Destroy that library first, or give "
-                "allow_override=True."
+                f"overriding {op.base_name}'s behavior for {kernel.key.name} dispatch key and "
+                f"{op.namespace} namespace: registered at {old.origin}. Destroy that library "
+                "first, or give allow_override=True."
             )
 
 

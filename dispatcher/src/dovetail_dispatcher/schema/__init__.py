@@ -4,6 +4,7 @@ Python signatures.
 
 from .binding import bind, binding_error, cast_error, default_of, missing_error
 from .casts import CastError, caster
+from .class_types import ClassType, register_custom_class
 from .compatibility import is_subtype
 from .errors import SchemaError
 from .function_schema import AliasInfo, Argument, FunctionSchema, OperatorName
@@ -13,7 +14,6 @@ from .types import (
     AnyType,
     AwaitType,
     BoolType,
-    ClassType,
     ComplexType,
     DeviceObjType,
     DictType,
@@ -39,7 +39,6 @@ from .types import (
     Type,
     UnionType,
     VarType,
-    register_custom_class,
 )
 
 __all__ = [

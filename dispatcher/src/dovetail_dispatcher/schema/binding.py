@@ -1,4 +1,4 @@
-"""Binding the arguments of a call to a schema, fully checked, and the texts of what can go wrong.
+"""Binds the arguments of a call to a schema, fully checked, and words the errors.
 
 Entry functions generated for an operator bind by their own Python signature; this is the general
 form, which they fall back on to explain a call that they refuse.
@@ -158,9 +158,8 @@ def cast_error(
     argument = schema.arguments[position]
     return RuntimeError(
         f"{schema.name}() Expected a value of type '{argument.type}' for argument "
-        f"'{argument.name}' but instead found "
-        f"type '{type(value).__name__}'.\nPosition: {position}\nValue: {value!r}\nDeclaration: "
-        f"{schema}\n"
+        f"'{argument.name}' but instead found type '{type(value).__name__}'.\nPosition: "
+        f"{position}\nValue: {value!r}\nDeclaration: {schema}\n"
         f"Cast error details: {reason}\nPass a value that a schema type "
         f"{argument.real_type.schema_str} accepts."
     )

@@ -1,4 +1,4 @@
-"""Casts of call arguments to the types of a schema: one function per type, built once.
+"""Casts call arguments to the types of a schema: one function per type, built once.
 
 A cast returns the value a kernel receives, or raises `CastError` with the reason. Only
 `dovetail_kernel` knows what a tensor, a dtype and a device are; it is imported when the first
@@ -12,10 +12,10 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, Final
 
+from .class_types import ClassType
 from .codes import DTYPE_NAMES, LAYOUT_NAMES, MEMORY_FORMAT_NAMES
 from .types import (
     BoolType,
-    ClassType,
     ComplexType,
     DeviceObjType,
     DictType,

@@ -1,4 +1,4 @@
-"""When one schema may replace another without breaking its callers."""
+"""Compares schemas and types: whether one may replace another without breaking callers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A place in the tokens of a schema, and the errors that point at it."""
+"""Cursor: a place in the tokens of a schema, and the errors that point at it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The grammar of default values."""
+"""Parses the default values of a schema."""
 
 from __future__ import annotations
 

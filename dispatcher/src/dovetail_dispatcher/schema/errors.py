@@ -1,4 +1,4 @@
-"""The error a malformed schema raises, and the picture of where it is malformed."""
+"""SchemaError: raised by a malformed schema, with a picture of where it is malformed."""
 
 from __future__ import annotations
 

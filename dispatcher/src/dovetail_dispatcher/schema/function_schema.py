@@ -1,4 +1,6 @@
-"""What a parsed schema is: immutable records of a function, its arguments and their aliasing."""
+"""FunctionSchema: a parsed schema, as immutable records of a function, its arguments and their
+aliasing.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +9,7 @@ from enum import Enum
 from functools import cached_property
 from typing import Any, Final, NamedTuple
 
+from .compatibility import is_backward_compatible
 from .formatting import format_argument, format_schema
 from .types import ListType, OptionalType, Type
 
@@ -162,8 +165,6 @@ class FunctionSchema:
 
         New arguments need defaults; argument types may become wider and return types narrower.
         """
-        from .compatibility import is_backward_compatible
-
         return is_backward_compatible(self, old)
 
     @cached_property

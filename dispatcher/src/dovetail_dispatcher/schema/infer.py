@@ -1,4 +1,4 @@
-"""The schema of a Python function, read off its annotations."""
+"""Infers the schema of a Python function from its annotations."""
 
 from __future__ import annotations
 
@@ -57,9 +57,8 @@ def infer_schema(
     """
     if isinstance(mutates_args, str) and mutates_args != "unknown":
         raise ValueError(
-            "mutates_args must either be a sequence of the names of the arguments that are "
-            "mutated or the string "
-            f"'unknown'. Write mutates_args=({mutates_args!r},)."
+            "mutates_args must either be a sequence of the names of the arguments that are mutated "
+            f"or the string 'unknown'. Write mutates_args=({mutates_args!r},)."
         )
     mutated = None if isinstance(mutates_args, str) else tuple(mutates_args)
     signature = _Signature(prototype_function)
@@ -71,9 +70,8 @@ def infer_schema(
         if unknown:
             raise signature.error(
                 f"{unknown} in mutates_args were not found in the custom op's signature. "
-                "mutates_args should contain "
-                "the names of all args that the custom op mutates, or just the string 'unknown' "
-                "if you don't know."
+                "mutates_args should contain the names of all args that the custom op mutates, or "
+                "just the string 'unknown' if you don't know."
             )
     returns = signature.returns(_tagged_returns(signature, parameters, mutated, _tag_names(tags)))
     return f"{op_name or ''}({_join(parameters)}) -> {returns}"
@@ -150,9 +148,8 @@ class _Signature:
         if isinstance(value, dtype):
             return str(value).rpartition(".")[2]
         raise self.error(
-            f"Parameter {name} has an unsupported default value type {type(value)}. "
-            "Use None, an int, float, bool, str, dtype or device, and make other values in the "
-            "function."
+            f"Parameter {name} has an unsupported default value type {type(value)}. Use None, an "
+            "int, float, bool, str, dtype or device, and make other values in the function."
         )
 
     def returns(self, tagged: str | None) -> str:
@@ -232,8 +229,7 @@ def _tuple_hint(annotation: Any) -> str:
     example = f"list[{_name(elems[0])}]" if elems and len(set(elems)) == 1 else "list[Tensor]"
     return (
         "We do not support Tuple inputs in schema. As a workaround, please try to use List "
-        "instead. "
-        f"For example, {example}. "
+        f"instead. For example, {example}. "
     )
 
 
@@ -278,8 +274,7 @@ def _tagged_returns(
             shown = "unknown" if mutated is None else mutated
             raise signature.error(
                 "torch.Tag.inplace requires mutates_args to contain exactly the first positional "
-                "argument, "
-                f"got {shown}."
+                f"argument, got {shown}."
             )
         if positional[0].declared != _TENSOR:
             raise signature.error(
@@ -304,9 +299,8 @@ def _tagged_returns(
     )
     if len(returned) != len(outs) or any([_schema_type(one) != _TENSOR for one in returned]):
         raise signature.error(
-            "torch.Tag.out requires the return annotation to match the mutable keyword-only "
-            "Tensor arguments "
-            f"{tuple([parameter.name for parameter in outs])}."
+            "torch.Tag.out requires the return annotation to match the mutable keyword-only Tensor "
+            f"arguments {tuple([parameter.name for parameter in outs])}."
         )
     aliased = ", ".join([_TENSOR + parameter.alias for parameter in outs])
     return aliased if len(outs) == 1 else f"({aliased})"

@@ -1,4 +1,4 @@
-"""The parser of the schema language: recursive descent, one method per rule of the grammar."""
+"""Parses schemas by recursive descent, one method per rule of the grammar."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""The grammar of types and of their alias annotations."""
+"""Parses types and their alias annotations."""
 
 from __future__ import annotations
 
+from .class_types import ClassType, custom_classes
 from .cursor import Cursor
 from .function_schema import AliasInfo
 from .types import (
@@ -9,7 +10,6 @@ from .types import (
     AnyType,
     AwaitType,
     BoolType,
-    ClassType,
     ComplexType,
     DeviceObjType,
     DictType,
@@ -27,7 +27,6 @@ from .types import (
     Type,
     UnionType,
     VarType,
-    custom_classes,
 )
 
 _NONE = NoneType()
@@ -43,9 +42,7 @@ class TypeParser(Cursor):
     __slots__ = ()
 
     def argument_type(self) -> tuple[Type, AliasInfo | None]:
-        """A type, or ``T[N]`` or ``T[N]?``: the forms with a size stand only directly in an
-        argument.
-        """
+        """Parse a type, or ``T[N]`` or ``T[N]?``: forms with a size stand only in an argument."""
         declared, alias = self.type()
         if self.accept("["):
             size = self.integer(self.number(), self.index - 1)
@@ -97,8 +94,7 @@ class TypeParser(Cursor):
             if not isinstance(key.collapsed, _KEYS) or isinstance(key, SymBoolType):
                 raise self.error(
                     f"Cannot create dict for key type '{key.schema_str}', only int, float, "
-                    "complex, Tensor, device and "
-                    "string keys are supported",
+                    "complex, Tensor, device and string keys are supported",
                     "Use Any for other keys.",
                     start,
                 )

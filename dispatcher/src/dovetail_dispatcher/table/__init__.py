@@ -1,5 +1,5 @@
-"""The operator table: what is registered for each operator now, and the dispatch table computed
-from it.
+"""The operator table: what is registered for each operator now, the changes that register it and
+can be reverted, and the dispatch table computed from it.
 
 May import `schema`.
 """

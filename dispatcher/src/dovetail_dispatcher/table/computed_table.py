@@ -1,4 +1,4 @@
-"""Which kernel an operator has at a runtime key: a pure function of what is registered now.
+"""Computes which kernel an operator has at a runtime key, from nothing but what is registered now.
 
 PyTorch keeps a computed table and refreshes it incrementally, so that its live table depends on the
 order of registration. Here nothing is kept: `compute` reads the live registrations, and only

@@ -1,5 +1,5 @@
-"""Derivative formulas as plain records in the operator table: registered without autograd, and
-carried out by it.
+"""Derivative formulas: plain records in the operator table, registered without autograd and carried
+out by it.
 """
 
 from __future__ import annotations
@@ -100,8 +100,8 @@ class Formula:
         Forward formulas, at most one per result; results without one get their tangents from
         `tensors`.
     refused
-        Tensor arguments that must not require grad, since nobody knows how the results change with
-        them.
+        Tensor arguments that must not require grad, since how the results change with them is not
+        known.
     """
 
     operator: str

@@ -1,4 +1,4 @@
-"""The array kernels of a backend by name, for derivative bodies that run on arrays: ``k.mul(grad,
+"""Looks up the array kernels of a backend by name, for derivative bodies over arrays: ``k.mul(grad,
 other)``.
 """
 

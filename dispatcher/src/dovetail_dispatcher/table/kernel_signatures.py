@@ -1,5 +1,5 @@
-"""Whether a Python function can be what it is registered as: checked at registration, not at the
-first call.
+"""Checks at registration, not at the first call, that a Python function can be called as it will
+be.
 
 Only what can never work is refused. Parameters with defaults, ``*args`` and ``**kwargs`` give a
 function freedom, and functions that do not tell their signature (ufuncs, many written in C) are
@@ -104,8 +104,7 @@ def check_backward(backward: Callable[..., Any], schema: FunctionSchema, operato
     ) or (parameters.required_names):
         raise TypeError(
             f"{_described(backward)} cannot be the backward of {operator}: it must take ctx and "
-            "one gradient per "
-            f"return, {given} positional arguments. Schema: {schema}"
+            f"one gradient per return, {given} positional arguments. Schema: {schema}"
         )
 
 
@@ -130,8 +129,7 @@ def check_setup_context(
     if missing or unknown or parameters.required > len(given):
         raise TypeError(
             f"{_described(setup_context)} cannot be the setup_context of {operator}: it is called "
-            "with the keywords "
-            f"{', '.join(given)}. Define it as setup_context({', '.join(given)})."
+            f"with the keywords {', '.join(given)}. Define it as setup_context({', '.join(given)})."
         )
 
 

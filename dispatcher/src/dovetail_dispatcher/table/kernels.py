@@ -1,6 +1,4 @@
-"""Kernel: one implementation of an operator at one dispatch key, with what is known about where it
-came from.
-"""
+"""Kernel: one implementation of an operator at one dispatch key, and where it came from."""
 
 from __future__ import annotations
 
@@ -12,7 +10,7 @@ from dovetail_kernel import DispatchKey
 from dovetail_kernel.errors import distribution_of
 from dovetail_kernel.plugins.entries import PluginEntry
 
-from .providers import Registrar, is_written_anew, provider_name
+from .registrars import Registrar, is_written_anew, provider_name
 
 TENSOR: Final = "tensor"
 """The kernel takes and returns tensors."""

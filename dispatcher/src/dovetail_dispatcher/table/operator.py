@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from dovetail_kernel import DispatchKey
 
 from ..schema import FunctionSchema, parse_schema
-from .batching import BatchingRule
+from .batching_rule import BatchingRule
 from .derivative_formula import Formula
 from .fusion import Fusion
 from .kernels import ARRAY, Kernel
@@ -55,11 +55,13 @@ class Operator:
     defined_at
         Where it was defined, for messages; None before it.
     definition
-        Identity of the definition in force: a library takes back only its own. It is the library's
-        `Registrar`, or made for a generated table.
+        The change that made the definition in force, which takes back only that.
     covered
         What an overriding definition has put aside, the latest last: all that was registered until
         then.
+    settings
+        By attribute (``"formula"``), the live values of those that a registration sets over what
+        was set before; the last is the one in force.
     """
 
     __slots__ = (
@@ -84,6 +86,7 @@ class Operator:
         "redispatch_routes",
         "refuses",
         "routes",
+        "settings",
         "tags",
         "torch_dispatch_rules",
         "variant_of",
@@ -112,15 +115,14 @@ class Operator:
         self.variant_of: Operator | None = None
         self.variants: tuple[Operator, ...] = ()
         self.covered: tuple[CoveredDefinition, ...] = ()
+        self.settings: dict[str, list[Setting]] = {}
         self._handle: Any = None
         self._schema: FunctionSchema | None = None
         self._schema_text: str | None = None
 
-    def define(self, schema: FunctionSchema | str, defined_at: str, token: object = None) -> None:
-        """Give the operator its schema; a text is parsed when first looked at. `token` stands for
-        this definition.
-        """
-        self.definition = token
+    def define(self, schema: FunctionSchema | str, defined_at: str, definition: object) -> None:
+        """Give the operator its schema; a text is parsed when first looked at."""
+        self.definition = definition
         if isinstance(schema, str):
             self._schema_text = schema
             self._schema = None
@@ -137,7 +139,8 @@ class Operator:
         self.redispatch_routes = {}
         self.redispatch_entries = {}
         self._schema = self._schema_text = self.defined_at = self._handle = None
-        self.definition = self.formula = self.batching_rule = None
+        self.definition = self.formula = self.batching_rule = self.fusion = None
+        self.settings = {}
         self.kind, self.promotion, self.promote, self.refuses, self.tags = (
             "other",
             "none",
@@ -153,7 +156,7 @@ class Operator:
         self.forget_routes()
         self.covered = (*self.covered, CoveredDefinition(self))
         fresh = Operator(self.name, self.overload)
-        for name in CoveredDefinition.SLOTS:
+        for name in CoveredDefinition.__slots__:
             setattr(self, name, getattr(fresh, name))
 
     def uncover(self) -> None:
@@ -164,14 +167,20 @@ class Operator:
         *others, beneath = self.covered
         self.covered = tuple(others)
         kernels = self.kernels
-        for name, value in beneath.values.items():
-            setattr(self, name, value)
+        for name in CoveredDefinition.__slots__:
+            setattr(self, name, getattr(beneath, name))
         for key, stack in kernels.items():
             self.kernels[key] = [*stack, *self.kernels.get(key, ())]
 
-    def stacks(self) -> list[dict[DispatchKey, list[Kernel]]]:
-        """Return the live kernels, and those of covered definitions."""
-        return [self.kernels, *[each.kernels for each in self.covered]]
+    def drop_covered(self, beneath: CoveredDefinition) -> None:
+        """Forget a covered definition; the kernels that were registered for it stay."""
+        self.covered = tuple(each for each in self.covered if each is not beneath)
+        for key, stack in beneath.kernels.items():
+            self.kernels.setdefault(key, []).extend(stack)
+
+    def layers(self) -> list[Operator | CoveredDefinition]:
+        """Return this operator, with what is in force, and its covered definitions."""
+        return [self, *self.covered]
 
     @property
     def is_defined(self) -> bool:
@@ -273,29 +282,59 @@ class CoveredDefinition:
     routes.
     """
 
-    SLOTS: ClassVar = tuple(
+    __slots__ = tuple(
         set(Operator.__slots__)
         - {"__weakref__", "covered", "name", "overload", "variant_of", "variants"}
     )
 
-    def __init__(self, op: Operator) -> None:
-        self.values: dict[str, Any] = {name: getattr(op, name) for name in self.SLOTS}
+    definition: object
+    fused_in: tuple[Operator, ...]
+    kernels: dict[DispatchKey, list[Kernel]]
+    settings: dict[str, list[Setting]]
+    torch_dispatch_rules: dict[type, Callable[..., Any]]
 
-    @property
-    def kernels(self) -> dict[DispatchKey, list[Kernel]]:
-        """The kernels that were live when the definition was covered, less those taken back
-        since.
-        """
-        kernels: dict[DispatchKey, list[Kernel]] = self.values["kernels"]
-        return kernels
+    def __init__(self, op: Operator) -> None:
+        for name in self.__slots__:
+            setattr(self, name, getattr(op, name))
+
+
+class Setting:
+    """One value of an attribute of an operator that a registration sets over what was set before.
+
+    Attributes
+    ----------
+    op, name
+        The operator and its attribute: ``"formula"``, ``"fusion"`` or ``"batching_rule"``.
+    value
+        The value, in force while nothing is set over it.
+    """
+
+    __slots__ = ("name", "op", "value")
+
+    def __init__(self, op: Operator, name: str, value: Any) -> None:
+        self.op = op
+        self.name = name
+        self.value = value
+
+    def put(self) -> None:
+        """Put the value in force."""
+        self.op.settings.setdefault(self.name, []).append(self)
+        setattr(self.op, self.name, self.value)
+
+    def take_out(self) -> None:
+        """Take the value out, wherever it lies by now; in force is what was set before."""
+        for layer in self.op.layers():
+            values = layer.settings.get(self.name, [])
+            if self in values:
+                values.remove(self)
+                setattr(layer, self.name, values[-1].value if values else None)
 
 
 def destroyed_error(op: Operator) -> RuntimeError:
     """Return the error of using an operator whose definition was taken back."""
     return RuntimeError(
-        f"operator {op.qualified_name} is not defined any more: its library was destroyed. Look "
-        "it up again, or define "
-        "it."
+        f"operator {op.qualified_name} is not defined any more: its library was destroyed. Look it "
+        "up again, or define it."
     )
 
 

@@ -1,17 +1,15 @@
-"""Kernels that wait: for the definition of their operator, or for a backend that is not there
-yet.
-"""
+"""Keeps the kernels that wait for a backend, and lists those that no call can reach."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from dovetail_kernel import Backend, DispatchKey, dispatch_key_for_device, on_new_backend
 from dovetail_kernel.devices.backends import is_device_type
 
 from . import registry
+from .changes import Change, make, take_back
 
 
 class PendingKernel(NamedTuple):
@@ -42,14 +40,32 @@ class PendingKernel(NamedTuple):
         )
 
 
-@dataclass(eq=False)
-class _Waiting:
-    record: PendingKernel
-    register: Callable[[DispatchKey, list[registry.Undo]], None]
-    undos: list[registry.Undo]
+class _WaitingKernel(Change):
+    """A kernel that is registered when its backend appears."""
+
+    __slots__ = ("made", "record", "register")
+
+    def __init__(
+        self,
+        record: PendingKernel,
+        register: Callable[[DispatchKey, list[Change]], None],
+    ) -> None:
+        self.record = record
+        self.register = register
+        self.made: list[Change] = []
+
+    def apply(self) -> None:
+        """Let the kernel wait."""
+        _waiting.append(self)
+
+    def take_out(self) -> None:
+        """Let it wait no more, and take back the kernel if its backend has appeared."""
+        if self in _waiting:
+            _waiting.remove(self)
+        take_back(self.made)
 
 
-_waiting: Final[list[_Waiting]] = []
+_waiting: Final[list[_WaitingKernel]] = []
 
 
 def check_pending() -> list[PendingKernel]:
@@ -74,33 +90,25 @@ def register_when_there(
     backend: str,
     operator: str,
     origin: str,
-    register: Callable[[DispatchKey, list[registry.Undo]], None],
-    undos: list[registry.Undo],
+    register: Callable[[DispatchKey, list[Change]], None],
+    owner: list[Change],
 ) -> None:
     """Call `register` with the dense key of a device type: now, or as soon as there is such a
     backend.
     """
     with registry.lock:
         if is_device_type(backend):
-            register(dispatch_key_for_device(backend), undos)
-            return
-        waiting = _Waiting(PendingKernel(operator, None, backend, origin), register, [])
-
-        def undo() -> None:
-            with registry.lock:
-                if waiting in _waiting:
-                    _waiting.remove(waiting)
-                registry.take_back(waiting.undos)
-
-        registry.keep(undo, undos)
-        _waiting.append(waiting)
+            register(dispatch_key_for_device(backend), owner)
+        else:
+            record = PendingKernel(operator, None, backend, origin)
+            make(_WaitingKernel(record, register), owner)
 
 
 def _register_waiting(backend: Backend) -> None:
     with registry.lock:
         for waiting in [each for each in _waiting if each.record.backend == backend.name]:
             _waiting.remove(waiting)
-            waiting.register(dispatch_key_for_device(backend.name), waiting.undos)
+            waiting.register(dispatch_key_for_device(backend.name), waiting.made)
 
 
 on_new_backend(_register_waiting)

@@ -1,4 +1,4 @@
-"""Places in source files as people read them."""
+"""Shortens places in source files for readers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a definition by the same code run again takes with it."""
+"""Finds the kernels that a definition by the same code run again takes with it."""
 
 from __future__ import annotations
 
@@ -8,12 +8,7 @@ from ..schema import FunctionSchema
 from .kernel_signatures import check_kernel
 from .kernels import Kernel
 from .operator import Operator
-from .providers import Registrar
-
-
-def registrar_of(op: Operator) -> Registrar | None:
-    """Return the code that defined an operator; None for a generated table."""
-    return op.definition if isinstance(op.definition, Registrar) else None
+from .registrars import Registrar
 
 
 def stale_kernels(op: Operator, schema: FunctionSchema, again: Registrar | None) -> list[Kernel]:
@@ -45,9 +40,9 @@ def stale_kernels(op: Operator, schema: FunctionSchema, again: Registrar | None)
 def take_out(op: Operator, kernels: Iterable[Kernel]) -> None:
     """Take kernels out of an operator, also out of its covered definitions."""
     for kernel in kernels:
-        for stacks in op.stacks():
-            stack = stacks.get(kernel.key, [])
+        for layer in op.layers():
+            stack = layer.kernels.get(kernel.key, [])
             if kernel in stack:
                 stack.remove(kernel)
                 if not stack:
-                    del stacks[kernel.key]
+                    del layer.kernels[kernel.key]

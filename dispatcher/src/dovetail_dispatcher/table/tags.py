@@ -47,7 +47,6 @@ def checked_tags(tags: Tag | Sequence[Tag]) -> tuple[Tag, ...]:
         if not isinstance(tag, Tag):
             raise TypeError(
                 f"tags must be Tag or a sequence of Tag, but got {tag!r} of type "
-                f"{type(tag).__name__}. "
-                f"Choose from: {', '.join(t.name for t in Tag)}."
+                f"{type(tag).__name__}. Choose from: {', '.join(t.name for t in Tag)}."
             )
     return given

@@ -1,4 +1,4 @@
-"""Loading plugins as transactions: one that fails half-way leaves no registration behind."""
+"""Loads plugins in transactions: one that fails half-way leaves no registration behind."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from dovetail_kernel import plugin_manager
 from dovetail_kernel.plugins.entries import PluginEntry
 
 from . import registry
+from .changes import Change, open_transaction, take_back
 
 
 @contextmanager
@@ -18,16 +19,16 @@ def transaction() -> Iterator[None]:
     A transaction inside another is on its own: a plugin loaded whole, on behalf of one that then
     failed, stays.
     """
-    undos: list[registry.Undo] = []
-    outer = registry.transaction_undos.get()
-    registry.transaction_undos.set(undos)
+    changes: list[Change] = []
+    outer = open_transaction.get()
+    open_transaction.set(changes)
     try:
         yield
     except BaseException:
-        registry.take_back(undos)
+        take_back(changes)
         raise
     finally:
-        registry.transaction_undos.set(outer)
+        open_transaction.set(outer)
 
 
 def count_kernels(entry: PluginEntry) -> int:

@@ -1,4 +1,4 @@
-"""Warnings that point at the user's line, however many layers lie between."""
+"""Issues warnings that point at the user's line, however many layers lie between."""
 
 from __future__ import annotations
 

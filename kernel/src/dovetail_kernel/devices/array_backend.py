@@ -1,4 +1,4 @@
-"""What a backend tells the core about its arrays: dtypes, memory, and how to make one."""
+"""ArrayBackend: describes the arrays of a backend: dtypes, memory, and how to make one."""
 
 from __future__ import annotations
 
@@ -177,8 +177,7 @@ class ArrayBackend:
         """Return where the source of random numbers `native` stands; always as many bytes."""
         raise NotImplementedError(
             f"the generators of {type(self).__module__}.{type(self).__qualname__} cannot tell "
-            "their state. "
-            "Use manual_seed() to get the same numbers again; a checkpoint takes "
+            "their state. Use manual_seed() to get the same numbers again; a checkpoint takes "
             "preserve_rng_state=False."
         )
 

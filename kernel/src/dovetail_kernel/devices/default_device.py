@@ -16,7 +16,7 @@ _stack: ContextVar[tuple[Device | None, ...]] = ContextVar(
 
 
 def innermost() -> Device | None:
-    """Return the default device in force, None where nobody chose one."""
+    """Return the default device in force, None where none was chosen."""
     return _stack.get()[-1]
 
 

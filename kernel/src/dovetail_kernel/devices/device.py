@@ -101,10 +101,9 @@ def _make(type: object, index: object) -> Device:
     if isinstance(type, int) and not isinstance(type, bool) and index is None:
         return _on_accelerator(type)
     raise TypeError(
-        "device() received an invalid combination of arguments - got "
-        f"({type.__class__.__name__}), but expected one "
-        "of: (Device device), (str type, int index), (int index); give a string such as 'cpu' or "
-        "'cuda:1'"
+        f"device() received an invalid combination of arguments - got ({type.__class__.__name__}), "
+        "but expected one of: (Device device), (str type, int index), (int index); give a string "
+        "such as 'cpu' or 'cuda:1'"
     )
 
 

@@ -229,9 +229,8 @@ def parse_dispatch_key(name: str) -> DispatchKey:
     found = _by_name.get(name) or _key_of_installed_backend(name)
     if found is None:
         raise RuntimeError(
-            f"could not parse dispatch key: {name}.{did_you_mean(name, _by_name)} "
-            "To register for a backend that is not installed yet, give its device type as "
-            "backend=..."
+            f"could not parse dispatch key: {name}.{did_you_mean(name, _by_name)} To register for "
+            "a backend that is not installed yet, give its device type as backend=..."
         )
     return found
 

@@ -177,8 +177,7 @@ def _mask_of(key: DispatchKey) -> int:
     if not isinstance(key, DispatchKey):
         raise TypeError(
             "DispatchKeySet(): incompatible constructor arguments: expected a DispatchKey, got "
-            f"{type(key).__name__}; "
-            f"use DispatchKeySet.of(*keys) for several keys"
+            f"{type(key).__name__}; use DispatchKeySet.of(*keys) for several keys"
         )
     if key.is_alias:
         raise RuntimeError(

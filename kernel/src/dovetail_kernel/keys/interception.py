@@ -1,5 +1,5 @@
-"""What makes a subclass of Tensor one that has a say: its `__torch_function__` or
-`__torch_dispatch__`.
+"""Tells which subclasses of Tensor override functions or operators: those with a
+`__torch_function__` or `__torch_dispatch__`.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ def disabled_torch_function_impl(
     args: Sequence[Any] = (),
     kwargs: Mapping[str, Any] | None = None,
 ) -> Any:
-    """Call `func` as if no argument had a say; as the ``__torch_function__`` of a class: it has
-    none.
+    """Call `func` as if no argument overrode it. As the ``__torch_function__`` of a class it says
+    that the class has none.
 
     Results are plain tensors then, as they are for `Parameter`.
     """

@@ -195,12 +195,12 @@ tracing_off: Final = Transition(lambda s: replace(s, traced=False))
 
 
 torch_function_off: Final = Transition(lambda s: replace(s, torch_function=False))
-"""Pay no heed to the `__torch_function__` of Tensor subclasses; function modes stay in force."""
+"""Ignore the `__torch_function__` of Tensor subclasses; function modes stay in force."""
 
 functions_as_they_are: Final = Transition(
     lambda s: replace(s, torch_function=False, function_modes=False)
 )
-"""Neither subclasses nor modes have a say in calls of functions."""
+"""Neither subclasses nor modes override functions."""
 
 
 class DisableTorchFunctionSubclass(StateGuard):

@@ -1,6 +1,4 @@
-"""What is installed: the entry points of Dovetail's plugin groups, read without importing any
-plugin.
-"""
+"""Lists the entry points of Dovetail's plugin groups, without importing any plugin."""
 
 from __future__ import annotations
 

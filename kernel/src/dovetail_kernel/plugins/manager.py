@@ -4,36 +4,29 @@ first asked for.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from contextvars import ContextVar
-from importlib import import_module
-from importlib.util import find_spec
 from threading import RLock
-from types import ModuleType
 from typing import Any, Final, NamedTuple
 from warnings import warn
 
-import pluggy
-
 from ..devices.backends import add_device_type_source
-from ..errors import PluginError, PluginNotFoundError, did_you_mean, forget_distributions
-from . import hookspecs
+from ..errors import PluginError, forget_distributions
 from .entries import (
     BACKENDS,
     GROUPS,
     KERNELS,
-    KNOWN,
     LIBRARIES,
     OVERLAYS,
     TRANSFORMS,
     PluginEntry,
     blocked,
-    normalized,
     requested_overlays,
-    scan_entry_points,
 )
 from .hookspecs import BackendSpec
+from .installed_plugins import InstalledPlugins, same_distribution
+from .plugin_hooks import PluginHooks
 
 _loading: ContextVar[PluginEntry | None] = ContextVar("dovetail_loading_plugin", default=None)
 
@@ -76,22 +69,6 @@ class _Plugin:
         self.spec: BackendSpec | None = None
 
 
-_MARK: Final = f"{hookspecs.PROJECT}_impl"
-"""The attribute that `hookimpl` gives to functions."""
-
-
-class _Pluggy(pluggy.PluginManager):
-    """Pluggy, made quick at modules with a thousand functions, of which few are hooks."""
-
-    def parse_hookimpl_opts(self, plugin: object, name: str) -> pluggy.HookimplOpts | None:
-        """Return the options of a hook, None for anything else."""
-        if isinstance(plugin, ModuleType) and _MARK not in getattr(
-            vars(plugin).get(name), "__dict__", ()
-        ):
-            return None
-        return super().parse_hookimpl_opts(plugin, name)
-
-
 class PluginManager:
     """Knows the installed plugins and loads them on demand, each at most once.
 
@@ -102,16 +79,15 @@ class PluginManager:
 
     def __init__(self) -> None:
         self._lock = RLock()
-        self._scanned: list[PluginEntry] | None = None
+        self._installed = InstalledPlugins(self._load_ready_kernels)
         self._plugins: dict[tuple[str, str], _Plugin] = {}
         self._in_use: set[tuple[str, str]] = set()
-        self._pluggy = _Pluggy(hookspecs.PROJECT)
-        self._pluggy.add_hookspecs(hookspecs)
+        self._hooks = PluginHooks()
         self.count_kernels: Callable[[PluginEntry], int] = lambda entry: 0
-        """Says how many kernels an entry has registered; supplied by whoever keeps the kernels."""
+        """Says how many kernels an entry has registered, in the table that supplies this."""
         self.transaction: Callable[[], AbstractContextManager[object]] = nullcontext
-        """Makes the context that a plugin is loaded in; supplied by whoever can undo half a
-        registration.
+        """Makes the context that a plugin is loaded in, which undoes half a registration; supplied
+        by the table of kernels.
         """
 
     # -- asking for plugins ------------------------------------------------------------------------
@@ -140,7 +116,7 @@ class PluginManager:
         """
         with self._lock:
             plugin = self._plugins.get((BACKENDS, name))
-            entry = self._find(BACKENDS, name) if plugin is None else plugin.entry
+            entry = self._installed.find(BACKENDS, name) if plugin is None else plugin.entry
             if plugin is not None and plugin.spec is not None:
                 return plugin.spec
             return self._describe(entry)
@@ -174,7 +150,7 @@ class PluginManager:
                 warn(f"DOVETAIL_OVERLAYS: {error}", RuntimeWarning, stacklevel=2)
 
     def load_kernels(self, namespace: str, device_type: str) -> bool:
-        """Load what somebody provides as kernels of `namespace` on `device_type`.
+        """Load what plugins provide as kernels of `namespace` on `device_type`.
 
         Returns
         -------
@@ -188,7 +164,9 @@ class PluginManager:
         """
         name = f"{namespace}.{device_type}"
         with self._lock:
-            if not any(entry.name == name for entry in self._entries() if entry.group == KERNELS):
+            if not any(
+                entry.name == name for entry in self._installed.entries() if entry.group == KERNELS
+            ):
                 return False
             was_loaded = self._state(KERNELS, name) == "available"
             self._load(KERNELS, name)
@@ -199,7 +177,7 @@ class PluginManager:
         nothing.
         """
         with self._lock:
-            return any(not blocked(entry) for entry in self._candidates(group, name))
+            return any(not blocked(entry) for entry in self._installed.candidates(group, name))
 
     def mark_in_use(self, group: str, name: str) -> None:
         """Note that a namespace or device type is in use without a plugin: kernels for it may be
@@ -218,7 +196,7 @@ class PluginManager:
         with self._lock:
             invalidate_caches()
             forget_distributions()
-            self._scanned = None
+            self._installed.forget()
             self._plugins = {
                 key: plugin for key, plugin in self._plugins.items() if plugin.state == "available"
             }
@@ -231,7 +209,9 @@ class PluginManager:
         """
         with self._lock:
             return tuple(
-                dict.fromkeys(entry.name for entry in self._entries() if entry.group == BACKENDS)
+                dict.fromkeys(
+                    entry.name for entry in self._installed.entries() if entry.group == BACKENDS
+                )
             )
 
     def namespaces(self) -> tuple[str, ...]:
@@ -240,92 +220,37 @@ class PluginManager:
         """
         with self._lock:
             return tuple(
-                dict.fromkeys(entry.name for entry in self._entries() if entry.group == LIBRARIES)
+                dict.fromkeys(
+                    entry.name for entry in self._installed.entries() if entry.group == LIBRARIES
+                )
             )
 
     def loading(self) -> PluginEntry | None:
-        """Return the entry whose plugin is being loaded in this task: the one to thank for what is
-        registered now.
-        """
+        """Return the entry whose plugin is being loaded in this task, and registers what comes."""
         return _loading.get()
 
     def list_plugins(self) -> list[PluginRecord]:
         """Return a record of every installed plugin, ordered by group and name; imports nothing."""
         with self._lock:
             entries = sorted(
-                self._entries(), key=lambda entry: (list(GROUPS).index(entry.group), entry.name)
+                self._installed.entries(),
+                key=lambda entry: (list(GROUPS).index(entry.group), entry.name),
             )
             return [self._record(entry) for entry in entries]
 
     def _record(self, entry: PluginEntry) -> PluginRecord:
         plugin = self._plugins.get((entry.group, entry.name))
         state, trace = "not loaded", None
-        if plugin is not None and _same_distribution(plugin.entry, entry):
+        if plugin is not None and same_distribution(plugin.entry, entry):
             state = plugin.state
             trace = None if plugin.error is None else _traceback_of(plugin.error)
         elif blocked(entry):
             state = "blocked"
-        elif (objection := _objection(entry)) is not None:
-            state = f"failed: {objection}"
-        else:
-            rivals = [
-                each for each in self._candidates(entry.group, entry.name) if not blocked(each)
-            ]
-            if len(rivals) != 1 or not _same_distribution(rivals[0], entry):
-                state = f"failed: {_claimed_twice(self._claims(entry.group, entry.name))}"
+        elif (problem := self._installed.problem_of(entry)) is not None:
+            state = f"failed: {problem}"
         kernels = self.count_kernels(entry) if state == "available" else 0
         return PluginRecord(
             entry.distribution, entry.version, entry.group, entry.name, state, kernels, trace
-        )
-
-    # -- finding -----------------------------------------------------------------------------------
-
-    def _entries(self) -> list[PluginEntry]:
-        if self._scanned is None:
-            self._scanned = scan_entry_points()
-            self._load_ready_kernels()
-        return self._scanned
-
-    def _claims(self, group: str, name: str) -> list[PluginEntry]:
-        return [entry for entry in self._entries() if (entry.group, entry.name) == (group, name)]
-
-    def _candidates(self, group: str, name: str) -> list[PluginEntry]:
-        """Return the entries that may be meant: Dovetail's own for its names, if installed, else
-        whoever claims it.
-        """
-        known = KNOWN.get((group, name))
-        if known is not None and not blocked(known) and _is_importable(known):
-            return [known]
-        return self._claims(group, name)
-
-    def _find(self, group: str, name: str) -> PluginEntry:
-        candidates = self._candidates(group, name)
-        admitted = [entry for entry in candidates if not blocked(entry)]
-        if len(admitted) > 1:
-            raise PluginError(_claimed_twice(admitted))
-        if admitted:
-            if (objection := _objection(admitted[0])) is not None:
-                raise PluginError(objection)
-            return admitted[0]
-        known = KNOWN.get((group, name))
-        refused = next(
-            (each for each in (*candidates, known) if each is not None and blocked(each)), None
-        )
-        if refused is not None:
-            raise PluginError(
-                f"{refused} is blocked by DOVETAIL_BLOCK={blocked(refused)}; take that word out "
-                "to use the plugin"
-            )
-        if known is not None:
-            raise PluginNotFoundError(
-                f"{GROUPS[group]} {name!r} is not installed. Install it with: pip install "
-                f"{known.distribution}"
-            )
-        installed = sorted({entry.name for entry in self._entries() if entry.group == group})
-        raise PluginNotFoundError(
-            f"no installed distribution provides a {GROUPS[group]} {name!r}; "
-            f"installed: {', '.join(installed) or 'none'}.{did_you_mean(name, installed)} "
-            f"Install the distribution that has it under the entry points {group!r}"
         )
 
     # -- loading -----------------------------------------------------------------------------------
@@ -338,7 +263,7 @@ class PluginManager:
         with self._lock:
             plugin = self._plugins.get(key)
             if plugin is None:
-                plugin = self._plugins.setdefault(key, _Plugin(self._find(group, name)))
+                plugin = self._plugins.setdefault(key, _Plugin(self._installed.find(group, name)))
             if plugin.state in ("loading", "available"):
                 return plugin.result
             if plugin.error is None:
@@ -363,8 +288,8 @@ class PluginManager:
                 if plugin.entry.group == BACKENDS:
                     unavailable = self._run_backend(plugin)
                 else:
-                    plugin.result = self._import(plugin.entry, "dovetail_load")
-                    self._call(
+                    plugin.result = self._hooks.implemented_by(plugin.entry, "dovetail_load")
+                    self._hooks.call(
                         plugin.result,
                         "dovetail_load",
                         group=plugin.entry.group,
@@ -393,7 +318,9 @@ class PluginManager:
         return reason
 
     def _describe(self, entry: PluginEntry) -> BackendSpec:
-        spec = self._call(self._import(entry, "dovetail_backend"), "dovetail_backend")
+        spec = self._hooks.call(
+            self._hooks.implemented_by(entry, "dovetail_backend"), "dovetail_backend"
+        )
         if not isinstance(spec, BackendSpec):
             raise PluginError(f"dovetail_backend() returned {spec!r}; return a BackendSpec")
         if spec.name != entry.name:
@@ -403,41 +330,7 @@ class PluginManager:
             )
         return spec
 
-    def _import(self, entry: PluginEntry, hook: str) -> Any:
-        """Return the plugin object of `entry`, registered with pluggy, which checks its hooks."""
-        module, _, attribute = entry.target.partition(":")
-        target: Any = import_module(module)
-        for name in filter(None, attribute.split(".")):
-            target = getattr(target, name)
-        plugin = target() if isinstance(target, type) else target
-        implemented = self._hooks_of(plugin)
-        if hook not in implemented:
-            raise PluginError(
-                f"{entry.target!r} has no hook {hook!r}; add a function of that name, marked "
-                "@hookimpl"
-            )
-        if not self._pluggy.is_registered(plugin):
-            self._pluggy.register(plugin)
-        return plugin
-
-    def _hooks_of(self, plugin: Any) -> set[str]:
-        specified = [name for name in vars(hookspecs) if name.startswith("dovetail_")]
-        options = {name: self._pluggy.parse_hookimpl_opts(plugin, name) for name in dir(plugin)}
-        implemented = {
-            each.get("specname") or name for name, each in options.items() if each is not None
-        }
-        for name in sorted(implemented.difference(specified)):
-            raise PluginError(
-                f"{name!r} is not a hook of Dovetail.{did_you_mean(name, specified)} "
-                f"The hooks are {', '.join(specified)}; rename the function"
-            )
-        return implemented
-
-    def _call(self, plugin: Any, hook: str, **arguments: Any) -> Any:
-        others = [each for each in self._pluggy.get_plugins() if each is not plugin]
-        return self._pluggy.subset_hook_caller(hook, others)(**arguments)
-
-    # -- kernels for somebody else's namespace -----------------------------------------------------
+    # -- kernels for the namespace of another plugin -----------------------------------------------
 
     def _load_ready_kernels(self) -> None:
         """Load kernels whose library and backend are both in use. Failures wait in their records
@@ -448,7 +341,7 @@ class PluginManager:
                 self._load(KERNELS, name)
 
     def _ready_kernels(self) -> Iterator[str]:
-        for entry in self._scanned or ():
+        for entry in self._installed.scanned_entries():
             namespace, _, device_type = entry.name.partition(".")
             if (
                 entry.group == KERNELS
@@ -475,44 +368,6 @@ def _as_loading(entry: PluginEntry) -> Iterator[None]:
         yield
     finally:
         _loading.set(previous)
-
-
-def _is_importable(entry: PluginEntry) -> bool:
-    # Only the top-level package is looked for: finding a module inside a package would import the
-    # package.
-    return find_spec(entry.target.partition(".")[0]) is not None
-
-
-def _objection(entry: PluginEntry) -> str | None:
-    """Return what is wrong with the name of `entry`, or None."""
-    if entry.group != KERNELS:
-        return None
-    namespace, dot, device_type = entry.name.partition(".")
-    if not (namespace and dot and device_type) or "." in device_type:
-        return (
-            f"{entry} has a name that says neither for what nor where; "
-            "name the entry point 'namespace.device_type'"
-        )
-    if (LIBRARIES, namespace) in KNOWN and (BACKENDS, device_type) in KNOWN:
-        return (
-            f"{entry} would replace Dovetail's own kernels by merely being installed; "
-            f"offer them under {OVERLAYS!r}, to be used on request"
-        )
-    return None
-
-
-def _same_distribution(first: PluginEntry, second: PluginEntry) -> bool:
-    return normalized(first.distribution) == normalized(second.distribution)
-
-
-def _claimed_twice(entries: Iterable[PluginEntry]) -> str:
-    entries = sorted(entries, key=lambda entry: entry.distribution)
-    claimants = [f"{entry.distribution} {entry.version or ''}".rstrip() for entry in entries]
-    return (
-        f"{GROUPS[entries[0].group]} {entries[0].name!r} is claimed by {' and '.join(claimants)}; "
-        "uninstall one, "
-        f"or keep one out with DOVETAIL_BLOCK={entries[-1].distribution}"
-    )
 
 
 def _traceback_of(error: BaseException) -> str:

@@ -1,6 +1,4 @@
-"""The seam between tensors and automatic differentiation: what TensorBase asks, and the answers
-without autograd.
-"""
+"""AutogradInterface: what TensorBase asks of autograd, and the answers without it."""
 
 from __future__ import annotations
 

@@ -96,10 +96,8 @@ class DatalessArray:
         """
         raise RuntimeError(
             f"A wrapper subclass of shape {list(self.shape)} has no data: its class finds the "
-            "elements, and something "
-            "looked for them without asking it. Handle the operator in its __torch_dispatch__, or "
-            "run it on the tensor "
-            "that is wrapped."
+            "elements, and something looked for them without asking it. Handle the operator in its "
+            "__torch_dispatch__, or run it on the tensor that is wrapped."
         )
 
 

@@ -34,7 +34,7 @@ class DlpackSource:
     Parameters
     ----------
     capsule
-        A DLPack capsule that nobody has consumed.
+        A DLPack capsule that was not consumed yet.
 
     Raises
     ------
@@ -75,8 +75,7 @@ def _address(capsule: Any) -> int:
     if offset is None:
         raise RuntimeError(
             "from_dlpack received an invalid capsule. Note that DLTensor capsules can be consumed "
-            "only once, so you "
-            "might have already constructed a tensor from it once. Give the array itself, or a "
-            "new capsule of it."
+            "only once, so you might have already constructed a tensor from it once. Give the "
+            "array itself, or a new capsule of it."
         )
     return int(_get_pointer(capsule, name)) + offset

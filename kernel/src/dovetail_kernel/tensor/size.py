@@ -1,4 +1,4 @@
-"""`Size`: the shape of a tensor, a tuple of ints that knows its product."""
+"""`Size`: the shape of a tensor, a tuple of ints that knows its product; and its indices."""
 
 from __future__ import annotations
 
@@ -32,8 +32,7 @@ class Size(tuple[int, ...]):
             )
             raise TypeError(
                 f"dovetail.Size() takes an iterable of 'int' (item {position} is "
-                f"'{type(bad).__name__}'); "
-                f"convert it with int()"
+                f"'{type(bad).__name__}'); convert it with int()"
             ) from None
 
     def numel(self) -> int:
@@ -69,3 +68,19 @@ class Size(tuple[int, ...]):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Size, (tuple(self),)
+
+
+def wrap_dim(dim: int, ndim: int) -> int:
+    """Return the index of dimension `dim` of `ndim`, counted from the end where it is negative.
+
+    Raises
+    ------
+    IndexError
+        If there is no such dimension.
+    """
+    if not -ndim <= dim < ndim:
+        least, most = -max(ndim, 1), max(ndim, 1) - 1
+        raise IndexError(
+            f"Dimension out of range (expected to be in range of [{least}, {most}], but got {dim})"
+        )
+    return dim % ndim

@@ -75,9 +75,7 @@ class Storage:
 
 
 def share_storage(tensor: TensorBase) -> Storage:
-    """Return the storage of `tensor`, which exists from now on because somebody else is going to
-    hold it.
-    """
+    """Return the storage of `tensor`, made if there is none yet, for another object to hold."""
     storage = tensor._storage
     if storage is None:
         backend = tensor._backend

@@ -4,7 +4,6 @@ the base library.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..devices.backends import Backend, backend_of_signature
@@ -15,13 +14,12 @@ from ..keys.interception import (
     disabled_torch_function_impl,
     on_overriding_class,
 )
-from ..keys.state import dispatch_state
 from ..types.dtype import dtype, dtype_of_signature
 from ..types.layout import Layout, strided
-from ..types.signature import DTYPE_MASK, GRAD, INFERENCE, NORMAL, OVERRIDES, VIEW, ZERO_DIM
+from ..types.signature import GRAD, NORMAL, OVERRIDES, VIEW
 from . import autograd_interface
 from .dataless import DatalessArray
-from .size import Size
+from .size import Size, wrap_dim
 from .storage import Storage, share_storage
 from .version import DETACHED, WritableCounter
 
@@ -33,9 +31,9 @@ if TYPE_CHECKING:
 class TensorBase:
     """An array with a signature, and room for a graph.
 
-    A field that a hot path reads is always set: whoever makes a tensor stores all slots (see
-    `wrap`). There is no ``__init__`` with work in it and no ``__getattr__``, because either would
-    be paid by every call.
+    A field that a hot path reads is always set: what makes a tensor stores all slots (see
+    `new_tensor`). There is no ``__init__`` with work in it and no ``__getattr__``, because every
+    call would pay for it.
     """
 
     __slots__ = (
@@ -115,7 +113,8 @@ class TensorBase:
         """Return the shape, or the size of dimension `dim`."""
         if dim is None:
             return Size(self.array.shape)
-        return self.array.shape[self._wrap_dim(dim)]
+        shape = self.array.shape
+        return shape[wrap_dim(dim, len(shape))]
 
     @property
     def ndim(self) -> int:
@@ -135,7 +134,7 @@ class TensorBase:
     def stride(self, dim: int | None = None) -> Any:
         """Return the strides in elements, or that of dimension `dim`."""
         strides = self._backend.arrays.strides(self.array)
-        return strides if dim is None else strides[self._wrap_dim(dim)]
+        return strides if dim is None else strides[wrap_dim(dim, len(strides))]
 
     @property
     def itemsize(self) -> int:
@@ -181,16 +180,6 @@ class TensorBase:
     def is_meta(self) -> bool:
         """Whether the tensor has a shape and dtype but no data."""
         return self._device_backend.name == "meta"
-
-    def _wrap_dim(self, dim: int) -> int:
-        ndim = len(self.array.shape)
-        if not -ndim <= dim < ndim:
-            raise IndexError(
-                f"Dimension out of range (expected to be in range of [{-max(ndim, 1)}, "
-                f"{max(ndim, 1) - 1}], "
-                f"but got {dim})"
-            )
-        return dim % ndim
 
     # -- memory ------------------------------------------------------------------------------------
 
@@ -302,7 +291,7 @@ class TensorBase:
 
     @property
     def grad_dtype(self) -> Dtype | None:
-        """The dtype in which gradients of this leaf accumulate; None for whichever comes.
+        """The dtype in which gradients of this leaf accumulate; None for that of the gradient.
 
         Raises
         ------
@@ -405,102 +394,3 @@ class TensorBase:
 
 def _tensor_bases(cls: type) -> list[type[TensorBase]]:
     return [base for base in cls.__mro__[1:] if issubclass(base, TensorBase)]
-
-
-_tensor_class: type[TensorBase] | None = None
-_frozen = False
-
-
-def tensor_class() -> type[TensorBase]:
-    """Return the class of new tensors: the base library's Tensor, or TensorBase without it."""
-    global _frozen
-    _frozen = True
-    return _tensor_class or TensorBase
-
-
-def set_tensor_class(cls: type[TensorBase]) -> None:
-    """Set the class of new tensors, once, before the first tensor exists.
-
-    Raises
-    ------
-    RuntimeError
-        If tensors of another class exist already.
-    """
-    global _tensor_class
-    if _tensor_class is cls:
-        return
-    if _tensor_class is not None or _frozen:
-        raise RuntimeError(
-            f"the class of new tensors is {(_tensor_class or TensorBase).__qualname__} already "
-            "and tensors of it "
-            f"exist, so it cannot become {cls.__qualname__}. Import the base library before the "
-            "first tensor is made."
-        )
-    _tensor_class = cls
-
-
-def bare_tensor_maker() -> Callable[[], TensorBase]:
-    """Return what makes an instance of the class of new tensors with no slot stored.
-
-    It costs what calling a class without metaclass does: what a class does when it is called is for
-    users.
-    """
-    maker: Callable[[], TensorBase] = type.__call__.__get__(tensor_class())
-    return maker
-
-
-def wrap(array: Any, backend: Backend, cls: type[TensorBase] | None = None) -> TensorBase:
-    """Return a new leaf around `array`, in whatever inference state the task is in.
-
-    Parameters
-    ----------
-    array
-        An array of `backend`; a 0-d scalar object is made an array.
-    backend
-        The backend that the array belongs to.
-    cls
-        Class of the result; default: the class of new tensors.
-    """
-    arrays = backend.arrays
-    if not isinstance(array, arrays.array_types) and array.__class__ is not DatalessArray:
-        array = arrays.asarray(array)
-    if cls is None:
-        cls = tensor_class()
-    return new_tensor(array, signature_of(array, backend) | cls._class_bits, cls)
-
-
-def new_tensor(array: Any, signature: int, cls: type[TensorBase]) -> TensorBase:
-    """Return a new leaf of class `cls` with every slot stored; what routes write out inline."""
-    tensor = object.__new__(cls)
-    tensor.array = array
-    tensor._signature = signature
-    tensor._grad_fn = None
-    tensor.output_nr = 0
-    tensor._storage = None
-    tensor._counter = None
-    tensor._meta = None
-    return tensor
-
-
-def signature_of(array: Any, backend: Backend) -> int:
-    """Return the signature of a new tensor around `array`, made in the present state."""
-    signature = backend.bit | backend.arrays.dtype_bits[array.dtype]
-    if not array.shape:
-        signature |= ZERO_DIM
-    return signature | (INFERENCE if dispatch_state().inference else NORMAL)
-
-
-def replace_array(tensor: TensorBase, array: Any) -> None:
-    """Give `tensor` another array of the same backend (``.data =``, ``set_``), keeping its graph
-    and version.
-    """
-    backend = tensor._backend
-    tensor._signature = (
-        tensor._signature & ~(DTYPE_MASK | ZERO_DIM)
-        | backend.arrays.dtype_bits[array.dtype]
-        | (0 if array.shape else ZERO_DIM)
-    )
-    tensor.array = array
-    tensor._storage = None
-    if tensor._meta is not None:
-        tensor._meta.array_replaced(array)

@@ -1,6 +1,4 @@
-"""Version counters: how often the data of a tensor, and of whatever shares it, was written in
-place.
-"""
+"""Version counters: how often the data of a tensor and of its views was written in place."""
 
 from __future__ import annotations
 
@@ -13,8 +11,8 @@ if TYPE_CHECKING:
 class VersionCounter:
     """A count of in-place writes, shared by a tensor, its views and what was detached from it.
 
-    A tensor whose `_version` slot is None was never written and shares its data with nobody: it is
-    at version 0.
+    A tensor whose `_version` slot is None was never written and shares its data with no other: it
+    is at version 0.
     """
 
     __slots__ = ("value",)
@@ -59,9 +57,7 @@ DETACHED = 1 << 48
 
 
 def share_version(tensor: TensorBase) -> VersionCounter:
-    """Return the counter of `tensor`, which exists from now on because somebody else is going to
-    hold it.
-    """
+    """Return the counter of `tensor`, made if there is none yet, for another object to hold."""
     counter = tensor._counter
     if counter is None:
         counter = tensor._counter = VersionCounter()

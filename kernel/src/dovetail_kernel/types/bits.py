@@ -14,6 +14,6 @@ _lock = Lock()
 
 
 def allocate_bit() -> int:
-    """Return an int with one bit set that nobody else has or will get."""
+    """Return an int with one bit set, a new one for each caller."""
     with _lock:
         return 1 << next(_positions)

@@ -75,9 +75,8 @@ class dtype(NamedValue):
         if self.is_floating_point:
             return complex128 if self is float64 else complex64
         raise RuntimeError(
-            f"Unknown Complex ScalarType for {self.scalar_name}: only floating-point dtypes have "
-            "a complex "
-            f"counterpart; convert to one first, such as dovetail.float32"
+            f"Unknown Complex ScalarType for {self.scalar_name}: only floating-point dtypes have a "
+            "complex counterpart; convert to one first, such as dovetail.float32"
         )
 
 

@@ -149,7 +149,6 @@ def _require_dtype(function: str, type: object) -> DataType:
     if not isinstance(type, DataType):
         raise TypeError(
             f"{function}(): argument 'type' (position 1) must be dovetail.dtype, not "
-            f"{type.__class__.__name__}; "
-            f"pass a dtype such as dovetail.float32"
+            f"{type.__class__.__name__}; pass a dtype such as dovetail.float32"
         )
     return type

@@ -36,8 +36,7 @@ class Immutable:
 class NamedValue(Immutable):
     """One of a fixed list of objects, each known by its name and equal only to itself.
 
-    `define` makes the members; nobody else can. Copying and unpickling look the name up and so keep
-    identity.
+    Only `define` makes the members. Copying and unpickling look the name up and so keep identity.
     """
 
     __slots__ = ("name",)

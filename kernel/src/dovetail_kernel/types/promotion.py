@@ -45,9 +45,8 @@ def promote_types(first: dtype, second: dtype) -> dtype:
             return high
         raise RuntimeError(
             "Promotion for uint16, uint32, uint64 types is not supported, attempted to promote "
-            f"{first.scalar_name} "
-            f"and {second.scalar_name}; convert one of the operands first, for example with "
-            ".to(dovetail.int64)"
+            f"{first.scalar_name} and {second.scalar_name}; convert one of the operands first, for "
+            "example with .to(dovetail.int64)"
         )
     if low.category == FLOAT and high.category == COMPLEX:
         return promote_types(low.to_complex(), high)
@@ -141,8 +140,7 @@ def set_default_dtype(d: dtype) -> None:
     if not isinstance(d, dtype):
         raise TypeError(
             "invalid dtype object: only floating-point types are supported as the default type, "
-            f"got {d!r}; "
-            f"pass a dtype such as dovetail.float64"
+            f"got {d!r}; pass a dtype such as dovetail.float64"
         )
     if not d.is_floating_point:
         raise TypeError(

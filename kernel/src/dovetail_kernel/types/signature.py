@@ -31,7 +31,7 @@ or-ing is exact.
 """
 
 OVERRIDES = 1 << 19
-"""An argument whose class has a say in every call on it: its `__torch_function__` is not disabled.
+"""An argument whose class may override every call on it: its `__torch_function__` is not disabled.
 """
 
 PYTHON_BOOL = 1 << 20

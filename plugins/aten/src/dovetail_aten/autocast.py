@@ -94,7 +94,7 @@ _KERNELS: Final[dict[str, Callable[[Operator, str], Any]]] = {
     "fp32_set_opt_dtype": _returning_float32,
     "promote": _widest,
 }
-"""What makes the kernel of an operator, by PyTorch's name of the policy."""
+"""Makers of the kernel of an operator, by PyTorch's name of the policy."""
 
 # In a transaction of its own: the registrations stay if a plugin that imports this fails to load.
 with transaction():

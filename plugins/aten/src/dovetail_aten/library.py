@@ -9,10 +9,12 @@ from importlib import import_module
 from typing import Any
 
 from dovetail_dispatcher import Kernel
-from dovetail_dispatcher.table import registry
-from dovetail_dispatcher.table.batching import on_first_vmap
+from dovetail_dispatcher.registration.batching_rules import on_first_vmap
+from dovetail_dispatcher.table.definitions import define_many
 from dovetail_dispatcher.table.formula_module import FormulaOfModule
+from dovetail_dispatcher.table.kernel_registration import add_kernel
 from dovetail_dispatcher.table.kernels import TENSOR
+from dovetail_dispatcher.table.rule_registration import set_derivative_formulas, set_fusions
 from dovetail_kernel import DispatchKey, plugin_manager
 
 from ._generated.registrations import COMPOSITES, OPERATORS
@@ -34,10 +36,9 @@ def load() -> None:
         return
     from .backend import backend_select
 
-    undos: list[registry.Undo] = []
     for qualified, key, module, name in COMPOSITES:
         base, _, overload = qualified.partition(".")
-        registry.add_kernel(base, overload, Composite(module, name, DispatchKey[key]), undos)
+        add_kernel(base, overload, Composite(module, name, DispatchKey[key]), [])
     backend_select.register()
     _set_formulas()
     on_first_vmap(_load_batching_rules)
@@ -80,17 +81,13 @@ def _set_formulas() -> None:
     from ._generated import derivatives
     from .fusions import FUSIONS
 
-    for family, names in derivatives.OPERATORS.items():
-        module = f"{derivatives.__name__}.{family}"
-        for name in names:
-            base, _, overload = name.partition(".")
-            registry.find_or_throw(base, overload).formula = FormulaOfModule(name, module)
-    for fusion in FUSIONS:
-        composite = registry.find_or_throw(fusion.operator)
-        composite.fusion = fusion
-        for part in (fusion.inner, fusion.outer):
-            registry.find_or_throw(part).fused_in += (composite,)
-    registry.forget_all_routes()
+    formulas = [
+        FormulaOfModule(name, f"{derivatives.__name__}.{family}")
+        for family, names in derivatives.OPERATORS.items()
+        for name in names
+    ]
+    set_derivative_formulas(formulas, [])
+    set_fusions(FUSIONS, [])
 
 
-registry.define_many(OPERATORS, LOCATION)
+define_many(OPERATORS, LOCATION)

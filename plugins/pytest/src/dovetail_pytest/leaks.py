@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from dovetail_dispatcher.table import registry
+    from dovetail_dispatcher.table.changes import Change
 
-_UNDOS: pytest.StashKey[list[registry.Undo]] = pytest.StashKey()
+_MADE: pytest.StashKey[list[Change]] = pytest.StashKey()
 _FAILED: pytest.StashKey[bool] = pytest.StashKey()
 
 
@@ -25,37 +25,37 @@ class LeakedRegistrationWarning(UserWarning):
     """A test has registered something and not taken it back."""
 
 
-def _registry() -> Any:
-    """Return the operator table if anybody has imported it: nothing can be registered before."""
-    return sys.modules.get("dovetail_dispatcher.table.registry")
+def _changes() -> Any:
+    """Return the module of changes if it is imported: nothing can be registered before."""
+    return sys.modules.get("dovetail_dispatcher.table.changes")
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
     """Collect what takes back each registration that the test makes."""
-    table = _registry()
-    if table is None or item.config.getini("dovetail_leaks") == "keep":
+    changes = _changes()
+    if changes is None or item.config.getini("dovetail_leaks") == "keep":
         return (yield)
-    undos = item.stash[_UNDOS] = []
-    before = table.transaction_undos.get()
-    table.transaction_undos.set(undos)
+    made = item.stash[_MADE] = []
+    before = changes.open_transaction.get()
+    changes.open_transaction.set(made)
     item.stash[_FAILED] = True
     try:
         result = yield
         item.stash[_FAILED] = False
         return result
     finally:
-        table.transaction_undos.set(before)
+        changes.open_transaction.set(before)
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_teardown(item: pytest.Item) -> Iterator[None]:
     """Take back what is left once the fixtures of the test are gone."""
     result = yield
-    undos = item.stash.get(_UNDOS, [])
-    if undos:
-        item.stash[_UNDOS] = []
-        leaked = take_back(undos)
+    made = item.stash.get(_MADE, [])
+    if made:
+        item.stash[_MADE] = []
+        leaked = take_back(made)
         # The traceback of a failed test keeps its libraries alive.
         if leaked and not item.stash[_FAILED] and item.config.getini("dovetail_leaks") == "warn":
             listed = "".join(f"\n  {each}" for each in leaked)
@@ -69,13 +69,13 @@ def pytest_runtest_teardown(item: pytest.Item) -> Iterator[None]:
     return result
 
 
-def take_back(undos: list[registry.Undo]) -> list[str]:
+def take_back(made: list[Change]) -> list[str]:
     """Take back those registrations that are still there, and return what they are."""
-    from dovetail_dispatcher.table import registry
+    from dovetail_dispatcher.table import changes, registry
 
     gc.collect()  # a library that nobody holds is not left behind, whatever cycle it is part of
     present = set(_registrations(registry))
-    registry.take_back(undos)
+    changes.take_back(made)
     return sorted(present.difference(_registrations(registry)))
 
 

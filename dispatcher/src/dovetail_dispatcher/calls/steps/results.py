@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from dovetail_kernel import VersionCounter, share_storage
 from dovetail_kernel import dtype as DType
-from dovetail_kernel.tensor.tensor_base import bare_tensor_maker
+from dovetail_kernel.tensor.new_tensors import bare_tensor_maker
 from dovetail_kernel.tensor.version import WritableCounter
 from dovetail_kernel.types.signature import GRAD, ZERO_DIM
 
@@ -64,6 +65,12 @@ class Signature(Record):
         return f"{signature} if {array}.ndim else {zero_dim}"
 
 
+_tensor_maker = lru_cache(maxsize=1)(bare_tensor_maker)
+"""The function that makes a bare tensor: the same object for all, so that a text has one name for
+it.
+"""
+
+
 class WrapArray(Step):
     """Make a tensor of an array.
 
@@ -102,7 +109,7 @@ class WrapArray(Step):
             to.add(f"if {array}.__class__ is not {array_type}:")
             to.add(f"    {array} = {to.bind('lift', self.lift)}({array})")
         to.add(
-            f"{result} = {to.bind('make_tensor', bare_tensor_maker())}()",
+            f"{result} = {to.bind('make_tensor', _tensor_maker())}()",
             f"{result}.array = {array}",
             f"{result}._signature = {self.signature.text(to, array)}",
         )

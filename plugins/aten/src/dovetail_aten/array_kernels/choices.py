@@ -28,14 +28,7 @@ class Choices(Family):
         """
         arrays = [each for each in operands if hasattr(each, "dtype")]
         if len({each.dtype for each in arrays}) > 1:
-            common = result_dtype(
-                [self.dtypes[each.dtype] for each in arrays if each.ndim],
-                [self.dtypes[each.dtype] for each in arrays if not each.ndim],
-            )
-            native = self.native_dtypes[common]
-            operands = tuple(
-                [each.astype(native) if hasattr(each, "dtype") else each for each in operands]
-            )
+            operands = self._in_common_dtype(arrays, operands)
         x, *bounds = operands
         kind = self.dtypes[x.dtype]
         if kind.category == COMPLEX:
@@ -47,6 +40,15 @@ class Choices(Family):
             if bound is not None:
                 x = self.numbers.pair(x, bound)[0]
         return [x, *bounds]
+
+    def _in_common_dtype(self, arrays: list[Any], operands: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Return the operands with those that are arrays in the common dtype of `arrays`."""
+        common = result_dtype(
+            [self.dtypes[each.dtype] for each in arrays if each.ndim],
+            [self.dtypes[each.dtype] for each in arrays if not each.ndim],
+        )
+        native = self.native_dtypes[common]
+        return tuple([each.astype(native) if hasattr(each, "dtype") else each for each in operands])
 
     @operator("clamp", "clamp.Tensor")
     def clamp(self, x: Any, min: Any = None, max: Any = None) -> Any:

@@ -87,7 +87,7 @@ class MatrixProducts(Family):
             )
 
     def _combined(self, x: Any, beta: Any, result: Any, alpha: Any) -> Any:
-        """Return beta * self + alpha * result; a beta of 0 leaves `self` out, NaN included."""
+        """Return ``beta * x + alpha * result``; a beta of 0 leaves `x` out, NaN included."""
         check_expandable(x, result.shape)
         if x.dtype != result.dtype:
             names = [self.dtypes[each.dtype].scalar_name for each in (x, result)]

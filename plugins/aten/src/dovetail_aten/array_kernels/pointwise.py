@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from dovetail_kernel.types.dtype import COMPLEX
 
+from .capabilities import Capabilities
 from .family import Family, helper, operator
 from .table import KernelTable
 
@@ -48,6 +49,12 @@ class Pointwise(Family):
     }
     functions: ClassVar = {"abs": "absolute", "isnan": "isnan", "isinf": "isinf"}
 
+    def __init__(
+        self, xp: Any, capabilities: Capabilities, table: KernelTable | None = None
+    ) -> None:
+        super().__init__(xp, capabilities, table)
+        self._complex = self.precision.complex
+
     def define_in(self, kernel: KernelTable) -> None:
         """Define the kernels; those of erf are the backend's."""
         super().define_in(kernel)
@@ -74,7 +81,7 @@ class Pointwise(Family):
     def sgn(self, x: Any) -> Any:
         """Return ``x / abs(x)``, and 0 for 0."""
         xp = self.xp
-        if x.dtype not in self.precision.complex:
+        if x.dtype not in self._complex:
             return self.sign(x)
         size = xp.absolute(x)
         return xp.where(
@@ -119,7 +126,7 @@ class Pointwise(Family):
             part = xp.where(part == math.inf, like(part, above), part)
             return xp.where(part == -math.inf, like(part, below), part)
 
-        if x.dtype in self.precision.complex:
+        if x.dtype in self._complex:
             both = replaced(x.real) + like(x, 1j) * replaced(x.imag)
             return both.astype(x.dtype, copy=False)
         return replaced(x)
@@ -136,21 +143,17 @@ class Pointwise(Family):
     @operator("_conj_physical")
     def conj_physical(self, x: Any) -> Any:
         """Return the complex conjugate, as a new array."""
-        return (
-            self.xp.conjugate(x)
-            if x.dtype in self.precision.complex
-            else self.capabilities.clone(x)
-        )
+        return self.xp.conjugate(x) if x.dtype in self._complex else self.capabilities.clone(x)
 
     @helper("conj")
     def conj(self, x: Any) -> Any:
         """Return the complex conjugate; a real array or a number is returned itself."""
-        return self.xp.conjugate(x) if getattr(x, "dtype", None) in self.precision.complex else x
+        return self.xp.conjugate(x) if getattr(x, "dtype", None) in self._complex else x
 
     @helper("real")
     def real(self, x: Any) -> Any:
         """Return the real part of a complex array; anything else is returned itself."""
-        return x.real if getattr(x, "dtype", None) in self.precision.complex else x
+        return x.real if getattr(x, "dtype", None) in self._complex else x
 
     @operator("logaddexp")
     def logaddexp(self, x: Any, other: Any) -> Any:
@@ -158,7 +161,7 @@ class Pointwise(Family):
         + log1p(exp(n - m))``.
         """
         xp = self.xp
-        if x.dtype not in self.precision.complex:
+        if x.dtype not in self._complex:
             return xp.logaddexp(x, other)
         x, other = xp.broadcast_arrays(x, other)
         swapped = x.real < other.real

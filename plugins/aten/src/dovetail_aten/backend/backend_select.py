@@ -12,6 +12,7 @@ from dovetail_dispatcher import Kernel, Operator
 from dovetail_dispatcher.calls.routes import redispatch_route
 from dovetail_dispatcher.schema import default_of
 from dovetail_dispatcher.table import registry
+from dovetail_dispatcher.table.kernel_registration import add_kernel
 from dovetail_dispatcher.table.kernels import TENSOR
 from dovetail_kernel import (
     Backend,
@@ -45,7 +46,7 @@ def register() -> None:
             name, _, overload = qualified.partition(".")
             op = registry.find_or_throw(name, overload)
             selection = Selection(op)
-            registry.add_kernel(
+            add_kernel(
                 name,
                 overload,
                 Kernel(selection, DispatchKey.BackendSelect, TENSOR, f"{__file__}:1"),

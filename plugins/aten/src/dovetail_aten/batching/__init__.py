@@ -1,4 +1,4 @@
-"""How the base operators work on a batch of samples: one batching rule per operator. Imported at
+"""Batching rules: one per base operator, which calls it on a batch of samples. Imported at
 the first `vmap`.
 
 May import `composites` and what lies below.

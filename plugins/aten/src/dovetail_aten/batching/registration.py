@@ -1,4 +1,4 @@
-"""How the base operators work on a batch of samples: one rule per operator.
+"""Registers the batching rules of the base operators, one per operator.
 
 Which rule is an operator's follows from its declaration: `_generated.policies`. Imported when the
 first `vmap` runs. An operator without a rule is a composite, which decomposes by itself, or takes
@@ -12,8 +12,10 @@ from importlib import import_module
 from typing import Any
 
 from dovetail_dispatcher import Operator
+from dovetail_dispatcher.registration.batching_rules import random_state_savers
 from dovetail_dispatcher.table import registry
-from dovetail_dispatcher.table.batching import BatchingRule, random_state_savers
+from dovetail_dispatcher.table.batching_rule import BatchingRule
+from dovetail_dispatcher.table.rule_registration import set_batching_rule
 
 from .._generated import functions as F
 from .._generated.policies import BATCHING
@@ -43,9 +45,8 @@ def register() -> None:
 
 
 def _set(op: Operator, rule: Rule) -> None:
-    registry.set_batching_rule(
-        op.name, op.overload, BatchingRule(rule, True, op.kind == "random", LOCATION)
-    )
+    batching_rule = BatchingRule(rule, True, op.kind == "random", LOCATION)
+    set_batching_rule(op.name, op.overload, batching_rule, [])
 
 
 def _of_variant(variant: Operator, function: Callable[..., Any], functional: Rule) -> Rule:

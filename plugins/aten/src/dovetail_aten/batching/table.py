@@ -1,9 +1,9 @@
-"""The table that a family of batching rules fills, and the small pieces that rules are made of.
+"""The small pieces that batching rules are made of.
 
 A rule is called as ``rule(info, in_dims, *args, **kwargs)`` with every argument of the schema, the
-keyword-only ones by name, and returns ``(outputs, out_dims)``. The tensors are physical. Of rules
-in this package, unlike of a user's, nothing but 0 and None is expected in `in_dims`: whoever calls
-them keeps the batch dimension first.
+keyword-only ones by name, and returns ``(outputs, out_dims)``. The tensors are physical. Rules of
+this package, unlike a user's, take only 0 and None in `in_dims`: callers keep the batch dimension
+first.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What is known of a derivative once its entry is read: plain records, which writers turn into
+"""Records of a derivative, as the reader of its entry makes them and writers turn them into
 code.
 """
 
@@ -56,7 +56,7 @@ class ForwardFormula:
 
 @dataclass(frozen=True)
 class Derivative:
-    """How one operator is differentiated.
+    """The derivative of one operator.
 
     Attributes
     ----------

@@ -1,6 +1,4 @@
-"""What goes wrong when declarations are read: every message says where, what, and what to write
-instead.
-"""
+"""Errors of declarations: every message says where, what, and what to write instead."""
 
 from __future__ import annotations
 
@@ -24,14 +22,14 @@ def located(where: Location, problem: str, remedy: str) -> str:
 
 
 class DeclarationError(AssertionError):
-    """An entry of ``native_functions.yaml`` that cannot be meant."""
+    """Reports an entry of ``native_functions.yaml`` that cannot be meant."""
 
     def __init__(self, where: Location, problem: str, remedy: str) -> None:
         super().__init__(located(where, problem, remedy))
 
 
 class DerivativeError(RuntimeError):
-    """An entry of ``derivatives.yaml`` that cannot be meant."""
+    """Reports an entry of ``derivatives.yaml`` that cannot be meant."""
 
     def __init__(self, where: Location, problem: str, remedy: str) -> None:
         super().__init__(located(where, problem, remedy))

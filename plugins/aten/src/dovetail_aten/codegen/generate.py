@@ -19,6 +19,7 @@ from .source_functions import composite_functions, helper_functions, public_func
 from .writers.derivatives import Modules, write_derivatives
 from .writers.functions import write_functions
 from .writers.policies import write_policies
+from .writers.python_modules import write_python_modules
 from .writers.registrations import write_registrations
 from .writers.stubs import write_function_stubs, write_method_stubs
 from .writers.tensor_methods import write_tensor_methods
@@ -34,7 +35,7 @@ BASE = "dovetail_aten"
 
 @dataclass(frozen=True)
 class Library:
-    """Where the declarations of an operator library are and what its generated modules are called.
+    """An operator library: its declarations, and the names of its generated modules.
 
     Attributes
     ----------
@@ -164,6 +165,7 @@ def generate(library: Library, *, only: Iterable[str] | None = None) -> dict[str
         ),
         **write_functions(functions),
         **write_function_stubs(functions),
+        **write_python_modules(functions),
     }
     if library.has_rules:
         files["policies.py"] = write_policies(

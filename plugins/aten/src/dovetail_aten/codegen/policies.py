@@ -35,7 +35,7 @@ _DATA_DEPENDENT_TAGS = ("data_dependent_output", "dynamic_output_shape")
 
 @dataclass(frozen=True, slots=True)
 class Policies:
-    """What follows for an operator from its entry.
+    """The policies of one operator.
 
     Attributes
     ----------

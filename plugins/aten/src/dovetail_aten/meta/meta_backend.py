@@ -15,7 +15,7 @@ __all__ = ["MetaArrays"]
 
 
 class MetaArrays(ArrayBackend):
-    """What the core has to know about meta arrays."""
+    """Tells the core about meta arrays."""
 
     array_types = (MetaArray,)
 

@@ -10,6 +10,7 @@ from importlib import import_module
 
 from dovetail_dispatcher import Kernel
 from dovetail_dispatcher.table import registry
+from dovetail_dispatcher.table.kernel_registration import add_kernel
 from dovetail_dispatcher.table.kernels import ARRAY, TENSOR
 from dovetail_kernel import DispatchKey
 
@@ -31,6 +32,5 @@ def register() -> None:
             base, _, overload = operator.partition(".")
             op = registry.find_or_throw(f"aten::{base}", overload)
             rule = made_for(op, function, results)
-            registry.add_kernel(
-                op.name, overload, Kernel(rule, DispatchKey.Meta, convention, LOCATION), []
-            )
+            kernel = Kernel(rule, DispatchKey.Meta, convention, LOCATION)
+            add_kernel(op.name, overload, kernel, [])

@@ -1,4 +1,4 @@
-"""The table that a family of rules fills, and the small pieces that rules are made of."""
+"""The small pieces that rules of the meta device are made of."""
 
 from __future__ import annotations
 

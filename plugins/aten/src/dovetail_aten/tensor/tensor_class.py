@@ -7,7 +7,7 @@ from math import prod
 from types import FunctionType
 from typing import Any, ClassVar
 
-from dovetail_dispatcher.interception.intercepted_attributes import operator_modules
+from dovetail_dispatcher.interception.interceptable_attributes import operator_modules
 from dovetail_dispatcher.interception.mode_stacks import dispatch_modes
 from dovetail_kernel import (
     Device,

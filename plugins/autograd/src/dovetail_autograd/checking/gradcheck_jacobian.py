@@ -13,7 +13,8 @@ from collections.abc import Callable
 from itertools import product
 from typing import Any, TypeAlias
 
-from dovetail_kernel.tensor.tensor_base import TensorBase, wrap
+from dovetail_kernel.tensor.new_tensors import wrap
+from dovetail_kernel.tensor.tensor_base import TensorBase
 from dovetail_kernel.types.signature import GRAD
 
 from ..engine.backward import grad

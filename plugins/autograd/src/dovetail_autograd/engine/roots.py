@@ -7,7 +7,8 @@ from typing import Any, Final, TypeAlias
 
 from dovetail_kernel.keys.interception import NOT_PLAIN, PYTHON_DISPATCH
 from dovetail_kernel.keys.state import AutoDispatchBelowAutograd, DisableTorchFunction, state
-from dovetail_kernel.tensor.tensor_base import TensorBase, new_tensor, tensor_class
+from dovetail_kernel.tensor.new_tensors import new_tensor, tensor_class
+from dovetail_kernel.tensor.tensor_base import TensorBase
 from dovetail_kernel.types.dtype import DTYPES
 from dovetail_kernel.types.signature import (
     DTYPE_MASK,

@@ -12,7 +12,8 @@ from weakref import ref
 
 from dovetail_kernel.keys.interception import NOT_PLAIN
 from dovetail_kernel.keys.state import is_grad_enabled
-from dovetail_kernel.tensor.tensor_base import TensorBase, bare_tensor_maker, wrap
+from dovetail_kernel.tensor.new_tensors import bare_tensor_maker, wrap
+from dovetail_kernel.tensor.tensor_base import TensorBase
 from dovetail_kernel.tensor.version import VersionCounter
 from dovetail_kernel.types.signature import DTYPE_MASK, GRAD, INFERENCE, NORMAL, VIEW
 

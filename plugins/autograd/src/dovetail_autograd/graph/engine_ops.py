@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from dovetail_kernel.keys.interception import NOT_PLAIN, PYTHON_DISPATCH
 from dovetail_kernel.keys.state import state
-from dovetail_kernel.tensor.tensor_base import TensorBase, wrap
+from dovetail_kernel.tensor.new_tensors import wrap
+from dovetail_kernel.tensor.tensor_base import TensorBase
 from dovetail_kernel.tensor.version import share_version
 from dovetail_kernel.types.signature import GRAD, NO_GRAD, WRAPPED_BIT
 

@@ -7,8 +7,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
+from dovetail_kernel.tensor.new_tensors import wrap
 from dovetail_kernel.tensor.storage import share_storage
-from dovetail_kernel.tensor.tensor_base import TensorBase, wrap
+from dovetail_kernel.tensor.tensor_base import TensorBase
 from dovetail_kernel.tensor.version import DETACHED, VersionCounter, share_version
 from dovetail_kernel.types.signature import GRAD
 

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from dovetail_dispatcher.table.derivative_formula import Saved
-from dovetail_kernel.tensor.tensor_base import TensorBase, wrap
+from dovetail_kernel.tensor.new_tensors import wrap
+from dovetail_kernel.tensor.tensor_base import TensorBase
 
 from .autograd_meta import gradient_edge
 from .grad_mode import no_grad

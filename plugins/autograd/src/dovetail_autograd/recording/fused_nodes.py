@@ -23,8 +23,9 @@ from dovetail_dispatcher.table.derivative_formula import Formula
 from dovetail_dispatcher.table.fusion import INNER, Always, Fusion
 from dovetail_dispatcher.table.operator import Operator
 from dovetail_kernel import Backend
+from dovetail_kernel.tensor.new_tensors import new_tensor, tensor_class
 from dovetail_kernel.tensor.storage import share_storage
-from dovetail_kernel.tensor.tensor_base import TensorBase, new_tensor, tensor_class
+from dovetail_kernel.tensor.tensor_base import TensorBase
 from dovetail_kernel.tensor.version import VersionCounter, share_version
 from dovetail_kernel.types.signature import GRAD, NORMAL, ZERO_DIM
 

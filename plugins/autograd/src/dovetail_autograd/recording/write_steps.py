@@ -9,7 +9,8 @@ from dovetail_dispatcher.calls.plan import RoutePlan, Step, Value, argument_valu
 from dovetail_dispatcher.calls.templates.arguments import TENSOR, is_tensor_like, spelling
 from dovetail_dispatcher.table.operator import Operator
 from dovetail_kernel.keys.interception import PYTHON_DISPATCH
-from dovetail_kernel.tensor.tensor_base import TensorBase, wrap
+from dovetail_kernel.tensor.new_tensors import wrap
+from dovetail_kernel.tensor.tensor_base import TensorBase
 from dovetail_kernel.types.signature import GRAD
 
 from ..graph import engine_ops as calls

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from dovetail_kernel import ArrayBackend, dtype
 from dovetail_kernel.keys.state import dispatch_state
-from dovetail_kernel.tensor.tensor_base import TensorBase, new_tensor, tensor_class
+from dovetail_kernel.tensor.new_tensors import new_tensor, tensor_class
+from dovetail_kernel.tensor.tensor_base import TensorBase
 from dovetail_kernel.types.dtype import DTYPES
 from dovetail_kernel.types.signature import DTYPE_MASK, NORMAL, WRAPPED_BIT, ZERO_DIM
 

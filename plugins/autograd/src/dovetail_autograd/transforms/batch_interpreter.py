@@ -11,7 +11,8 @@ from typing import Any, Final, NamedTuple
 from weakref import WeakSet
 
 from dovetail_dispatcher.calls.tensor_plans import strip_defaults
-from dovetail_dispatcher.table.batching import BatchingRule, load_batching_rules
+from dovetail_dispatcher.registration.batching_rules import load_batching_rules
+from dovetail_dispatcher.table.batching_rule import BatchingRule
 from dovetail_dispatcher.table.user_warning import warn_user
 from dovetail_kernel import DispatchKey, DispatchKeySet, share_storage, share_version
 from dovetail_kernel.keys.state import Transition, set_state, state

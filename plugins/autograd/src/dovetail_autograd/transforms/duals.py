@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from dovetail_kernel import share_storage, share_version
-from dovetail_kernel.tensor.tensor_base import TensorBase, wrap
+from dovetail_kernel.tensor.new_tensors import wrap
+from dovetail_kernel.tensor.tensor_base import TensorBase
 from dovetail_kernel.types.signature import GRAD, WRAPPED_BIT
 
 from ..graph.autograd_meta import gradient_edge

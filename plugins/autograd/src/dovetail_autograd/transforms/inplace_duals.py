@@ -6,7 +6,8 @@ from gc import get_referrers
 from typing import Any
 
 from dovetail_kernel import wrapped_backend
-from dovetail_kernel.tensor.tensor_base import TensorBase, new_tensor, tensor_class
+from dovetail_kernel.tensor.new_tensors import new_tensor, tensor_class
+from dovetail_kernel.tensor.tensor_base import TensorBase
 from dovetail_kernel.types.signature import DTYPE_MASK, GRAD, NORMAL, VIEW, ZERO_DIM
 
 from ..graph.engine_ops import operator

@@ -15,8 +15,9 @@ from threading import Lock
 from typing import Any
 
 from dovetail_dispatcher import Kernel
+from dovetail_dispatcher.registration.batching_rules import load_batching_rules, random_state_savers
 from dovetail_dispatcher.table import registry
-from dovetail_dispatcher.table.batching import load_batching_rules, random_state_savers
+from dovetail_dispatcher.table.kernel_registration import add_kernel
 from dovetail_dispatcher.table.kernels import TENSOR
 from dovetail_dispatcher.table.operator import Operator
 from dovetail_dispatcher.table.transactions import transaction
@@ -43,7 +44,7 @@ def install() -> None:
         for op in list(registry.all_operators()):
             if op.namespace == "aten" and op.kind == "random" and op.variant_of is None:
                 kernel = Kernel(_Call(op), DispatchKey.FuncTorchVmapMode, TENSOR, f"{__file__}:1")
-                registry.add_kernel(op.name, op.overload, kernel, [])
+                add_kernel(op.name, op.overload, kernel, [])
 
 
 class _Call:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from threading import Lock
 
 from dovetail_dispatcher import Kernel
-from dovetail_dispatcher.table import registry
+from dovetail_dispatcher.table.backend_fallbacks import BUILT_IN, add_built_in_fallbacks
 from dovetail_dispatcher.table.kernels import WRAPPED
 from dovetail_kernel import backend_key, wrapped_backend
 
@@ -30,6 +30,6 @@ def install() -> None:
             backend = wrapped_backend()
             backend.attach(WrappedArrays())
             key = backend_key("Dense", backend)
-            registry.add_built_in_fallbacks([Kernel(run_wrapped, key, WRAPPED, registry.BUILT_IN)])
+            add_built_in_fallbacks([Kernel(run_wrapped, key, WRAPPED, BUILT_IN)])
             set_apply_to_wrapped(call_wrapped_function)
             _installed = True

@@ -1,4 +1,5 @@
-"""Who registers something, so that the same code run again replaces what it registered before.
+"""Registrar: the code that registers something, so that the same code run again replaces what it
+registered before.
 
 A module that is reloaded and a notebook cell that is run again are compiled anew: their functions
 have the same ``module:qualname`` and other code objects. A closure made twice has one code object,

@@ -1,0 +1,359 @@
+"""CustomOpDef: an operator made of one Python function, on which more can be registered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import Any, NoReturn, Self
+
+from dovetail_kernel import (
+    DispatchKey,
+    DispatchKeySet,
+    dispatch_key_for_device,
+    dtype,
+    get_default_device,
+)
+from dovetail_kernel.devices.device import Device
+from dovetail_kernel.errors import where
+
+from ..calls.overloads import OpOverload
+from ..calls.templates.arguments import is_tensor_like
+from ..schema import FunctionSchema, bind
+from ..table import registry
+from ..table.changes import Change
+from ..table.derivative_formula import PythonFormula
+from ..table.kernel_registration import add_kernel
+from ..table.kernel_signatures import check_kernel
+from ..table.kernels import COUNT_WRITES, CUSTOM, FAKE, TENSOR, Kernel
+from ..table.rule_registration import (
+    set_batching_rule,
+    set_derivative_formula,
+    set_torch_dispatch_rule,
+)
+from ..table.tags import Tag
+from ..table.user_warning import warn_user
+from .autocast import checked_cast
+from .batching_rules import checked_rule
+from .custom_op_checks import (
+    check_callable,
+    check_differentiable,
+    check_formula,
+    check_torch_dispatch_class,
+)
+from .library import Library
+
+DeviceTypes = str | Sequence[str] | None
+
+
+class CustomOpDef:
+    """What `custom_op` makes: a callable operator, on which further kernels and its derivative are
+    registered.
+
+    The class of each is its own, with the operator's entry as ``__call__``: nothing stands between
+    call and route.
+    """
+
+    _opoverload: OpOverload
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        return super().__new__(type("CustomOpDef", (cls,), {"__module__": cls.__module__}))
+
+    def __init__(
+        self,
+        schema: FunctionSchema,
+        fn: Callable[..., Any],
+        tags: Sequence[Tag],
+        device_types: DeviceTypes,
+        override: bool = False,
+    ) -> None:
+        self._namespace, _, self._name = schema.name.partition("::")
+        self._schema = str(schema)
+        self._tags = tuple(tags)
+        self._init_fn = fn
+        self._backend_fns: dict[str | None, Callable[..., Any]] = {}
+        self._disabled_kernel: set[str] = set()
+        self._abstract_fn: Callable[..., Any] | None = None
+        self._changes: dict[str, Change] = {}
+        self._lib = Library(self._namespace, "FRAGMENT")
+        try:
+            self._lib.define(str(schema), tags=self._tags, override=override)
+            operator = registry.find_or_throw(schema.name, schema.overload_name)
+            self._operator = operator
+            self._definition = operator.definition
+            self._opoverload = operator.handle
+            setattr(type(self), "__call__", staticmethod(type(self._opoverload).__call__))  # noqa: B010
+            self.register_kernel(device_types)(fn)
+            self._register("Meta", _trivial_fake(schema) or self._missing_fake, TENSOR)
+            if Tag.out not in self._tags:  # the Autograd fallback refuses what has out= arguments
+                self._set_derivative_formula(partial(_missing_formula, self._opoverload), None)
+            if schema.is_mutable:
+                self._register("ADInplaceOrView", _count_writes, COUNT_WRITES)
+        except BaseException:
+            self._lib._destroy()
+            raise
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._opoverload(*args, **kwargs)
+
+    @property
+    def _qualname(self) -> str:
+        return f"{self._namespace}::{self._name}"
+
+    def __repr__(self) -> str:
+        return f"<CustomOpDef({self._qualname})>"
+
+    # -- kernels -----------------------------------------------------------------------------------
+
+    def register_kernel(
+        self, device_types: DeviceTypes, fn: Callable[..., Any] | None = None, /
+    ) -> Any:
+        """Register the implementation for some device types; usable as a decorator.
+
+        Parameters
+        ----------
+        device_types
+            One or several of "cpu", "cuda", ...; None for every device.
+        fn
+            The implementation. One that was registered for the same device type before is replaced.
+
+        Raises
+        ------
+        RuntimeError
+            For an unknown device type.
+        ValueError
+            If no argument tells the device: the operator takes neither a tensor nor ``device``.
+        """
+        types = (
+            [device_types]
+            if device_types is None or isinstance(device_types, str)
+            else list(device_types)
+        )
+
+        def register(fn: Callable[..., Any]) -> Callable[..., Any]:
+            check_callable(fn)
+            for device_type in types:
+                if device_type is None:
+                    self._register("CompositeExplicitAutograd", fn, CUSTOM)
+                else:
+                    key = dispatch_key_for_device(device_type).name
+                    self._select_by_device()
+                    self._register(
+                        key, self._init_fn if device_type in self._disabled_kernel else fn, CUSTOM
+                    )
+                self._backend_fns[device_type] = fn
+            return fn
+
+        return register if fn is None else register(fn)
+
+    @contextmanager
+    def set_kernel_enabled(self, device_type: str, enabled: bool = True) -> Iterator[None]:
+        """Use, or do not use, the kernel of `device_type` inside the block; without it the
+        decorated function runs.
+        """
+        before = device_type in self._disabled_kernel
+        if device_type not in self._backend_fns:
+            warn_user(
+                f"Attempted to {'enable' if enabled else 'disable'} kernel for {device_type} but "
+                f"no kernel was registered for this device type of {self._qualname}. Register one "
+                "with register_kernel."
+            )
+            yield
+            return
+        self._enable(device_type, enabled)
+        try:
+            yield
+        finally:
+            self._enable(device_type, not before)
+
+    def _enable(self, device_type: str, enabled: bool) -> None:
+        (self._disabled_kernel.discard if enabled else self._disabled_kernel.add)(device_type)
+        fn = self._backend_fns[device_type] if enabled else self._init_fn
+        self._register(dispatch_key_for_device(device_type).name, fn, CUSTOM)
+
+    def register_fake(self, fn: Callable[..., Any], /) -> Callable[..., Any]:
+        """Register what gives results of the right shape and dtype without data: it runs for meta
+        tensors.
+        """
+        check_callable(fn)
+        self._register("Meta", fn, FAKE)
+        self._abstract_fn = fn
+        return fn
+
+    def _missing_fake(self, *_args: Any, **_kwargs: Any) -> NoReturn:
+        raise RuntimeError(
+            f"There was no fake impl registered for {self!r}. This is necessary for calls with "
+            f"meta tensors. Please use `{self._name}.register_fake` to add an fake impl."
+        )
+
+    def _select_by_device(self) -> None:
+        """Give an operator without tensors a kernel that goes by its ``device``; None is the
+        default device.
+        """
+        schema = self._operator.schema
+        if any(is_tensor_like(a) for a in schema.arguments) or "BackendSelect" in self._changes:
+            return
+        position = next((i for i, a in enumerate(schema.arguments) if a.name == "device"), None)
+        if position is None:
+            raise ValueError(
+                "Functions without tensor inputs are required to have a `device: torch.device` "
+                f"argument: {schema}. "
+                "Add one, or register the function for every device with device_types=None."
+            )
+
+        def select(_keys: DispatchKeySet, *args: Any, **kwargs: Any) -> Any:
+            device = bind(schema, args, kwargs)[position]
+            device_type = (get_default_device() if device is None else Device(device)).type
+            if device_type not in self._backend_fns:
+                raise RuntimeError(
+                    f"{self._name} does not have a kernel registered for {device_type}. Please use "
+                    "register_kernel to do so. It has kernels for: "
+                    f"{', '.join(filter(None, self._backend_fns)) or 'no device'}."
+                )
+            keys = DispatchKeySet(dispatch_key_for_device(device_type))
+            return self._opoverload.redispatch(keys, *args, **kwargs)
+
+        self._register("BackendSelect", select, TENSOR, with_keyset=True)
+
+    # -- derivative --------------------------------------------------------------------------------
+
+    def register_autograd(
+        self, backward: Callable[..., Any], /, *, setup_context: Callable[..., None] | None = None
+    ) -> None:
+        """Register how to differentiate the operator; a second time replaces the first.
+
+        Parameters
+        ----------
+        backward
+            ``backward(ctx, *grads)``, returning one gradient (or None) per argument.
+        setup_context
+            ``setup_context(ctx, inputs, output)``, which saves what backward needs.
+
+        Raises
+        ------
+        RuntimeError
+            For an operator that writes to its arguments or returns nothing.
+        NotImplementedError
+            If the schema has keyword-only tensors.
+        """
+        check_differentiable(self._operator.schema, repr(self), views=True)
+        check_formula(self._operator.schema, repr(self), backward, setup_context)
+        self._set_derivative_formula(backward, setup_context)
+
+    def _set_derivative_formula(
+        self, backward: Callable[..., Any], setup_context: Callable[..., None] | None
+    ) -> None:
+        op = self._operator
+        formula = PythonFormula(
+            f"{op.name}.{op.overload or 'default'}", backward, setup_context, where()
+        )
+        self._replace("formula", partial(set_derivative_formula, op.name, op.overload, formula))
+
+    def register_autocast(self, device_type: str, cast_inputs: dtype, /) -> None:
+        """Register what autocast does with the operator; see
+        `dovetail.library.register_autocast`.
+        """
+        key, kernel = checked_cast(self._operator, device_type, cast_inputs)
+        self._register(key, kernel, TENSOR)
+
+    def register_torch_dispatch(
+        self, torch_dispatch_class: type, fn: Callable[..., Any] | None = None, /
+    ) -> Callable[..., Any]:
+        """Register what a mode or Tensor subclass does with it; see
+        `dovetail.library.register_torch_dispatch`.
+        """
+        op = self._operator
+        check_torch_dispatch_class(torch_dispatch_class, op.qualified_name)
+
+        def register(fn: Callable[..., Any]) -> Callable[..., Any]:
+            check_callable(fn)
+            set_torch_dispatch_rule(
+                op.name, op.overload, torch_dispatch_class, fn, self._lib._changes
+            )
+            return fn
+
+        return register if fn is None else register(fn)
+
+    # -- batches -----------------------------------------------------------------------------------
+
+    def register_vmap(self, func: Callable[..., Any] | None = None, /) -> Any:
+        """Register how `vmap` calls the operator on a whole batch; usable as a decorator.
+
+        Parameters
+        ----------
+        func
+            ``func(info, in_dims, *args)`` returns ``(outputs, out_dims)``, as for `register_vmap`
+            of the library. A second time replaces the first.
+        """
+
+        def register(fn: Callable[..., Any]) -> Callable[..., Any]:
+            op = self._operator
+            rule = checked_rule(op, fn, where())
+            self._replace("vmap", partial(set_batching_rule, op.name, op.overload, rule))
+            return fn
+
+        if func is None:
+            return register
+        register(func)
+        return None
+
+    # -- registering -------------------------------------------------------------------------------
+
+    def _register(
+        self, key: str, fn: Callable[..., Any], convention: str, *, with_keyset: bool = False
+    ) -> None:
+        """Put a kernel in the place of the one that this operator had at `key`."""
+        self._lib._check_alive()
+        op = self._operator
+        kernel = Kernel(
+            fn,
+            DispatchKey[key],
+            convention,
+            where(),
+            with_keyset=with_keyset,
+            plugin=self._lib._plugin,
+            registrar=self._lib._registrar,
+        )
+        if convention != COUNT_WRITES:
+            check_kernel(kernel, op.schema, op.qualified_name)
+        self._replace(key, partial(add_kernel, op.name, op.overload, kernel))
+
+    def _replace(self, what: str, register: Callable[[list[Change]], Change]) -> None:
+        """Register `what` anew, in the place of what was registered as it before."""
+        with registry.lock:
+            owner = self._lib._changes
+            before = self._changes.get(what)
+            if before is not None:
+                before.revert()
+                if before in owner:
+                    owner.remove(before)
+            self._changes[what] = register(owner)
+
+
+def _trivial_fake(schema: FunctionSchema) -> Callable[..., Any] | None:
+    """Return the fake that an operator needs no help for: nothing is returned, or the written
+    arguments are.
+    """
+    if schema.is_mutable and not schema.returns:
+        return lambda *_args, **_kwargs: None
+    written = [i for i, a in enumerate(schema.arguments) if a.is_write]
+    if len(written) != len(schema.returns) or any(r.alias_info is None for r in schema.returns):
+        return None
+
+    def fake(*args: Any, **kwargs: Any) -> Any:
+        values = bind(schema, args, kwargs)
+        returned = tuple(values[i] for i in written)
+        return returned[0] if len(returned) == 1 else returned
+
+    return fake
+
+
+def _count_writes(*_args: Any) -> None:
+    """Stand for the kernel that counts writes, which is composed and never called."""
+
+
+def _missing_formula(op: OpOverload, *_args: Any) -> NoReturn:
+    raise RuntimeError(
+        f"Trying to backward through {op} but no autograd formula was registered. Please use "
+        "register_autograd to add one."
+    )

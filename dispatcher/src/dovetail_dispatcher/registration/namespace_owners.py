@@ -1,0 +1,52 @@
+"""Gives each namespace to the one library of kind DEF that owns it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ..table import registry
+from ..table.changes import Change, make
+from ..table.registrars import Registrar
+
+_owners: Final[dict[str, tuple[Registrar, str]]] = {}
+"""The DEF library of each namespace, as the code that made it and where that is."""
+
+
+class _Ownership(Change):
+    """A namespace in the hands of a library."""
+
+    __slots__ = ("_made_at", "_ns", "_registrar")
+
+    def __init__(self, ns: str, registrar: Registrar, made_at: str) -> None:
+        self._ns = ns
+        self._registrar = registrar
+        self._made_at = made_at
+
+    def apply(self) -> None:
+        """Give the namespace to the library."""
+        _owners[self._ns] = (self._registrar, self._made_at)
+
+    def take_out(self) -> None:
+        """Give the namespace up."""
+        if self._ns in _owners and _owners[self._ns][0] is self._registrar:
+            del _owners[self._ns]
+
+
+def own_namespace(ns: str, made_at: str, registrar: Registrar, owner: list[Change]) -> None:
+    """Give the namespace `ns` to a DEF library, made at `made_at` by `registrar`.
+
+    Raises
+    ------
+    RuntimeError
+        If one of other code has it.
+    """
+    with registry.lock:
+        if ns in _owners and not registrar.replaces(_owners[ns][0]):
+            raise RuntimeError(
+                f"Only a single TORCH_LIBRARY can be used to register the namespace {ns}; please "
+                "put all of your definitions in a single TORCH_LIBRARY block. If you were trying "
+                'to specify implementations, consider using kind "IMPL", or "FRAGMENT" for more '
+                "definitions. Previous registration of TORCH_LIBRARY was registered at "
+                f"{_owners[ns][1]}; latest registration was registered at {made_at}"
+            )
+        make(_Ownership(ns, registrar, made_at), owner)

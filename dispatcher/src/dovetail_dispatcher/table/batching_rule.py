@@ -1,0 +1,35 @@
+"""BatchingRule: how `vmap` calls an operator on a whole batch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["BatchingRule"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BatchingRule:
+    """How to call one operator on batched tensors.
+
+    Attributes
+    ----------
+    function
+        ``function(info, in_dims, *args, **kwargs)`` returns the outputs for a whole batch, and
+        their batch dimensions. ``info`` has ``batch_size`` and ``randomness``; ``in_dims`` has an
+        entry per positional argument, None for one without batch dimension, a list for a list of
+        tensors.
+    takes_all
+        The function wants every argument of the schema, and not only those that differ from their
+        default.
+    takes_unbatched
+        The function is called even if no argument has a batch, as random operators need.
+    where
+        Where the rule was registered, for messages.
+    """
+
+    function: Callable[..., Any]
+    takes_all: bool = False
+    takes_unbatched: bool = False
+    where: str = ""

@@ -1,0 +1,220 @@
+"""Defines operators: one of a library, or the generated table of a whole one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeAlias
+
+from ..schema import FunctionSchema, parse_schema
+from . import registry
+from .changes import Change, make, take_back
+from .kernels import Kernel
+from .operator import Operator
+from .redefinition import stale_kernels, take_out
+from .registrars import Registrar
+
+Row: TypeAlias = tuple[
+    str, str, str, tuple[str, ...], tuple[str, ...], tuple[Any, ...], "str | None"
+]
+"""Schema text, kind, promotion, promote, refuses, tags, functional operator."""
+
+
+def define(
+    schema: FunctionSchema | str,
+    location: str,
+    owner: list[Change],
+    *,
+    tags: Sequence[Any] = (),
+    kind: str = "other",
+    promotion: str = "none",
+    registrar: Registrar | None = None,
+    override: bool = False,
+) -> Operator:
+    """Define an operator for `owner`; `schema` carries the namespace.
+
+    A definition by the same code run again replaces the earlier one, and the kernels that it
+    registered then. With `override` one by other code is covered, with all that is registered,
+    until this one is taken back.
+
+    Raises
+    ------
+    RuntimeError
+        If the same overload is defined already by other code; nothing is changed then.
+    TypeError
+        If a kernel that was registered before cannot have this schema.
+    """
+    parsed = parse_schema(schema) if isinstance(schema, str) else schema
+    with registry.lock:
+        earlier = registry.find(parsed.name, parsed.overload_name)
+        stale, is_run_again = (
+            ([], False)
+            if earlier is None
+            else _replaced(earlier, parsed, location, registrar, override)
+        )
+        op = registry.find_or_add(parsed.name, parsed.overload_name)
+        policies = (tuple(tags), kind, promotion)
+        make(Definition(op, parsed, location, policies, registrar, stale, is_run_again), owner)
+    return op
+
+
+def define_many(rows: Iterable[Row], location: str) -> None:
+    """Define a generated table.
+
+    The texts (with namespace) were checked when they were generated, and are parsed when first
+    looked at. An in-place or ``out=`` variant names its functional operator
+    (``"aten::add.Tensor"``), which stands before it in the table.
+
+    Raises
+    ------
+    RuntimeError
+        If an operator is defined already; none of the table is defined then.
+    """
+    owner: list[Change] = []
+    with registry.lock:
+        try:
+            make(DefinitionTable(rows, location), owner)
+        except BaseException:
+            take_back(owner)
+            raise
+
+
+class Definition(Change):
+    """The definition of one operator by a library; the operator knows by it whose it is."""
+
+    __slots__ = ("_is_run_again", "_location", "_op", "_policies", "_schema", "_stale", "registrar")
+
+    def __init__(
+        self,
+        op: Operator,
+        schema: FunctionSchema,
+        location: str,
+        policies: tuple[tuple[Any, ...], str, str],
+        registrar: Registrar | None,
+        stale: list[Kernel],
+        is_run_again: bool,
+    ) -> None:
+        self._op = op
+        self._schema = schema
+        self._location = location
+        self._policies = policies
+        self.registrar = registrar
+        self._stale = stale
+        self._is_run_again = is_run_again
+
+    def apply(self) -> None:
+        """Define the operator, in place of the definition by the same code, or over another."""
+        op = self._op
+        with registry.changing([op]):
+            if self._is_run_again:
+                take_out(op, self._stale)
+                op.undefine()
+            elif op.is_defined:
+                op.cover()
+            registry.move_to_end(op)
+            op.tags, op.kind, op.promotion = self._policies
+            op.define(self._schema, self._location, self)
+
+    def take_out(self) -> None:
+        """Undefine the operator, or forget the definition where another one covers it."""
+        _take_out_definition(self._op, self)
+
+
+class DefinitionTable(Change):
+    """The definitions of a generated table."""
+
+    __slots__ = ("_defined", "_location", "_rows")
+
+    def __init__(self, rows: Iterable[Row], location: str) -> None:
+        self._rows = rows
+        self._location = location
+        self._defined: list[Operator] = []
+
+    def apply(self) -> None:
+        """Define every operator of the table."""
+        location, defined = self._location, self._defined
+        for text, kind, promotion, promote, refuses, tags, functional in self._rows:
+            name, _, overload = text[: text.index("(")].partition(".")
+            op = registry.find_or_add(name, overload)
+            if op.is_defined:
+                raise _defined_twice(text, op, location)
+            defined.append(op)
+            op.forget_routes()
+            op.kind, op.promotion, op.promote, op.refuses, op.tags = (
+                kind,
+                promotion,
+                promote,
+                refuses,
+                tags,
+            )
+            op.define(text, location, self)
+            if functional is not None:
+                op.variant_of = registry.find_or_throw(*functional.split(".", 1))
+                op.variant_of.variants += (op,)
+        registry.count_change()
+
+    def take_out(self) -> None:
+        """Undefine the operators, the last one first."""
+        for op in reversed(self._defined):
+            _take_out_definition(op, self)
+
+
+def _take_out_definition(op: Operator, definition: Change) -> None:
+    if op.definition is definition:
+        with registry.changing([op]):
+            op.undefine()
+            if op.variant_of is not None:
+                op.variant_of.variants = tuple(v for v in op.variant_of.variants if v is not op)
+                op.variant_of = None
+            if op.covered:
+                op.uncover()
+        if not registry.is_defined(op.name):
+            for observer in registry.undefined_observers:
+                observer(op.name)
+    else:
+        beneath = next((each for each in op.covered if each.definition is definition), None)
+        if beneath is not None:
+            with registry.changing([op]):
+                op.drop_covered(beneath)
+    registry.drop_if_empty(op)
+
+
+def _registrar_of(op: Operator) -> Registrar | None:
+    """Return the code that defined an operator; None for a generated table."""
+    return op.definition.registrar if isinstance(op.definition, Definition) else None
+
+
+def _replaced(
+    op: Operator,
+    schema: FunctionSchema,
+    location: str,
+    registrar: Registrar | None,
+    override: bool,
+) -> tuple[list[Kernel], bool]:
+    """Return the kernels that go with an earlier definition, and whether the same code made it."""
+    if not op.is_defined:
+        return stale_kernels(op, schema, None), False
+    if registrar is not None and registrar.replaces(_registrar_of(op)):
+        return stale_kernels(op, schema, registrar), True
+    _check_may_cover(op, schema, location, override)
+    return [], False
+
+
+def _check_may_cover(op: Operator, schema: FunctionSchema, location: str, override: bool) -> None:
+    """Refuse a definition over that of other code, unless it overrides one that can be."""
+    if not override:
+        raise _defined_twice(str(schema), op, location)
+    if op.variants:
+        raise RuntimeError(
+            f"{op.qualified_name}, defined at {op.defined_at}, has generated variants and cannot "
+            f"be overridden at {location}. Override its kernels: Library.impl."
+        )
+
+
+def _defined_twice(schema: str, op: Operator, location: str) -> RuntimeError:
+    return RuntimeError(
+        f"Tried to register an operator ({schema}) with the same name and overload name multiple "
+        "times. Each overload's schema should only be registered with a single call to def(). "
+        f"Duplicate registration: registered at {location}. Original registration: registered at "
+        f"{op.defined_at}. Choose another name, destroy the library that defined it first, or give "
+        "override=True."
+    )

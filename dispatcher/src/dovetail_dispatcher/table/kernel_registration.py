@@ -1,0 +1,84 @@
+"""Puts kernels of operators into the table."""
+
+from __future__ import annotations
+
+from dovetail_kernel import DispatchKey
+
+from . import registry
+from .changes import Change, make
+from .kernels import Kernel
+from .operator import Operator
+from .redefinition import take_out
+from .user_warning import warn_user
+
+_warned_of_override = False
+
+
+def add_kernel(name: str, overload: str, kernel: Kernel, owner: list[Change]) -> Change:
+    """Put `kernel` on top of those at its key, for `owner`; the one beneath comes back with the
+    change reverted.
+
+    A kernel that the same code, run again, registers replaces the earlier one. Another one covers
+    it, with a warning once per process.
+    """
+    with registry.lock:
+        op = registry.find_or_add(name, overload)
+        try:
+            return make(_kernel_change(op, kernel), owner)
+        except UserWarning:  # warnings are errors: refuse, and leave no trace
+            registry.drop_if_empty(op)
+            raise
+
+
+def _kernel_change(op: Operator, kernel: Kernel) -> KernelChange:
+    """Return what puts `kernel` on top, after a warning if it covers one of other code."""
+    stack = op.kernels.get(kernel.key, [])
+    earlier = next((old for old in stack if old.is_run_again_as(kernel)), None)
+    if (
+        stack
+        and earlier is None
+        and stack[0].fn is not kernel.fn
+        and kernel.key is not DispatchKey.Meta
+    ):
+        _warn_of_override(op, stack[0], kernel)
+    return KernelChange(op, kernel, earlier)
+
+
+class KernelChange(Change):
+    """A kernel on top of those at its key, in the place of the one by the same code run before."""
+
+    __slots__ = ("_earlier", "_kernel", "_op")
+
+    def __init__(self, op: Operator, kernel: Kernel, earlier: Kernel | None) -> None:
+        self._op = op
+        self._kernel = kernel
+        self._earlier = earlier
+
+    def apply(self) -> None:
+        """Put the kernel on top."""
+        kernels, kernel = self._op.kernels, self._kernel
+        with registry.changing([self._op]):
+            if self._earlier is not None:
+                kernels[kernel.key].remove(self._earlier)
+            kernels.setdefault(kernel.key, []).insert(0, kernel)
+
+    def take_out(self) -> None:
+        """Take the kernel out, wherever it lies by now."""
+        op, kernel = self._op, self._kernel
+        if any(kernel in layer.kernels.get(kernel.key, ()) for layer in op.layers()):
+            with registry.changing([op]):
+                take_out(op, [kernel])
+        registry.drop_if_empty(op)
+
+
+def _warn_of_override(op: Operator, old: Kernel, new: Kernel) -> None:
+    global _warned_of_override
+    if _warned_of_override:
+        return
+    _warned_of_override = True
+    warn_user(
+        "Overriding a previously registered kernel for the same operator and the same dispatch "
+        f"key: {op.qualified_name}, {new.key.name}; previous kernel registered at {old.origin}, "
+        f"new kernel registered at {new.origin}. Further overrides in this process are not "
+        "reported."
+    )

@@ -1,0 +1,158 @@
+"""Sets how an operator is differentiated, fused and batched, and what a class does in place of its
+``__torch_dispatch__``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from . import registry
+from .batching_rule import BatchingRule
+from .changes import Change, make
+from .derivative_formula import Formula, PythonFormula
+from .fusion import Fusion
+from .operator import Operator, Setting
+
+
+def set_derivative_formula(
+    name: str, overload: str, formula: Formula | PythonFormula, owner: list[Change]
+) -> Change:
+    """Set how to differentiate an operator, for `owner`, over the formula before."""
+    with registry.lock:
+        op = registry.find_or_throw(name, overload)
+        return make(DerivativeChange([Setting(op, "formula", formula)]), owner)
+
+
+def set_derivative_formulas(formulas: Iterable[Formula], owner: list[Change]) -> None:
+    """Set the formulas of a generated table, for `owner`; each names its operator."""
+    with registry.lock:
+        settings = []
+        for formula in formulas:
+            name, _, overload = formula.operator.partition(".")
+            settings.append(Setting(registry.find_or_throw(name, overload), "formula", formula))
+        make(DerivativeChange(settings), owner)
+
+
+def set_fusions(fusions: Iterable[Fusion], owner: list[Change]) -> None:
+    """Let composites be computed and recorded as one call, for `owner`."""
+    with registry.lock:
+        for fusion in fusions:
+            make(FusionChange(fusion), owner)
+
+
+def set_batching_rule(name: str, overload: str, rule: BatchingRule, owner: list[Change]) -> Change:
+    """Set how to call an operator on batched tensors, for `owner`, over the rule before."""
+    with registry.lock:
+        op = registry.find_or_throw(name, overload)
+        return make(BatchingChange(Setting(op, "batching_rule", rule)), owner)
+
+
+def set_torch_dispatch_rule(
+    name: str, overload: str, cls: type, rule: Callable[..., Any], owner: list[Change]
+) -> None:
+    """Let `rule` run an operator in place of the ``__torch_dispatch__`` of `cls`, a mode or a
+    Tensor subclass, for `owner`.
+
+    Raises
+    ------
+    RuntimeError
+        If there is no such operator, or it has a rule for `cls` already.
+    """
+    with registry.lock:
+        op = registry.find_or_throw(name, overload)
+        if cls in op.torch_dispatch_rules:
+            raise RuntimeError(
+                f"{cls.__qualname__} already has a `__torch_dispatch__` rule registered for "
+                f"{op.qualified_name}. Destroy the library that registered it first."
+            )
+        make(TorchDispatchChange(op, cls, rule), owner)
+
+
+class DerivativeChange(Change):
+    """Derivative formulas of operators, of which routes are composed."""
+
+    __slots__ = ("_settings",)
+
+    def __init__(self, settings: Sequence[Setting]) -> None:
+        self._settings = settings
+
+    def apply(self) -> None:
+        """Put the formulas in force."""
+        with registry.changing(setting.op for setting in self._settings):
+            for setting in self._settings:
+                setting.put()
+
+    def take_out(self) -> None:
+        """Bring the formulas before back."""
+        with registry.changing(setting.op for setting in self._settings):
+            for setting in self._settings:
+                setting.take_out()
+
+
+class FusionChange(Change):
+    """The fusion of a composite, whose routes depend on the operators that it calls too."""
+
+    __slots__ = ("_parts", "_setting")
+
+    def __init__(self, fusion: Fusion) -> None:
+        composite = registry.find_or_throw(fusion.operator)
+        self._setting = Setting(composite, "fusion", fusion)
+        self._parts = [registry.find_or_throw(part) for part in (fusion.inner, fusion.outer)]
+
+    def apply(self) -> None:
+        """Fuse the composite."""
+        composite = self._setting.op
+        with registry.changing([composite]):
+            self._setting.put()
+            for part in self._parts:
+                part.fused_in += (composite,)
+
+    def take_out(self) -> None:
+        """Let the composite call its operators again."""
+        composite = self._setting.op
+        with registry.changing([composite]):
+            for part in self._parts:
+                for layer in part.layers():
+                    layer.fused_in = tuple(op for op in layer.fused_in if op is not composite)
+            self._setting.take_out()
+
+
+class BatchingChange(Change):
+    """A batching rule. No route is composed of it: it is looked up by the call."""
+
+    __slots__ = ("_setting",)
+
+    def __init__(self, setting: Setting) -> None:
+        self._setting = setting
+
+    def apply(self) -> None:
+        """Put the rule in force."""
+        self._setting.put()
+
+    def take_out(self) -> None:
+        """Bring the rule before back."""
+        self._setting.take_out()
+
+
+class TorchDispatchChange(Change):
+    """What a class does with an operator. No route is composed of it: it is looked up by the
+    call.
+    """
+
+    __slots__ = ("_cls", "_op", "_rule")
+
+    def __init__(self, op: Operator, cls: type, rule: Callable[..., Any]) -> None:
+        self._op = op
+        self._cls = cls
+        self._rule = rule
+
+    def apply(self) -> None:
+        """Put the rule in force."""
+        self._op.torch_dispatch_rules[self._cls] = self._rule
+
+    def take_out(self) -> None:
+        """Take the rule out, wherever it lies by now."""
+        for layer in self._op.layers():
+            if layer.torch_dispatch_rules.get(self._cls) is self._rule:
+                del layer.torch_dispatch_rules[self._cls]

@@ -1,0 +1,109 @@
+"""Makes tensors around arrays, of the class that the base library sets for new tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..devices.backends import Backend
+from ..keys.state import dispatch_state
+from ..types.signature import DTYPE_MASK, INFERENCE, NORMAL, ZERO_DIM
+from .dataless import DatalessArray
+from .tensor_base import TensorBase
+
+_tensor_class: type[TensorBase] | None = None
+_frozen = False
+
+
+def tensor_class() -> type[TensorBase]:
+    """Return the class of new tensors: the base library's Tensor, or TensorBase without it."""
+    global _frozen
+    _frozen = True
+    return _tensor_class or TensorBase
+
+
+def set_tensor_class(cls: type[TensorBase]) -> None:
+    """Set the class of new tensors, once, before the first tensor exists.
+
+    Raises
+    ------
+    RuntimeError
+        If tensors of another class exist already.
+    """
+    global _tensor_class
+    if _tensor_class is cls:
+        return
+    if _tensor_class is not None or _frozen:
+        raise RuntimeError(
+            f"the class of new tensors is {(_tensor_class or TensorBase).__qualname__} already and "
+            f"tensors of it exist, so it cannot become {cls.__qualname__}. Import the base library "
+            "before the first tensor is made."
+        )
+    _tensor_class = cls
+
+
+def bare_tensor_maker() -> Callable[[], TensorBase]:
+    """Return what makes an instance of the class of new tensors with no slot stored.
+
+    It costs what calling a class without metaclass does: what a class does when it is called is for
+    users.
+    """
+    maker: Callable[[], TensorBase] = type.__call__.__get__(tensor_class())
+    return maker
+
+
+def wrap(array: Any, backend: Backend, cls: type[TensorBase] | None = None) -> TensorBase:
+    """Return a new leaf around `array`, in whatever inference state the task is in.
+
+    Parameters
+    ----------
+    array
+        An array of `backend`; a 0-d scalar object is made an array.
+    backend
+        The backend that the array belongs to.
+    cls
+        Class of the result; default: the class of new tensors.
+    """
+    arrays = backend.arrays
+    if not isinstance(array, arrays.array_types) and array.__class__ is not DatalessArray:
+        array = arrays.asarray(array)
+    if cls is None:
+        cls = tensor_class()
+    return new_tensor(array, signature_of(array, backend) | cls._class_bits, cls)
+
+
+def new_tensor(array: Any, signature: int, cls: type[TensorBase]) -> TensorBase:
+    """Return a new leaf of class `cls` with every slot stored; what routes write out inline."""
+    tensor = object.__new__(cls)
+    tensor.array = array
+    tensor._signature = signature
+    tensor._grad_fn = None
+    tensor.output_nr = 0
+    tensor._storage = None
+    tensor._counter = None
+    tensor._meta = None
+    return tensor
+
+
+def signature_of(array: Any, backend: Backend) -> int:
+    """Return the signature of a new tensor around `array`, made in the present state."""
+    signature = backend.bit | backend.arrays.dtype_bits[array.dtype]
+    if not array.shape:
+        signature |= ZERO_DIM
+    return signature | (INFERENCE if dispatch_state().inference else NORMAL)
+
+
+def replace_array(tensor: TensorBase, array: Any) -> None:
+    """Give `tensor` another array of the same backend (``.data =``, ``set_``), keeping its graph
+    and version.
+    """
+    backend = tensor._backend
+    tensor._signature = (
+        tensor._signature & ~(DTYPE_MASK | ZERO_DIM)
+        | backend.arrays.dtype_bits[array.dtype]
+        | (0 if array.shape else ZERO_DIM)
+    )
+    tensor.array = array
+    tensor._storage = None
+    if tensor._meta is not None:
+        tensor._meta.array_replaced(array)
