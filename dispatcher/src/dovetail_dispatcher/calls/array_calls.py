@@ -160,9 +160,9 @@ def _array_of(value: Value, kind: str) -> ArrayOf:
 def kernel_call(call: ArrayCall, promotion: Promotion, results: tuple[Value, ...]) -> CallKernel:
     kernel = call.kernel
     general = general_call(call, promotion, "kernel", kernel.fn)
-    if kernel.plain is None:
+    if kernel.fast_path is None:
         return CallKernel(results, general, rewording=call.rewording)
-    fast = call_of_tensors(call, promotion, "fast_path", kernel.plain)
+    fast = call_of_tensors(call, promotion, "fast_path", kernel.fast_path)
     return CallKernel(results, general, fast, defaults(call), call.rewording)
 
 

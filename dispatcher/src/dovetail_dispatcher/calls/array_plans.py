@@ -161,7 +161,7 @@ def _writing(call: ArrayCall, promotion: Promotion) -> RoutePlan:
     casts_to = None if rule in ("bool_result", "operands") else promotion.dtype
     if casts_to is not None:
         _check_cast(call, casts_to)
-    out_function = call.kernel.into if call.backend.arrays.mutable_arrays else None
+    out_function = call.kernel.out_function if call.backend.arrays.mutable_arrays else None
     computing: list[Step]
     if out_function is not None and casts_to is not None and not promotion.casts:
         computing = [_call_into(call, promotion, written, out_function)]
@@ -187,7 +187,7 @@ def _call_into(
 ) -> CallKernel:
     """Return the call that has the kernel write into the array of the argument."""
     fast = call_of_tensors(call, promotion, "out_function", out_function).replaced(out=written)
-    general_out = call.kernel.into_any
+    general_out = call.kernel.general_out_function
     if general_out is None:
         general = general_call(call, promotion, "kernel", call.kernel.fn).replaced(written=written)
     else:

@@ -272,9 +272,9 @@ class Library:
                 convention,
                 self.location,
                 with_keyset=with_keyset,
-                plain=plain,
-                into=into,
-                into_any=into_any,
+                fast_path=plain,
+                out_function=into,
+                general_out_function=into_any,
                 plugin=self._plugin,
                 registrar=self._registrar,
             )
