@@ -24,12 +24,12 @@ ROUTE_NAMES = frozenset(
     args array arrays attach_list below bump_version call_error cast check_aliases
     check_all_inplace check_inference_write check_inplace check_overlap checked composite computed
     computed_native copy_before_write counter dtype_bits dtype_of each edge_of edges_of enter_fake
-    error extras is_column_major fast_path fn general_out_function gradient_edge helper kernel kwargs leaf_edge
-    leave_fake lift make_tensor mark_unknown mark_view mark_views native_dtypes next_sequence_nr
-    node number numbers on_backend out_function outer promote quiet rebase_history recorded
-    recording_extras refuse_gradient refuse_out remember reset_error_state result save_input
-    save_result save_result_tensor set_error_state set_state setup_context share_storage state
-    state_before storage stripped tensor_of_number tensors unmark wrap write_into write_out
+    error extras fast_path fn general_out_function gradient_edge helper is_column_major kernel
+    kwargs leaf_edge leave_fake lift make_tensor mark_unknown mark_view mark_views native_dtypes
+    next_sequence_nr node number numbers on_backend out_function outer promote quiet rebase_history
+    recorded recording_extras refuse_gradient refuse_out remember reset_error_state result
+    save_input save_result save_result_tensor set_error_state set_state setup_context share_storage
+    state state_before storage stripped tensor_of_number tensors unmark wrap write_into write_out
     wrong_identity
     """.split()  # noqa: SIM905
 )

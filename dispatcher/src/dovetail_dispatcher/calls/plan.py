@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias, TypeVar
 
 from ..record import Record
 from ..schema import Argument
@@ -63,11 +63,16 @@ def _argument_value(name: str) -> Value:
     return Value(name, True)
 
 
-class Operand(Protocol):
-    """What a step gives to a function: a value, or an expression that is made of one."""
+class Expression(Record):
+    """Something made of a value, such as the array of a tensor."""
 
     def text(self, to: Printer) -> str:
         """Return the expression as source."""
+        raise NotImplementedError
+
+
+Operand: TypeAlias = Value | Expression
+"""What a step gives to a function."""
 
 
 class Step(Record):
@@ -154,6 +159,7 @@ class RoutePlan(Record):
 __all__ = [
     "Around",
     "CallFunction",
+    "Expression",
     "Operand",
     "RoutePlan",
     "Step",

@@ -10,13 +10,15 @@ tensors, with no mode or trace around them.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Final, NamedTuple, TypeAlias
+from typing import Any, ClassVar, Final, TypeAlias
+
+from ..record import Record
 
 INNER: Final = "result of the inner operator"
 """Stands for the result of the inner operator among the arguments of the outer one."""
 
 
-class Always(NamedTuple):
+class Always(Record):
     """Something that is the same in every fused call."""
 
     value: Any

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ...record import Record
-from ..plan import Step, Value
+from ..plan import Expression, Step, Value
 
 if TYPE_CHECKING:
     from ..printer import Printer
@@ -55,7 +54,7 @@ class NumberToTensor(Step):
 # -- operands of a kernel --------------------------------------------------------------------------
 
 
-class ArrayOf(Record):
+class ArrayOf(Expression):
     """The array of a tensor; None for None, a list for a list.
 
     Attributes
@@ -81,7 +80,7 @@ class ArrayOf(Record):
         return f"[None if {each} is None else {each}.array for {each} in {name}]"
 
 
-class CastArray(Record):
+class CastArray(Expression):
     """The array of a tensor, cast to a dtype of the backend."""
 
     value: Value
@@ -93,7 +92,7 @@ class CastArray(Record):
         return f"{cast}({to.name(self.value)}.array, {native})"
 
 
-class NativeDtype(Record):
+class NativeDtype(Expression):
     """The backend's dtype for a dtype that is an argument; None for None."""
 
     value: Value

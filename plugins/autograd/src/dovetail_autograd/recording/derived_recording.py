@@ -46,7 +46,7 @@ from .record_node import (
 )
 from .saving import (
     CheckSavable,
-    Expression,
+    FormulaExpression,
     ItemOf,
     SaveList,
     SaveNothing,
@@ -238,7 +238,7 @@ class _Recording:
         named = {**{result.name: result for result in self.below.results}, **self.values}
         is_column_major = self.backend.arrays.is_column_major if self.backend else _never
         functions = {"is_column_major": is_column_major}
-        return SaveValue(slot, Expression(saved.expression, named, functions))
+        return SaveValue(slot, FormulaExpression(saved.expression, named, functions))
 
     def _save_result(self, saved: Saved, slot: str) -> Step:
         results = self.below.results

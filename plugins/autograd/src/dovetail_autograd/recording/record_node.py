@@ -18,8 +18,7 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Final
 
-from dovetail_dispatcher.calls.plan import Operand, Step, Value
-from dovetail_dispatcher.record import Record
+from dovetail_dispatcher.calls.plan import Expression, Operand, Step, Value
 from dovetail_kernel import Backend
 from dovetail_kernel.tensor.tensor_base import TensorBase
 from dovetail_kernel.types.signature import DTYPE_MASK, GRAD
@@ -154,7 +153,7 @@ class AttachList(Step):
         to.add(f"{attach}({results}, {node}, {bits})")
 
 
-class TupleOf(Record):
+class TupleOf(Expression):
     """Several values as one."""
 
     values: tuple[Value, ...]

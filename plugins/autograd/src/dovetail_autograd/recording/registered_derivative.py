@@ -6,10 +6,16 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from dovetail_dispatcher.calls.composition import Composition
-from dovetail_dispatcher.calls.plan import Operand, RoutePlan, Step, Value, argument_value
+from dovetail_dispatcher.calls.plan import (
+    Expression,
+    Operand,
+    RoutePlan,
+    Step,
+    Value,
+    argument_value,
+)
 from dovetail_dispatcher.calls.steps.tensor_kernels import InState
 from dovetail_dispatcher.calls.templates.arguments import is_tensor_like
-from dovetail_dispatcher.record import Record
 from dovetail_dispatcher.schema import FunctionSchema
 from dovetail_dispatcher.table.derivative_formula import PythonFormula
 from dovetail_kernel.keys.state import below_ad_inplace_or_view, set_state, state
@@ -76,7 +82,7 @@ def _set_up(
     ]
 
 
-class Unpacked(Record):
+class Unpacked(Expression):
     """All items of a value."""
 
     value: Value

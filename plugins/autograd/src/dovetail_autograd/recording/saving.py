@@ -6,8 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from dovetail_dispatcher.calls.plan import Operand, Step, Value
-from dovetail_dispatcher.record import Record
+from dovetail_dispatcher.calls.plan import Expression, Operand, Step, Value
 from dovetail_kernel.tensor.version import VersionCounter
 
 from ..graph.saved_slots import save_input, save_result, save_result_tensor
@@ -16,7 +15,7 @@ from .record_node import NODE
 if TYPE_CHECKING:
     from dovetail_dispatcher.calls.printer import Printer
 
-_IDENTIFIER: Final = re.compile(r"(?<![\w.])[A-Za-z_]\w*")
+_IDENTIFIER: Final = r"(?<![\w.])[A-Za-z_]\w*"
 
 
 class SaveTensor(Step):
@@ -122,7 +121,7 @@ class CheckSavable(Step):
             to.add(f"{save}({name})")
 
 
-class ItemOf(Record):
+class ItemOf(Expression):
     """One of the results that a kernel returned together."""
 
     results: Value
@@ -133,7 +132,7 @@ class ItemOf(Record):
         return f"{to.name(self.results)}[{self.index}]"
 
 
-class Expression(Record):
+class FormulaExpression(Expression):
     """An expression of a formula: Python over the arguments and results of the operator.
 
     Attributes
@@ -157,4 +156,4 @@ class Expression(Record):
                 return to.name(self.values[name])
             return to.bind(name, self.functions[name]) if name in self.functions else name
 
-        return _IDENTIFIER.sub(named, self.source)
+        return re.sub(_IDENTIFIER, named, self.source)
