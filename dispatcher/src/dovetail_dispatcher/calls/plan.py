@@ -1,20 +1,26 @@
 """RoutePlan: what a route does, as data. Layers take a plan and return a plan; the printer makes
 text of it.
 
-The plan of ``x + y`` for two float32 tensors on the CPU is::
+The plan of ``x + y`` for two float32 tensors on the CPU, of which one may require grad, is::
 
     RoutePlan(
         op=aten::add.Tensor,
         steps=(
-            CallKernel(general=KernelCall(add, (self.array, other.array), alpha=alpha, ...),
-                       fast_path=KernelCall(numpy.add, (self.array, other.array)), ...),
-            WrapArray(array, result, Signature(base=NORMAL|CPU, dtype=float32)),
+            FindEdge(self, self_edge),
+            FindEdge(other, other_edge),
+            CallKernel(
+                results=(array,),
+                general=KernelCall("kernel", add, (self.array, other.array), alpha=alpha),
+                fast=KernelCall("fast_path", numpy.add, (self.array, other.array)),
+                defaults=((alpha, 1),),
+            ),
+            WrapArray(array, result, Signature(GRAD | NORMAL | CPU, float32)),
+            RecordNode(AddBackward0, (self_edge, other_edge), makes=(result,), ...),
         ),
         results=(result,),
     )
 
-and autograd puts a step before these for the edge of each argument, and one behind them that
-records a node.
+Without autograd it has the two steps in the middle.
 """
 
 from __future__ import annotations
