@@ -14,10 +14,33 @@ import pytest
 import dovetail
 from dovetail import Tensor
 from dovetail.library import Library, custom_op, register_autograd
-from dovetail_dispatcher.calls.templates.arguments import ENTRY_NAMES, ROUTE_NAMES
+from dovetail_dispatcher.calls.templates.arguments import ENTRY_NAMES
 from dovetail_dispatcher.table import registry
 
+ROUTE_NAMES = frozenset(
+    """
+    Array BACKEND BASE CONTEXT DIFFERENTIABLE DTYPE GRAD KEYS NORMAL NO_GRAD Node OP OPERATOR
+    OVERLOAD QUIET SIGNATURE Tensor VIEW VersionCounter WritableCounter ZERO_DIM ZERO_DIM_SIGNATURE
+    args array arrays attach_list below bump_version call_error cast check_aliases
+    check_all_inplace check_inference_write check_inplace check_overlap checked composite computed
+    computed_native copy_before_write counter dtype_bits dtype_of each edge_of edges_of enter_fake
+    error extras fast_path fn general_out_function gradient_edge helper is_column_major kernel
+    kwargs leaf_edge leave_fake lift make_tensor mark_unknown mark_view mark_views native_dtypes
+    next_sequence_nr node number numbers on_backend out_function outer promote quiet rebase_history
+    recorded recording_extras refuse_gradient refuse_out remember reset_error_state result
+    save_input save_result save_result_tensor set_error_state set_state setup_context share_storage
+    state state_before storage stripped tensor_of_number tensors unmark wrap write_into write_out
+    wrong_identity
+    """.split()  # noqa: SIM905
+)
+"""What routes call their own things, unless an argument is called so."""
+
 OTHERS = (
+    "any",
+    "f",
+    "len",
+    "tuple",
+    "ValueError",
     "self",
     "class_",
     "lambda",
@@ -95,10 +118,15 @@ def test_array_kernels_and_kernels_with_defaults_get_their_arguments(
         assert dovetail.ops.names.g(x, **{name: 4}).tolist() == [4, 4]
 
 
+@pytest.mark.parametrize("name", ["kernel", "checked", "result"])
+def test_an_operator_may_have_any_name(name: str, lib: Library) -> None:
+    lib.define(f"{name}(Tensor x, *, int n=1) -> Tensor")
+    lib.impl(name, lambda x, *, n=1: x + n, "CPU")
+    assert getattr(dovetail.ops.names, name)(dovetail.ones(2), n=2).tolist() == [3, 3]
+
+
 def test_the_names_that_routes_use_are_known(lib: Library) -> None:
-    """Collect the names in the routes of many operators, so that a new one in a template is not
-    forgotten.
-    """
+    """Collect the names in the routes of many operators, so that the tests above try them all."""
     lib.define("f(Tensor x, Tensor[] ys, int n=1, *, int m=1) -> (Tensor, Tensor)")
     lib.impl("f", lambda x, ys, *args, **kwargs: (x * 2, x * 3), "CompositeExplicitAutograd")
     register_autograd(

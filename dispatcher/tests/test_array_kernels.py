@@ -10,9 +10,14 @@ import numpy as np
 import pytest
 
 from dovetail_dispatcher import Library, ops
+from dovetail_dispatcher.calls.composition import Composition, call_keys, compose
+from dovetail_dispatcher.calls.plan import RoutePlan
+from dovetail_dispatcher.calls.steps.arguments import PromoteOperands
+from dovetail_dispatcher.calls.steps.kernel_calls import CallKernel
+from dovetail_dispatcher.calls.steps.results import WrapArray
 from dovetail_dispatcher.table.changes import Change, open_transaction, take_back
 from dovetail_dispatcher.table.definitions import define_many
-from dovetail_kernel import TensorBase
+from dovetail_kernel import TensorBase, dispatch_state
 
 Libraries = Callable[..., Library]
 Tensors = Callable[..., TensorBase]
@@ -293,13 +298,27 @@ def test_a_view_of_a_view_has_the_same_storage(lib: Library, tensor: Tensors) ->
 # -- routes ----------------------------------------------------------------------------------------
 
 
+def test_the_plan_of_a_call_says_what_is_done(pointwise: Any, tensor: Tensors) -> None:
+    def plan_of(*tensors: Any) -> RoutePlan:
+        op, now = pointwise.add.default._operator, dispatch_state()
+        key = tensors[0]._signature | tensors[1]._signature
+        return compose(Composition(op, call_keys(key, now), key, now))
+
+    x, y = tensor([1.0]), tensor([1], "int64")
+    assert [type(step) for step in plan_of(x, x).steps] == [CallKernel, WrapArray]
+    mixed = plan_of(x, y)
+    assert [type(step) for step in mixed.steps] == [PromoteOperands, CallKernel, WrapArray]
+    assert mixed.results == (mixed.each(WrapArray)[0].result,)
+    assert not mixed.calls_operators
+
+
 def test_the_route_of_equal_dtypes_neither_promotes_nor_looks_dtypes_up(
     pointwise: Any, tensor: Tensors
 ) -> None:
     from dovetail_dispatcher import explain
 
     text = explain(pointwise.add, tensor([1.0]), tensor([2.0])).route
-    assert "if alpha == 1:\n            array = plain(self.array, other.array)\n" in text
+    assert "if alpha == 1:\n            array = fast_path(self.array, other.array)\n" in text
     assert "promote" not in text
     assert "dtype_bits" not in text
 

@@ -5,7 +5,8 @@ calls between.
 from typing import TYPE_CHECKING, Any
 
 from .calls import fallback_kernels as _fallback_kernels
-from .calls.ops import OpOverload, OpOverloadPacket, ops
+from .calls.ops import ops
+from .calls.overloads import OpOverload, OpOverloadPacket
 from .registration.library import Library, _scoped_library
 from .schema import FunctionSchema, SchemaError, infer_schema, parse_schema
 from .table import transactions as _transactions

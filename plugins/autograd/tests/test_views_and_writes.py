@@ -6,7 +6,7 @@ import pytest
 from small_library import tensor
 
 import dovetail_autograd as autograd
-from dovetail_dispatcher import ops
+from dovetail_dispatcher import _scoped_library, ops
 
 mul, add, add_, mul_ = (
     ops.aten.mul.Tensor,
@@ -154,3 +154,16 @@ def test_detach_shares_the_version():
     add_(ops.aten.detach.default(y), one)
     with pytest.raises(RuntimeError, match="is at version 1; expected version 0"):
         total(z).backward()
+
+
+def test_all_tensors_that_an_operator_without_derivative_writes_are_looked_at():
+    with _scoped_library("writing", "DEF") as lib:
+        lib.define("w(Tensor(a!)? x, Tensor(b!)[] ys) -> ()")
+        lib.impl("w", lambda x, ys: None, "CPU")
+        leaf, made = tensor([1.0], True), mul(tensor([1.0], True), one)
+        for arguments in ((None, [leaf]), (made, [one, leaf]), (leaf, [])):
+            with pytest.raises(RuntimeError, match="a leaf Variable that requires grad"):
+                ops.writing.w(*arguments)
+        ops.writing.w(None, [made])
+        with autograd.no_grad():
+            ops.writing.w(leaf, [leaf])

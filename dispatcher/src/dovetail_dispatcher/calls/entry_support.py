@@ -12,6 +12,7 @@ from dovetail_kernel import DispatchKeySet, TensorBase, state
 from dovetail_kernel.types.dtype import dtype as DType
 from dovetail_kernel.types.signature import SCALAR_BITS
 
+from ..compilation import compile_source
 from ..interception.overrides import call_overrides, overriding
 from ..schema import bind, default_of
 from ..table import registry
@@ -19,10 +20,10 @@ from ..table.operator import Operator, destroyed_error
 from .number_operands import tensor_of_number
 from .promotion_rules import check_alpha
 from .routes import redispatch_route, route_of
-from .templates import compile_source, entry_source
+from .templates import entry_source
 from .templates.arguments import are_ints, default_text, spelling
 from .templates.entry import numbers_allowed, symbol
-from .templates.tensor_route import equals_default
+from .tensor_plans import equals_default
 
 
 class _Missing:
@@ -165,7 +166,8 @@ def make_entry(op: Operator) -> Callable[..., Any]:
     entries.
     """
     text = entry_source(op.schema, op.promote)
-    return compile_source(text, symbol(op.schema), entry_bindings(op))
+    entry: Callable[..., Any] = compile_source(text, symbol(op.schema), entry_bindings(op))
+    return entry
 
 
 def redispatch_entry(op: Operator, keys: DispatchKeySet) -> Callable[..., Any]:

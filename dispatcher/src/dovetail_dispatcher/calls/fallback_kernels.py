@@ -10,8 +10,8 @@ from ..interception.python_dispatch import python_fallback
 from ..table import registry
 from ..table.backend_fallbacks import BUILT_IN, add_built_in_fallbacks, extend_alias_fallbacks
 from ..table.kernels import BOXED, FALLTHROUGH, Kernel, fallthrough_kernel
+from .composition import AUTOGRAD_FALLBACK
 from .dispatch_errors import missing_kernel_error
-from .routes import AUTOGRAD_FALLBACK
 
 _FALLTHROUGH_KEYS = (
     *("BackendSelect", "ADInplaceOrView", "FuncTorchVmapMode", "VmapMode", "PythonTLSSnapshot"),

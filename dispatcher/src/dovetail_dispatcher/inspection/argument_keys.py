@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from dovetail_kernel import DispatchKeySet, TensorBase
 
-from ..calls.routes import argument_keys
+from ..calls.composition import argument_keys
 from ..calls.templates.arguments import is_tensor_like
 from ..table.operator import Operator
 

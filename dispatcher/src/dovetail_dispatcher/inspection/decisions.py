@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from dovetail_kernel import (
@@ -13,12 +13,12 @@ from dovetail_kernel import (
     after_autograd_keyset,
 )
 
-from ..calls.routes import (
+from ..calls.composition import (
     AUTOGRAD_FALLBACK,
     Composition,
     argument_keys,
     call_keys,
-    fused_route,
+    fused_plan,
 )
 from ..table import registry
 from ..table.computed_table import Entry, compute, without_fallthrough
@@ -159,7 +159,7 @@ def _steps(composition: Composition, keys: DispatchKeySet) -> list[Step]:
         entry = compute(op, key, registry.fallbacks)
         if entry.kernel is None:
             return steps
-        below, note = _below(key, entry, replace(composition, keys=keys))
+        below, note = _below(key, entry, composition.replaced(keys=keys))
         steps.append(_step(key, entry.kernel, entry.tag, note))
         if below is None or not below & keys:
             return steps
@@ -204,7 +204,7 @@ def _below(
             after_autograd_keyset,
             "if it redispatches below Autograd, the call goes on as follows",
         )
-    if fused_route(composition, entry.kernel) is not None:
+    if fused_plan(composition, entry.kernel) is not None:
         fusion = composition.op.fusion
         assert fusion is not None
         return None, f"composite: {fusion.outer} of {fusion.inner}{_FUSED}"

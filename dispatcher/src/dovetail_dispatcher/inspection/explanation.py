@@ -7,10 +7,11 @@ from typing import Any
 
 from dovetail_kernel import dispatch_state, state
 
+from ..calls.composition import Composition, call_keys, compose
 from ..calls.entry_support import bound_call, call_key
-from ..calls.ops import OpOverload, OpOverloadPacket
 from ..calls.overload_resolution import resolve_overload
-from ..calls.routes import Composition, call_keys, compose
+from ..calls.overloads import OpOverload, OpOverloadPacket
+from ..calls.printer import printed
 from ..registration.custom_op_definition import CustomOpDef
 from ..table import registry
 from ..table.operator import Operator
@@ -78,7 +79,7 @@ def explain(op: Any, /, *args: Any, **kwargs: Any) -> Explanation:
     decision = decide(operator, key, now)
     route, error = "", None
     try:
-        route = compose(Composition(operator, call_keys(key, now), key, now)).source()
+        route = printed(compose(Composition(operator, call_keys(key, now), key, now))).source
     except (NotImplementedError, RuntimeError) as reason:
         error = f"{type(reason).__name__}: {reason}"
     return Explanation(

@@ -9,9 +9,10 @@ from typing import Any
 
 from dovetail_kernel import DispatchKey, DispatchKeySet, dispatch_state
 
+from ..calls.composition import Composition, compose_through
 from ..calls.entry_support import bound_call, call_key
-from ..calls.ops import OpOverload
-from ..calls.routes import Composition, compose_through
+from ..calls.overloads import OpOverload
+from ..calls.printer import build
 from ..table import registry
 from ..table.computed_table import compute
 from ..table.kernels import Kernel
@@ -63,7 +64,7 @@ class SafeKernelFunction:
             route = self._routes.get((keys, key))
             if route is None:
                 composition = Composition(self._op, keys, key, dispatch_state())
-                route = compose_through(composition, self._key, self._kernel).build()
+                route = build(compose_through(composition, self._key, self._kernel))
                 self._routes[keys, key] = route
         return route(*values)
 

@@ -13,9 +13,9 @@ from dovetail_kernel import (
     backend_key,
 )
 
+from ..calls.composition import argument_keys
 from ..calls.entry_support import bound_call, call_key
-from ..calls.ops import OpOverload, OpOverloadPacket
-from ..calls.routes import argument_keys
+from ..calls.overloads import OpOverload, OpOverloadPacket
 from ..interception.python_dispatch import TorchDispatchMode
 from ..registration.custom_op_definition import CustomOpDef
 from ..schema import FunctionSchema

@@ -7,8 +7,8 @@ from typing import Any
 from dovetail_kernel import DispatchKey, DispatchKeySet, TensorBase
 from dovetail_kernel.keys.dispatch_key import parse_dispatch_key
 
-from ..calls.ops import OpOverload
-from ..calls.routes import argument_keys
+from ..calls.composition import argument_keys
+from ..calls.overloads import OpOverload
 from ..table import registry
 from ..table.computed_table import backends_of_autograd_other, compute, formula_kernel
 from ..table.operator import Operator

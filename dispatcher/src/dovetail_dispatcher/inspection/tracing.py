@@ -23,8 +23,11 @@ from dovetail_kernel import (
 from dovetail_kernel.errors import INTERNAL_PACKAGES, where
 from dovetail_kernel.keys.state import tracing_off, tracing_on
 
+from ..calls.plan import CallFunction, RoutePlan, Value, argument_value
+from ..calls.printer import build
+from ..calls.routes import set_trace_layer
 from ..calls.templates.arguments import is_tensor_like
-from ..calls.templates.tensor_route import equals_default
+from ..calls.tensor_plans import equals_default
 from ..table.operator import Operator
 from .argument_keys import describe_arguments, describe_value
 from .decisions import decide
@@ -236,14 +239,14 @@ def record_node(name: str, grads: Sequence[Any], function: Callable[..., Any], *
     return record(Span(name, NODE, _described(grads)), parent, began, function, *args)
 
 
-def traced_route(
-    compose: Callable[[], Callable[..., Any]],
+def trace_layer(
+    compose: Callable[[], RoutePlan],
     op: Operator,
     key: int,
     now: DispatchState,
     keys: DispatchKeySet | None,
-) -> Callable[..., Any]:
-    """Return a route that records the call and runs what `compose` returns.
+) -> RoutePlan:
+    """Return the plan that records the call and runs the plan that `compose` returns.
 
     A call that has no kernel is recorded, too, before it raises.
 
@@ -255,11 +258,11 @@ def traced_route(
     began = perf_counter_ns()
     decision = decide(op, key, now, keys)
     try:
-        inner = compose()
+        inner = build(compose())
     except (NotImplementedError, RuntimeError):
 
         def inner(*args: Any) -> Any:
-            return compose()(*args)  # raises, with a traceback of this call
+            return build(compose())(*args)  # raises, with a traceback of this call
 
     kind = CALL if keys is None else REDISPATCH
 
@@ -274,7 +277,12 @@ def traced_route(
     waiting = _open.get()
     if waiting is not None:
         waiting.overhead_ns += perf_counter_ns() - began
-    return route
+    arguments = tuple([argument_value(argument) for argument in op.schema.arguments])
+    result = Value("result")
+    return RoutePlan(op, (CallFunction(route, arguments, result),), (result,))
+
+
+set_trace_layer(trace_layer)
 
 
 def _text_of(trace: Trace, keys: bool) -> str:
@@ -321,4 +329,4 @@ def _shortened(text: str) -> str:
     return text if len(text) <= _LONGEST_VALUE else f"{text[: _LONGEST_VALUE - 1]}…"
 
 
-__all__ = ["Trace", "record_node", "traced_route"]
+__all__ = ["Trace", "record_node"]

@@ -9,7 +9,6 @@ stay, since programs may hold them.
 
 from __future__ import annotations
 
-import linecache
 from collections.abc import Callable
 from threading import Lock
 from types import CodeType, FunctionType
@@ -17,6 +16,7 @@ from typing import Any, Final, TypeVar, cast
 
 from dovetail_kernel.keys.interception import on_overriding_class
 
+from ..compilation import compile_source
 from .overrides import call_overrides, overriding
 
 __all__ = ["hold_functions", "is_overridable", "overridable", "release_functions"]
@@ -91,12 +91,8 @@ def _asking_code(function: FunctionType) -> CodeType:
     ]
     name = function.__name__
     text = f"def {name}{taken}:\n    return {_ASKING}[{name!r}]({', '.join(given)})\n"
-    filename = f"<{function.__module__}.{name}, asking>"
-    linecache.cache[filename] = (len(text), None, text.splitlines(True), filename)
-    namespace: dict[str, Any] = {}
-    exec(compile(text, filename, "exec"), namespace)
     function.__globals__.setdefault(_ASKING, {})[name] = ask
-    code: CodeType = namespace[name].__code__
+    code: CodeType = compile_source(text, name, {}).__code__
     return code
 
 

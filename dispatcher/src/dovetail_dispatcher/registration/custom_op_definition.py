@@ -17,7 +17,7 @@ from dovetail_kernel import (
 from dovetail_kernel.devices.device import Device
 from dovetail_kernel.errors import where
 
-from ..calls.ops import OpOverload
+from ..calls.overloads import OpOverload
 from ..calls.templates.arguments import is_tensor_like
 from ..schema import FunctionSchema, bind
 from ..table import registry

@@ -11,7 +11,7 @@ from dovetail_kernel import DispatchKey, parse_dispatch_key, plugin_manager
 from dovetail_kernel.errors import calling_frame
 from dovetail_kernel.plugins.entries import LIBRARIES
 
-from ..calls.ops import OpOverload
+from ..calls.overloads import OpOverload
 from ..table import registry
 from ..table.backend_fallbacks import add_fallback
 from ..table.changes import Change, take_back
@@ -272,9 +272,9 @@ class Library:
                 convention,
                 self.location,
                 with_keyset=with_keyset,
-                plain=plain,
-                into=into,
-                into_any=into_any,
+                fast_path=plain,
+                out_function=into,
+                general_out_function=into_any,
                 plugin=self._plugin,
                 registrar=self._registrar,
             )

@@ -7,7 +7,7 @@ from typing import Final
 from dovetail_kernel import DispatchKey, parse_dispatch_key
 from dovetail_kernel.errors import did_you_mean
 
-from ..calls.ops import OpOverload
+from ..calls.overloads import OpOverload
 from ..schema import FunctionSchema, parse_schema
 
 RESERVED_NAMESPACES: Final = ("prim",)

@@ -8,7 +8,7 @@ from dovetail_kernel import DispatchKey, dispatch_key_for_device, plugin_manager
 from dovetail_kernel.errors import did_you_mean
 from dovetail_kernel.plugins.entries import LIBRARIES
 
-from ..calls.ops import OpOverload
+from ..calls.overloads import OpOverload
 from ..table import registry
 from ..table.operator import Operator
 from .custom_op_definition import CustomOpDef

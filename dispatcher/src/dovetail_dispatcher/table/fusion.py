@@ -9,14 +9,27 @@ tensors, with no mode or trace around them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar, Final, TypeAlias
+
+from ..record import Record
+
+INNER: Final = "result of the inner operator"
+"""Stands for the result of the inner operator among the arguments of the outer one."""
 
 
-@dataclass(eq=False)  # frozen and slots would take a millisecond of every import
+class Always(Record):
+    """Something that is the same in every fused call."""
+
+    value: Any
+
+
+Arguments: TypeAlias = Mapping[str, str | Always]
+"""What an operator is given, by the names of its arguments."""
+
+
 class Fusion:
-    """What ``outer(..., inner(x), ...)`` comes to.
+    """What ``outer(..., inner(x), ...)`` comes to. A library makes a subclass for each composite.
 
     Attributes
     ----------
@@ -24,58 +37,50 @@ class Fusion:
         Qualified name of the composite, ``aten::linear``.
     inner, outer
         Qualified names of the operators that it calls. `inner` has one differentiable input.
-    inputs
-        Arguments of the composite in the order of the differentiable inputs of `outer`, that of
-        `inner` in the place of its result.
-    place
-        Which of them is the input of `inner`. Where it needs no gradient, nothing is fused.
-    unless
-        Condition on the arguments, as text of Python, under which the composite itself is to run.
-    takes
-        Whether a call whose arguments have these dtype bits is fused.
+    inner_arguments, outer_arguments
+        What they are given: an argument of the composite, `Always` something, or `INNER`. Values
+        that a formula saves stand here, too, if they follow from nothing else.
+    dims
+        How many dimensions arguments must have: a call of others is not fused.
+    fixed
+        Values that arguments must have.
     helper
-        Helper of the array kernels that computes the result from `arguments`. Without it the
-        backend does not fuse.
-    arguments
-        Arguments of the composite that `helper` takes.
+        Helper of the array kernels that computes the result from `helper_arguments`, which are
+        arguments of the composite. Without it the backend does not fuse.
     kept
-        Slots for the further arrays that `helper` returns.
-    saved
-        What else backward needs: slot of the node to argument of the composite.
-    saved_arrays
-        Arrays of arguments as they are at the call, whatever array the tensor is given later.
-    backward
-        ``backward(node, k, edges, grad)``: one gradient per name in `inputs`, as the array body of
-        a `Formula`.
-    source
-        The slot that what `inner` returned is made from; if `inner` is a view, its saved input.
-    inner_result
-        ``inner_result(node)``: the array of the result of `inner`.
-    inner_shape
-        ``inner_shape(shape)``: the shape of that, from the shape of its input.
-    inner_results, outer_results
-        Results that the two nodes save: their slot to the slot in `kept`.
-    inner_values, outer_values
-        Slots of the two nodes that are the same for every call.
+        Slots of the node for the further arrays that `helper` returns, among them the results that
+        formulas save, by the names that they have there.
     """
 
-    operator: str
-    inner: str
-    outer: str
-    inputs: tuple[str, ...]
-    place: int
-    unless: str
-    takes: Callable[[int], bool]
-    helper: str
-    arguments: tuple[str, ...]
-    saved: Mapping[str, str]
-    backward: Callable[..., Any]
-    source: str
-    inner_result: Callable[[Any], Any]
-    inner_shape: Callable[[tuple[int, ...]], tuple[int, ...]]
-    saved_arrays: Mapping[str, str] = field(default_factory=dict)
-    kept: tuple[str, ...] = ()
-    inner_results: Mapping[str, str] = field(default_factory=dict)
-    outer_results: Mapping[str, str] = field(default_factory=dict)
-    inner_values: Mapping[str, Any] = field(default_factory=dict)
-    outer_values: Mapping[str, Any] = field(default_factory=dict)
+    operator: ClassVar[str]
+    inner: ClassVar[str]
+    inner_arguments: ClassVar[Arguments]
+    outer: ClassVar[str]
+    outer_arguments: ClassVar[Arguments]
+    dims: ClassVar[Mapping[str, int]]
+    fixed: ClassVar[Mapping[str, Any]] = {}
+    helper: ClassVar[str]
+    helper_arguments: ClassVar[tuple[str, ...]]
+    kept: ClassVar[tuple[str, ...]] = ()
+
+    def takes(self, dtype_bits: int) -> bool:
+        """Return whether a call whose arguments have these dtypes is fused."""
+        raise NotImplementedError
+
+    @staticmethod
+    def backward(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+        """Return one gradient per input of `outer`, as the array body of a `Formula`; in the place
+        of `INNER` that of the input of `inner`.
+
+        Where `inner` is a view, the node has its input in a slot with the name of that argument of
+        the composite, and in ``<name>_array`` the array that it had.
+        """
+        raise NotImplementedError
+
+    def inner_result(self, node: Any) -> Any:
+        """Return the array that `inner` would have returned."""
+        raise NotImplementedError
+
+    def inner_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        """Return the shape of the result of `inner` for an input of `shape`."""
+        raise NotImplementedError

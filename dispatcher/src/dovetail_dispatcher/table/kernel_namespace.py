@@ -53,7 +53,9 @@ class ArrayKernels:
                 and not _is_intercepted(op, self._backend)
             ):
                 function = (
-                    kernel.plain if kernel.plain is not None and _only_tensors(op) else kernel.fn
+                    kernel.fast_path
+                    if kernel.fast_path is not None and _only_tensors(op)
+                    else kernel.fn
                 )
                 self.__dict__[name] = function
                 return function

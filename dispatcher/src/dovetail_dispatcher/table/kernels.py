@@ -51,13 +51,13 @@ class Kernel:
         ``"file:line"`` of the registration.
     with_keyset
         The kernel wants the call's DispatchKeySet as its first argument.
-    plain
+    fast_path
         Array kernels only: a faster callable that takes the tensor arguments alone, used when every
         other argument has its default.
-    into
+    out_function
         Array kernels only: a callable ``(*arrays, out=array)`` that writes its result into `out`,
         used when every other argument has its default.
-    into_any
+    general_out_function
         Array kernels only: the same with all parameters of the kernel, used when one has another
         value.
     plugin
@@ -76,11 +76,11 @@ class Kernel:
         *(
             "convention",
             "fn",
-            "into",
-            "into_any",
+            "out_function",
+            "general_out_function",
             "key",
             "location",
-            "plain",
+            "fast_path",
             "plugin",
             "registrar",
             "with_keyset",
@@ -97,9 +97,9 @@ class Kernel:
         location: str,
         *,
         with_keyset: bool = False,
-        plain: Callable[..., Any] | None = None,
-        into: Callable[..., Any] | None = None,
-        into_any: Callable[..., Any] | None = None,
+        fast_path: Callable[..., Any] | None = None,
+        out_function: Callable[..., Any] | None = None,
+        general_out_function: Callable[..., Any] | None = None,
         plugin: PluginEntry | None = None,
         registrar: Registrar | None = None,
     ) -> None:
@@ -108,9 +108,9 @@ class Kernel:
         self.convention = convention
         self.location = location
         self.with_keyset = with_keyset
-        self.plain = plain
-        self.into = into
-        self.into_any = into_any
+        self.fast_path = fast_path
+        self.out_function = out_function
+        self.general_out_function = general_out_function
         self.plugin = plugin
         self.registrar = registrar
 

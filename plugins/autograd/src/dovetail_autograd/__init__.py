@@ -30,9 +30,12 @@ from .graph.grad_mode import (
 from .graph.hooks import RemovableHandle
 from .graph.node import Edge, GradientEdge, Node
 from .recording import autograd_layer
-from .recording.autograd_layer import _get_autograd_fallback_mode, _set_autograd_fallback_mode
 from .recording.function import Function, once_differentiable
 from .recording.node_classes import build_node_class
+from .recording.unknown_derivative import (
+    _get_autograd_fallback_mode,
+    _set_autograd_fallback_mode,
+)
 
 if TYPE_CHECKING:
     from .checking.gradcheck import GradcheckError, gradcheck, gradgradcheck

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import keyword
 import re
+from functools import lru_cache
 from typing import Final
 
 from ...schema import Argument
@@ -39,27 +40,8 @@ ENTRY_NAMES: Final = frozenset(
 )
 """What entries call their own things."""
 
-ROUTE_NAMES: Final = frozenset(
-    """
-    Array BACKEND BASE CONTEXT DIFFERENTIABLE DTYPE GRAD KEYS NORMAL NO_GRAD Node OP OPERATOR
-    OVERLOAD QUIET SIGNATURE Tensor VIEW VersionCounter WRITTEN WritableCounter ZERO_DIM
-    ZERO_DIM_SIGNATURE args array arrays attach_list before below below_autograd bump_version
-    call_error cast check_aliases check_inference_write check_inplace check_overlap checked
-    composite computed computed_native copy_before_write counter current_version dtype_bits dtype_of
-    each edge_of edges_of enter_fake error extras fn gradient_edge helper into into_any
-    is_column_major kernel kwargs leaf_edge leave_fake lift make_tensor mark_unknown mark_view
-    mark_views native_dtypes next_sequence_nr node number numbers on_backend outer plain promote
-    quiet rebase_history record recorded recording_extras refuse_gradient refuse_out remember
-    reset_error_state result save_input save_result save_result_tensor set_error_state set_state
-    setup_context share_storage state state_before storage stripped tensor_of_number unmark wrap
-    write_into write_out wrong_identity
-    """.split()  # noqa: SIM905
-)
-"""What routes call their own things."""
-
 _ENTRY_FORMS = re.compile(r"\w+_(default|named|op|routes)")
-_ROUTE_FORMS = re.compile(r"(array|result)\d+|\w+_(array|edge|overwritten)")
-"""Names made with numbers, and of other names."""
+"""Names made of other names."""
 
 
 def parameter(argument: Argument) -> str:
@@ -71,20 +53,15 @@ def parameter(argument: Argument) -> str:
     return name + "_" if taken else name
 
 
-def route_parameter(argument: Argument) -> str:
-    """Return the name of an argument in a route: the schema's, with an underscore behind a name
-    that is taken.
-    """
-    name = argument.name
-    taken = keyword.iskeyword(name) or name in ROUTE_NAMES or _ROUTE_FORMS.fullmatch(name)
-    return name + "_" if taken else name
-
-
 def spelling(argument: Argument) -> str:
     """Return the argument's type as it is written in a schema, list sizes left out: ``int[]?`` for
     ``int[1]?``.
     """
-    text = argument.real_type.schema_str
+    return _without_size(argument.real_type.schema_str)
+
+
+@lru_cache(maxsize=1024)
+def _without_size(text: str) -> str:
     begin = text.find("[")
     end = text.find("]")
     return text if begin < 0 else text[: begin + 1] + text[end:]
@@ -134,25 +111,6 @@ def default_text(argument: Argument) -> str:
     if isinstance(value, tuple) and spelling(argument).removesuffix("?") in INT_LISTS:
         return repr(value)
     return f"{argument.name}_default"
-
-
-def array_expression(argument: Argument) -> str:
-    """Return the text that turns an argument of a route into what an array kernel takes."""
-    name, kind = route_parameter(argument), spelling(argument)
-    match kind:
-        case "Tensor":
-            return f"{name}.array"
-        case "Tensor?":
-            return f"(None if {name} is None else {name}.array)"
-        case "Tensor[]":
-            return f"[t.array for t in {name}]"
-        case "Tensor?[]":
-            return f"[None if t is None else t.array for t in {name}]"
-        case "ScalarType":
-            return f"native_dtypes[{name}]"
-        case "ScalarType?":
-            return f"(None if {name} is None else native_dtypes[{name}])"
-    return name
 
 
 def are_ints(value: object) -> bool:

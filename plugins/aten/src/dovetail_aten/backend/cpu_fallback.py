@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dovetail_dispatcher import Library
-from dovetail_dispatcher.calls.array_route_support import write_into, write_out
+from dovetail_dispatcher.calls.array_writes import write_into, write_out
 from dovetail_dispatcher.table.transactions import transaction
 from dovetail_dispatcher.table.user_warning import warn_user
 from dovetail_kernel import Backend, Device, TensorBase, backend, bump_version

@@ -8,9 +8,9 @@ from types import FunctionType
 from typing import Any
 
 from dovetail_dispatcher.calls.entry_support import entry_bindings
-from dovetail_dispatcher.calls.templates import compile_source
 from dovetail_dispatcher.calls.templates.entry import symbol
 from dovetail_dispatcher.calls.templates.python_function import PythonFunction, result_type
+from dovetail_dispatcher.compilation import compile_source
 from dovetail_dispatcher.table import registry
 
 from . import return_types

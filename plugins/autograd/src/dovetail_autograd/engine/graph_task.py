@@ -14,7 +14,7 @@ from dovetail_kernel.tensor.tensor_base import TensorBase
 from dovetail_kernel.types.signature import NO_GRAD
 
 from ..graph.node import Node
-from ..recording.fused_recording import split
+from ..recording.fused_nodes import split
 
 if TYPE_CHECKING:
     from ..graph.node import EdgeTuple

@@ -19,7 +19,7 @@ from dovetail_kernel.tensor.tensor_base import TensorBase
 
 from ..graph.accumulate import AccumulateGrad, run_post_accumulate_hooks, watch
 from ..graph.node import EdgeTuple, Metadata, Node
-from ..recording.fused_recording import split
+from ..recording.fused_nodes import split
 from .array_side import as_arrays, as_tensors
 from .conform import conform_array, conform_tensor
 from .evaluate import is_watched, run_leaf, run_node

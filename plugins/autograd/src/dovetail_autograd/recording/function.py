@@ -19,6 +19,7 @@ from ..graph.function_node import DIFFERENTIABLE, FunctionNode, no_backward
 from ..graph.node import next_sequence_nr
 from ..graph.recording_extras import needs_extras
 from ..graph.views import CreationMeta, check_inplace, rebase_history, set_view, view_info
+from .error_nodes import DelayedError
 
 GRAD_OR_WRAPPED = GRAD | WRAPPED_BIT
 
@@ -357,8 +358,6 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _guard(outputs: list[Any], grads: Sequence[Any]) -> list[Any]:
-    from .route_support import DelayedError
-
     node = DelayedError(
         "trying to differentiate twice a function that was marked with @once_differentiable",
         [grad for grad in grads if isinstance(grad, TensorBase)],

@@ -4,11 +4,11 @@ kin.
 
 from __future__ import annotations
 
-import linecache
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
+from dovetail_dispatcher.compilation import compile_source
 from dovetail_dispatcher.table.derivative_formula import Formula, Saved
 from dovetail_kernel.tensor.new_tensors import tensor_class
 
@@ -101,10 +101,7 @@ def build_node_class(
     is_real
         Whether no number in the call is complex. Default: False.
     """
-    text = node_class_text(formula)
-    filename = f"<node class of {formula.operator}>"
-    linecache.cache[filename] = (len(text), None, text.splitlines(True), filename)
-    namespace: dict[str, Any] = {
+    bindings: dict[str, Any] = {
         "Node": Node,
         "leave_arrays": leave_arrays,
         "RELEASED": saved_slots.RELEASED,
@@ -114,8 +111,7 @@ def build_node_class(
         "unpack_list": saved_slots.unpack_list,
         "unpack_result": saved_slots.unpack_result,
     }
-    exec(compile(text, filename, "exec"), namespace)
-    cls: type[Node] = namespace[formula.name]
+    cls: type[Node] = compile_source(node_class_text(formula), formula.name, bindings)
     cls._formula_record = formula
     if formula.tensors is not None:
         cls.apply_tensors = formula.tensors  # type: ignore[method-assign]

@@ -15,8 +15,8 @@ from ..graph.autograd_meta import gradient_edge
 from ..graph.engine_ops import filled_like
 from ..graph.function_node import DIFFERENTIABLE, FunctionNode, new_node
 from ..graph.node import next_sequence_nr
+from ..recording.error_nodes import DelayedError
 from ..recording.function import Function, wrap_outputs
-from ..recording.route_support import DelayedError
 from .arrays import is_wrapped
 from .pytree import flatten
 

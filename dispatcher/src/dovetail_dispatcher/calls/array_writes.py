@@ -1,65 +1,25 @@
-"""What routes through array kernels call off the common path: writing results, checking overlap,
-moving scalars.
+"""What routes through array kernels call to write: into arguments, into ``out=``, between backends;
+and what is checked before.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from sys import getrefcount
 from typing import Any, Final
 
 from dovetail_kernel import (
-    Backend,
     TensorBase,
-    VersionCounter,
     dtype,
     dtype_of_signature,
     replace_array,
-    share_storage,
-    tensor_class,
 )
 from dovetail_kernel.keys.state import dispatch_state
-from dovetail_kernel.tensor.new_tensors import new_tensor
 from dovetail_kernel.tensor.version import WritableCounter
-from dovetail_kernel.types.signature import INFERENCE, NORMAL, ZERO_DIM
+from dovetail_kernel.types.signature import NORMAL
 
 from ..table.user_warning import warn_user
 from .array_errors import broadcast_shape, shape_of_output_error
 from .promotion_rules import check_writable_as
-
-
-def array_wrapper(backend: Backend, base: int) -> Callable[[Any, TensorBase | None], TensorBase]:
-    """Return the function that makes a tensor of an array, sharing the memory of another tensor if
-    one is given.
-    """
-    arrays = backend.arrays
-    array_type = arrays.array_types[0]
-    cls = tensor_class()
-
-    def wrap(array: Any, shared: TensorBase | None) -> TensorBase:
-        if array.__class__ is not array_type:
-            array = arrays.asarray(array)
-        tensor = new_tensor(
-            array, base | arrays.dtype_bits[array.dtype] | (0 if array.ndim else ZERO_DIM), cls
-        )
-        if shared is not None:
-            tensor._storage = share_storage(shared)
-            if shared._counter is None:
-                shared._counter = VersionCounter()
-            tensor._counter = shared._counter
-        return tensor
-
-    return wrap
-
-
-def dtype_of(backend: Backend) -> Callable[[Any], dtype]:
-    """Return the function that tells the dtype of one of the arrays of `backend`."""
-    dtype_bits = backend.arrays.dtype_bits
-
-    def find(array: Any) -> dtype:
-        return dtype_of_signature(dtype_bits[array.dtype])
-
-    return find
 
 
 def write_into(destination: TensorBase, array: Any, computed: dtype | None = None) -> None:
@@ -170,32 +130,6 @@ def copy_between_backends(destination: TensorBase, source: TensorBase) -> None:
     write_into(
         destination,
         own.asarray(other.to_host(array if array.dtype == native else other.cast(array, native))),
-    )
-
-
-def on_backend(backend: Backend, value: Any) -> Any:
-    """Return a tensor argument on `backend`: itself, or a copy of a 0-dim cpu tensor.
-
-    Raises
-    ------
-    RuntimeError
-        For any other tensor of another backend.
-    """
-    if isinstance(value, list | tuple):
-        return [on_backend(backend, item) for item in value]
-    if not isinstance(value, TensorBase) or value._backend is backend:
-        return value
-    if value._backend.name == "cpu" and not value.array.shape:
-        moved = value.item() if backend.name != "meta" else 0  # type: ignore[attr-defined]
-        arrays = backend.arrays
-        array = arrays.scalar(moved, arrays.native_dtypes[value.dtype])
-        return array_wrapper(backend, backend.bit | value._signature & (NORMAL | INFERENCE))(
-            array, None
-        )
-    raise RuntimeError(
-        f"Expected all tensors to be on the same device: Tensor on device {value.device} is not "
-        "on the expected device "
-        f"{backend.name}! Move it: x.to({backend.name!r})."
     )
 
 

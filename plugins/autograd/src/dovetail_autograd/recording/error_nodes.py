@@ -1,5 +1,5 @@
-"""What recording routes call off the common path: edges, clones of what is about to be written,
-lists of results.
+"""Nodes that raise when backward reaches them: of calls without derivative, and of tensors that may
+not be differentiated.
 """
 
 from __future__ import annotations
@@ -8,53 +8,11 @@ import warnings
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from dovetail_kernel.keys.interception import PYTHON_DISPATCH
-from dovetail_kernel.tensor.new_tensors import wrap
 from dovetail_kernel.tensor.tensor_base import TensorBase
-from dovetail_kernel.types.signature import DTYPE_MASK, GRAD
 
-from ..graph import engine_ops as calls
 from ..graph.autograd_meta import gradient_edge
 from ..graph.node import EdgeTuple, Node, next_sequence_nr
-from ..graph.views import mark_view
-
-
-def edge_of(value: Any) -> EdgeTuple | None:
-    """Return the gradient edge of an argument that may also be None or a Python number."""
-    return gradient_edge(value) if isinstance(value, TensorBase) else None
-
-
-def edges_of(values: Sequence[Any] | None) -> tuple[EdgeTuple | None, ...]:
-    """Return the gradient edges of a list of tensors."""
-    return tuple([edge_of(value) for value in values]) if values else ()
-
-
-def copy_before_write(tensor: TensorBase) -> TensorBase:
-    """Return a copy of `tensor` with the same place in the graph, for a formula that needs what is
-    overwritten.
-    """
-    is_wrapped = tensor._signature & PYTHON_DISPATCH
-    twin = calls.clone(tensor) if is_wrapped else wrap(tensor.array.copy(), tensor._backend)
-    edge = gradient_edge(tensor)
-    if edge is not None:
-        twin._grad_fn, twin.output_nr = edge[0].presented(), edge[1]
-        twin._signature |= GRAD
-    return twin
-
-
-def attach_list(results: Sequence[TensorBase | None], node: Node, differentiable: int) -> None:
-    """Make `node` the maker of every result of differentiable dtype."""
-    for output_nr, result in enumerate(results):
-        if result is not None and result._signature & DTYPE_MASK & differentiable:
-            result._grad_fn = node
-            result.output_nr = output_nr
-            result._signature |= GRAD
-
-
-def mark_views(results: Sequence[TensorBase], source: TensorBase) -> None:
-    """Note that every result is a view of `source`."""
-    for result in results:
-        mark_view(result, source, several=True)
+from .edges import edge_of, edges_of
 
 
 class NotImplementedNode(Node):

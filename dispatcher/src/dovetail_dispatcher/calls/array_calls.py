@@ -1,0 +1,221 @@
+"""What an array kernel is called with: how the arguments of a call take part in it, how they are
+promoted, and the call itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache, partial
+from typing import Any, Final
+
+from dovetail_kernel import Backend
+from dovetail_kernel import dtype as DType
+from dovetail_kernel.types.signature import INFERENCE, NORMAL, PYTHON_SCALAR
+
+from ..record import Record
+from ..schema import Argument
+from ..table.kernels import Kernel
+from ..table.operator import Operator
+from .array_errors import call_error
+from .array_wrapping import on_backend
+from .number_operands import category_of_number, number_cache
+from .plan import Operand, Step, Value, argument_value
+from .promotion_rules import computing_dtype, promoter, static_dtype
+from .steps.arguments import (
+    ArrayOf,
+    CastArray,
+    MoveToBackend,
+    NativeDtype,
+    NumberToTensor,
+    PromoteOperands,
+)
+from .steps.kernel_calls import CallKernel, KernelCall, Quiet, Rewording
+from .templates.arguments import OPTIONAL_TENSOR, TENSOR, is_tensor_like, spelling
+from .templates.entry import numbers_allowed
+
+DETACH: Final = "aten::detach"
+"""The operator whose result may be written outside inference mode, though it be an inference
+tensor.
+"""
+
+COMPUTED: Final = Value("computed")
+"""The dtype that a call computes in, where it is found per call."""
+
+_COMPUTE_NOTHING = ("view", "factory")
+"""Kinds of operators whose kernels have nothing to warn of."""
+
+
+class ArrayCall:
+    """What an array route is composed for, and how the schema's arguments take part in it."""
+
+    def __init__(
+        self, op: Operator, kernel: Kernel, backend: Backend, key: int, inference: bool
+    ) -> None:
+        self.op, self.kernel, self.backend, self.key = op, kernel, backend, key
+        self.schema = schema = op.schema
+        self.is_pointwise = op.kind == "pointwise"
+        self.is_view = schema._is_view_op()
+        self.inputs = [a for a in schema.arguments if not a.is_out]
+        self.outs = [argument_value(a) for a in schema.arguments if a.is_out]
+        self.written = next((a for a in self.inputs if a.is_write), None)
+        self.tensors = [a for a in self.inputs if spelling(a) == TENSOR]
+        self.makes_writable = op.name == DETACH and not key & NORMAL and not inference
+        if self.is_view:  # a view is as normal as what it shows, wherever it is made
+            inference = not key & NORMAL
+        self.base = backend.bit | (INFERENCE if inference else NORMAL)
+        self.rewording: Rewording | None = None
+        if self.is_pointwise:
+            operands = [a for a in self.inputs if spelling(a) in (TENSOR, OPTIONAL_TENSOR)]
+            self.rewording = Rewording(
+                partial(call_error, op), tuple([argument_value(a) for a in operands])
+            )
+
+
+# -- arguments -------------------------------------------------------------------------------------
+
+
+def moves(call: ArrayCall) -> list[Step]:
+    move = partial(on_backend, call.backend)
+    return [MoveToBackend(argument_value(a), move) for a in call.inputs if is_tensor_like(a)]
+
+
+class Promotion(Record):
+    """How the arguments of a call reach the kernel.
+
+    Attributes
+    ----------
+    operands
+        What the kernel is given for each input.
+    steps
+        What is done before.
+    dtype
+        The dtype that is computed in, if the key says it.
+    casts
+        Whether arguments may be of another dtype than what the kernel is given.
+    """
+
+    operands: dict[str, Operand]
+    steps: tuple[Step, ...] = ()
+    dtype: DType | None = None
+    casts: bool = False
+
+
+def promoted_operands(call: ArrayCall) -> Promotion:
+    op, key = call.op, call.key
+    given = {a.name: _operand(a, call.backend) for a in call.inputs}
+    if not op.promote or not call.tensors:
+        return Promotion(given)
+    promoted = [a for a in call.tensors if a.name in op.promote]
+    common = static_dtype(key) if len(promoted) == len(call.tensors) else None
+    if common is None:
+        return _promotion_per_call(call, given, promoted)
+    computed = computing_dtype(common, op.promotion)
+    steps: tuple[Step, ...] = ()
+    if key & PYTHON_SCALAR and numbers_allowed(call.schema, op.promote):
+        number = argument_value(promoted[1])
+        steps = (NumberToTensor(number, *number_cache(call.backend, computed)),)
+        promoted = promoted[:1]
+    if key & computed.bit:
+        return Promotion(given, steps, computed)
+    arrays = call.backend.arrays
+    for argument in promoted:
+        value = argument_value(argument)
+        given[argument.name] = CastArray(value, arrays.cast, arrays.native_dtypes[computed])
+    return Promotion(given, steps, computed, casts=True)
+
+
+def _promotion_per_call(
+    call: ArrayCall, given: dict[str, Operand], promoted: list[Argument]
+) -> Promotion:
+    """Return the promotion of operands whose dtypes the key does not say."""
+    arrays = {a.name: Value(f"{a.name}_array") for a in promoted}
+    category = category_of_number(call.key & PYTHON_SCALAR)
+    promote = PromoteOperands(
+        tuple(map(argument_value, promoted)),
+        promoter(call.backend, call.op, category),
+        tuple(arrays.values()),
+        COMPUTED,
+    )
+    return Promotion({**given, **arrays}, (promote,), casts=True)
+
+
+def _operand(argument: Argument, backend: Backend) -> Operand:
+    """Return what an array kernel is given for an argument that is not promoted."""
+    value, kind = argument_value(argument), spelling(argument)
+    if is_tensor_like(argument):
+        return _array_of(value, kind)
+    if kind in ("ScalarType", "ScalarType?"):
+        return NativeDtype(value, backend.arrays.native_dtypes, kind.endswith("?"))
+    return value
+
+
+@lru_cache(maxsize=1024)
+def _array_of(value: Value, kind: str) -> ArrayOf:
+    return ArrayOf(value, kind)
+
+
+# -- the call --------------------------------------------------------------------------------------
+
+
+def kernel_call(call: ArrayCall, promotion: Promotion, results: tuple[Value, ...]) -> CallKernel:
+    kernel = call.kernel
+    general = general_call(call, promotion, "kernel", kernel.fn)
+    if kernel.fast_path is None:
+        return CallKernel(results, general, rewording=call.rewording)
+    fast = call_of_tensors(call, promotion, "fast_path", kernel.fast_path)
+    return CallKernel(results, general, fast, defaults(call), call.rewording)
+
+
+def general_call(
+    call: ArrayCall, promotion: Promotion, role: str, function: Callable[..., Any]
+) -> KernelCall:
+    """Return the call of `function` with all arguments."""
+    positional = [promotion.operands[a.name] for a in call.inputs if not a.kwarg_only]
+    keywords = [(a.name, promotion.operands[a.name]) for a in call.inputs if a.kwarg_only]
+    return KernelCall(
+        role, function, tuple(positional), tuple(keywords), quiet=_quiet(call, function)
+    )
+
+
+def call_of_tensors(
+    call: ArrayCall, promotion: Promotion, role: str, function: Callable[..., Any]
+) -> KernelCall:
+    """Return the call of `function` with the tensors alone."""
+    tensors = [promotion.operands[a.name] for a in call.inputs if is_tensor_like(a)]
+    return KernelCall(role, function, tuple(tensors), quiet=_quiet(call, function))
+
+
+def _quiet(call: ArrayCall, function: Callable[..., Any]) -> Quiet | None:
+    return None if call.op.kind in _COMPUTE_NOTHING else quiet(call.backend, function)
+
+
+def quiet(backend: Backend, function: Callable[..., Any]) -> Quiet | None:
+    """Return how floating-point warnings of an array function are kept from the user; None if there
+    are none.
+    """
+    arrays = backend.arrays
+    if arrays.error_state is None:
+        return None
+    return Quiet(*arrays.error_state) if arrays.may_warn(function) else Quiet()
+
+
+def defaults(call: ArrayCall) -> tuple[tuple[Value, Any], ...] | None:
+    """Return the arguments that are no tensors with their defaults; None if one has no default."""
+    others = [a for a in call.inputs if not is_tensor_like(a)]
+    if not all([a.has_default_value() for a in others]):
+        return None
+    return tuple([(argument_value(a), a.default_value) for a in others])
+
+
+__all__ = [
+    "COMPUTED",
+    "ArrayCall",
+    "Promotion",
+    "call_of_tensors",
+    "defaults",
+    "general_call",
+    "kernel_call",
+    "moves",
+    "promoted_operands",
+    "quiet",
+]

@@ -1,0 +1,248 @@
+"""Plans of routes that call an array kernel: unwrap, promote, call, then wrap or write, as the
+operator's schema and kind say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from dovetail_kernel import Backend, backends_of_signature, dtype, dtype_of_signature
+from dovetail_kernel import bool as bool_
+from dovetail_kernel.types.signature import DTYPE_MASK, NORMAL, ZERO_DIM
+
+from ..table.kernels import Kernel
+from ..table.operator import Operator
+from .array_calls import (
+    COMPUTED,
+    ArrayCall,
+    Promotion,
+    call_of_tensors,
+    defaults,
+    general_call,
+    kernel_call,
+    moves,
+    promoted_operands,
+)
+from .array_wrapping import array_wrapper, dtype_of
+from .plan import RoutePlan, Step, Value, argument_value
+from .promotion_rules import check_operands, check_writable_as, static_dtype
+from .steps.kernel_calls import CallKernel
+from .steps.results import Signature, WrapArray, WrapArrays, WrapUnlessMasked
+from .steps.writes import (
+    CheckInferenceWrite,
+    CheckOverlap,
+    CopyBetweenBackends,
+    CountWrite,
+    WriteInto,
+    WriteOut,
+)
+from .templates.arguments import TENSOR, TENSOR_LIST, spelling
+
+COPY: Final = "aten::copy_"
+"""The operator whose arguments may be on different devices."""
+
+_ARRAY, _RESULT = Value("array"), Value("result")
+
+
+def array_plan(
+    op: Operator, kernel: Kernel, backend: Backend, key: int, *, inference: bool
+) -> RoutePlan:
+    """Return the plan of `op` through the array kernel `kernel`, for calls with `key`.
+
+    Raises
+    ------
+    RuntimeError
+        If the key alone says that the call is wrong: an in-place result that cannot be cast to its
+        destination.
+    """
+    call = ArrayCall(op, kernel, backend, key, inference)
+    several_backends = len(backends_of_signature(key)) > 1
+    if several_backends and op.name == COPY:
+        return _copy_between_backends(call)
+    if op.refuses:
+        check_operands(op, key)
+    moved = moves(call) if several_backends else []
+    promotion = promoted_operands(call)
+    if call.written is not None:
+        return _writing(call, promotion).beginning_with(*moved, *promotion.steps)
+    if call.outs:
+        return _writing_out(call, promotion).beginning_with(*moved, *promotion.steps)
+    return _wrapping(call, promotion).beginning_with(*moved, *promotion.steps)
+
+
+# -- results ---------------------------------------------------------------------------------------
+
+
+def _wrapping(call: ArrayCall, promotion: Promotion) -> RoutePlan:
+    """Return the plan that makes new tensors of what the kernel returns."""
+    kinds = [spelling(each) for each in call.schema.returns]
+    if kinds == [TENSOR]:
+        compute = kernel_call(call, promotion, (_ARRAY,))
+        return RoutePlan(call.op, (compute, _wrap(call, promotion, _ARRAY, _RESULT)), (_RESULT,))
+    if kinds == [TENSOR_LIST]:
+        arrays = Value("arrays")
+        wrap = array_wrapper(call.backend, call.base)
+        return RoutePlan(
+            call.op,
+            (
+                kernel_call(call, promotion, (arrays,)),
+                WrapArrays(arrays, _RESULT, wrap, _shared(call)),
+            ),
+            (_RESULT,),
+        )
+    if kinds and all([kind == TENSOR for kind in kinds]):
+        return _wrapping_several(call, promotion)
+    results = (_RESULT,) if kinds else ()
+    return RoutePlan(call.op, (kernel_call(call, promotion, (_RESULT,)),), results)
+
+
+def _wrapping_several(call: ArrayCall, promotion: Promotion) -> RoutePlan:
+    numbers = range(len(call.schema.returns))
+    arrays = tuple([Value(f"array{number}") for number in numbers])
+    results = tuple([Value(f"result{number}") for number in numbers])
+    pairs = zip(arrays, results, strict=True)
+    wraps: list[Step]
+    if any([a.name == "output_mask" for a in call.inputs]):
+        wrap = array_wrapper(call.backend, call.base)
+        wraps = [WrapUnlessMasked(array, result, wrap) for array, result in pairs]
+    else:
+        wraps = [_wrap(call, promotion, array, result) for array, result in pairs]
+    return RoutePlan(call.op, (kernel_call(call, promotion, arrays), *wraps), results)
+
+
+def _wrap(call: ArrayCall, promotion: Promotion, array: Value, result: Value) -> WrapArray:
+    # A pointwise kernel returns arrays of all arrays with dimensions.
+    may_be_scalar = not call.is_pointwise or call.key & ZERO_DIM or not call.key & DTYPE_MASK
+    return WrapArray(
+        array,
+        result,
+        _signature(call, promotion),
+        call.backend.arrays.lift if may_be_scalar else None,
+        _shared(call),
+        call.makes_writable,
+    )
+
+
+def _signature(call: ArrayCall, promotion: Promotion) -> Signature:
+    """Return what is known of the signature of a result."""
+    known, rule = promotion.dtype, call.op.promotion
+    if rule == "operands" or (rule == "complex_to_real" and known is not None and known.is_complex):
+        known = None
+    elif known is not None and rule == "bool_result":
+        known = bool_
+    arrays = call.backend.arrays
+    if known is not None:
+        return Signature(call.base, known, True, bool(call.key & ZERO_DIM), arrays)
+    return Signature(call.base, static_dtype(call.key), False, True, arrays)
+
+
+def _shared(call: ArrayCall) -> Value | None:
+    """Return the argument whose memory the results share, if the operator is a view."""
+    if not call.is_view or not call.schema.returns:
+        return None
+    aliased = next((a for a in call.inputs if a.alias_info is not None), None)
+    return None if aliased is None else argument_value(aliased)
+
+
+# -- writes ----------------------------------------------------------------------------------------
+
+
+def _writing(call: ArrayCall, promotion: Promotion) -> RoutePlan:
+    """Return the plan that computes and writes into the argument that the schema marks, counts the
+    write, and returns what the schema says.
+    """
+    assert call.written is not None
+    written = argument_value(call.written)
+    # What is called value is a number, which is read before anything is written.
+    others = [a for a in call.tensors if a is not call.written and a.name != "value"]
+    checks = [CheckOverlap(written, argument_value(a)) for a in others]
+    rule = call.op.promotion
+    casts_to = None if rule in ("bool_result", "operands") else promotion.dtype
+    if casts_to is not None:
+        _check_cast(call, casts_to)
+    out_function = call.kernel.out_function if call.backend.arrays.mutable_arrays else None
+    computing: list[Step]
+    if out_function is not None and casts_to is not None and not promotion.casts:
+        computing = [_call_into(call, promotion, written, out_function)]
+    else:
+        computed = _computed(call, promotion)
+        computing = [
+            kernel_call(call, promotion, (_ARRAY,)),
+            WriteInto(written, _ARRAY, computed, call.rewording),
+        ]
+    return RoutePlan(
+        call.op,
+        (*_inference_checks(call, written), *checks, *computing, CountWrite(written)),
+        (written,) if call.schema.returns else (),
+    )
+
+
+def _inference_checks(call: ArrayCall, written: Value) -> list[Step]:
+    return [CheckInferenceWrite(written)] if call.base & NORMAL else []
+
+
+def _call_into(
+    call: ArrayCall, promotion: Promotion, written: Value, out_function: Callable[..., Any]
+) -> CallKernel:
+    """Return the call that has the kernel write into the array of the argument."""
+    fast = call_of_tensors(call, promotion, "out_function", out_function).replaced(out=written)
+    general_out = call.kernel.general_out_function
+    if general_out is None:
+        general = general_call(call, promotion, "kernel", call.kernel.fn).replaced(written=written)
+    else:
+        general = general_call(call, promotion, "general_out_function", general_out)
+        general = general.replaced(out=written)
+    return CallKernel((), general, fast, defaults(call), call.rewording)
+
+
+def _computed(call: ArrayCall, promotion: Promotion) -> Value | Callable[..., Any] | None:
+    """Return what tells the dtype of the result, where a write has to check that it can be cast."""
+    rule = call.op.promotion
+    if rule in ("none", "operands") and call.op.variant_of is not None:
+        return dtype_of(call.backend)
+    found_per_call = promotion.casts and promotion.dtype is None
+    return COMPUTED if found_per_call and rule != "bool_result" else None
+
+
+def _check_cast(call: ArrayCall, computed: dtype) -> None:
+    """Refuse at once what the key alone shows to be uncastable."""
+    bits = call.key & DTYPE_MASK
+    if bits & (bits - 1):
+        return
+    if call.op.promotion == "complex_to_real" and computed.is_complex:
+        name = call.op.base_name.rstrip("_")
+        raise RuntimeError(
+            f"In-place {name} is not supported for complex tensors. Use the out-of-place operator."
+        )
+    check_writable_as(computed, dtype_of_signature(bits))
+
+
+def _copy_between_backends(call: ArrayCall) -> RoutePlan:
+    """Return the plan that writes what a tensor of another backend holds; the destination may be of
+    either.
+    """
+    written, source = (argument_value(a) for a in call.inputs[:2])
+    return RoutePlan(
+        call.op,
+        (
+            *_inference_checks(call, written),
+            CopyBetweenBackends(written, source),
+            CountWrite(written),
+        ),
+        (written,),
+    )
+
+
+def _writing_out(call: ArrayCall, promotion: Promotion) -> RoutePlan:
+    """Return the plan that computes, then writes into the ``out=`` tensors, which take the shape of
+    the results.
+    """
+    arrays = tuple([Value(f"array{number}") for number, _ in enumerate(call.outs)])
+    steps: list[Step] = [kernel_call(call, promotion, arrays)]
+    for array, out in zip(arrays, call.outs, strict=True):
+        steps += [WriteOut(out, array), CountWrite(out)]
+    return RoutePlan(call.op, tuple(steps), tuple(call.outs) if call.schema.returns else ())
+
+
+__all__ = ["array_plan"]

@@ -1,0 +1,236 @@
+"""Composing the plan of a call: the kernel of its highest key, and the layers above and below.
+
+Each layer takes a plan and returns one. What stands above the dispatcher installs its layers here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Final
+
+from dovetail_kernel import (
+    Backend,
+    DispatchKey,
+    DispatchKeySet,
+    DispatchState,
+    after_ADInplaceOrView_keyset,
+    after_autograd_keyset,
+    backend_key,
+    backends_of_signature,
+)
+from dovetail_kernel.keys.interception import PYTHON_DISPATCH
+from dovetail_kernel.types.signature import GRAD, NO_GRAD, NORMAL
+
+from ..interception.mode_stacks import PYTHON_KEYS
+from ..record import Record
+from ..table import registry
+from ..table.computed_table import compute, highest, without_fallthrough
+from ..table.derivative_formula import PythonFormula
+from ..table.kernels import Kernel
+from ..table.operator import Operator
+from .array_plans import array_plan
+from .dispatch_errors import ambiguous_error, missing_kernel_error
+from .plan import RoutePlan
+from .tensor_plans import (
+    below_autograd_plan,
+    boxed_plan,
+    counting_plan,
+    custom_plan,
+    fake_plan,
+    tensor_plan,
+    wrapped_plan,
+)
+
+AUTOGRAD_FALLBACK: Final = "autograd fallback"
+"""Convention of the fallback at the Autograd keys: nothing is known of how to differentiate the
+operator.
+"""
+
+
+class Composition(Record):
+    """What a route is being composed for.
+
+    Attributes
+    ----------
+    op
+        The operator.
+    keys
+        The dispatch keys of the call from here down.
+    key
+        The call key: the or-ed signatures of the arguments and the state.
+    state
+        The dispatch state.
+    """
+
+    op: Operator
+    keys: DispatchKeySet
+    key: int
+    state: DispatchState
+
+    def below(self, keys: DispatchKeySet) -> Composition:
+        """Return the same call restricted to the keys in `keys`."""
+        return self.replaced(keys=self.keys & keys)
+
+    @property
+    def records(self) -> bool:
+        """Whether a graph is recorded: an argument may require grad, and grad mode is on."""
+        return bool(self.key & GRAD) and not self.key & NO_GRAD
+
+    @property
+    def views(self) -> bool:
+        """Whether the results are to know whose views they are: not those of inference tensors."""
+        return self.op.schema._is_view_op() and DispatchKey.ADInplaceOrView in self.keys
+
+
+# -- layers ----------------------------------------------------------------------------------------
+
+AutogradLayer = Callable[[Composition, Kernel, RoutePlan], RoutePlan]
+ViewLayer = Callable[[Composition, RoutePlan], RoutePlan]
+FusionLayer = Callable[[Composition, Kernel], RoutePlan | None]
+_autograd_layer: AutogradLayer | None = None
+_view_layer: ViewLayer | None = None
+_fusion_layer: FusionLayer | None = None
+
+
+def set_autograd_layer(
+    layer: AutogradLayer, view_layer: ViewLayer, fusion_layer: FusionLayer | None = None
+) -> None:
+    """Install what composes the derived Autograd kernels and the Autograd fallback, where a graph
+    is recorded.
+
+    Parameters
+    ----------
+    layer
+        Takes the plan of a call below Autograd, and returns one that records.
+    view_layer
+        Takes the plan of a call that autograd is excluded from, in inference mode, and returns one
+        that notes whose views the results are.
+    fusion_layer
+        Returns the plan of a composite that is recorded as one call, or None.
+    """
+    global _autograd_layer, _view_layer, _fusion_layer
+    with registry.lock:
+        _fusion_layer = fusion_layer
+        _autograd_layer = layer
+        _view_layer = view_layer
+        registry.forget_all_routes()
+
+
+def compose(composition: Composition, chosen: DispatchKey | None = None) -> RoutePlan:
+    """Return the plan of a call through the kernel of its highest key, or of the key `chosen`."""
+    op = composition.op
+    fallbacks = registry.fallbacks
+    if chosen is None:
+        chosen, entry = highest(op, composition.keys, fallbacks)
+    else:
+        entry = compute(op, chosen, fallbacks)
+    kernel = entry.kernel
+    if kernel is None:
+        if entry.tag.startswith("ambiguous"):
+            raise ambiguous_error(op)
+        raise missing_kernel_error(op, chosen, fallbacks)
+    return compose_through(composition, chosen, kernel)
+
+
+def compose_through(composition: Composition, chosen: DispatchKey, kernel: Kernel) -> RoutePlan:
+    """Return the plan of a call through `kernel`, which stands at the key `chosen`."""
+    op = composition.op
+    match kernel.convention:
+        case "array":
+            return _through_arrays(composition, chosen, kernel)
+        case "tensor":
+            return fused_plan(composition, kernel) or tensor_plan(
+                op, kernel, _passed(composition, kernel)
+            )
+        case "fake":
+            return fake_plan(op, kernel, _passed(composition, kernel))
+        case "custom":
+            return custom_plan(op, kernel, _passed(composition, kernel))
+        case "boxed":
+            return boxed_plan(op, kernel, _passed(composition, kernel))
+        case "wrapped":
+            return wrapped_plan(op, kernel)
+        case "count writes":
+            return counting_plan(compose(composition.below(after_ADInplaceOrView_keyset)))
+        case "formula" | "autograd fallback":
+            return _through_autograd(composition, kernel)
+    raise AssertionError(f"unknown kernel convention {kernel.convention}")
+
+
+def _through_arrays(composition: Composition, chosen: DispatchKey, kernel: Kernel) -> RoutePlan:
+    inference = composition.state.inference
+    # The arrays are those of the backend of the key, or of the highest argument.
+    backend = chosen.backend or backends_of_signature(composition.key)[-1]
+    assert isinstance(backend, Backend)
+    plan = array_plan(composition.op, kernel, backend, composition.key, inference=inference)
+    if inference and composition.views and _view_layer is not None:
+        return _view_layer(composition, plan)
+    return plan
+
+
+def _through_autograd(composition: Composition, kernel: Kernel) -> RoutePlan:
+    op = composition.op
+    below = compose(composition.below(after_autograd_keyset))
+    is_registered = kernel.convention == "formula" and isinstance(op.formula, PythonFormula)
+    if is_registered and composition.records and not op.schema.returns:
+        return below_autograd_plan(below)
+    if _autograd_layer is not None and (composition.records or composition.views):
+        return _autograd_layer(composition, kernel, below)
+    return below
+
+
+def fused_plan(composition: Composition, kernel: Kernel) -> RoutePlan | None:
+    """Return the plan of a composite that is computed and recorded as one call; None if this call
+    is not.
+    """
+    if composition.op.fusion is None or _fusion_layer is None or not composition.records:
+        return None
+    return _fusion_layer(composition, kernel)
+
+
+# -- keys ------------------------------------------------------------------------------------------
+
+
+def call_keys(key: int, now: DispatchState) -> DispatchKeySet:
+    """Return the dispatch keys of a call: ``(keys of the arguments | included) - excluded``."""
+    return (argument_keys(key) | now.included) - now.excluded
+
+
+def argument_keys(signature: int) -> DispatchKeySet:
+    """Return the dispatch keys of a tensor, or of several whose signatures are or-ed."""
+    keys = DispatchKeySet()
+    for backend in backends_of_signature(signature):
+        keys = keys | _keys_of_backend(backend, bool(signature & NORMAL))
+    return keys | PYTHON_KEYS if signature & PYTHON_DISPATCH else keys
+
+
+@lru_cache(maxsize=64)
+def _keys_of_backend(backend: Backend, normal: bool) -> DispatchKeySet:
+    keys = DispatchKeySet.of(backend_key("Dense", backend))
+    if autocast := DispatchKey.__members__.get(f"Autocast{backend.key_name}"):
+        keys = keys.add(autocast)
+    if normal:
+        keys = keys.add(DispatchKey.ADInplaceOrView).add(
+            backend_key("AutogradFunctionality", backend)
+        )
+    return keys
+
+
+def _passed(composition: Composition, kernel: Kernel) -> DispatchKeySet:
+    """Return the keys that a kernel is given, if it is a ``with_keyset`` kernel."""
+    if not kernel.with_keyset:
+        return composition.keys
+    return without_fallthrough(composition.op, composition.keys, registry.fallbacks)
+
+
+__all__ = [
+    "AUTOGRAD_FALLBACK",
+    "Composition",
+    "argument_keys",
+    "call_keys",
+    "compose",
+    "compose_through",
+    "fused_plan",
+    "set_autograd_layer",
+]

@@ -1,0 +1,336 @@
+"""Overloads and packets of overloads as objects: what ``ops.aten.add.Tensor`` and ``ops.aten.add``
+are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from dovetail_kernel import DispatchKey, DispatchKeySet
+from dovetail_kernel.errors import did_you_mean
+
+from ..schema import FunctionSchema, bind
+from ..table import operator as operator_module
+from ..table import registry
+from ..table.operator import Operator
+from ..table.tags import Tag
+from .entry_support import make_entry, miss, redispatch_entry
+from .overload_resolution import decided_by_class, resolve_overload
+
+
+class OpOverload:
+    """One overload of an operator: ``ops.aten.add.Tensor``. Unique per operator, hashable, not
+    picklable.
+
+    The class of each is its own, with the operator's entry as ``__call__``: an instance that
+    forwards ``*args`` would cost twice as much per call.
+    """
+
+    __slots__ = ("__name__", "__weakref__", "_operator", "_packet")
+
+    _operator: Operator
+
+    def __init__(self, operator: Operator) -> None:
+        self._operator = operator
+        self._packet: OpOverloadPacket | None = None
+        self.__name__ = f"{operator.base_name}.{self._overloadname}"
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return miss(self._operator, args, kwargs)
+
+    @property
+    def _schema(self) -> FunctionSchema:
+        return self._operator.schema
+
+    @property
+    def _opname(self) -> str:
+        return self._operator.base_name
+
+    @property
+    def _overloadname(self) -> str:
+        return self._operator.overload or "default"
+
+    @property
+    def _name(self) -> str:
+        return self._operator.qualified_name
+
+    @property
+    def namespace(self) -> str:
+        """The operator's namespace."""
+        return self._operator.namespace
+
+    @property
+    def overloadpacket(self) -> OpOverloadPacket:
+        """The packet of all overloads."""
+        if self._packet is None:
+            self._packet = packet_of(self._operator.name)
+        return self._packet
+
+    @property
+    def tags(self) -> list[Any]:
+        """The tags of the definition."""
+        return [tag if isinstance(tag, Tag) else Tag[tag] for tag in self._operator.tags]
+
+    @property
+    def is_view(self) -> bool:
+        """Whether arguments are aliased and none is written."""
+        infos = [a.alias_info for a in self._schema.arguments if a.alias_info is not None]
+        return bool(infos) and not any(info.is_write for info in infos)
+
+    @property
+    def op(self) -> Callable[..., Any]:
+        """What a call runs: the entry."""
+        return type(self).__call__
+
+    @property
+    def _handle(self) -> OpOverload:
+        return self
+
+    @property
+    def _defined_in_python(self) -> bool:
+        return self.namespace != "aten"
+
+    def name(self) -> str:
+        """Return ``"aten::add.Tensor"``; no suffix for the default overload."""
+        return self._operator.qualified_name
+
+    def schema(self) -> FunctionSchema:
+        """Return the schema."""
+        return self._operator.schema
+
+    def debug(self) -> str:
+        """Return where the operator was defined."""
+        return f"registered at {self._operator.defined_at}"
+
+    def redispatch(self, keyset: DispatchKeySet, *args: Any, **kwargs: Any) -> Any:
+        """Call the kernel of the highest key in `keyset`, which is taken as it is.
+
+        Neither included nor excluded keys are applied, and nothing is fallen through.
+
+        Raises
+        ------
+        RuntimeError
+            If that key falls through.
+        NotImplementedError
+            If it has no kernel.
+        """
+        return redispatch_entry(self._operator, keyset)(*args, **kwargs)
+
+    redispatch_boxed = redispatch
+
+    def _op_dk(self, key: DispatchKey, *args: Any, **kwargs: Any) -> Any:
+        """Call the kernel registered at `key`; alias keys are allowed.
+
+        Raises
+        ------
+        NotImplementedError
+            If there is none.
+        """
+        op = self._operator
+        if not key.is_alias:
+            return self.redispatch(DispatchKeySet(key), *args, **kwargs)
+        kernel = op.newest(key)
+        if kernel is None:
+            raise NotImplementedError(
+                f"{self.name()} has no kernel at {key.name}; it has some at "
+                f"{', '.join(k.name for k in op.kernels) or 'no key'}."
+            )
+        return kernel.fn(*args, **kwargs)
+
+    def _can_decompose(self) -> bool:
+        """Return whether there is a CompositeImplicitAutograd kernel."""
+        return self._operator.newest(DispatchKey.CompositeImplicitAutograd) is not None
+
+    def decompose(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the CompositeImplicitAutograd kernel; NotImplemented if there is none."""
+        kernel = self._operator.newest(DispatchKey.CompositeImplicitAutograd)
+        return NotImplemented if kernel is None else kernel.fn(*args, **kwargs)
+
+    def has_kernel_for_dispatch_key(self, key: DispatchKey | str) -> bool:
+        """Return whether a kernel is registered directly at `key`; alias keys are allowed."""
+        wanted = DispatchKey[key] if isinstance(key, str) else key
+        return self._operator.newest(wanted) is not None
+
+    def has_kernel_for_any_dispatch_key(self, keys: DispatchKeySet) -> bool:
+        """Return whether a kernel is registered directly at one of `keys`."""
+        return any(self._operator.newest(key) for key in keys)
+
+    def __repr__(self) -> str:
+        return (
+            f"<OpOverload(op='{self.namespace}.{self._opname}', overload='{self._overloadname}')>"
+        )
+
+    def __str__(self) -> str:
+        return f"{self.namespace}.{self._opname}.{self._overloadname}"
+
+    def __copy__(self) -> OpOverload:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> OpOverload:
+        return self
+
+    def __reduce__(self) -> Any:
+        raise RuntimeError(
+            f"{self!r} is not pickleable. Pickle its name {self.name()!r} and look it up in "
+            "dovetail.ops."
+        )
+
+
+def _make_overload(operator: Operator) -> OpOverload:
+    entry = make_entry(operator)
+    cls = type(
+        "OpOverload",
+        (OpOverload,),
+        {
+            "__slots__": (),
+            "__call__": staticmethod(entry),
+            "__doc__": str(operator.schema),
+            "__module__": f"dovetail.ops.{operator.namespace}",
+        },
+    )
+    overload: OpOverload = cls(operator)
+    return overload
+
+
+operator_module.handle_factory = _make_overload
+
+
+class OpOverloadPacket:
+    """All overloads of one name: ``ops.aten.add``. A call takes the first overload that its
+    arguments fit.
+    """
+
+    def __init__(self, qualified_name: str) -> None:
+        self._qualified_op_name = qualified_name
+        self._epoch = -1
+        self._only: OpOverload | None = None
+        self._known: dict[tuple[type, ...], OpOverload] = {}
+        self.__name__ = qualified_name.partition("::")[2]
+
+    @property
+    def __module__(self) -> str:  # type: ignore[override]
+        return f"dovetail.ops.{self._qualified_op_name.partition('::')[0]}"
+
+    @property
+    def _operators(self) -> list[Operator]:
+        found = _defined(self._qualified_op_name)
+        if not found:
+            with registry.lock:  # as in `_OpNamespace`: there may be none for a moment
+                found = _defined(self._qualified_op_name)
+        return found
+
+    @property
+    def op(self) -> Callable[..., Any]:
+        """What a call runs."""
+        return self.__call__
+
+    @property
+    def _schemas(self) -> dict[str, FunctionSchema]:
+        return {op.overload: op.schema for op in self._operators}
+
+    def overloads(self) -> list[str]:
+        """Return the names of the overloads, in the order of definition."""
+        return [op.overload or "default" for op in self._operators]
+
+    def op_overloads(self) -> list[OpOverload]:
+        """Return the overloads, in the order of definition."""
+        return [op.handle for op in self._operators]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.overloads())
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self.overloads()]
+
+    def __getattr__(self, name: str) -> OpOverload:
+        printed = self._qualified_op_name.replace("::", ".")
+        if name.startswith("__"):
+            raise AttributeError(
+                f"'{printed}' can't have an overload name beginning with '__' and the underlying "
+                "op has no attribute "
+                f"{name}."
+            )
+        wanted = "" if name == "default" else name
+        op = next((each for each in self._operators if each.overload == wanted), None)
+        if op is None:
+            with registry.lock:
+                op = next((each for each in self._operators if each.overload == wanted), None)
+        if op is None:
+            raise AttributeError(
+                f"The underlying op of '{printed}' has no overload name '{name}'."
+                f"{did_you_mean(name, self.overloads())} It has: "
+                f"{', '.join(self.overloads()) or 'none'}."
+            )
+        overload: OpOverload = op.handle
+        return overload
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        if self._epoch != registry.epoch:
+            self._forget()
+        overload = self._only
+        if overload is None:
+            overload = None if kwargs else self._known.get(tuple(map(type, args)))
+            if overload is None:
+                overload = self._resolve(args, kwargs)
+        try:
+            return overload(*args, **kwargs)
+        except TypeError as error:
+            if kwargs and error.__traceback__ is not None and error.__traceback__.tb_next is None:
+                bind(
+                    overload._schema, args, kwargs
+                )  # an argument was given twice: says so in PyTorch's words
+            raise
+
+    def _forget(self) -> None:
+        """Look at the overloads anew: the table has changed."""
+        epoch = registry.epoch
+        operators = self._operators
+        self._only = operators[0].handle if len(operators) == 1 else None
+        self._known = {}
+        # Last: until then other threads look for themselves.
+        self._epoch = epoch
+
+    def _resolve(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> OpOverload:
+        """Return the overload for a call, and remember it if the classes of the arguments alone
+        decide.
+        """
+        operators = self._operators
+        chosen = resolve_overload(self._qualified_op_name, operators, args, kwargs)
+        overload: OpOverload = chosen.handle
+        if not kwargs and chosen is operators[0] and decided_by_class(chosen, args):
+            self._known[tuple(map(type, args))] = overload
+        return overload
+
+    def __repr__(self) -> str:
+        return f"<OpOverloadPacket(op='{self._qualified_op_name.replace('::', '.')}')>"
+
+    def __str__(self) -> str:
+        return self._qualified_op_name.replace("::", ".")
+
+    def __copy__(self) -> OpOverloadPacket:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> OpOverloadPacket:
+        return self
+
+    def __reduce__(self) -> Any:
+        raise RuntimeError(
+            f"{self!r} is not pickleable. Pickle its name {self._qualified_op_name!r} and look it "
+            "up in dovetail.ops."
+        )
+
+
+_packets: dict[str, OpOverloadPacket] = {}
+
+
+def packet_of(qualified: str) -> OpOverloadPacket:
+    """Return the one packet of a name; late overloads show up in it."""
+    packet = _packets.get(qualified)
+    if packet is None:
+        packet = _packets.setdefault(qualified, OpOverloadPacket(qualified))
+    return packet
+
+
+def _defined(qualified: str) -> list[Operator]:
+    return [op for op in list(registry.operators.get(qualified, {}).values()) if op.is_defined]

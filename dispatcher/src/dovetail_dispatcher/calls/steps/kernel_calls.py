@@ -1,0 +1,157 @@
+"""Calling an array kernel: its fast path or all of it, quietly, with errors in PyTorch's words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any
+
+from ...record import Record
+from ..array_writes import write_into
+from ..plan import Operand, Step, Value
+from .arguments import CastArray
+
+if TYPE_CHECKING:
+    from ..printer import Printer
+
+
+class KernelCall(Record):
+    """One way to call an array kernel.
+
+    Attributes
+    ----------
+    role
+        What the function is: ``kernel``, ``fast_path``, ``out_function`` or
+        ``general_out_function``.
+    out
+        The tensor whose array the function writes its result into; None: it returns the result.
+    written
+        The tensor that the result is written into by the dispatcher; None: no such tensor.
+    quiet
+        How floating-point warnings of the function are kept from the user; None: there are none.
+    """
+
+    role: str
+    function: Callable[..., Any]
+    arguments: tuple[Operand, ...]
+    keywords: tuple[tuple[str, Operand], ...] = ()
+    out: Value | None = None
+    written: Value | None = None
+    quiet: Quiet | None = None
+
+    def print(self, to: Printer, results: tuple[Value, ...]) -> None:
+        given = [each.text(to) for each in self.arguments]
+        given += [f"{name}={each.text(to)}" for name, each in self.keywords]
+        if self.out is not None:
+            given.append(f"out={to.name(self.out)}.array")
+        call = f"{to.bind(self.role, self.function)}({', '.join(given)})"
+        if self.written is not None:
+            call = f"{to.bind('write_into', write_into)}({to.name(self.written)}, {call}, None)"
+        elif results:
+            call = f"{', '.join([to.name(each) for each in results])} = {call}"
+        if self.quiet is None:
+            to.add(call)
+        else:
+            self.quiet.print(to, call)
+
+
+class Quiet(Record):
+    """How warnings are kept from the user: in an error state of the array library.
+
+    Attributes
+    ----------
+    enter, leave, state
+        Functions that put an error state in force and the one before back, and the quiet one; None
+        for a function that warns in the name of its caller: CPython drops the warnings of a module
+        without a name.
+    """
+
+    enter: Callable[..., Any] | None = None
+    leave: Callable[..., Any] | None = None
+    state: Any = None
+
+    def print(self, to: Printer, line: str) -> None:
+        if self.enter is None:
+            to.bindings["__name__"] = None
+            to.add(line)
+            return
+        quiet = to.scratch("quiet")
+        to.add(
+            f"{quiet} = {to.bind('set_error_state', self.enter)}({to.bind('QUIET', self.state)})"
+        )
+        with to.block("try:"):
+            to.add(line)
+        with to.block("finally:"):
+            to.add(f"{to.bind('reset_error_state', self.leave)}({quiet})")
+
+
+class Rewording(Record):
+    """Raises what a function of `operands` raises in the words of the schema.
+
+    A context manager of the printer: the lines inside are guarded.
+    """
+
+    call_error: Callable[..., Exception]
+    operands: tuple[Value, ...]
+
+    def print(self, to: Printer) -> None:
+        """Add the handler behind the block that raises."""
+        errors = f"({to.builtin('ValueError')}, {to.builtin('TypeError')})"
+        error, call_error = to.scratch("error"), to.bind("call_error", self.call_error)
+        operands = ", ".join([to.name(each) for each in self.operands])
+        with to.block(f"except {errors} as {error}:"):
+            to.add(f"raise {call_error}({error}, {operands}) from {error}")
+
+
+class CallKernel(Step):
+    """Call an array kernel: the fast path where every argument but the tensors has its default.
+
+    Attributes
+    ----------
+    results
+        The arrays that it returns.
+    general
+        The call with all arguments.
+    fast
+        The call with the tensors alone; None if there is none.
+    defaults
+        The other arguments with their defaults, which tell which of the two is made. None: one
+        has no default, so that the fast path is never taken.
+    rewording
+        How errors are raised; None: as they are.
+    """
+
+    results: tuple[Value, ...]
+    general: KernelCall
+    fast: KernelCall | None = None
+    defaults: tuple[tuple[Value, Any], ...] | None = ()
+    rewording: Rewording | None = None
+
+    @property
+    def casts(self) -> bool:
+        """Whether the kernel is given arrays of another dtype than the arguments have."""
+        return any([isinstance(each, CastArray) for each in self.general.arguments])
+
+    def print(self, to: Printer) -> None:
+        with nullcontext() if self.rewording is None else to.block("try:"):
+            self._print_calls(to)
+        if self.rewording is not None:
+            self.rewording.print(to)
+
+    def _print_calls(self, to: Printer) -> None:
+        if self.fast is None or self.defaults is None:
+            self.general.print(to, self.results)
+        elif not self.defaults:
+            self.fast.print(to, self.results)
+        else:
+            tests = [_test(to.name(value), default) for value, default in self.defaults]
+            with to.block(f"if {' and '.join(tests)}:"):
+                self.fast.print(to, self.results)
+            with to.block("else:"):
+                self.general.print(to, self.results)
+
+
+def _test(name: str, default: Any) -> str:
+    if default is None or isinstance(default, bool):
+        return f"{name} is {default}"
+    return f"{name} == {default!r}"

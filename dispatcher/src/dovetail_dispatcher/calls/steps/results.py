@@ -1,0 +1,165 @@
+"""Making tensors of the arrays that a kernel returned."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from dovetail_kernel import VersionCounter, share_storage
+from dovetail_kernel import dtype as DType
+from dovetail_kernel.tensor.new_tensors import bare_tensor_maker
+from dovetail_kernel.tensor.version import WritableCounter
+from dovetail_kernel.types.signature import GRAD, ZERO_DIM
+
+from ...record import Record
+from ..plan import Step, Value
+
+if TYPE_CHECKING:
+    from dovetail_kernel.devices.array_backend import ArrayBackend
+
+    from ..printer import Printer
+
+
+class Signature(Record):
+    """The signature of a tensor around an array.
+
+    Attributes
+    ----------
+    base
+        Backend and flags.
+    dtype
+        The dtype of the array, or the one that it mostly has; None: any.
+    is_known
+        Whether it is never another.
+    may_be_zero_dim
+        Whether it may have no dimensions.
+    dtype_bits, native_dtypes
+        The tables of the backend.
+    """
+
+    base: int
+    dtype: DType | None
+    is_known: bool
+    may_be_zero_dim: bool
+    arrays: ArrayBackend
+
+    def text(self, to: Printer, array: str) -> str:
+        """Return the expression for the array that is called `array` in the text."""
+        common = "" if self.dtype is None else self._of_dtype(to, array, self.dtype)
+        if self.is_known:
+            return common
+        base, bits = to.bind("BASE", self.base), to.bind("dtype_bits", self.arrays.dtype_bits)
+        zero_dim = f"(0 if {array}.ndim else {to.bind('ZERO_DIM', ZERO_DIM)})"
+        general = f"{base} | {bits}[{array}.dtype] | {zero_dim}"
+        if self.dtype is None:
+            return general
+        native = to.bind("DTYPE", self.arrays.native_dtypes[self.dtype])
+        return f"({common}) if {array}.dtype is {native} else {general}"
+
+    def _of_dtype(self, to: Printer, array: str, known: DType) -> str:
+        signature = to.bind("SIGNATURE", self.base | known.bit)
+        if not self.may_be_zero_dim:
+            return signature
+        zero_dim = to.bind("ZERO_DIM_SIGNATURE", self.base | known.bit | ZERO_DIM)
+        return f"{signature} if {array}.ndim else {zero_dim}"
+
+
+_tensor_maker = lru_cache(maxsize=1)(bare_tensor_maker)
+"""The function that makes a bare tensor: the same object for all, so that a text has one name for
+it.
+"""
+
+
+class WrapArray(Step):
+    """Make a tensor of an array.
+
+    Attributes
+    ----------
+    lift
+        Makes an array of a scalar that the kernel returned instead; None: it returns arrays.
+    shared
+        The argument whose memory the array shares; None: the memory is new.
+    is_writable
+        A view that may be written outside inference mode, though it is an inference tensor.
+    is_recorded
+        A node is made for the tensor in any case: it requires grad.
+    output_nr
+        Which of the results of that node it is.
+    """
+
+    array: Value
+    result: Value
+    signature: Signature
+    lift: Callable[..., Any] | None = None
+    shared: Value | None = None
+    is_writable: bool = False
+    is_recorded: bool = False
+    output_nr: int = 0
+
+    def recorded(self, output_nr: int) -> WrapArray:
+        """Return the same step for a tensor that a node is made for in any case."""
+        signature = self.signature.replaced(base=self.signature.base | GRAD)
+        return self.replaced(signature=signature, is_recorded=True, output_nr=output_nr)
+
+    def print(self, to: Printer) -> None:
+        array, result = to.name(self.array), to.name(self.result)
+        if self.lift is not None:
+            array_type = to.bind("Array", self.signature.arrays.array_types[0])
+            to.add(f"if {array}.__class__ is not {array_type}:")
+            to.add(f"    {array} = {to.bind('lift', self.lift)}({array})")
+        to.add(
+            f"{result} = {to.bind('make_tensor', _tensor_maker())}()",
+            f"{result}.array = {array}",
+            f"{result}._signature = {self.signature.text(to, array)}",
+        )
+        if not self.is_recorded:
+            to.add(f"{result}._grad_fn = None")
+        to.add(f"{result}.output_nr = {self.output_nr}")
+        if self.shared is None:
+            to.add(f"{result}._storage = None", f"{result}._counter = None")
+        else:
+            self._share(to, result, to.name(self.shared))
+        to.add(f"{result}._meta = None")
+
+    def _share(self, to: Printer, result: str, shared: str) -> None:
+        storage, counter = to.scratch("storage"), to.scratch("counter")
+        share = to.bind("share_storage", share_storage)
+        new_counter = to.bind("VersionCounter", VersionCounter)
+        to.add(
+            f"{storage} = {shared}._storage",
+            f"{counter} = {shared}._counter",
+            f"{result}._storage = {share}({shared}) if {storage} is None else {storage}",
+            f"if {counter} is None:",
+            f"    {counter} = {shared}._counter = {new_counter}()",
+            f"{result}._counter = {counter}",
+        )
+        if self.is_writable:
+            to.add(f"{result}._counter = {to.bind('WritableCounter', WritableCounter)}()")
+
+
+class WrapArrays(Step):
+    """Make a list of tensors of a list of arrays."""
+
+    arrays: Value
+    result: Value
+    wrap: Callable[..., Any]
+    shared: Value | None
+
+    def print(self, to: Printer) -> None:
+        wrap, each = to.bind("wrap", self.wrap), to.scratch("array")
+        shared = None if self.shared is None else to.name(self.shared)
+        arrays = to.name(self.arrays)
+        to.add(f"{to.name(self.result)} = [{wrap}({each}, {shared}) for {each} in {arrays}]")
+
+
+class WrapUnlessMasked(Step):
+    """Make a tensor of an array; None of the None that stands for what was masked out."""
+
+    array: Value
+    result: Value
+    wrap: Callable[..., Any]
+
+    def print(self, to: Printer) -> None:
+        array, wrap = to.name(self.array), to.bind("wrap", self.wrap)
+        to.add(f"{to.name(self.result)} = None if {array} is None else {wrap}({array}, None)")

@@ -1,0 +1,215 @@
+"""Calling a tensor kernel, as PyTorch does, and checking what comes back; running steps in another
+state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from dovetail_kernel import bump_version, set_state, state, tensor_class
+
+from ..fake_context import FakeImplCtx, enter_fake, leave_fake
+from ..plan import Around, Step, Value
+
+if TYPE_CHECKING:
+    from ..printer import Printer
+
+
+class CallTensorKernel(Step):
+    """Call a kernel with every argument.
+
+    Attributes
+    ----------
+    first
+        What it is given before them, with names for the text.
+    """
+
+    kernel: Callable[..., Any]
+    first: tuple[tuple[str, Any], ...]
+    arguments: tuple[Value, ...]
+    keywords: tuple[tuple[str, Value], ...]
+    result: Value
+    calls_operators: ClassVar[bool] = True
+
+    def print(self, to: Printer) -> None:
+        given = [to.bind(name, bound) for name, bound in self.first]
+        given += [to.name(each) for each in self.arguments]
+        given += [f"{name}={to.name(each)}" for name, each in self.keywords]
+        kernel = to.bind("kernel", self.kernel)
+        to.add(f"{to.name(self.result)} = {kernel}({', '.join(given)})")
+
+
+class CallWithoutDefaults(Step):
+    """Call a kernel without the arguments that equal their default, so that its own defaults
+    win.
+    """
+
+    kernel: Callable[..., Any]
+    first: tuple[tuple[str, Any], ...]
+    strip: Callable[..., Any]
+    arguments: tuple[Value, ...]
+    result: Value
+    calls_operators: ClassVar[bool] = True
+
+    def print(self, to: Printer) -> None:
+        args, kwargs = to.scratch("args"), to.scratch("kwargs")
+        values = ", ".join([to.name(each) for each in self.arguments])
+        to.add(f"{args}, {kwargs} = {to.bind('stripped', self.strip)}({values})")
+        first = "".join([f"{to.bind(name, bound)}, " for name, bound in self.first])
+        kernel = to.bind("kernel", self.kernel)
+        to.add(f"{to.name(self.result)} = {kernel}({first}*{args}, **{kwargs})")
+
+
+class CallForWrapped(Step):
+    """Call the fallback of wrapped tensors: with the operator, the arguments in a tuple, and a
+    dict of those that are keyword-only. It brings its calls to the level below itself.
+    """
+
+    kernel: Callable[..., Any]
+    overload: Any
+    arguments: tuple[Value, ...]
+    keywords: tuple[tuple[str, Value], ...]
+    result: Value
+
+    def print(self, to: Printer) -> None:
+        positional = "".join([f"{to.name(each)}, " for each in self.arguments])
+        keywords = ", ".join([f"{name!r}: {to.name(each)}" for name, each in self.keywords])
+        given = f"{to.bind('OVERLOAD', self.overload)}, ({positional}), {{{keywords}}}"
+        to.add(f"{to.name(self.result)} = {to.bind('kernel', self.kernel)}({given})")
+
+
+# -- what comes back -------------------------------------------------------------------------------
+
+
+class CheckTensor(Step):
+    """Check a result that is to be a tensor."""
+
+    result: Value
+    checked: Callable[..., Any]
+
+    def print(self, to: Printer) -> None:
+        result, checked = to.name(self.result), to.bind("checked", self.checked)
+        to.add(f"if {result}.__class__ is not {to.bind('Tensor', tensor_class())}:")
+        to.add(f"    {result} = {checked}({result})")
+
+
+class CheckReturns(Step):
+    """Check a result against the returns of the schema."""
+
+    result: Value
+    checked: Callable[..., Any]
+
+    def print(self, to: Printer) -> None:
+        result = to.name(self.result)
+        to.add(f"{result} = {to.bind('checked', self.checked)}({result})")
+
+
+class CheckIdentity(Step):
+    """Check that a kernel returned the very tensors that it wrote."""
+
+    result: Value
+    written: tuple[Value, ...]
+    wrong_identity: Callable[..., Exception]
+
+    def print(self, to: Printer) -> None:
+        result = to.name(self.result)
+        returned = (
+            [result]
+            if len(self.written) == 1
+            else [f"{result}[{index}]" for index, _ in enumerate(self.written)]
+        )
+        pairs = zip(returned, self.written, strict=True)
+        same = " and ".join([f"{one} is {to.name(other)}" for one, other in pairs])
+        to.add(f"if not ({same}):")
+        to.add(f"    raise {to.bind('wrong_identity', self.wrong_identity)}()")
+
+
+class CheckAliases(Step):
+    """Check that a kernel returned no memory of its arguments.
+
+    Attributes
+    ----------
+    is_one_tensor
+        Whether result and arguments are single tensors. A new one has no storage object yet, so
+        that in the common case one look at each suffices.
+    """
+
+    result: Value
+    tensors: tuple[Value, ...]
+    check: Callable[..., None]
+    is_one_tensor: bool
+
+    def print(self, to: Printer) -> None:
+        result, names = to.name(self.result), [to.name(each) for each in self.tensors]
+        given = f"({', '.join(names)}{',' if len(names) == 1 else ''})"
+        check = f"{to.bind('check_aliases', self.check)}({result}, {given})"
+        if not self.is_one_tensor:
+            to.add(check)
+            return
+        tests = [f"{result} is None or {result}._storage is not None"]
+        tests += [f"{result} is {name}" for name in names]
+        to.add(f"if {' or '.join(tests)}:", f"    {check}")
+
+
+# -- steps around others ---------------------------------------------------------------------------
+
+
+class WithFakeContext(Around):
+    """Run steps in which a fake kernel may ask for its context."""
+
+    context: FakeImplCtx
+
+    def print(self, to: Printer) -> None:
+        outer, context = to.scratch("outer"), to.bind("CONTEXT", self.context)
+        to.add(f"{outer} = {to.bind('enter_fake', enter_fake)}({context})")
+        with to.block("try:"):
+            to.print(self.steps)
+        with to.block("finally:"):
+            to.add(f"{to.bind('leave_fake', leave_fake)}({outer})")
+
+
+class InState(Around):
+    """Run steps in a dispatch state that follows from the present one.
+
+    Attributes
+    ----------
+    transition
+        Function of a state.
+    """
+
+    transition: Callable[[int], int]
+
+    def print(self, to: Printer) -> None:
+        before, below = to.scratch("state_before"), to.bind("below", self.transition)
+        set_to = to.bind("set_state", set_state)
+        to.add(f"{before} = {to.bind('state', state)}()", f"{set_to}({below}({before}))")
+        with to.block("try:"):
+            to.print(self.steps)
+        with to.block("finally:"):
+            to.add(f"{set_to}({before})")
+
+
+class BumpVersion(Step):
+    """Count up the version of an argument before it is written.
+
+    Attributes
+    ----------
+    kind
+        How its type is spelled: ``Tensor``, ``Tensor?``, or that of a list.
+    """
+
+    written: Value
+    kind: str
+
+    def print(self, to: Printer) -> None:
+        name, bump = to.name(self.written), to.bind("bump_version", bump_version)
+        match self.kind:
+            case "Tensor":
+                to.add(f"{bump}({name})")
+            case "Tensor?":
+                to.add(f"if {name} is not None:", f"    {bump}({name})")
+            case _:
+                each = to.scratch("each")
+                to.add(f"for {each} in {name}:")
+                to.add(f"    if {each} is not None:", f"        {bump}({each})")

@@ -1,0 +1,113 @@
+"""Writing into arguments: what is checked before, the write itself, and counting it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any
+
+from dovetail_kernel import VersionCounter
+from dovetail_kernel.types.signature import NORMAL
+
+from ..array_writes import (
+    check_inference_write,
+    check_overlap,
+    copy_between_backends,
+    write_into,
+    write_out,
+)
+from ..plan import Step, Value
+from .kernel_calls import Rewording
+
+if TYPE_CHECKING:
+    from ..printer import Printer
+
+
+class CheckInferenceWrite(Step):
+    """Refuse a write to an inference tensor outside inference mode."""
+
+    written: Value
+
+    def print(self, to: Printer) -> None:
+        name, normal = to.name(self.written), to.bind("NORMAL", NORMAL)
+        check = to.bind("check_inference_write", check_inference_write)
+        to.add(f"if not {name}._signature & {normal}:", f"    {check}({name})")
+
+
+class CheckOverlap(Step):
+    """Refuse a write to memory that an argument partly covers."""
+
+    written: Value
+    read: Value
+
+    def print(self, to: Printer) -> None:
+        written, read = to.name(self.written), to.name(self.read)
+        to.add(f"if {read}._storage is not None and {read}._storage is {written}._storage:")
+        to.add(f"    {to.bind('check_overlap', check_overlap)}({written}, {read})")
+
+
+class WriteInto(Step):
+    """Write an array into a tensor.
+
+    Attributes
+    ----------
+    computed
+        Value that holds the dtype in which the array was computed, or a function that finds it;
+        None: it can be cast.
+    """
+
+    written: Value
+    array: Value
+    computed: Value | Callable[..., Any] | None
+    rewording: Rewording | None
+
+    def print(self, to: Printer) -> None:
+        array = to.name(self.array)
+        if isinstance(self.computed, Value):
+            computed = to.name(self.computed)
+        elif self.computed is not None:
+            computed = f"{to.bind('dtype_of', self.computed)}({array})"
+        else:
+            computed = "None"
+        line = f"{to.bind('write_into', write_into)}({to.name(self.written)}, {array}, {computed})"
+        with nullcontext() if self.rewording is None else to.block("try:"):
+            to.add(line)
+        if self.rewording is not None:
+            self.rewording.print(to)
+
+
+class WriteOut(Step):
+    """Write an array into an ``out=`` tensor, which takes its shape."""
+
+    out: Value
+    array: Value
+
+    def print(self, to: Printer) -> None:
+        to.add(f"{to.bind('write_out', write_out)}({to.name(self.out)}, {to.name(self.array)})")
+
+
+class CountWrite(Step):
+    """Count up the version of a tensor that was written."""
+
+    written: Value
+
+    def print(self, to: Printer) -> None:
+        name, counter = to.name(self.written), to.scratch("counter")
+        to.add(
+            f"{counter} = {name}._counter",
+            f"if {counter} is None:",
+            f"    {name}._counter = {to.bind('VersionCounter', VersionCounter)}(1)",
+            "else:",
+            f"    {counter}.value += 1",
+        )
+
+
+class CopyBetweenBackends(Step):
+    """Write into a tensor what one of another backend holds."""
+
+    written: Value
+    source: Value
+
+    def print(self, to: Printer) -> None:
+        copy = to.bind("copy_between_backends", copy_between_backends)
+        to.add(f"{copy}({to.name(self.written)}, {to.name(self.source)})")

@@ -1,0 +1,203 @@
+"""Plans of routes that call a tensor kernel: hand over the arguments as PyTorch does, check what
+comes back.
+"""
+
+from __future__ import annotations
+
+import inspect
+from functools import partial
+from typing import Any, Final
+
+from dovetail_kernel import DispatchKeySet
+from dovetail_kernel.keys.state import below_autograd
+
+from ..schema import Argument, FunctionSchema, default_of
+from ..table.kernels import Kernel
+from ..table.operator import Operator
+from ..table.tags import Tag
+from .fake_context import FakeImplCtx
+from .plan import CallFunction, RoutePlan, Step, Value, argument_value
+from .returns import check_aliases, checked_return, checked_tensor, wrong_identity
+from .steps.tensor_kernels import (
+    BumpVersion,
+    CallForWrapped,
+    CallTensorKernel,
+    CallWithoutDefaults,
+    CheckAliases,
+    CheckIdentity,
+    CheckReturns,
+    CheckTensor,
+    InState,
+    WithFakeContext,
+)
+from .templates.arguments import OPTIONAL_TENSOR, TENSOR, is_tensor_like, spelling
+
+_RESULT: Final = Value("result")
+
+
+def tensor_plan(op: Operator, kernel: Kernel, keys: DispatchKeySet) -> RoutePlan:
+    """Return the plan that calls `kernel` with tensors; `keys` is what a ``with_keyset`` kernel
+    receives.
+    """
+    first = (("KEYS", keys),) if kernel.with_keyset else ()
+    checks = () if kernel.returns_by_schema else (_check(op),)
+    arguments = op.schema.arguments
+    if not takes_all_arguments(kernel, op.schema):
+        return _plan(op, _call_without_defaults(op, kernel, first), *checks)
+    positional = _values([a for a in arguments if not a.kwarg_only])
+    keywords = tuple([(a.name, argument_value(a)) for a in arguments if a.kwarg_only])
+    if not checks and not first and not keywords:
+        return _plan(op, CallFunction(kernel.fn, positional, _RESULT))
+    return _plan(op, CallTensorKernel(kernel.fn, first, positional, keywords, _RESULT), *checks)
+
+
+def boxed_plan(op: Operator, kernel: Kernel, keys: DispatchKeySet) -> RoutePlan:
+    """Return the plan that calls a backend fallback: it takes the operator, then the arguments."""
+    given = (("KEYS", keys),) if kernel.with_keyset else ()
+    first = (*given, ("OP", op.handle))
+    return _plan(op, _call_without_defaults(op, kernel, first), _check(op))
+
+
+def wrapped_plan(op: Operator, kernel: Kernel) -> RoutePlan:
+    """Return the plan that calls the fallback of wrapped tensors."""
+    arguments = op.schema.arguments
+    positional = _values([a for a in arguments if not a.kwarg_only])
+    keywords = tuple([(a.name, argument_value(a)) for a in arguments if a.kwarg_only])
+    return _plan(op, CallForWrapped(kernel.fn, op.handle, positional, keywords, _RESULT))
+
+
+def custom_plan(op: Operator, kernel: Kernel, keys: DispatchKeySet) -> RoutePlan:
+    """Return the plan of a `custom_op`: a tensor kernel whose results are checked for memory shared
+    with arguments.
+    """
+    plan = tensor_plan(op, kernel, keys)
+    schema = op.schema
+    if Tag.inplace in op.tags or Tag.out in op.tags:
+        written = _values([a for a in schema.arguments if a.is_write])
+        return plan.ending_with(
+            CheckIdentity(_RESULT, written, partial(wrong_identity, op, kernel))
+        )
+    if schema._is_view_op() or not any([is_tensor_like(each) for each in schema.returns]):
+        return plan
+    if any([each.alias_info for each in schema.returns]):
+        return plan
+    tensors = [a for a in schema.arguments if is_tensor_like(a)]
+    is_one_tensor = [spelling(each) for each in schema.returns] == [TENSOR] and all(
+        [spelling(a) in (TENSOR, OPTIONAL_TENSOR) for a in tensors]
+    )
+    check = partial(check_aliases, op, kernel)
+    return plan.ending_with(CheckAliases(_RESULT, _values(tensors), check, is_one_tensor))
+
+
+def fake_plan(op: Operator, kernel: Kernel, keys: DispatchKeySet) -> RoutePlan:
+    """Return the plan of a fake kernel: a tensor kernel that may ask for its context with
+    `get_ctx`.
+    """
+    plan = tensor_plan(op, kernel, keys)
+    return plan.replaced(steps=(WithFakeContext(plan.steps, FakeImplCtx(op, kernel)),))
+
+
+def counting_plan(below: RoutePlan) -> RoutePlan:
+    """Return `below` with the versions of the written arguments counted up before anything else."""
+    written = [a for a in below.op.schema.arguments if a.is_write and is_tensor_like(a)]
+    return below.beginning_with(*[BumpVersion(argument_value(a), spelling(a)) for a in written])
+
+
+def below_autograd_plan(below: RoutePlan) -> RoutePlan:
+    """Return `below` run in a state in which the calls that it makes are not recorded."""
+    return below.replaced(steps=(InState(below.steps, below_autograd),))
+
+
+def _plan(op: Operator, *steps: Step) -> RoutePlan:
+    return RoutePlan(op, steps, (_RESULT,))
+
+
+def _values(arguments: list[Argument]) -> tuple[Value, ...]:
+    return tuple([argument_value(a) for a in arguments])
+
+
+def _call_without_defaults(
+    op: Operator, kernel: Kernel, first: tuple[tuple[str, Any], ...]
+) -> CallWithoutDefaults:
+    arguments = _values(list(op.schema.arguments))
+    return CallWithoutDefaults(
+        kernel.fn, first, partial(strip_defaults, op.schema), arguments, _RESULT
+    )
+
+
+def _check(op: Operator) -> Step:
+    if [spelling(each) for each in op.schema.returns] == [TENSOR]:
+        return CheckTensor(_RESULT, partial(checked_tensor, op))
+    return CheckReturns(_RESULT, partial(checked_return, op))
+
+
+# -- which arguments a kernel is given -------------------------------------------------------------
+
+
+def takes_all_arguments(kernel: Kernel, schema: FunctionSchema) -> bool:
+    """Return whether a kernel may simply be given every argument, because its own defaults equal
+    the schema's.
+
+    Otherwise it must be called as PyTorch calls it, with the arguments that equal their default
+    left out, so that its own defaults win.
+    """
+    try:
+        parameters = inspect.signature(kernel.fn).parameters
+    except (TypeError, ValueError):
+        return False
+    names = list(parameters)
+    if any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in parameters.values()):
+        return False
+    positional = [a for a in schema.arguments if not a.kwarg_only]
+    offset = 1 if kernel.with_keyset else 0
+    if len(names) < offset + len(schema.arguments):
+        return False
+    for position, argument in enumerate(positional, offset):
+        own = parameters[names[position]]
+        if own.kind is own.KEYWORD_ONLY or not _same_default(own, argument):
+            return False
+    return all(
+        a.name in parameters and _same_default(parameters[a.name], a)
+        for a in schema.arguments
+        if a.kwarg_only
+    )
+
+
+def _same_default(own: inspect.Parameter, argument: Argument) -> bool:
+    return (
+        own.default is own.empty
+        or not argument.has_default_value()
+        or equals_default(argument, own.default)
+    )
+
+
+def strip_defaults(schema: FunctionSchema, *values: Any) -> tuple[list[Any], dict[str, Any]]:
+    """Return a call's arguments without those equal to their default: trailing positional, and
+    keyword-only ones.
+    """
+    positional = [(a, v) for a, v in zip(schema.arguments, values, strict=True) if not a.kwarg_only]
+    while positional and equals_default(*positional[-1]):
+        positional.pop()
+    keyword = {
+        a.name: v
+        for a, v in zip(schema.arguments, values, strict=True)
+        if a.kwarg_only and not equals_default(a, v)
+    }
+    return [v for _, v in positional], keyword
+
+
+def equals_default(argument: Argument, value: Any) -> bool:
+    """Return whether `value` is the default of an argument, as written in the schema or as a kernel
+    receives it.
+    """
+    if not argument.has_default_value():
+        return False
+    return _same(value, argument.default_value) or _same(value, default_of(argument))
+
+
+def _same(value: Any, default: Any) -> bool:
+    if value is default:
+        return True
+    if isinstance(value, list | tuple):
+        return isinstance(default, list | tuple) and tuple(value) == tuple(default)
+    return type(value) is type(default) and bool(value == default)

@@ -1,0 +1,199 @@
+"""Recording a node: the one description that derived, user-written and fused recordings share.
+
+A route that records ends with a `RecordNode` step. Its class, its edges and what is put on it
+differ; how a node comes into being does not. For `mul` on two tensors it prints::
+
+    node = result._grad_fn = Node()
+    node.next_edges = (self_edge, other_edge, )
+    node.sequence_nr = next_sequence_nr()
+    node._array_backend = BACKEND
+    node._node_hooks = None
+    node.input_metadata = (array.shape, array.dtype)
+    ...
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Final
+
+from dovetail_dispatcher.calls.plan import Expression, Operand, Step, Value
+from dovetail_kernel import Backend
+from dovetail_kernel.tensor.tensor_base import TensorBase
+from dovetail_kernel.types.signature import DTYPE_MASK, GRAD
+
+from ..graph.function_node import DIFFERENTIABLE
+from ..graph.node import Node, next_sequence_nr
+from ..graph.recording_extras import recorded, recording_extras
+from ..graph.views import rebase_history
+from .edges import Edge, any_edge
+
+if TYPE_CHECKING:
+    from dovetail_dispatcher.calls.printer import Printer
+
+NODE: Final = Value("node")
+"""The node, in the steps that fill it."""
+
+
+class RecordNode(Step):
+    """Make a node, and fill it.
+
+    Attributes
+    ----------
+    node_class
+        Class of the node.
+    edges
+        Where its gradients go.
+    parts
+        The steps that fill it, and put it on the results.
+    backend
+        Whose arrays its body takes in the engine's loop over arrays; None: it takes tensors.
+    makes
+        Results that it is the maker of in any case.
+    if_any
+        Edges of which there must be one; none: the call is recorded in any case.
+    if_differentiable
+        A tensor that must be of a dtype that has gradients; None: no such condition.
+    numbers
+        Slots that are given a sequence number, lowest first.
+    """
+
+    node_class: type[Node]
+    edges: tuple[Edge, ...]
+    parts: tuple[Step, ...]
+    backend: Backend | None = None
+    makes: tuple[Value, ...] = ()
+    if_any: tuple[Edge, ...] = ()
+    if_differentiable: Value | None = None
+    numbers: tuple[str, ...] = ("sequence_nr",)
+
+    def print(self, to: Printer) -> None:
+        with to.block(f"if {any_edge(self.if_any, to)}:") if self.if_any else nullcontext():
+            if self.if_differentiable is None:
+                self._print_node(to)
+                return
+            name, bits = to.name(self.if_differentiable), bind_differentiable(to)
+            with to.block(f"if {name}._signature & {bits}:"):
+                self._print_node(to)
+
+    def _print_node(self, to: Printer) -> None:
+        node = to.name(NODE)
+        makes = "".join([f"{to.name(result)}._grad_fn = " for result in self.makes])
+        edges = "".join([f"{edge.item(to)}, " for edge in self.edges])
+        to.add(
+            f"{node} = {makes}{to.bind('Node', self.node_class)}()",
+            f"{node}.next_edges = ({edges})",
+        )
+        next_number = to.bind("next_sequence_nr", next_sequence_nr)
+        to.add(*[f"{node}.{slot} = {next_number}()" for slot in self.numbers])
+        if self.backend is None:
+            to.add(f"{node}._array_backend = {node}._node_hooks = None")
+        else:
+            to.add(f"{node}._array_backend = {to.bind('BACKEND', self.backend)}")
+            to.add(f"{node}._node_hooks = None")
+        to.print(self.parts)
+
+
+# -- the results -----------------------------------------------------------------------------------
+
+
+class DescribeResults(Step):
+    """Note the shapes and dtypes of the results, which are those of the incoming gradients."""
+
+    arrays: tuple[Operand, ...]
+
+    def print(self, to: Printer) -> None:
+        arrays = [each.text(to) for each in self.arrays]
+        described = [f"({array}.shape, {array}.dtype)" for array in arrays]
+        metadata = described[0] if len(described) == 1 else f"[{', '.join(described)}]"
+        to.add(f"{to.name(NODE)}.input_metadata = {metadata}")
+
+
+class AttachResult(Step):
+    """Make the node the maker of a result, if its dtype can have gradients.
+
+    Attributes
+    ----------
+    output_nr
+        Which of the results it is; None: the tensor has that number already.
+    """
+
+    result: Value
+    output_nr: int | None
+
+    def print(self, to: Printer) -> None:
+        result = to.name(self.result)
+        with to.block(f"if {result}._signature & {bind_differentiable(to)}:"):
+            to.add(f"{result}._grad_fn = {to.name(NODE)}")
+            if self.output_nr is not None:
+                to.add(f"{result}.output_nr = {self.output_nr}")
+            to.add(f"{result}._signature |= {to.bind('GRAD', GRAD)}")
+
+
+class AttachList(Step):
+    """Describe every tensor of a list, and make the node its maker.
+
+    Attributes
+    ----------
+    may_be_none
+        Whether results may have been masked out.
+    """
+
+    results: Operand
+    may_be_none: bool
+
+    def print(self, to: Printer) -> None:
+        node, results, each = to.name(NODE), self.results.text(to), to.scratch("each")
+        metadata = f"({each}.array.shape, {each}.array.dtype)"
+        if self.may_be_none:
+            metadata = f"None if {each} is None else {metadata}"
+        attach, bits = to.bind("attach_list", attach_list), bind_differentiable(to)
+        to.add(f"{node}.input_metadata = [{metadata} for {each} in {results}]")
+        to.add(f"{attach}({results}, {node}, {bits})")
+
+
+class TupleOf(Expression):
+    """Several values as one."""
+
+    values: tuple[Value, ...]
+
+    def text(self, to: Printer) -> str:
+        """Return the expression as source."""
+        return f"({', '.join([to.name(value) for value in self.values])})"
+
+
+class RebaseHistory(Step):
+    """Make the node the maker of a tensor that was written, and of those that it is a view of."""
+
+    written: Value
+
+    def print(self, to: Printer) -> None:
+        rebase = to.bind("rebase_history", rebase_history)
+        to.add(f"{rebase}({to.name(self.written)}, {to.name(NODE)})")
+
+
+class HandleExtras(Step):
+    """Do what hooks on saved tensors and anomaly mode ask for."""
+
+    def print(self, to: Printer) -> None:
+        extras = to.scratch("extras")
+        to.add(
+            f"{extras} = {to.bind('recording_extras', recording_extras)}()",
+            f"if {extras} is not None:",
+            f"    {to.bind('recorded', recorded)}({to.name(NODE)}, {extras})",
+        )
+
+
+def bind_differentiable(to: Printer) -> str:
+    """Return the name of the bits of dtypes that have gradients."""
+    return to.bind("DIFFERENTIABLE", DIFFERENTIABLE & DTYPE_MASK)
+
+
+def attach_list(results: Sequence[TensorBase | None], node: Node, differentiable: int) -> None:
+    """Make `node` the maker of every result of differentiable dtype."""
+    for output_nr, result in enumerate(results):
+        if result is not None and result._signature & DTYPE_MASK & differentiable:
+            result._grad_fn = node
+            result.output_nr = output_nr
+            result._signature |= GRAD

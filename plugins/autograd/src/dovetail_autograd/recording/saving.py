@@ -1,0 +1,159 @@
+"""What a node saves for backward: the steps that fill its slots."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from dovetail_dispatcher.calls.plan import Expression, Operand, Step, Value
+from dovetail_kernel.tensor.version import VersionCounter
+
+from ..graph.saved_slots import save_input, save_result, save_result_tensor
+from .record_node import NODE
+
+if TYPE_CHECKING:
+    from dovetail_dispatcher.calls.printer import Printer
+
+_IDENTIFIER: Final = r"(?<![\w.])[A-Za-z_]\w*"
+
+
+class SaveTensor(Step):
+    """Keep a tensor and the version that it has.
+
+    Attributes
+    ----------
+    is_checked
+        Whether it may be None, or an inference tensor, which cannot be saved.
+    """
+
+    slot: str
+    tensor: Value
+    is_checked: bool = False
+
+    def print(self, to: Printer) -> None:
+        slot, tensor = f"{to.name(NODE)}.{self.slot}", to.name(self.tensor)
+        to.add(f"{slot} = {tensor}")
+        if self.is_checked:
+            version = f"{to.bind('save_input', save_input)}({tensor})"
+            to.add(f"{slot}_version = 0 if {tensor} is None else {version}")
+        else:
+            counter = to.scratch("counter")
+            to.add(f"{counter} = {tensor}._counter")
+            to.add(f"{slot}_version = 0 if {counter} is None else {counter}.value")
+
+
+class SaveList(Step):
+    """Keep the tensors of a list and their versions."""
+
+    slot: str
+    tensors: Value
+
+    def print(self, to: Printer) -> None:
+        slot, tensors = f"{to.name(NODE)}.{self.slot}", to.name(self.tensors)
+        each, save = to.scratch("each"), to.bind("save_input", save_input)
+        as_tuple = to.builtin("tuple")
+        to.add(
+            f"{slot} = {as_tuple}({tensors})",
+            f"{slot}_version = {as_tuple}([{save}({each}) for {each} in {tensors}])",
+        )
+
+
+class SaveResult(Step):
+    """Keep a result outside its graph: it holds this node.
+
+    Attributes
+    ----------
+    array
+        The array that the result was just made of; None: it may have a version already.
+    is_for_arrays
+        Whether the array is kept, for the engine's loop over arrays; else a tensor is.
+    """
+
+    slot: str
+    result: Operand
+    array: Value | None
+    is_for_arrays: bool
+
+    def print(self, to: Printer) -> None:
+        slot, result = f"{to.name(NODE)}.{self.slot}", self.result.text(to)
+        if not self.is_for_arrays:
+            to.add(f"{slot} = {to.bind('save_result_tensor', save_result_tensor)}({result})")
+        elif self.array is None:
+            to.add(f"{slot} = {to.bind('save_result', save_result)}({result})")
+        else:
+            counter, new = to.scratch("counter"), to.bind("VersionCounter", VersionCounter)
+            to.add(f"{result}._counter = {counter} = {new}()")
+            to.add(f"{slot} = ({to.name(self.array)}, {counter}, 0)")
+
+
+class SaveValue(Step):
+    """Keep anything else."""
+
+    slot: str
+    value: Operand
+
+    def print(self, to: Printer) -> None:
+        to.add(f"{to.name(NODE)}.{self.slot} = {self.value.text(to)}")
+
+
+class SaveNothing(Step):
+    """Leave a slot empty: no gradient that is asked for needs it."""
+
+    slot: str
+
+    def print(self, to: Printer) -> None:
+        to.add(f"{to.name(NODE)}.{self.slot} = None")
+
+
+class CheckSavable(Step):
+    """Refuse an inference tensor that would be saved, before anything is written."""
+
+    value: Value
+    is_list: bool
+
+    def print(self, to: Printer) -> None:
+        name, save = to.name(self.value), to.bind("save_input", save_input)
+        if self.is_list:
+            each = to.scratch("each")
+            to.add(f"for {each} in {name}:", f"    {save}({each})")
+        else:
+            to.add(f"{save}({name})")
+
+
+class ItemOf(Expression):
+    """One of the results that a kernel returned together."""
+
+    results: Value
+    index: int
+
+    def text(self, to: Printer) -> str:
+        """Return the expression as source."""
+        return f"{to.name(self.results)}[{self.index}]"
+
+
+class FormulaExpression(Expression):
+    """An expression of a formula: Python over the arguments and results of the operator.
+
+    Attributes
+    ----------
+    values
+        What names in the expression stand for.
+    functions
+        The functions that it may call.
+    """
+
+    source: str
+    values: Mapping[str, Value]
+    functions: Mapping[str, Any]
+
+    def text(self, to: Printer) -> str:
+        """Return the expression as source."""
+
+        def named(match: re.Match[str]) -> str:
+            name = match.group()
+            if name in self.values:
+                return to.name(self.values[name])
+            return to.bind(name, self.functions[name]) if name in self.functions else name
+
+        return re.sub(_IDENTIFIER, named, self.source)

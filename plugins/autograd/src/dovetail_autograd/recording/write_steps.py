@@ -1,0 +1,177 @@
+"""Steps around a write that is recorded, and around views: what is refused, copied and noted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from dovetail_dispatcher.calls.plan import RoutePlan, Step, Value, argument_value
+from dovetail_dispatcher.calls.templates.arguments import TENSOR, is_tensor_like, spelling
+from dovetail_dispatcher.table.operator import Operator
+from dovetail_kernel.keys.interception import PYTHON_DISPATCH
+from dovetail_kernel.tensor.new_tensors import wrap
+from dovetail_kernel.tensor.tensor_base import TensorBase
+from dovetail_kernel.types.signature import GRAD
+
+from ..graph import engine_ops as calls
+from ..graph.autograd_meta import gradient_edge
+from ..graph.views import check_inplace, mark_view
+from .edges import Edge, any_edge, edge_of
+
+if TYPE_CHECKING:
+    from dovetail_dispatcher.calls.printer import Printer
+
+
+class RefuseGradient(Step):
+    """Refuse an argument that requires grad, since its derivative is not known."""
+
+    op: Operator
+    argument: Value
+
+    def print(self, to: Printer) -> None:
+        name, op = to.name(self.argument), to.bind("OPERATOR", self.op)
+        refuse = to.bind("refuse_gradient", refuse_gradient)
+        to.add(f"if {name} is not None: {refuse}({op}, {self.argument.name!r}, {name})")
+
+
+class CheckInplace(Step):
+    """Refuse an in-place write that the graph of a tensor cannot take.
+
+    Attributes
+    ----------
+    edges
+        Edges of which one says that an argument requires grad.
+    is_recorded
+        Whether an argument is known to require grad.
+    """
+
+    written: Value
+    edges: tuple[Edge, ...] = ()
+    is_recorded: bool = False
+
+    def print(self, to: Printer) -> None:
+        requires_grad = any_edge(self.edges, to) or str(self.is_recorded)
+        check = to.bind("check_inplace", check_inplace)
+        to.add(f"{check}({to.name(self.written)}, {requires_grad})")
+
+
+class CheckAllInplace(Step):
+    """Refuse in-place writes that the graphs of several arguments cannot take: tensors, lists or
+    None.
+    """
+
+    written: tuple[Value, ...]
+
+    def print(self, to: Printer) -> None:
+        names = ", ".join([to.name(each) for each in self.written])
+        to.add(f"{to.bind('check_all_inplace', check_all_inplace)}({names})")
+
+
+class CopyBeforeWrite(Step):
+    """Keep a copy of a tensor that is about to be written, for a formula that needs it."""
+
+    written: Value
+    copy: Value
+
+    def print(self, to: Printer) -> None:
+        copy = to.bind("copy_before_write", copy_before_write)
+        to.add(f"{to.name(self.copy)} = {copy}({to.name(self.written)})")
+
+
+class MarkView(Step):
+    """Note that a result is a view of an argument."""
+
+    result: Value
+    source: Value
+
+    def print(self, to: Printer) -> None:
+        mark = to.bind("mark_view", mark_view)
+        to.add(f"{mark}({to.name(self.result)}, {to.name(self.source)})")
+
+
+class MarkViews(Step):
+    """Note that the tensors of a list are views of an argument."""
+
+    results: Value
+    source: Value
+
+    def print(self, to: Printer) -> None:
+        mark = to.bind("mark_views", mark_views)
+        to.add(f"{mark}({to.name(self.results)}, {to.name(self.source)})")
+
+
+# -- plans -----------------------------------------------------------------------------------------
+
+
+def guarding_writes(plan: RoutePlan) -> RoutePlan:
+    """Return `plan` with a check of every argument that it writes, except ``out=``."""
+    written = [
+        a for a in plan.op.schema.arguments if a.is_write and not a.is_out and is_tensor_like(a)
+    ]
+    values = tuple([argument_value(a) for a in written])
+    if [spelling(a) for a in written] == [TENSOR]:
+        return plan.beginning_with(CheckInplace(values[0]))
+    return plan.beginning_with(CheckAllInplace(values)) if values else plan
+
+
+def marking_views(plan: RoutePlan) -> RoutePlan:
+    """Return `plan` with a note on every result whose view it is."""
+    schema = plan.op.schema
+    source = next((a for a in schema.arguments if a.alias_info is not None), None)
+    if source is None or len(plan.results) != 1:
+        return plan
+    mark = MarkView if spelling(schema.returns[0]) == TENSOR else MarkViews
+    return plan.ending_with(mark(plan.results[0], argument_value(source)))
+
+
+# -- what routes call ------------------------------------------------------------------------------
+
+
+def refuse_gradient(op: Operator, name: str, tensor: TensorBase) -> None:
+    """Refuse an argument that requires grad.
+
+    Raises
+    ------
+    RuntimeError
+        Naming the argument.
+    """
+    if edge_of(tensor) is not None:
+        raise RuntimeError(
+            f"The function '{op.base_name}' is not differentiable with respect to argument "
+            f"'{name}'. This input cannot have requires_grad True. Give {name}.detach(), or call "
+            "it in a no_grad() block."
+        )
+
+
+def check_all_inplace(*written: TensorBase | Sequence[TensorBase | None] | None) -> None:
+    """Refuse in-place writes that the graphs of these tensors cannot take, as `check_inplace`."""
+    for tensor in tensors_among(written):
+        check_inplace(tensor, False)
+
+
+def tensors_among(values: Sequence[Any]) -> Iterator[TensorBase]:
+    """Iterate over the tensors among `values`, also those in lists."""
+    for value in values:
+        if isinstance(value, TensorBase):
+            yield value
+        elif isinstance(value, (list, tuple)):
+            yield from [each for each in value if isinstance(each, TensorBase)]
+
+
+def copy_before_write(tensor: TensorBase) -> TensorBase:
+    """Return a copy of `tensor` with the same place in the graph, for a formula that needs what is
+    overwritten.
+    """
+    is_wrapped = tensor._signature & PYTHON_DISPATCH
+    twin = calls.clone(tensor) if is_wrapped else wrap(tensor.array.copy(), tensor._backend)
+    edge = gradient_edge(tensor)
+    if edge is not None:
+        twin._grad_fn, twin.output_nr = edge[0].presented(), edge[1]
+        twin._signature |= GRAD
+    return twin
+
+
+def mark_views(results: Sequence[TensorBase], source: TensorBase) -> None:
+    """Note that every result is a view of `source`."""
+    for result in results:
+        mark_view(result, source, several=True)
