@@ -1,4 +1,4 @@
-"""The samples of the READMEs run, and do what their comments say."""
+"""The samples of the READMEs and of the documentation run, and do what their comments say."""
 
 import re
 import subprocess
@@ -8,7 +8,12 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-READMES = ["README.md", "examples/dovetail-activations/README.md", "plugins/aten/README.md"]
+READMES = [
+    "README.md",
+    "docs/architecture.md",
+    "examples/dovetail-activations/README.md",
+    "plugins/aten/README.md",
+]
 
 
 def python_blocks(path: Path) -> str:

@@ -16,7 +16,7 @@ from .edges import edge_of, edges_of
 
 
 class NotImplementedNode(Node):
-    """Node of a call that nobody knows how to differentiate."""
+    """Node of a call that has no derivative."""
 
     __slots__ = ("operator", "warned_name")
 

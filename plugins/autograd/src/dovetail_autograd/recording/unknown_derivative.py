@@ -1,4 +1,4 @@
-"""Routes of calls that nobody knows how to differentiate: their results raise in backward."""
+"""Routes of calls that have no derivative: their results raise in backward."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _fallback_mode = "error"
 
 
 def _set_autograd_fallback_mode(mode: str) -> None:
-    """Choose what becomes of calls that nobody knows how to differentiate.
+    """Choose what becomes of calls that have no derivative.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def _set_autograd_fallback_mode(mode: str) -> None:
 
 
 def _get_autograd_fallback_mode() -> str:
-    """Return what becomes of calls that nobody knows how to differentiate."""
+    """Return what becomes of calls that have no derivative."""
     return _fallback_mode
 
 

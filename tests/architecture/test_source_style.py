@@ -1,0 +1,41 @@
+"""Modules are small, and their prose is plain."""
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+LONGEST_MODULE = 400
+PHRASES = re.compile(r"whoever|nobody|somebody|ha(s|ve) a say|what is refused when", re.IGNORECASE)
+
+
+def sources() -> list[str]:
+    """Return the modules of all distributions and examples, but not what is generated."""
+    listed = subprocess.run(
+        ["git", "ls-files", "*.py"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    if listed.returncode:
+        pytest.skip("the files of a checkout are listed by git, which cannot be asked here")
+    return [
+        name for name in listed.stdout.split() if "/src/" in f"/{name}" and "_generated" not in name
+    ]
+
+
+def test_no_module_is_longer_than_a_reader_bears() -> None:
+    lengths = {
+        name: len((ROOT / name).read_text(encoding="utf-8").splitlines()) for name in sources()
+    }
+    assert lengths
+    assert {name: n for name, n in lengths.items() if n > LONGEST_MODULE} == {}
+
+
+def test_prose_names_who_does_what() -> None:
+    found = {
+        f"{name}:{number}: {line.strip()}"
+        for name in sources()
+        for number, line in enumerate((ROOT / name).read_text(encoding="utf-8").splitlines(), 1)
+        if PHRASES.search(line)
+    }
+    assert found == set()
